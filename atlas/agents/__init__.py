@@ -1,0 +1,1 @@
+"""Minds that answer turns."""

@@ -1,0 +1,273 @@
+"""atlas.toml and the environment → one frozen Config, read once, knowing where each value came from."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from atlas.errors import ConfigError
+
+UNIX_PATH_BYTES = 107  # the kernel's limit for the name of a unix socket
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayConfig:
+    """Where the front door listens."""
+
+    host: str = "127.0.0.1"
+    port: int = 8600
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechConfig:
+    """Which engines hear and speak. An engine is named by its file: `stt_NAME.py`."""
+
+    wake: str = "micro"
+    vad: str = "silero"
+    stt: str = "faster_whisper"
+    tts: str = "piper"
+    wake_words: tuple[str, ...] = ("okay_nabu",)
+    stt_model: str = "whisper-tiny.en"  # a folder of the models folder
+    voice: str = "en_US-joe-medium"  # a folder of the models folder
+    threads: int = 2
+    models: Path = Path("models")  # filled in from [models]
+
+
+@dataclass(frozen=True, slots=True)
+class LlmConfig:
+    """One LLM host: our own (`embedded`, started by `atlas run`) or any server that speaks the API of OpenAI."""
+
+    kind: Literal["embedded", "server"] = "embedded"
+    model: str = "smollm2-135m-instruct"  # embedded: a folder of the models folder; server: its name for the model
+    url: str = ""  # server: such as http://127.0.0.1:8080/v1
+    api_key_file: str = ""  # server: a file that holds the key
+    tools: bool = False  # may this model be trusted to choose tools? The small default may not.
+    context: int = 4096  # tokens
+    threads: int = 2
+    gpu_layers: int = 0
+    conversations: int = 8  # how many key-value caches are kept
+
+
+@dataclass(frozen=True, slots=True)
+class AgentConfig:
+    """One agent: which model thinks for it, what it may use, where it remembers."""
+
+    llm: str = "embedded"
+    tools: tuple[str, ...] = ()  # patterns over tool names: "timers.*"
+    memory: str = "atlas.db"  # a file of the data directory; one agent's memory is never another's
+    roles: tuple[str, ...] = ("owner", "adult", "child", "guest", "satellite")  # who may talk to it
+
+
+@dataclass(frozen=True, slots=True)
+class HouseConfig:
+    """What the household is like."""
+
+    language: str = "en"
+    timezone: str = ""  # an IANA name; "" is the machine's own
+    agent: str = "family"  # who answers when nobody was asked for
+
+
+@dataclass(frozen=True, slots=True)
+class ModelsConfig:
+    """Where weights lie."""
+
+    folder: Path = Path("models")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolsConfig:
+    """The tool server."""
+
+    folder: str = "family-agent-config"  # what people edit by hand; inside the data directory
+    call_seconds: float = 20.0  # a tool that takes longer is given up
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """All settings. Each part of Atlas is handed its piece and sees no other."""
+
+    data: Path  # durable memory, sockets, secrets
+    file: Path | None = None  # the atlas.toml that was read
+    house: HouseConfig = HouseConfig()
+    gateway: GatewayConfig = GatewayConfig()
+    speech: SpeechConfig = SpeechConfig()
+    models: ModelsConfig = ModelsConfig()
+    tools: ToolsConfig = ToolsConfig()
+    llm: Mapping[str, LlmConfig] = field(default_factory=dict)
+    agents: Mapping[str, AgentConfig] = field(default_factory=dict)
+    origins: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def run(self) -> Path:
+        """The folder of sockets and of what only lives while Atlas runs."""
+        return self.data / "run"
+
+    def socket(self, name: str) -> Path:
+        """Return the unix socket called `name`: "tools", or "llm-NAME"."""
+        return self.run / f"{name}.sock"
+
+    def origin(self, key: str) -> str:
+        """Say where the value of `section.key` came from: a file, a variable of the environment, or the default."""
+        return self.origins.get(key, "default")
+
+
+DEFAULT_LLM = {"embedded": LlmConfig()}
+DEFAULT_AGENTS = {
+    "family": AgentConfig(tools=("clock.*", "timers.*", "tasks.*")),
+    "work": AgentConfig(tools=("clock.*", "timers.*", "tasks.*"), memory="work.db", roles=("owner",)),
+}
+_NAMED = {"llm": LlmConfig, "agents": AgentConfig}
+_PLAIN = {
+    "house": HouseConfig,
+    "gateway": GatewayConfig,
+    "speech": SpeechConfig,
+    "models": ModelsConfig,
+    "tools": ToolsConfig,
+}
+
+
+def load(environment: Mapping[str, str], file: Path | None = None) -> Config:
+    """Read `file`, else `$ATLAS_CONFIG`, else `atlas.toml` of the working directory when there is one.
+
+    A variable `ATLAS_SECTION_KEY` of the environment wins over the file, for the plain sections.
+    `$ATLAS_DATA` is the data directory. Raises `ConfigError` naming the key, where it stands and what would be right.
+    """
+    path = file or (Path(environment["ATLAS_CONFIG"]) if environment.get("ATLAS_CONFIG") else None)
+    if path is None and Path("atlas.toml").is_file():
+        path = Path("atlas.toml")
+    table, where = _read(path), str(path) if path else "default"
+    origins: dict[str, str] = {}
+
+    unknown = set(table) - set(_PLAIN) - set(_NAMED)
+    if unknown:
+        raise ConfigError(
+            f"{where}: no section is called [{min(unknown)}]",
+            hint=f"sections are {', '.join(sorted([*_PLAIN, *_NAMED]))}",
+        )
+    plain = {
+        name: _piece(kind, name, table.get(name, {}), where, environment, origins) for name, kind in _PLAIN.items()
+    }
+    named: dict[str, Any] = {"llm": dict(DEFAULT_LLM), "agents": dict(DEFAULT_AGENTS)}
+    for section, kind in _NAMED.items():
+        for name, piece in _table(table.get(section, {}), section, where).items():
+            key = f"{section}.{name}"
+            named[section][name] = _piece(kind, key, piece, where, {}, origins, start=named[section].get(name))
+
+    data = Path(environment.get("ATLAS_DATA") or Path.home() / ".local/share/atlas").expanduser().absolute()
+    base = path.absolute().parent if path else Path.cwd()
+    folder = base / plain["models"].folder.expanduser()
+    plain["models"] = ModelsConfig(folder)
+    plain["speech"] = dataclasses.replace(plain["speech"], models=folder)
+    config = Config(data=data, file=path, **plain, **named, origins=origins)
+    _check(config, where)
+    return config
+
+
+def _check(config: Config, where: str) -> None:
+    for name, agent in config.agents.items():
+        if agent.llm not in config.llm:
+            raise ConfigError(
+                f"{where}: agents.{name}.llm is {agent.llm!r}, but there is no [llm.{agent.llm}]",
+                hint=f"name one of {', '.join(config.llm)}, or add a section [llm.{agent.llm}]",
+            )
+    if config.house.agent not in config.agents:
+        raise ConfigError(
+            f"{where}: house.agent is {config.house.agent!r}, which is no agent",
+            hint=f"name one of {', '.join(config.agents)}",
+        )
+    memories = [agent.memory for agent in config.agents.values()]
+    if len(set(memories)) < len(memories):
+        raise ConfigError(
+            f"{where}: two agents share one memory file", hint="give each [agents.NAME] a memory of its own"
+        )
+    for name, llm in config.llm.items():
+        if llm.kind == "server" and not llm.url:
+            raise ConfigError(f"{where}: llm.{name} is a server without url", hint='add url = "http://…/v1"')
+        longest = config.socket(f"llm-{name}")
+        if len(bytes(longest)) > UNIX_PATH_BYTES:
+            raise ConfigError(
+                f"the socket {longest} has a name of more than {UNIX_PATH_BYTES} bytes",
+                hint="set ATLAS_DATA to a shorter path",
+            )
+
+
+def _read(path: Path | None) -> dict[str, Any]:
+    if path is None:
+        return {}
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as trouble:
+        raise ConfigError(f"{path} cannot be read: {trouble.strerror}", hint="check ATLAS_CONFIG") from trouble
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as trouble:
+        raise ConfigError(f"{path} is not TOML: {trouble}", hint="mend the file at that line") from trouble
+
+
+def _table(value: Any, key: str, where: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise ConfigError(f"{where}: {key} must be a section, not {value!r}", hint=f"write [{key}]")
+    return value
+
+
+def _piece(
+    kind: Any,
+    section: str,
+    table: Any,
+    where: str,
+    environment: Mapping[str, str],
+    origins: dict[str, str],
+    start: Any = None,
+) -> Any:
+    """Return one section as its frozen value: environment over file over `start` over the defaults."""
+    table = _table(table, section, where)
+    hints = typing.get_type_hints(kind)
+    fields = [f.name for f in dataclasses.fields(kind)]
+    if unknown := set(table) - set(fields):
+        raise ConfigError(
+            f"{where}: [{section}] has no setting {min(unknown)!r}", hint=f"its settings are {', '.join(fields)}"
+        )
+    values: dict[str, Any] = {}
+    for name in fields:
+        key, variable = f"{section}.{name}", f"ATLAS_{section}_{name}".upper()
+        if variable in environment:
+            values[name], origins[key] = _parsed(environment[variable], hints[name], variable), variable
+        elif name in table:
+            values[name], origins[key] = _typed(table[name], hints[name], key, where), where
+    return dataclasses.replace(start, **values) if start is not None else kind(**values)
+
+
+def _typed(value: Any, hint: Any, key: str, where: str) -> Any:
+    """Return `value` when it is what the field wants; `ConfigError` says what would be right."""
+    if typing.get_origin(hint) is Literal:
+        wanted, fits = " or ".join(map(repr, typing.get_args(hint))), value in typing.get_args(hint)
+    elif typing.get_origin(hint) is tuple:
+        wanted, fits = "a list of texts", isinstance(value, list) and all(isinstance(v, str) for v in value)
+        value = tuple(value) if fits else value
+    elif hint is Path:
+        wanted, fits = "a path", isinstance(value, str)
+        value = Path(value) if fits else value
+    elif hint is float:
+        wanted, fits = "a number", isinstance(value, (int, float)) and not isinstance(value, bool)
+    else:
+        wanted, fits = f"a value like {hint()!r}", type(value) is hint
+    if not fits:
+        raise ConfigError(f"{where}: {key} must be {wanted}, not {value!r}", hint=f"mend {key}")
+    return value
+
+
+def _parsed(text: str, hint: Any, variable: str) -> Any:
+    """Read a variable of the environment as the field's type."""
+    if hint in (int, float):
+        try:
+            return hint(text)
+        except ValueError as trouble:
+            raise ConfigError(f"{variable} must be a number, not {text!r}", hint=f"mend {variable}") from trouble
+    if hint is bool:
+        return text.lower() in ("1", "true", "yes", "on")
+    if typing.get_origin(hint) is tuple:
+        return tuple(part.strip() for part in text.split(",") if part.strip())
+    return _typed(text, hint, variable, "environment")

@@ -1,0 +1,111 @@
+"""What was said, by whom, and what was done about it. Values only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Role = Literal["owner", "adult", "child", "guest", "satellite"]
+Author = Literal["system", "user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who is asking, from which device, in which room, with what standing."""
+
+    person: str  # a name the house knows; "" when it does not know who speaks
+    device: str  # the name of the token or satellite the words came through
+    role: Role
+    room: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """One stretch of user speech: its best text, other readings of it, and how long it lasted."""
+
+    text: str
+    seconds: float
+    alternatives: tuple[str, ...] = ()  # other transcripts, best first, without `text`
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool that may be called, by the tool server's own name, such as `timers.start`."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]  # JSON Schema of an object
+    read_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A wish to use the tool `name`."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """Proof, from the tool server, that something changed; reads have none."""
+
+    id: str
+    changed: str  # what changed, in words fit to be spoken
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What came of a tool call; every started call gets one, a failed call gets one that says so."""
+
+    call_id: str
+    ok: bool
+    text: str  # a sentence fit for speech: the answer, or what went wrong and what to do
+    data: Mapping[str, Any] = field(default_factory=dict)
+    receipt: Receipt | None = None
+    error: str = ""  # a short machine-readable reason when not ok: denied, invalid, gone, timeout, failed
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One entry of a conversation, in the order it happened."""
+
+    author: Author
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()  # what an assistant message asked for
+    call_id: str = ""  # which call a tool message answers
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One request to be answered, with everything an agent may know about it.
+
+    `history` holds the earlier messages of this conversation, oldest first, without this request.
+    """
+
+    id: str
+    text: str
+    actor: Actor
+    at: float  # wall clock, seconds since 1970
+    spoken: bool = False  # the answer will be heard, not read
+    alternatives: tuple[str, ...] = ()
+    agent: str = ""  # an agent asked for by name; "" lets the router choose
+    history: tuple[Message, ...] = ()
+    max_tokens: int | None = None
+    temperature: float | None = None
+    instructions: str = ""  # the client's own system text, added after the agent's
+    remembered: bool = True  # the house keeps the conversation; False when the client sends it whole
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens that a turn cost. `cached` of the prompt's tokens were not computed again."""
+
+    prompt: int = 0
+    cached: int = 0
+    completion: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(self.prompt + other.prompt, self.cached + other.cached, self.completion + other.completion)

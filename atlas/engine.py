@@ -1,0 +1,32 @@
+"""Open an engine by its file name: role `stt`, name `faster_whisper` → `atlas/speech/stt_faster_whisper.py`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from atlas.errors import ConfigError
+
+PACKAGE_OF_ROLE = {
+    "backend": "atlas.llm",
+    "stt": "atlas.speech",
+    "tts": "atlas.speech",
+    "vad": "atlas.speech",
+    "wake": "atlas.speech",
+}
+
+
+async def open_engine(role: str, name: str, settings: Any) -> Any:
+    """Return the opened engine; the caller closes it with `aclose()`.
+
+    Every engine file has `async def open(settings) -> Role`, and takes its settings as a frozen value.
+    Raises `ConfigError` for a name without a file, and whatever `open` raises (`EngineError` for missing weights).
+    """
+    module_name = f"{PACKAGE_OF_ROLE[role]}.{role}_{name}"
+    if not name.isidentifier() or find_spec(module_name) is None:
+        raise ConfigError(
+            f"no {role} engine called {name!r}",
+            hint=f"give one that has a file {PACKAGE_OF_ROLE[role].replace('.', '/')}/{role}_NAME.py",
+        )
+    return await import_module(module_name).open(settings)

@@ -1,0 +1,52 @@
+"""What Atlas raises: a log text, a sentence to say aloud, and what to do next."""
+
+from __future__ import annotations
+
+
+class AtlasError(Exception):
+    """Something in the world went wrong.
+
+    `str(error)` is for the log; `spoken` is said to a person; `hint` tells whoever looks after the house what to do.
+    """
+
+    spoken_by_default = "Something went wrong."
+
+    def __init__(self, log: str, *, spoken: str = "", hint: str = "") -> None:
+        super().__init__(log)
+        self.spoken = spoken or self.spoken_by_default
+        self.hint = hint
+
+
+class ConfigError(AtlasError):
+    """A setting is missing, unknown or impossible."""
+
+    spoken_by_default = "My settings have a mistake in them."
+
+
+class EngineError(AtlasError):
+    """An engine is gone or refused; the next call may work."""
+
+    spoken_by_default = "A part of me isn't working right now."
+
+
+class LlmGone(EngineError):
+    """The language model cannot be reached, or vanished in the middle of an answer."""
+
+    spoken_by_default = "I lost my train of thought. Please ask me again in a moment."
+
+
+class SoundError(AtlasError):
+    """Sound that cannot be used: not a WAV, empty, or too long."""
+
+    spoken_by_default = "I couldn't make sense of that sound."
+
+
+class RequestError(AtlasError):
+    """A client asked for something impossible. `param` names the offending field, `code` is the protocol's word."""
+
+    spoken_by_default = "I didn't understand that request."
+
+    def __init__(self, log: str, *, code: str, param: str = "", spoken: str = "", hint: str = "") -> None:
+        super().__init__(log, spoken=spoken, hint=hint)
+        self.code = code
+        self.param = param

@@ -1,0 +1,140 @@
+"""What a turn or a session can report, and Emit, the one way up."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from atlas.audio import AudioChunk
+from atlas.conversation import ToolCall, ToolResult, Usage
+
+Path = Literal["command", "model"]
+End = Literal["done", "interrupted", "cancelled", "length", "failed"]
+
+# ── from a session: what is heard ──────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Woken:
+    """The wake word was heard."""
+
+    phrase: str
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechStarted:
+    """Somebody began to speak. `at_sample` counts `HEARING_RATE` samples from the session's start."""
+
+    utterance_id: str
+    at_sample: int
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechStopped:
+    """The endpoint: the speaker has finished. The utterance is committed next, never reopened."""
+
+    utterance_id: str
+    at_sample: int
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """The utterance's sound is fixed; its words follow as `Transcribed`."""
+
+    utterance_id: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Transcribed:
+    """The words of a committed utterance; "" when there were none, and then no turn follows."""
+
+    utterance_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hush:
+    """Drop what is still to be played: the user speaks over the reply, or it was cancelled.
+
+    `played_ms` of the reply's sound had left the house by its own pacing clock; `heard` are its words.
+    """
+
+    turn_id: str
+    played_ms: int
+    heard: str
+
+
+# ── from a turn: what is answered ──────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted:
+    """The router has chosen. First event of a turn."""
+
+    turn_id: str
+    agent: str
+    reason: str  # why this agent, in words
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """More words of the reply. Their concatenation is the reply."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStarted:
+    """A tool is being used."""
+
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFinished:
+    """A tool call came back. Every `ToolStarted` is followed by one, also when the turn is cancelled."""
+
+    call: ToolCall
+    result: ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechOut:
+    """Sound of the reply, in order, at most 300 ms ahead of its playing.
+
+    `text` is the piece of reply whose sound begins here; "" in the middle of a piece.
+    """
+
+    audio: AudioChunk
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnded:
+    """Last event of a turn, exactly one. `error` is a log text when `end` is failed."""
+
+    turn_id: str
+    end: End
+    text: str  # the whole reply
+    path: Path
+    usage: Usage = Usage()
+    error: str = ""
+
+
+Event = (
+    Woken
+    | SpeechStarted
+    | SpeechStopped
+    | Committed
+    | Transcribed
+    | Hush
+    | TurnStarted
+    | TextDelta
+    | ToolStarted
+    | ToolFinished
+    | SpeechOut
+    | TurnEnded
+)
+Emit = Callable[[Event], Awaitable[None]]

@@ -1,0 +1,1 @@
+"""Doors over HTTP and WebSocket."""

@@ -1,0 +1,77 @@
+"""The contract of a backend: messages and tools in, a stream of words and tool calls out."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from atlas.conversation import Message, Tool, ToolCall, Usage
+
+ToolChoice = Literal["auto", "required", "none"] | str  # anything else is the name of the one tool to call
+Finish = Literal["stop", "tool_calls", "length"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much may be generated, and how wildly. `None` leaves it to the model's own default."""
+
+    max_tokens: int | None = None
+    temperature: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """More text of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """The finished tool calls of the answer, arguments parsed; at most once, after the last words."""
+
+    calls: tuple[ToolCall, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The last delta of a stream that was not abandoned."""
+
+    finish: Finish
+    usage: Usage
+
+
+Delta = Words | Calls | Finished
+
+
+class Backend(Protocol):
+    """A language model somewhere."""
+
+    model: str
+
+    def stream(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Tool] = (),
+        *,
+        tool_choice: ToolChoice = "auto",
+        limits: Limits = Limits(),
+        conversation: str = "",
+    ) -> AsyncGenerator[Delta, None]:
+        """Yield the answer as it is made: words, perhaps calls, then exactly one `Finished`.
+
+        `conversation` names whose key-value cache to go on with; "" shares none. Consume it under `aclosing`:
+        closing the generator, or cancelling the task, stops the generation before the next token, and is safe.
+        A call whose arguments are not a JSON object that fits its schema never comes out as `Calls`: it raises
+        `EngineError`. Raises `LlmGone` when the model cannot be reached or vanishes; the next call may work.
+        """
+        ...
+
+    async def health(self) -> str:
+        """Return the name of the model that is loaded and ready; raise `LlmGone` when there is none."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close connections. Idempotent."""
+        ...

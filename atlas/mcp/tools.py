@@ -1,0 +1,28 @@
+"""The contract of a tool connection: what an agent may use, and using it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from atlas.conversation import Actor, Tool, ToolCall, ToolResult
+
+
+class Tools(Protocol):
+    """One connection to the tool server, under one agent's own token."""
+
+    async def listed(self) -> Sequence[Tool]:
+        """Return what this agent may use, in a fixed order; the last known list while the server is away."""
+        ...
+
+    async def call(self, call: ToolCall, actor: Actor, turn_id: str) -> ToolResult:
+        """Do it, and return what came of it. A failure is a result with `ok` false, never an exception.
+
+        When the server vanishes in the middle, the result says that the outcome is unknown. Cancelling is safe for
+        the caller; the tool server is told, and what it had committed stays committed.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Close the connection. Idempotent."""
+        ...

@@ -1,0 +1,1 @@
+"""Model files: which, from where, and whether they are whole."""

@@ -1,0 +1,1 @@
+"""Ears and voice: wake words, speech detection, recognition, synthesis."""

@@ -1,0 +1,33 @@
+"""The contract of a wake-word engine: has somebody called the house?"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from atlas.audio import AudioChunk
+
+
+class WakeStream(Protocol):
+    """One microphone's wake detector; keeps the state of that stream only."""
+
+    def hear(self, chunk: AudioChunk) -> str | None:
+        """Take the next chunk, of any length at `HEARING_RATE`; return the phrase when it has just been said."""
+        ...
+
+    def reset(self) -> None:
+        """Forget what was heard, so that the same phrase is not found twice."""
+        ...
+
+
+class Wake(Protocol):
+    """Models loaded once, listened with by many streams."""
+
+    phrases: tuple[str, ...]  # as spoken: "okay nabu"
+
+    def listen(self) -> WakeStream:
+        """Return a detector for a new microphone."""
+        ...
+
+    async def aclose(self) -> None:
+        """Give back what was loaded. Idempotent."""
+        ...

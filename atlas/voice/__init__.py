@@ -1,0 +1,1 @@
+"""Taking turns in speech: one microphone, one speaker, real time."""

@@ -1,0 +1,1 @@
+"""One file a tool family; found by listing this folder."""
