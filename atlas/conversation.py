@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Role = Literal["owner", "adult", "child", "guest", "satellite"]
 Author = Literal["system", "user", "assistant", "tool"]
+
+
+def fresh_id(kind: str) -> str:
+    """Return a new id such as `turn_9f86d081884c7d65`; nobody can guess it."""
+    return f"{kind}_{secrets.token_hex(8)}"
 
 
 @dataclass(frozen=True, slots=True)

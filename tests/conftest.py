@@ -1,0 +1,90 @@
+"""What every test may stand on: a clock that jumps, a short data folder, the models, and spoken sentences."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+import wave
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atlas.audio import AudioChunk
+from atlas.config import Config, load
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def anyio_backend() -> Any:
+    """Real time on asyncio. A test of timing asks for `virtual_time` instead, by `@pytest.mark.parametrize`."""
+    return "asyncio"
+
+
+def virtual_time() -> tuple[str, dict[str, Any]]:
+    """An `anyio_backend` whose clock jumps to the next deadline: seconds pass in no time, always the same way.
+
+    Use it as a module's own fixture:
+
+        @pytest.fixture
+        def anyio_backend():
+            return virtual_time()
+    """
+    from trio.testing import MockClock
+
+    return "trio", {"clock": MockClock(autojump_threshold=0)}
+
+
+@pytest.fixture
+def data() -> Iterator[Path]:
+    """An empty data directory with a name short enough for unix sockets."""
+    folder = Path(tempfile.mkdtemp(prefix="atlas-"))
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def config(data: Path) -> Config:
+    """The default settings, over an empty data directory."""
+    return load({"ATLAS_DATA": str(data)}, ROOT / "atlas.toml")
+
+
+@pytest.fixture(scope="session")
+def models() -> Path:
+    """The folder of weights; `./up` and `./check` fill it."""
+    return ROOT / "models"
+
+
+@pytest.fixture(scope="session")
+def spoken(models: Path) -> Callable[[str], AudioChunk]:
+    """Say a sentence with the real voice, at the hearing rate; kept between runs, so each is made once."""
+    import numpy as np
+    import soxr
+    from piper import PiperVoice
+
+    cache = Path(tempfile.gettempdir()) / f"atlas-spoken-{os.getuid()}"
+    cache.mkdir(mode=0o700, exist_ok=True)
+    voice: list[Any] = []
+
+    def say(text: str) -> AudioChunk:
+        file = cache / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.wav"
+        if not file.exists():
+            if not voice:
+                voice.append(PiperVoice.load(models / "en_US-joe-medium" / "en_US-joe-medium.onnx"))
+            parts = [chunk.audio_int16_array for chunk in voice[0].synthesize(text)]
+            sound = soxr.resample(np.concatenate(parts), voice[0].config.sample_rate, 16_000)
+            whole = file.with_suffix(f".{os.getpid()}")
+            with wave.open(str(whole), "wb") as out:
+                out.setnchannels(1)
+                out.setsampwidth(2)
+                out.setframerate(16_000)
+                out.writeframes(sound.astype(np.int16).tobytes())
+            whole.rename(file)
+        with wave.open(str(file), "rb") as sound_file:
+            return AudioChunk(sound_file.readframes(sound_file.getnframes()))
+
+    return say
