@@ -35,6 +35,12 @@ class LlmGone(EngineError):
     spoken_by_default = "I lost my train of thought. Please ask me again in a moment."
 
 
+class StoreError(EngineError):
+    """A memory file cannot be read or written: a full disk, a damaged file, or one from a newer Atlas."""
+
+    spoken_by_default = "I can't get at my memory right now."
+
+
 class SoundError(AtlasError):
     """Sound that cannot be used: not a WAV, empty, or too long."""
 

@@ -1,1 +1,1 @@
-"""What the house remembers, on disk."""
+"""What Atlas remembers, in SQLite files: conversations, turns, and the devices that may come in."""

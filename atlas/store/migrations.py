@@ -1,0 +1,51 @@
+"""How each file came to its shape: named steps, each run once, never edited after they have been released."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+Migrations = Sequence[tuple[str, Sequence[str]]]  # (name, statements), oldest first
+
+# One agent's memory. family and work have a file each, of this shape, and neither ever sees the other's.
+MEMORY: Migrations = (
+    (
+        "conversations, their messages, and turns",
+        (
+            """CREATE TABLE conversations (
+                id INTEGER PRIMARY KEY,
+                agent TEXT NOT NULL,
+                person TEXT NOT NULL,  -- '' when the house does not know who speaks
+                room TEXT NOT NULL,
+                UNIQUE (agent, person, room)
+            ) STRICT""",
+            """CREATE TABLE turns (
+                number INTEGER PRIMARY KEY,  -- the order in which turns began to be answered
+                id TEXT NOT NULL UNIQUE,
+                conversation INTEGER REFERENCES conversations,  -- NULL when the client keeps it itself
+                agent TEXT NOT NULL,
+                reason TEXT NOT NULL,  -- why the router chose this agent
+                path TEXT NOT NULL,
+                device TEXT NOT NULL,
+                spoken INTEGER NOT NULL,
+                began REAL NOT NULL,  -- wall clock, seconds since 1970
+                ended REAL NOT NULL,
+                end TEXT NOT NULL,
+                error TEXT NOT NULL,
+                timings TEXT NOT NULL,  -- JSON, milliseconds by stage
+                prompt_tokens INTEGER NOT NULL,
+                cached_tokens INTEGER NOT NULL,
+                completion_tokens INTEGER NOT NULL
+            ) STRICT""",
+            "CREATE INDEX turns_of_a_conversation ON turns (conversation, number)",
+            """CREATE TABLE messages (
+                id INTEGER PRIMARY KEY,
+                turn INTEGER NOT NULL REFERENCES turns ON DELETE CASCADE,
+                author TEXT NOT NULL,
+                text TEXT NOT NULL,
+                calls TEXT NOT NULL,  -- JSON: [{"id", "name", "arguments"}]
+                call_id TEXT NOT NULL
+            ) STRICT""",
+            "CREATE INDEX messages_of_a_turn ON messages (turn, id)",
+        ),
+    ),
+)
