@@ -1,0 +1,101 @@
+"""Conversations: ordered messages remembered together, keyed by agent, person and room."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from atlas.conversation import Message, ToolCall
+
+# Old turns are forgotten a block at a time: were it one by one, every prompt would begin differently from the last,
+# and the model would have to read all of it anew.
+BLOCK_TURNS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """Whose words these are. Two keys never share a message."""
+
+    agent: str
+    person: str
+    room: str
+
+    def __str__(self) -> str:
+        return "/".join((self.agent, self.person, self.room))
+
+
+def number_of(connection: sqlite3.Connection, conversation: Conversation) -> int:
+    """Return the row of a conversation, made when it is new."""
+    key = (conversation.agent, conversation.person, conversation.room)
+    connection.execute("INSERT INTO conversations (agent, person, room) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", key)
+    row = connection.execute("SELECT id FROM conversations WHERE (agent, person, room) = (?, ?, ?)", key).fetchone()
+    return int(row[0])
+
+
+def load(connection: sqlite3.Connection, conversation: Conversation) -> tuple[Message, ...]:
+    """Return the messages of the last turns, oldest first, tool exchanges whole; `BLOCK_TURNS` to twice as many turns.
+
+    The first message stays the same while turns are added, until a whole block is forgotten at once.
+    """
+    turns = connection.execute(
+        "SELECT number FROM turns JOIN conversations c ON c.id = conversation"
+        " WHERE (c.agent, c.person, c.room) = (?, ?, ?) ORDER BY number",
+        (conversation.agent, conversation.person, conversation.room),
+    ).fetchall()
+    forgotten = max(0, len(turns) // BLOCK_TURNS - 1) * BLOCK_TURNS
+    if not turns[forgotten:]:
+        return ()
+    rows = connection.execute(
+        "SELECT author, text, calls, call_id FROM messages WHERE turn IN"
+        " (SELECT number FROM turns WHERE number >= ? AND conversation ="
+        "  (SELECT conversation FROM turns WHERE number = ?))"
+        " ORDER BY turn, id",
+        (turns[forgotten][0], turns[forgotten][0]),
+    )
+    return tuple(message for message in map(_message, rows) if message.text or message.calls)
+
+
+def append(connection: sqlite3.Connection, turn: int, messages: Sequence[Message]) -> None:
+    """Add the messages of one turn; `turn` is its number, from `turns.record`."""
+    connection.executemany(
+        "INSERT INTO messages (turn, author, text, calls, call_id) VALUES (?, ?, ?, ?, ?)",
+        [(turn, m.author, m.text, _calls_to_json(m.calls), m.call_id) for m in messages],
+    )
+
+
+def shorten(connection: sqlite3.Connection, turn_id: str, heard: str) -> bool:
+    """Cut the reply of a turn to the words that were heard; tool exchanges stay. False when there is no such turn.
+
+    Spaces do not count, for a voice trims its pieces.
+    """
+    replies = connection.execute(
+        "SELECT id, text FROM messages WHERE author = 'assistant' AND turn = (SELECT number FROM turns WHERE id = ?)"
+        " ORDER BY id",
+        (turn_id,),
+    ).fetchall()
+    for (identity, _), text in zip(replies, _cut([text for _, text in replies], heard), strict=True):
+        connection.execute("UPDATE messages SET text = ? WHERE id = ?", (text, identity))
+    return bool(replies)
+
+
+def _cut(texts: Sequence[str], heard: str) -> Iterator[str]:
+    """Yield the texts, each up to where the heard letters end."""
+    left = sum(not character.isspace() for character in heard)
+    for text in texts:
+        end = 0
+        while end < len(text) and (left > 0 or text[end].isspace()):
+            left -= not text[end].isspace()
+            end += 1
+        yield text if end == len(text) else text[:end].rstrip()
+
+
+def _message(row: tuple[str, str, str, str]) -> Message:
+    author, text, calls, call_id = row
+    asked = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in json.loads(calls))
+    return Message(author, text, asked, call_id)  # type: ignore[arg-type]  # only `append` writes authors
+
+
+def _calls_to_json(calls: Sequence[ToolCall]) -> str:
+    return json.dumps([{"id": c.id, "name": c.name, "arguments": dict(c.arguments)} for c in calls])

@@ -1,0 +1,69 @@
+"""One row per turn: who answered whom and why, how it ended, what it cost and how long each stage took."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from atlas.conversation import Usage
+from atlas.events import End, Path
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRecord:
+    """What is kept of a turn besides its messages."""
+
+    id: str
+    agent: str
+    reason: str  # why this agent
+    path: Path
+    device: str
+    spoken: bool
+    began: float  # wall clock, seconds since 1970
+    ended: float
+    end: End
+    error: str = ""  # a log text, when it failed
+    timings: Mapping[str, int] = field(default_factory=dict)  # milliseconds: NAME_ms by stage, NAME_at_ms by mark
+    usage: Usage = Usage()
+
+
+def record(connection: sqlite3.Connection, turn: TurnRecord, conversation: int | None) -> int:
+    """Keep a turn and return its number; `conversation` is None when the client remembers for itself."""
+    cursor = connection.execute(
+        "INSERT INTO turns (id, conversation, agent, reason, path, device, spoken, began, ended, end, error, timings,"
+        " prompt_tokens, cached_tokens, completion_tokens) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            *(turn.id, conversation, turn.agent, turn.reason, turn.path, turn.device, turn.spoken),
+            *(turn.began, turn.ended, turn.end, turn.error, json.dumps(dict(turn.timings))),
+            *(turn.usage.prompt, turn.usage.cached, turn.usage.completion),
+        ),
+    )
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+def interrupt(connection: sqlite3.Connection, turn_id: str) -> None:
+    """Note that a reply which was complete was not heard to its end."""
+    connection.execute("UPDATE turns SET end = 'interrupted' WHERE id = ? AND end = 'done'", (turn_id,))
+
+
+def latest(connection: sqlite3.Connection, count: int) -> list[TurnRecord]:
+    """Return the last `count` turns, newest first."""
+    rows = connection.execute(
+        "SELECT id, agent, reason, path, device, spoken, began, ended, end, error, timings,"
+        " prompt_tokens, cached_tokens, completion_tokens FROM turns ORDER BY number DESC LIMIT ?",
+        (count,),
+    )
+    return [_turn(*row) for row in rows]
+
+
+def _turn(*row: Any) -> TurnRecord:
+    identity, agent, reason, path, device, spoken, began, ended, end, error, timings, *tokens = row
+    return TurnRecord(
+        *(identity, agent, reason, path, device, bool(spoken), began, ended, end, error),
+        timings=json.loads(timings),
+        usage=Usage(*tokens),
+    )
