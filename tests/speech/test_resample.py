@@ -1,0 +1,85 @@
+"""Sound keeps its length, its pitch and its seams when its rate changes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from atlas.audio import AudioChunk, silence
+from atlas.errors import SoundError
+from atlas.speech.resample import Resampler, resampled
+
+
+def tone(hertz: float, seconds: float, rate: int) -> AudioChunk:
+    at = np.arange(round(seconds * rate)) / rate
+    return AudioChunk((np.sin(2 * np.pi * hertz * at) * 16_000).astype(np.int16).tobytes(), rate)
+
+
+def pitch(sound: AudioChunk) -> float:
+    samples = np.frombuffer(sound.pcm, np.int16).astype(np.float64)
+    return float(np.argmax(np.abs(np.fft.rfft(samples))) / sound.seconds)
+
+
+@pytest.mark.parametrize("rate", [8_000, 16_000, 22_050, 24_000, 44_100, 48_000])
+@pytest.mark.parametrize("to", [8_000, 16_000, 24_000, 48_000])
+def test_a_tone_keeps_its_length_and_its_pitch(rate, to):
+    sound = resampled(tone(440, 1.0, rate), to)
+    assert sound.rate == to
+    assert abs(sound.seconds - 1.0) < 0.001
+    assert abs(pitch(sound) - 440) < 2
+
+
+@given(st.lists(st.integers(0, 2_000), min_size=1, max_size=40), st.sampled_from([8_000, 22_050, 24_000, 48_000]))
+@settings(deadline=None)
+def test_however_a_stream_is_cut_the_same_sound_comes_out(lengths, rate):
+    whole = tone(300, sum(lengths) / rate, rate)
+    stream, at, out = Resampler(rate, 16_000), 0, AudioChunk(b"")
+    for length in lengths:
+        out += stream.feed(whole.cut(at, at + length))
+        at += length
+    out += stream.flush()
+    expected = resampled(whole, 16_000)
+    assert out.samples == expected.samples
+    difference = np.frombuffer(out.pcm, np.int16).astype(int) - np.frombuffer(expected.pcm, np.int16)
+    assert np.abs(difference).max(initial=0) <= 2  # the last bit is dithered
+
+
+def test_a_stream_is_ready_for_the_next_one_after_its_flush():
+    stream = Resampler(24_000, 16_000)
+    for _ in range(3):
+        out = stream.feed(tone(440, 0.5, 24_000)) + stream.flush()
+        assert abs(out.seconds - 0.5) < 0.001
+
+
+def test_a_reset_lets_nothing_of_the_old_reply_into_the_new_one():
+    stream = Resampler(24_000, 16_000)
+    stream.feed(tone(440, 0.5, 24_000))
+    stream.reset()
+    out = stream.feed(silence(0.5, 24_000)) + stream.flush()
+    assert np.abs(np.frombuffer(out.pcm, np.int16)).max() <= 1
+
+
+def test_the_same_rate_passes_through_untouched():
+    sound, stream = tone(440, 0.1, 16_000), Resampler(16_000, 16_000)
+    assert stream.feed(sound) + stream.flush() == sound
+
+
+def test_less_than_45_ms_are_held_back():
+    stream = Resampler(24_000, 16_000)
+    ready = sum(stream.feed(tone(440, 0.02, 24_000)).seconds for _ in range(50))
+    assert 1.0 - ready < 0.045
+
+
+def test_loud_sound_is_clipped_and_does_not_turn_over():
+    square = AudioChunk(np.tile(np.repeat(np.array([32767, -32768], np.int16), 100), 100).tobytes(), 48_000)
+    samples = np.frombuffer(resampled(square, 16_000).pcm, np.int16)
+    assert np.abs(np.diff(samples.astype(int))).max() < 65_536
+    assert (samples == 32767).any()
+
+
+@pytest.mark.parametrize("rate", [0, -1, 1, 3_999, 192_001, 2**31])
+def test_a_rate_that_no_sound_has_is_refused(rate):
+    with pytest.raises(SoundError, match="sample rate"):
+        Resampler(rate, 16_000)
