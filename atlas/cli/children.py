@@ -1,0 +1,164 @@
+"""The processes of the house: start each, wait until it is healthy, start it again when it dies, end it with us."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+import httpx2
+from anyio.abc import ByteReceiveStream, Process
+
+from atlas.errors import EngineError
+
+FIRST_WAIT_SECONDS = 0.25  # a person who just lost an answer asks again within a second or two
+LONGEST_WAIT_SECONDS = 30.0  # a program that cannot live must not eat the machine
+STEADY_SECONDS = 60.0  # having lived this long, its next death counts as the first
+POLL_SECONDS = 0.1
+GRACE_SECONDS = 2.0  # from the polite signal to the last one; two children and the house must end within 5 s
+LAST_WORDS_SECONDS = 0.5  # for reading what a dead child left in its pipes, which its own children may hold open
+LINE_CHARACTERS = 2_000  # longer lines of a log are cut
+REMEMBERED_LINES = 8  # the last words of a child that cannot start
+log = logging.getLogger("atlas")
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program that answers `GET /health` with 200 on its unix socket once it can work."""
+
+    name: str  # as it stands in the log
+    command: tuple[str, ...]
+    socket: Path
+
+
+class Child:
+    """One supervised program: whichever process of it lives now."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.pid: int | None = None  # None while it is down
+        self._healthy = anyio.Event()
+        self._hopeless = ""  # why it could not even start once
+        self._last_lines: deque[str] = deque(maxlen=REMEMBERED_LINES)
+
+    async def ready(self) -> None:
+        """Wait for the first time it is healthy; raise `EngineError`, with its last words, if it dies before that."""
+        await self._healthy.wait()
+        if self._hopeless:
+            raise EngineError(
+                f"{self.program.name} could not start: {self._hopeless}",
+                hint="its last words: " + (" / ".join(self._last_lines) or "none"),
+            )
+
+    async def _live(self) -> None:
+        """Run it, again and again, until cancelled; give up when it dies before it was ever healthy."""
+        deaths = 0
+        while True:
+            born = anyio.current_time()
+            ending = await self._run_once()
+            if not self._healthy.is_set():
+                self._hopeless = ending
+                self._healthy.set()
+                return
+            deaths = 1 if anyio.current_time() - born >= STEADY_SECONDS else deaths + 1
+            wait = wait_before_restart(deaths)
+            log.warning("%s %s; it starts again in %.2g s", self.program.name, ending, wait)
+            await anyio.sleep(wait)
+
+    async def _run_once(self) -> str:
+        """Run one process from start to end and say how it ended; cancelling ends it and its descendants."""
+        self.program.socket.unlink(missing_ok=True)  # else a dead one's socket looks alive for a moment
+        tethered = (sys.executable, "-m", "atlas.cli.tether", str(os.getpid()), *self.program.command)
+        process = await anyio.open_process(tethered, stdin=None, start_new_session=True)
+        self.pid = process.pid
+        try:
+            async with anyio.create_task_group() as tasks:
+                for stream in (process.stdout, process.stderr):
+                    assert stream
+                    tasks.start_soon(self._relay, stream)
+                tasks.start_soon(self._watch_health)
+                status = await process.wait()
+                tasks.cancel_scope.deadline = anyio.current_time() + LAST_WORDS_SECONDS
+        finally:
+            self.pid = None
+            with anyio.CancelScope(shield=True):
+                await _end(process)
+        return f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
+
+    async def _watch_health(self) -> None:
+        began = anyio.current_time()
+        transport = httpx2.AsyncHTTPTransport(uds=str(self.program.socket))
+        async with httpx2.AsyncClient(
+            transport=transport, base_url="http://child", timeout=POLL_SECONDS * 20
+        ) as client:
+            while True:
+                try:
+                    if (await client.get("/health")).status_code == 200:
+                        break
+                except httpx2.TransportError:
+                    pass  # not listening yet; if it never does, it is its death that will be noticed
+                await anyio.sleep(POLL_SECONDS)
+        log.info("%s is ready pid=%s seconds=%.1f", self.program.name, self.pid, anyio.current_time() - began)
+        self._healthy.set()
+
+    async def _relay(self, stream: ByteReceiveStream) -> None:
+        """Pass its lines on into our log, under its name."""
+        rest = b""
+        async for data in stream:
+            *lines, rest = (rest + data).split(b"\n")
+            for line in lines:
+                self._say(line)
+            if len(rest) > LINE_CHARACTERS:
+                self._say(rest)
+                rest = b""
+        if rest:
+            self._say(rest)
+
+    def _say(self, line: bytes) -> None:
+        text = line.decode("utf-8", "replace").rstrip()[:LINE_CHARACTERS]
+        if text:
+            self._last_lines.append(text)
+            log.info("%s | %s", self.program.name, text)
+
+
+@asynccontextmanager
+async def supervised(program: Program) -> AsyncIterator[Child]:
+    """Keep `program` running inside the block. Returns at once: `await child.ready()` when it is needed."""
+    child = Child(program)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(child._live)
+        try:
+            yield child
+        finally:
+            tasks.cancel_scope.cancel()
+
+
+def wait_before_restart(deaths: int) -> float:
+    """Return the seconds to wait after the n-th death in a row: doubling from the first to the longest."""
+    doublings = min(deaths - 1, 16)  # far beyond the longest wait, and short of an overflow
+    return min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2.0**doublings)
+
+
+async def _end(process: Process) -> None:
+    """End the process and everything it started: politely, then not."""
+    if process.returncode is None:
+        _signal_group(process.pid, signal.SIGTERM)
+        with anyio.move_on_after(GRACE_SECONDS):
+            await process.wait()
+    _signal_group(process.pid, signal.SIGKILL)  # also when it ended by itself: what it started must not outlive it
+    await process.wait()
+    await process.aclose()
+
+
+def _signal_group(pid: int, number: signal.Signals) -> None:
+    try:
+        os.killpg(pid, number)
+    except ProcessLookupError:
+        return  # nobody of it is left

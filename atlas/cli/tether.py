@@ -1,0 +1,23 @@
+"""Run a program that dies with whoever started it: `python -m atlas.cli.tether PARENT PROGRAM ARGUMENT…`."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+
+PR_SET_PDEATHSIG = 1  # prctl(2): the signal this process gets when its parent dies; kept over exec
+
+
+def main(parent: int, command: list[str]) -> None:
+    """Become `command`, unless `parent` has gone already. Without Linux there is no tether, only the program."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it died before the tether was tied
+            sys.exit(1)
+    os.execvp(command[0], command)  # noqa: S606  # the command comes from children.py, and no shell reads it
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2:])

@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import pytest
+
+from atlas.cli import children
+from atlas.cli.children import Child, Program, supervised, wait_before_restart
+from atlas.errors import EngineError
+
+# A child that is healthy as soon as it listens, and does as its one argument says.
+CHILD = """
+import http.server, os, signal, socketserver, subprocess, sys, time
+
+class Health(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+    def address_string(self):
+        return "unix"
+    def log_message(self, *words):
+        pass
+
+socket, manner, note = sys.argv[1:4]
+print("good morning", flush=True)
+if manner == "hopeless":
+    sys.exit("I have no weights")
+if manner == "stubborn":
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if manner == "parent":
+    baby = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    open(note, "w").write(str(baby.pid))
+if manner == "talkative":
+    print("x" * 100_000 + "\\n" + "y" * 100_000, flush=True)
+with socketserver.ThreadingUnixStreamServer(socket, Health) as server:
+    server.serve_forever()
+"""
+
+
+@pytest.fixture
+def program(data: Path) -> Callable[[str], Program]:
+    (data / "child.py").write_text(CHILD)
+
+    def named(manner: str) -> Program:
+        socket = data / "child.sock"
+        command = (sys.executable, "-S", str(data / "child.py"), str(socket), manner, str(data / "note"))
+        return Program("child", command, socket)
+
+    return named
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+async def until(true: Callable[[], bool]) -> None:
+    with anyio.fail_after(20):
+        while not true():  # noqa: ASYNC110  # another process cannot set an Event of ours
+            await anyio.sleep(0.02)
+
+
+async def healthy_again(child: Child, dead: int) -> None:
+    await until(lambda: child.pid not in (None, dead))
+    with anyio.fail_after(20):
+        while True:
+            try:
+                stream = await anyio.connect_unix(child.program.socket)
+            except OSError:
+                await anyio.sleep(0.02)
+            else:
+                await stream.aclose()
+                return
+
+
+async def test_a_child_that_was_killed_is_back(program: Callable[[str], Program]) -> None:
+    async with supervised(program("well")) as child:
+        await child.ready()
+        for _ in range(2):
+            assert child.pid
+            dead = child.pid
+            os.kill(dead, signal.SIGKILL)
+            await healthy_again(child, dead)
+
+
+async def test_a_child_ends_with_the_block(program: Callable[[str], Program]) -> None:
+    async with supervised(program("well")) as child:
+        await child.ready()
+        assert child.pid
+        pid = child.pid
+        assert alive(pid)
+    assert not alive(pid)
+
+
+async def test_a_child_that_ignores_the_polite_signal_ends_too(
+    program: Callable[[str], Program], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(children, "GRACE_SECONDS", 0.1)
+    async with supervised(program("stubborn")) as child:
+        await child.ready()
+        assert child.pid
+        pid = child.pid
+    assert not alive(pid)
+
+
+async def test_what_a_child_started_ends_with_it(program: Callable[[str], Program], data: Path) -> None:
+    async with supervised(program("parent")) as child:
+        await child.ready()
+        baby = int((data / "note").read_text())
+        assert child.pid
+        os.kill(child.pid, signal.SIGKILL)
+        await until(lambda: not alive(baby))
+
+
+async def test_a_child_that_cannot_start_says_why(program: Callable[[str], Program]) -> None:
+    async with supervised(program("hopeless")) as child:
+        with pytest.raises(EngineError, match="child could not start: ended with status 1") as trouble:
+            await child.ready()
+    assert "I have no weights" in trouble.value.hint
+
+
+async def test_a_program_that_does_not_exist_is_one_sentence(data: Path) -> None:
+    async with supervised(Program("ghost", ("/no/such/program",), data / "x.sock")) as child:
+        with pytest.raises(EngineError, match="ghost could not start") as trouble:
+            await child.ready()
+    assert "No such file" in trouble.value.hint
+
+
+async def test_a_childs_lines_come_out_under_its_name(
+    program: Callable[[str], Program], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "atlas")
+    async with supervised(program("talkative")) as child:
+        await child.ready()
+        await until(lambda: any("| y" in message for message in caplog.messages))
+    assert "child | good morning" in caplog.messages
+    assert max(map(len, caplog.messages)) < 2_100
+
+
+PARENT = """
+import sys, anyio
+from pathlib import Path
+from atlas.cli.children import Program, supervised
+
+async def main():
+    async with supervised(Program("child", tuple(sys.argv[2:]), Path(sys.argv[1]))) as child:
+        await child.ready()
+        print(child.pid, flush=True)
+        await anyio.sleep_forever()
+
+anyio.run(main)
+"""
+
+
+def orphaned(program: Program) -> int:
+    """Start a parent with a child, kill the parent, and return the child."""
+    command = [sys.executable, "-c", PARENT, str(program.socket), *program.command]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as parent:
+        assert parent.stdout
+        child = int(parent.stdout.readline())
+        assert alive(child)
+        parent.kill()
+    return child
+
+
+async def test_no_orphan_outlives_a_killed_parent(program: Callable[[str], Program]) -> None:
+    child = await anyio.to_thread.run_sync(orphaned, program("stubborn"))
+    await until(lambda: not alive(child))
+
+
+def test_each_death_in_a_row_waits_longer_up_to_a_limit() -> None:
+    assert [wait_before_restart(deaths) for deaths in (1, 2, 3, 4)] == [0.25, 0.5, 1.0, 2.0]
+    assert wait_before_restart(1_000_000) == 30.0
