@@ -25,6 +25,7 @@ FLOORS = {
     "atlas.agents": 2,
     "atlas.voice": 2,
     "atlas.router": 2,
+    "atlas.bell": 2,
     "atlas.house": 3,
     "atlas.gateway": 4,
     "atlas.cli": 5,

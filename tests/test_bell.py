@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import anyio
+import pytest
+
+from atlas.bell import POLL_SECONDS, Bell, Speaker, Speakers, sentence
+from atlas.conversation import Actor, Tool, ToolCall, ToolResult
+from atlas.errors import EngineError
+from tests.conftest import virtual_time
+
+
+@pytest.fixture
+def anyio_backend() -> Any:
+    return virtual_time()
+
+
+class TimerShelf:
+    """A tool server with ended timers on it, as far as the bell can see."""
+
+    def __init__(self, *timers: dict[str, Any]) -> None:
+        self.due = {timer["id"]: timer for timer in timers}
+        self.asked = 0
+        self.away = False
+        self.marking_fails = False
+
+    async def listed(self) -> Sequence[Tool]:
+        return ()
+
+    async def call(self, call: ToolCall, actor: Actor, turn_id: str) -> ToolResult:
+        self.asked += 1
+        if self.away or (self.marking_fails and call.name == "timers.announced"):
+            return ToolResult(call.id, False, "The tools are away.")
+        if call.name == "timers.announced":
+            for identity in call.arguments["ids"]:
+                del self.due[identity]
+        return ToolResult(call.id, True, "", {"timers": list(self.due.values())})
+
+    async def aclose(self) -> None:
+        pass
+
+
+def timer(identity: str = "t1", **fields: Any) -> dict[str, Any]:
+    return {"id": identity, "name": "", "room": "", "device": "", "seconds": 600, "late_seconds": 0} | fields
+
+
+class Room:
+    """Devices that write down what they were told."""
+
+    def __init__(self, shelf: TimerShelf) -> None:
+        self.speakers = Speakers()
+        self.heard: list[tuple[str, str]] = []
+        self.bell = Bell(shelf, self.speakers)
+
+    def device(self, name: str, room: str = "") -> Any:
+        async def say(text: str) -> None:
+            self.heard.append((name, text))
+
+        return self.speakers.connected(Speaker(name, room, say))
+
+    async def pass_time(self, seconds: float) -> None:
+        with anyio.move_on_after(seconds):
+            await self.bell.ring()
+
+
+async def test_a_timer_rings_once_on_the_device_that_set_it() -> None:
+    shelf = TimerShelf(timer(device="kitchen"))
+    home = Room(shelf)
+    with home.device("kitchen"), home.device("phone"):
+        await home.pass_time(10)
+    assert home.heard == [("kitchen", "Your 10 minute timer has ended.")]
+    assert not shelf.due
+
+
+async def test_it_rings_in_the_room_when_the_device_has_left_and_everywhere_when_the_room_is_empty() -> None:
+    home = Room(TimerShelf(timer("a", device="tablet", room="kitchen"), timer("b", device="gone", room="attic")))
+    with home.device("stove", "kitchen"), home.device("phone"):
+        await home.pass_time(10)
+    assert sorted(device for device, _ in home.heard) == ["phone", "stove", "stove"]
+
+
+async def test_while_nobody_is_there_it_waits_without_asking_and_then_says_how_late_it_is() -> None:
+    shelf = TimerShelf(timer(late_seconds=185))
+    home = Room(shelf)
+    await home.pass_time(3600)
+    assert shelf.asked == 0
+    with home.device("phone"):
+        await home.pass_time(10)
+    assert home.heard == [("phone", "Your 10 minute timer ended 3 minutes ago.")]
+
+
+async def test_a_timer_stays_until_a_device_really_took_it() -> None:
+    shelf = TimerShelf(timer())
+    home = Room(shelf)
+
+    async def broken(text: str) -> None:
+        raise EngineError("no voice")
+
+    async def silent(text: str) -> None:
+        await anyio.sleep_forever()
+
+    for say in (broken, silent):
+        with home.speakers.connected(Speaker("dead", "", say)):
+            await home.pass_time(100)
+        assert shelf.due
+    with home.device("phone"):
+        await home.pass_time(10)
+    assert len(home.heard) == 1
+
+
+async def test_one_broken_device_does_not_silence_the_others() -> None:
+    home = Room(TimerShelf(timer()))
+
+    async def broken(text: str) -> None:
+        raise anyio.BrokenResourceError
+
+    with home.speakers.connected(Speaker("dead", "", broken)), home.device("phone"):
+        await home.pass_time(10)
+    assert [device for device, _ in home.heard] == ["phone"]
+
+
+async def test_it_does_not_ring_twice_when_the_mark_could_not_be_made() -> None:
+    shelf = TimerShelf(timer())
+    shelf.marking_fails = True
+    home = Room(shelf)
+    with home.device("phone"):
+        await home.pass_time(10)
+        shelf.marking_fails = False
+        await home.pass_time(10)
+    assert len(home.heard) == 1
+    assert not shelf.due
+
+
+async def test_it_goes_on_when_the_tool_server_comes_back(caplog: pytest.LogCaptureFixture) -> None:
+    shelf = TimerShelf(timer())
+    shelf.away = True
+    home = Room(shelf)
+    with home.device("phone"):
+        await home.pass_time(100 * POLL_SECONDS)
+        shelf.away = False
+        await home.pass_time(10)
+    assert len(home.heard) == 1
+    assert len(caplog.messages) == 2  # once when it went, once when it came back
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"name": "pizza"}, "Your pizza timer has ended."),
+        ({"seconds": 90}, "Your 1 minute 30 second timer has ended."),
+        ({"seconds": 3600, "late_seconds": 7300}, "Your 1 hour timer ended 2 hours ago."),
+        ({"name": "egg", "late_seconds": 60}, "Your egg timer ended 1 minute ago."),
+        ({"seconds": 1, "late_seconds": 45}, "Your 1 second timer ended 45 seconds ago."),
+        ({"late_seconds": 29}, "Your 10 minute timer has ended."),
+        ({"late_seconds": 200_000}, "Your 10 minute timer ended 2 days ago."),
+    ],
+)
+def test_what_is_said(fields: dict[str, Any], said: str) -> None:
+    assert sentence(timer(**fields)) == said
