@@ -1,0 +1,98 @@
+"""Wake words by microWakeWord: small streaming models, 0.4 % of a core for each microphone and word."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pymicro_wakeword
+from pymicro_wakeword import MicroWakeWord, MicroWakeWordFeatures
+from pymicro_wakeword.microwakeword import SAMPLES_PER_CHUNK
+
+from atlas.audio import HEARING_RATE, AudioChunk
+from atlas.config import SpeechConfig
+from atlas.errors import ConfigError, EngineError
+from atlas.speech.wake import Wake, WakeStream
+
+REST_SECONDS = 0.5  # a model can be sure of one saying for a second and more: it must have been unsure this long since
+REST_SAMPLES = round(REST_SECONDS * HEARING_RATE)
+_SHIPPED = Path(pymicro_wakeword.__file__).parent / "models"
+
+
+async def open(settings: SpeechConfig) -> Wake:
+    """Load the words of `settings.wake_words`: those that come with the library, and `MODELS/WORD/WORD.json`.
+
+    Raises `ConfigError` for a word without a model, and `EngineError` for a model that does not load.
+    """
+    return MicroWake([_file_of(word, settings.models) for word in settings.wake_words])
+
+
+class MicroWake:
+    """The models of several words."""
+
+    def __init__(self, files: list[Path]) -> None:
+        self._files = files
+        self.phrases = tuple(model.wake_word.lower() for model in self._load())
+
+    def listen(self) -> WakeStream:
+        """Return a detector for a new microphone; 0.15 MB and 1 ms for each word."""
+        return MicroWakeStream(self._load())
+
+    async def aclose(self) -> None:
+        """Nothing is held: models belong to the streams that listen."""
+
+    def _load(self) -> list[MicroWakeWord]:
+        try:
+            for file in self._files:
+                _check_weights(file)
+            return [MicroWakeWord.from_config(file) for file in self._files]
+        except (OSError, ValueError, KeyError, RuntimeError) as trouble:
+            raise EngineError(
+                f"a wake word model does not load: {trouble}", hint=f"check {', '.join(map(str, self._files))}"
+            ) from trouble
+
+
+class MicroWakeStream:
+    """One microphone; the words share its features, each keeps its own state."""
+
+    def __init__(self, models: list[MicroWakeWord]) -> None:
+        self._models = models
+        self._features = MicroWakeWordFeatures()
+        self._rest_samples = 0  # how long until the next call counts
+
+    def hear(self, chunk: AudioChunk) -> str | None:
+        """Take the next chunk; return the phrase when it has just been said."""
+        assert chunk.rate == HEARING_RATE, "wake words are heard at the hearing rate"
+        said: str | None = None
+        for features in self._features.process_streaming(chunk.pcm):
+            found = [model for model in self._models if model.process_streaming(features)]
+            if found and self._rest_samples <= 0 and said is None:
+                said = found[0].wake_word.lower()
+            self._rest_samples = REST_SAMPLES if found else self._rest_samples - SAMPLES_PER_CHUNK
+        return said
+
+    def reset(self) -> None:
+        """Forget what was heard."""
+        self._features.reset()
+        for model in self._models:
+            model.reset()
+        self._rest_samples = 0
+
+
+def _check_weights(file: Path) -> None:
+    """Raise before the library is given weights that are not there or none: it would take the process with it."""
+    weights = file.parent / str(json.loads(file.read_text(encoding="utf-8"))["model"])
+    with weights.open("rb") as opened:
+        if opened.read(8)[4:] != b"TFL3":
+            raise ValueError(f"{weights} is not a TensorFlow Lite model")
+
+
+def _file_of(word: str, models: Path) -> Path:
+    for file in (_SHIPPED / f"{word}.json", models / word / f"{word}.json"):
+        if word.isidentifier() and file.is_file():
+            return file
+    known = sorted(file.stem for file in _SHIPPED.glob("*.json"))
+    raise ConfigError(
+        f"there is no wake word {word!r}",
+        hint=f"speech.wake_words takes {', '.join(known)}, or a word with a model at {models}/WORD/WORD.json",
+    )

@@ -1,0 +1,59 @@
+"""Every speech detector keeps the same promises."""
+
+from __future__ import annotations
+
+import pytest
+
+from atlas.audio import AudioChunk, silence
+from atlas.engine import open_engine
+from atlas.speech.vad import FRAME_SAMPLES, VadStream
+from atlas.speech.vad_scripted import voice
+
+
+def probabilities(stream: VadStream, sound: AudioChunk) -> list[float]:
+    return [
+        stream.probability(sound.cut(at, at + FRAME_SAMPLES))
+        for at in range(0, sound.samples - FRAME_SAMPLES + 1, FRAME_SAMPLES)
+    ]
+
+
+@pytest.fixture(params=["scripted", pytest.param("silero", marks=pytest.mark.real)])
+async def world(request, config):
+    vad = await open_engine("vad", request.param, config.speech)
+    speech = voice(2.0) if request.param == "scripted" else request.getfixturevalue("spoken")("What time is it now?")
+    yield vad, speech
+    await vad.aclose()
+    await vad.aclose()
+
+
+async def test_speech_is_likely_and_silence_is_not(world):
+    vad, speech = world
+    heard = probabilities(vad.listen(), speech)
+    assert all(0 <= p <= 1 for p in heard)
+    assert sum(p > 0.5 for p in heard) > len(heard) * 0.6
+    assert max(probabilities(vad.listen(), silence(2))) < 0.2
+
+
+async def test_each_microphone_has_its_own_memory(world):
+    vad, speech = world
+    alone = probabilities(vad.listen(), speech)
+    kitchen, office = vad.listen(), vad.listen()
+    beside = []
+    for at in range(0, speech.samples - FRAME_SAMPLES + 1, FRAME_SAMPLES):
+        beside.append(kitchen.probability(speech.cut(at, at + FRAME_SAMPLES)))
+        office.probability(silence(0.032))
+    assert beside == pytest.approx(alone, abs=1e-4)
+
+
+async def test_a_reset_detector_is_as_new(world):
+    vad, speech = world
+    stream = vad.listen()
+    first = probabilities(stream, speech)
+    stream.reset()
+    assert probabilities(stream, speech) == pytest.approx(first, abs=1e-4)
+
+
+async def test_a_frame_of_another_length_is_a_mistake_of_the_programmer(world):
+    vad, _ = world
+    with pytest.raises(AssertionError):
+        vad.listen().probability(silence(0.01))
