@@ -66,7 +66,7 @@ def append(connection: sqlite3.Connection, turn: int, messages: Sequence[Message
 
 
 def shorten(connection: sqlite3.Connection, turn_id: str, heard: str) -> bool:
-    """Cut the reply of a turn to the words that were heard; tool exchanges stay. False when there is no such turn.
+    """Cut the reply of a turn to the words that were heard; tool exchanges stay. True when something was cut.
 
     Spaces do not count, for a voice trims its pieces.
     """
@@ -75,9 +75,11 @@ def shorten(connection: sqlite3.Connection, turn_id: str, heard: str) -> bool:
         " ORDER BY id",
         (turn_id,),
     ).fetchall()
-    for (identity, _), text in zip(replies, _cut([text for _, text in replies], heard), strict=True):
+    texts = [text for _, text in replies]
+    kept = list(_cut(texts, heard))
+    for (identity, _), text in zip(replies, kept, strict=True):
         connection.execute("UPDATE messages SET text = ? WHERE id = ?", (text, identity))
-    return bool(replies)
+    return kept != texts
 
 
 def _cut(texts: Sequence[str], heard: str) -> Iterator[str]:

@@ -46,8 +46,13 @@ def record(connection: sqlite3.Connection, turn: TurnRecord, conversation: int |
 
 
 def interrupt(connection: sqlite3.Connection, turn_id: str) -> None:
-    """Note that a reply which was complete was not heard to its end."""
-    connection.execute("UPDATE turns SET end = 'interrupted' WHERE id = ? AND end = 'done'", (turn_id,))
+    """Note that a reply was not heard to its end."""
+    connection.execute("UPDATE turns SET end = 'interrupted' WHERE id = ? AND end <> 'failed'", (turn_id,))
+
+
+def retime(connection: sqlite3.Connection, turn_id: str, timings: Mapping[str, int]) -> None:
+    """Correct the timings of a turn, now that its reply has been spoken too."""
+    connection.execute("UPDATE turns SET timings = ? WHERE id = ?", (json.dumps(dict(timings)), turn_id))
 
 
 def latest(connection: sqlite3.Connection, count: int) -> list[TurnRecord]:

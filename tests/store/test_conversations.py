@@ -95,7 +95,8 @@ async def test_forgetting_never_mixes_in_another_conversation(memory: Database) 
 )
 async def test_a_reply_is_cut_to_what_was_heard(memory: Database, heard: str, kept: str) -> None:
     await keep(memory, KITCHEN, "turn_1", Message("user", "Rome?"), Message("assistant", "Rome is old. It has hills."))
-    assert await memory.write(lambda c: conversations.shorten(c, "turn_1", heard))
+    cut = await memory.write(lambda c: conversations.shorten(c, "turn_1", heard))
+    assert cut == (kept != "Rome is old. It has hills.")
     assert (await recalled(memory))[-1] == Message("assistant", kept)
 
 
@@ -129,6 +130,12 @@ async def test_a_turn_comes_back_with_its_timings_and_cost(memory: Database) -> 
     )
     await memory.write(lambda c: turns.record(c, kept, None))
     assert await memory.read(lambda c: turns.latest(c, 1)) == [kept]
+
+
+async def test_timings_can_be_corrected_when_the_sound_is_over(memory: Database) -> None:
+    await keep(memory, KITCHEN, "turn_1")
+    await memory.write(lambda c: turns.retime(c, "turn_1", {"first_sound_at_ms": 310}))
+    assert (await memory.read(lambda c: turns.latest(c, 1)))[0].timings == {"first_sound_at_ms": 310}
 
 
 async def test_a_complete_reply_that_was_talked_over_counts_as_interrupted(memory: Database) -> None:

@@ -1,0 +1,238 @@
+"""The running Atlas: opens the engines, gives them to the minds, closes them in reverse; reply, remember, announce."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from sqlite3 import Connection
+from weakref import WeakValueDictionary
+
+import anyio
+
+from atlas import trace
+from atlas.agents.agent import Agent, Answer
+from atlas.bell import Say, Speaker, Speakers, spoken_to_any
+from atlas.config import Config
+from atlas.conversation import Actor, Message, Turn
+from atlas.errors import AtlasError, StoreError
+from atlas.events import Emit, TextDelta, TurnEnded, TurnStarted
+from atlas.speech.stt import Stt
+from atlas.speech.tts import Tts
+from atlas.speech.vad import Vad
+from atlas.speech.wake import Wake
+from atlas.store import conversations, turns
+from atlas.store.conversations import Conversation
+from atlas.store.database import Database
+from atlas.store.turns import TurnRecord
+from atlas.telling import Telling
+
+GOODBYE_SECONDS = 1.0  # a door whose turn was cancelled gets this long to take its last event
+log = logging.getLogger("atlas")
+
+
+@dataclass(frozen=True, slots=True)
+class Mind:
+    """What answers for one agent: its commands first, which decline what they do not know, then its model."""
+
+    commands: Agent
+    chat: Agent
+    memory: Database
+
+
+@dataclass(slots=True, eq=False)
+class Exchange:
+    """A turn that is being answered."""
+
+    turn: Turn
+    agent: str
+    reason: str  # why this agent
+    conversation: Conversation
+    telling: Telling
+    stopwatch: trace.Trace = field(default_factory=trace.current)
+
+
+class House:
+    """Owner of everything that is open. A door is given this and nothing else."""
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        stt: Stt,
+        tts: Tts,
+        vad: Vad,
+        wake: Wake,
+        minds: Mapping[str, Mind],
+        choose: Callable[[Turn], tuple[str, str]],  # → the agent, and why
+        is_whole_command: Callable[[str], bool],
+        authenticate: Callable[[str], Awaitable[Actor | None]],
+        health: Callable[[], Awaitable[Mapping[str, object]]],
+        speakers: Speakers,
+    ) -> None:
+        self.config = config
+        self.stt = stt
+        self.tts = tts
+        self.vad = vad
+        self.wake = wake
+        self.is_whole_command = is_whole_command
+        self.authenticate = authenticate
+        self.health = health
+        self._minds = minds
+        self._choose = choose
+        self._speakers = speakers
+        self._talks: WeakValueDictionary[Conversation, anyio.Lock] = WeakValueDictionary()
+        self._aloud: dict[str, tuple[Exchange, Answer]] = {}  # answered, and still being spoken
+
+    def agents(self) -> tuple[str, ...]:
+        """Return the names of the agents."""
+        return tuple(self._minds)
+
+    async def reply(self, turn: Turn, emit: Emit) -> None:
+        """Answer `turn`: emits `TurnStarted` … exactly one `TurnEnded`, and remembers what was said and done.
+
+        A whole answer is on the disk before its `TurnEnded` goes out. Trouble in the world ends the turn as failed,
+        with an honest sentence. Cancelling is safe: what was said and done by then is remembered. Two turns of one
+        conversation are answered one after the other. Raises `RequestError` for an agent that there is not, or not
+        for this actor, before anything is emitted.
+        """
+        with trace.tracing(trace.current()) as stopwatch:
+            with stopwatch.stage("route"):
+                agent, reason = self._choose(turn)
+            exchange = Exchange(turn, agent, reason, _conversation(turn, agent), Telling(emit))
+            async with AsyncExitStack() as stack:
+                try:
+                    await exchange.telling.emit(TurnStarted(turn.id, agent, reason))
+                    if turn.remembered:
+                        await stack.enter_async_context(self._alone(exchange.conversation))
+                    answer = await self._answer(exchange)
+                except BaseException as trouble:  # cancelled, or a mistake of ours: the turn ends all the same
+                    await self._break_off(exchange, trouble)
+                    raise
+                with anyio.CancelScope(shield=True):
+                    await self._keep(exchange, answer)
+            if turn.spoken and turn.remembered:
+                self._aloud[turn.id] = exchange, answer  # its line is written when the sound is over: `remember`
+            else:
+                _write_line(exchange, answer)
+            await emit(_ended(turn, answer))
+
+    async def remember(self, turn_id: str, heard: str) -> None:
+        """Note what was heard of a reply that was spoken: its memory is shortened to that. Raises `StoreError`.
+
+        To be called once its sound is over; and again when it turns out later that less was heard.
+        """
+        exchange, answer = self._aloud.pop(turn_id, (None, None))
+        timings = exchange.stopwatch.milliseconds() if exchange else {}
+        if exchange and answer:
+            _write_line(exchange, answer, heard=len(heard))
+
+        def work(connection: Connection) -> None:
+            if conversations.shorten(connection, turn_id, heard):
+                turns.interrupt(connection, turn_id)
+            if timings:
+                turns.retime(connection, turn_id, timings)
+
+        for mind in [self._minds[exchange.agent]] if exchange else self._minds.values():
+            await mind.memory.write(work)
+
+    def speaking_device(self, device: str, room: str, say: Say) -> AbstractContextManager[None]:
+        """Let the house speak through `device` inside the block. `say` returns when the device took the words.
+
+        It raises `AtlasError`, or anyio's errors of a broken stream, when the device did not.
+        """
+        return self._speakers.connected(Speaker(device, room, say))
+
+    async def announce(self, device: str, text: str) -> bool:
+        """Say `text` on `device`, "" for every connected one; False when nobody took it. Cancelling is safe."""
+        return await spoken_to_any(self._speakers.on(device), text)
+
+    async def _answer(self, exchange: Exchange) -> Answer:
+        turn, mind, telling = exchange.turn, self._minds[exchange.agent], exchange.telling
+        try:
+            if turn.remembered:
+                past = await mind.memory.read(lambda c: conversations.load(c, exchange.conversation))
+                turn = replace(turn, history=past)
+            answer = await mind.commands.respond(turn, telling.emit)
+            if answer is None:
+                telling.path = "model"
+                answer = await mind.chat.respond(turn, telling.emit)
+                assert answer is not None, "a chat agent answers everything"
+        except AtlasError as trouble:
+            await telling.emit(TextDelta(f" {trouble.spoken}" if telling.text else trouble.spoken))
+            return Answer(telling.text, telling.path, "failed", telling.messages(), error=str(trouble))
+        return answer
+
+    async def _break_off(self, exchange: Exchange, trouble: BaseException) -> None:
+        """End a turn that has no answer, within bounded time."""
+        telling = exchange.telling
+        cancelled = isinstance(trouble, anyio.get_cancelled_exc_class())
+        answer = Answer(
+            telling.text,
+            telling.path,
+            "cancelled" if cancelled else "failed",
+            telling.messages(),
+            error="" if cancelled else repr(trouble),
+        )
+        with anyio.CancelScope(shield=True):
+            await self._keep(exchange, answer)
+        _write_line(exchange, answer)
+        if not telling.deaf:
+            with anyio.move_on_after(GOODBYE_SECONDS, shield=True):
+                await telling.emit(_ended(exchange.turn, answer))
+
+    async def _keep(self, exchange: Exchange, answer: Answer) -> None:
+        """Put the turn into its agent's memory; a memory that fails costs no answer."""
+        turn = exchange.turn
+        record = TurnRecord(
+            *(turn.id, exchange.agent, exchange.reason, answer.path, turn.actor.device, turn.spoken),
+            *(turn.at, time.time(), answer.end, answer.error),
+            timings=exchange.stopwatch.milliseconds(),
+            usage=answer.usage,
+        )
+
+        def work(connection: Connection) -> None:
+            number = conversations.number_of(connection, exchange.conversation) if turn.remembered else None
+            row = turns.record(connection, record, number)
+            if turn.remembered:
+                conversations.append(connection, row, (Message("user", turn.text), *answer.messages))
+
+        try:
+            await self._minds[exchange.agent].memory.write(work)
+        except StoreError as trouble:
+            log.error("turn not remembered turn=%s: %s; %s", turn.id, trouble, trouble.hint)  # noqa: TRY400
+
+    @asynccontextmanager
+    async def _alone(self, conversation: Conversation) -> AsyncIterator[None]:
+        """Wait until no other turn of this conversation is being answered."""
+        async with self._talks.setdefault(conversation, anyio.Lock()):
+            yield
+
+
+def _conversation(turn: Turn, agent: str) -> Conversation:
+    """Whose conversation is this? A room's, when nobody is known by name; a device's, when it is in no room either."""
+    actor = turn.actor
+    return Conversation(agent, actor.person or ("" if actor.room else f"device {actor.device}"), actor.room)
+
+
+def _ended(turn: Turn, answer: Answer) -> TurnEnded:
+    return TurnEnded(turn.id, answer.end, answer.text, answer.path, answer.usage, answer.error)
+
+
+def _write_line(exchange: Exchange, answer: Answer, **more: object) -> None:
+    """Leave the one line of a turn in the log."""
+    error = {"error": answer.error} if answer.error else {}
+    trace.line(
+        "turn ended",
+        turn=exchange.turn.id,
+        device=exchange.turn.actor.device,
+        agent=exchange.agent,
+        path=answer.path,
+        **exchange.stopwatch.milliseconds(),
+        tools=exchange.telling.tools,
+        **more,
+        end=answer.end,
+        **error,
+    )

@@ -1,0 +1,55 @@
+"""What a turn has told so far: passes its events on, and can say at any moment what there is to remember."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from atlas import trace
+from atlas.conversation import Message
+from atlas.events import Emit, Event, Path, TextDelta, ToolFinished, ToolStarted
+
+
+class Telling:
+    """The events of one turn on their way up, and the messages they amount to.
+
+    A reply that is cut off in the middle has no `Answer`; what had been said and done by then is kept from here.
+    """
+
+    def __init__(self, emit: Emit) -> None:
+        self._emit = emit
+        self._messages: list[Message] = []
+        self._words = ""  # said since the last message
+        self.text = ""  # the reply so far
+        self.path: Path = "command"  # whoever tries a model says so
+        self.tools = 0  # finished tool calls
+        self.deaf = False  # the door failed to take an event, so it will not take another
+
+    async def emit(self, event: Event) -> None:
+        """Take note of `event` and pass it on."""
+        match event:
+            case TextDelta(text):
+                trace.current().mark("first_word")
+                self.text += text
+                self._words += text
+            case ToolStarted():
+                self._started(event)
+            case ToolFinished(call, result):
+                self.tools += 1
+                self._messages.append(Message("tool", result.text, call_id=call.id))
+        try:
+            await self._emit(event)
+        except Exception:
+            self.deaf = True
+            raise
+
+    def messages(self) -> tuple[Message, ...]:
+        """Return the reply and its tool exchanges as far as they got."""
+        return (*self._messages, *([Message("assistant", self._words)] if self._words else []))
+
+    def _started(self, event: ToolStarted) -> None:
+        """Begin a message with this call, or add it to the calls that are made together with it."""
+        if self._messages and self._messages[-1].calls and not self._words:
+            self._messages[-1] = replace(self._messages[-1], calls=(*self._messages[-1].calls, event.call))
+        else:
+            self._messages.append(Message("assistant", self._words, calls=(event.call,)))
+            self._words = ""

@@ -1,0 +1,364 @@
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from atlas import trace
+from atlas.agents.agent import Answer
+from atlas.bell import Speakers
+from atlas.config import Config
+from atlas.conversation import Actor, Message, ToolCall, ToolResult, Turn, Usage, fresh_id
+from atlas.errors import LlmGone
+from atlas.events import Emit, Event, TextDelta, ToolFinished, ToolStarted, TurnEnded, TurnStarted
+from atlas.house import House, Mind
+from atlas.store import turns
+from atlas.store.database import open_database
+from atlas.store.migrations import MEMORY
+
+ADA = Actor("ada", "phone", "owner", "study")
+TIMER = ToolCall("call_1", "timers.start", {"seconds": 600})
+SET = ToolResult("call_1", True, "Timer set for 10 minutes.")
+Script = Callable[[Turn, Emit], Awaitable[Answer | None]]
+
+
+@dataclass
+class Scripted:
+    """An agent that does what a test's function says, and keeps the turns it was given."""
+
+    script: Script
+    name: str = "scripted"
+    turns: list[Turn] = field(default_factory=list)
+
+    async def respond(self, turn: Turn, emit: Emit) -> Answer | None:
+        self.turns.append(turn)
+        return await self.script(turn, emit)
+
+
+async def declines(turn: Turn, emit: Emit) -> Answer | None:
+    return None
+
+
+async def echoes(turn: Turn, emit: Emit) -> Answer:
+    for word in ("You said ", turn.text):
+        await emit(TextDelta(word))
+    text = f"You said {turn.text}"
+    return Answer(text, "model", "done", (Message("assistant", text),), usage=Usage(10, 8, 3))
+
+
+async def sets_a_timer(turn: Turn, emit: Emit) -> Answer:
+    await emit(ToolStarted(TIMER))
+    await emit(ToolFinished(TIMER, SET))
+    await emit(TextDelta(SET.text))
+    said = (
+        Message("assistant", calls=(TIMER,)),
+        Message("tool", SET.text, call_id="call_1"),
+        Message("assistant", SET.text),
+    )
+    return Answer(SET.text, "command", "done", said)
+
+
+class World:
+    """A house whose agents are scripted and whose memory is real."""
+
+    def __init__(self, house: House, chats: dict[str, Scripted], commands: Scripted, minds: dict[str, Mind]) -> None:
+        self.house = house
+        self.chats = chats
+        self.commands = commands
+        self.minds = minds
+
+    async def ask(self, text: str, actor: Actor = ADA, **fields: Any) -> list[Event]:
+        told: list[Event] = []
+
+        async def emit(event: Event) -> None:
+            told.append(event)
+
+        await self.house.reply(turn_of(text, actor, **fields), emit)
+        return told
+
+    async def kept(self, agent: str = "family") -> list[turns.TurnRecord]:
+        return await self.minds[agent].memory.read(lambda c: turns.latest(c, 10))
+
+    async def remembered(self, actor: Actor = ADA, agent: str = "") -> tuple[Message, ...]:
+        """What an agent would be told about the past now."""
+        chat = self.chats[agent or "family"]
+        chat.script, before = echoes, chat.script
+        await self.ask("what was said before?", actor, agent=agent)
+        chat.script = before
+        return chat.turns[-1].history
+
+
+def turn_of(text: str, actor: Actor = ADA, **fields: Any) -> Turn:
+    return Turn(fresh_id("turn"), text, actor, 1_700_000_000.0, **fields)
+
+
+def whole(data: Path, name: str) -> bytes:
+    """Return all that lies on the disk under a memory's name, its log included."""
+    return b"".join(file.read_bytes() for file in data.glob(f"{name}*"))
+
+
+@pytest.fixture
+async def world(config: Config, data: Path) -> AsyncIterator[World]:
+    async with AsyncExitStack() as stack:
+        chats = {name: Scripted(echoes) for name in config.agents}
+        commands = Scripted(declines)
+        minds = {
+            name: Mind(commands, chats[name], await stack.enter_async_context(open_database(data / a.memory, MEMORY)))
+            for name, a in config.agents.items()
+        }
+
+        def choose(turn: Turn) -> tuple[str, str]:
+            return turn.agent or "family", "asked for by name" if turn.agent else "the house's own"
+
+        nothing: Any = None  # engines that no test here listens to
+        house = House(
+            config,
+            stt=nothing,
+            tts=nothing,
+            vad=nothing,
+            wake=nothing,
+            minds=minds,
+            choose=choose,
+            is_whole_command=lambda text: False,
+            authenticate=nothing,
+            health=nothing,
+            speakers=Speakers(),
+        )
+        yield World(house, chats, commands, minds)
+
+
+async def test_a_turn_begins_with_who_answers_and_ends_once_with_the_whole_reply(world: World) -> None:
+    told = await world.ask("hello")
+    assert told[0] == TurnStarted(told[0].turn_id, "family", "the house's own")
+    assert told[-1] == TurnEnded(told[0].turn_id, "done", "You said hello", "model", Usage(10, 8, 3))
+    assert [type(event) for event in told].count(TurnEnded) == 1
+
+
+async def test_the_next_turn_knows_what_was_said_and_done(world: World) -> None:
+    world.commands.script = sets_a_timer
+    await world.ask("set a timer for ten minutes")
+    world.commands.script = declines
+    await world.ask("thanks")
+    assert [(m.author, m.text) for m in world.chats["family"].turns[-1].history] == [
+        ("user", "set a timer for ten minutes"),
+        ("assistant", ""),
+        ("tool", "Timer set for 10 minutes."),
+        ("assistant", "Timer set for 10 minutes."),
+    ]
+
+
+async def test_a_command_never_reaches_the_model(world: World) -> None:
+    world.commands.script = sets_a_timer
+    told = await world.ask("set a timer for ten minutes")
+    assert told[-1].path == "command"
+    assert world.chats["family"].turns == []
+
+
+async def test_the_work_agents_memory_is_a_file_of_its_own(world: World, data: Path) -> None:
+    await world.ask("the merger is on friday", agent="work")
+    assert await world.remembered() == ()
+    assert [turn.agent for turn in await world.kept("work")] == ["work"]
+    assert b"merger" in whole(data, "work.db")
+    assert b"merger" not in whole(data, "atlas.db")
+
+
+async def test_a_guests_phone_does_not_see_what_the_owners_phone_said(world: World) -> None:
+    await world.ask("the code is 1234", Actor("", "owners-phone", "owner"))
+    assert await world.remembered(Actor("", "guests-phone", "guest")) == ()
+    assert len(await world.remembered(Actor("", "owners-phone", "owner"))) == 2
+
+
+async def test_a_client_that_sends_the_conversation_itself_is_given_no_other(world: World) -> None:
+    await world.ask("hello")
+    past = (Message("user", "mine"),)
+    await world.ask("again", remembered=False, history=past)
+    assert world.chats["family"].turns[-1].history == past
+    assert len(await world.remembered()) == 2  # of the first turn only
+
+
+async def test_a_model_that_vanishes_ends_the_turn_with_an_honest_sentence(world: World) -> None:
+    async def vanishes(turn: Turn, emit: Emit) -> Answer:
+        await emit(TextDelta("Rome is"))
+        raise LlmGone("connection reset")
+
+    world.chats["family"].script = vanishes
+    told = await world.ask("tell me about Rome")
+    end = told[-1]
+    assert (end.end, end.error) == ("failed", "connection reset")
+    assert end.text == "Rome is I lost my train of thought. Please ask me again in a moment."
+    assert "".join(event.text for event in told if isinstance(event, TextDelta)) == end.text
+    world.chats["family"].script = echoes
+    assert (await world.ask("again"))[-1].end == "done"
+
+
+async def test_a_turn_that_is_cancelled_ends_once_and_is_remembered_as_far_as_it_got(world: World) -> None:
+    told: list[Event] = []
+    said = anyio.Event()
+
+    async def emit(event: Event) -> None:
+        told.append(event)
+
+    async def rambles(turn: Turn, emit: Emit) -> Answer:
+        await emit(TextDelta("One moment."))
+        await emit(ToolStarted(TIMER))
+        await emit(ToolFinished(TIMER, SET))
+        await emit(TextDelta("It is"))
+        said.set()
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    world.chats["family"].script = rambles
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(world.house.reply, turn_of("timer, please"), emit)
+        await said.wait()
+        tasks.cancel_scope.cancel()
+    assert [event.end for event in told if isinstance(event, TurnEnded)] == ["cancelled"]
+    assert await world.remembered() == (
+        Message("user", "timer, please"),
+        Message("assistant", "One moment.", calls=(TIMER,)),
+        Message("tool", SET.text, call_id="call_1"),
+        Message("assistant", "It is"),
+    )
+
+
+async def test_a_door_that_hangs_cannot_hold_up_a_cancelled_turn(world: World) -> None:
+    hanging = anyio.Event()
+
+    async def emit(event: Event) -> None:
+        if isinstance(event, TextDelta | TurnEnded):
+            hanging.set()
+            await anyio.sleep_forever()
+
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(world.house.reply, turn_of("hello"), emit)
+            await hanging.wait()
+            tasks.cancel_scope.cancel()
+    assert [turn.end for turn in await world.kept()] == ["cancelled"]
+
+
+async def test_a_door_that_broke_is_told_nothing_more_and_the_turn_is_kept(world: World) -> None:
+    told: list[Event] = []
+
+    async def emit(event: Event) -> None:
+        told.append(event)
+        if isinstance(event, TextDelta):
+            raise anyio.BrokenResourceError
+
+    with pytest.raises(anyio.BrokenResourceError):
+        await world.house.reply(turn_of("hello"), emit)
+    assert [type(event) for event in told] == [TurnStarted, TextDelta]
+    assert [turn.end for turn in await world.kept()] == ["failed"]
+
+
+async def test_a_mistake_of_ours_still_ends_the_turn_and_is_not_hidden(world: World) -> None:
+    told: list[Event] = []
+
+    async def emit(event: Event) -> None:
+        told.append(event)
+
+    async def mistaken(turn: Turn, emit: Emit) -> Answer:
+        raise KeyError("oops")
+
+    world.chats["family"].script = mistaken
+    with pytest.raises(KeyError):
+        await world.house.reply(turn_of("hello"), emit)
+    assert [event.end for event in told if isinstance(event, TurnEnded)] == ["failed"]
+
+
+async def test_two_turns_of_one_conversation_take_turns_and_other_rooms_do_not_wait(world: World) -> None:
+    first_began, let_go = anyio.Event(), anyio.Event()
+    order: list[str] = []
+
+    async def slow(turn: Turn, emit: Emit) -> Answer:
+        if turn.text == "first":
+            first_began.set()
+            await let_go.wait()
+        order.append(turn.text)
+        return await echoes(turn, emit)
+
+    world.chats["family"].script = slow
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(world.ask, "first")
+        await first_began.wait()
+        tasks.start_soon(world.ask, "second")
+        await world.ask("elsewhere", Actor("ada", "stove", "owner", "kitchen"))
+        let_go.set()
+    assert order == ["elsewhere", "first", "second"]
+    assert [m.text for m in world.chats["family"].turns[-1].history] == ["first", "You said first"]
+
+
+async def test_what_was_not_heard_is_forgotten_and_the_turn_counts_as_interrupted(world: World) -> None:
+    told = await world.ask("hello there", spoken=True)
+    await world.house.remember(told[0].turn_id, "You said")
+    assert (await world.kept())[0].end == "interrupted"
+    assert [m.text for m in await world.remembered()] == ["hello there", "You said"]
+
+
+async def test_remembering_a_turn_that_nobody_knows_changes_nothing(world: World) -> None:
+    await world.ask("hello")
+    await world.house.remember("turn_nobody", "")
+    assert [m.text for m in await world.remembered()] == ["hello", "You said hello"]
+
+
+async def test_a_typed_turn_leaves_one_line_in_the_log(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "atlas")
+    world.commands.script = sets_a_timer
+    await world.ask("set a timer")
+    [line] = [message for message in caplog.messages if message.startswith("turn ended")]
+    for part in ("device=phone", "agent=family", "path=command", "tools=1", "end=done", "first_word_at_ms="):
+        assert part in line
+
+
+async def test_a_spoken_turns_line_waits_for_the_end_of_its_sound(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "atlas")
+    with trace.tracing(trace.Trace()) as stopwatch:
+        told = await world.ask("hello", spoken=True)
+        assert caplog.messages == []
+        stopwatch.mark("first_sound")
+        await world.house.remember(told[0].turn_id, "You said hello")
+        await world.house.remember(told[0].turn_id, "You said")
+    assert len(caplog.messages) == 1
+    assert "first_sound_at_ms=" in caplog.messages[0]
+    assert "first_sound_at_ms" in (await world.kept())[0].timings
+
+
+async def test_a_memory_that_fails_costs_no_answer(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    async def memory_breaks(turn: Turn, emit: Emit) -> Answer:
+        await world.minds["family"].memory.aclose()
+        return await echoes(turn, emit)
+
+    world.chats["family"].script = memory_breaks
+    assert (await world.ask("hello"))[-1].end == "done"
+    assert any(message.startswith("turn not remembered") for message in caplog.messages)
+
+
+async def test_a_memory_that_cannot_be_read_is_admitted(world: World) -> None:
+    await world.minds["family"].memory.aclose()
+    end = (await world.ask("hello"))[-1]
+    assert (end.end, end.text) == ("failed", "I can't get at my memory right now.")
+
+
+async def test_announcing_reaches_the_named_device_or_all_of_them(world: World) -> None:
+    heard: list[tuple[str, str]] = []
+
+    def say(device: str) -> Callable[[str], Awaitable[None]]:
+        async def take(text: str) -> None:
+            heard.append((device, text))
+
+        return take
+
+    with world.house.speaking_device("stove", "kitchen", say("stove")):
+        with world.house.speaking_device("phone", "", say("phone")):
+            assert await world.house.announce("phone", "Dinner!")
+            assert await world.house.announce("", "Fire!")
+        assert not await world.house.announce("phone", "Too late.")
+    assert sorted(heard) == [("phone", "Dinner!"), ("phone", "Fire!"), ("stove", "Fire!")]
