@@ -1,0 +1,125 @@
+"""tools.db: what tools must not forget. Returned from a transaction means committed and on the disk."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+BUSY_SECONDS = 5.0  # a second process (stdio beside HTTP) holds the lock for one commit at most
+MIGRATIONS = {
+    "receipts": """
+        CREATE TABLE receipts (
+            id TEXT PRIMARY KEY,
+            at REAL NOT NULL,      -- wall clock, seconds since 1970
+            tool TEXT NOT NULL,
+            agent TEXT NOT NULL,
+            actor TEXT NOT NULL,   -- JSON
+            turn TEXT NOT NULL,
+            changed TEXT NOT NULL, -- in words
+            before TEXT NOT NULL,  -- JSON: what an undo puts back; null when there was nothing
+            after TEXT NOT NULL    -- JSON: what an undo expects to find; null when nothing is left
+        );
+        CREATE INDEX receipts_by_time ON receipts (at);
+    """,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """Proof that something changed; the row of that id says what, from what and to what."""
+
+    id: str
+    changed: str
+
+
+class State:
+    """The one connection of this process to tools.db. Used from the event loop's thread only."""
+
+    def __init__(self, file: Path, migrations: Mapping[str, str]) -> None:
+        """Open, or make, the database and bring its tables up to date.
+
+        `migrations` are the tools' own, by name; each runs once, in order, whole or not at all.
+        Raises `sqlite3.Error` when the file is no database or the disk refuses.
+        """
+        self._db = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None)
+        file.chmod(0o600)
+        self._db.row_factory = sqlite3.Row
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = FULL")  # WAL alone may lose the last commits to a power cut
+        self._db.execute("PRAGMA foreign_keys = ON")
+        self._db.execute("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, at REAL NOT NULL)")
+        for name, sql in {**MIGRATIONS, **migrations}.items():
+            self._migrate(name, sql)
+
+    def _migrate(self, name: str, sql: str) -> None:
+        with self.transaction():
+            if self.rows("SELECT 1 FROM migrations WHERE name = ?", name):
+                return
+            for statement in _statements(sql):
+                self._db.execute(statement)
+            self._db.execute("INSERT INTO migrations VALUES (?, ?)", (name, time.time()))
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All of it or none of it. Leaving the block means: committed, and the disk has it.
+
+        There must be no `await` inside, so nothing else can slip in between and no cancellation can cut it.
+        """
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+    def rows(self, sql: str, *values: object) -> list[sqlite3.Row]:
+        """Read."""
+        return self._db.execute(sql, values).fetchall()
+
+    def run(self, sql: str, *values: object) -> None:
+        """Write one statement; outside a transaction it is committed at once."""
+        self._db.execute(sql, values)
+
+    def add_receipt(
+        self,
+        changed: str,
+        *,
+        tool: str,
+        agent: str,
+        actor: Mapping[str, str],
+        turn: str,
+        at: float,
+        before: Any,
+        after: Any,
+    ) -> Receipt:
+        """Keep a receipt: in the running transaction when there is one, else committed at once."""
+        receipt = Receipt(f"receipt_{secrets.token_hex(8)}", changed)
+        self.run(
+            "INSERT INTO receipts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            *(receipt.id, at, tool, agent, json.dumps(dict(actor)), turn, changed),
+            *(json.dumps(before), json.dumps(after)),
+        )
+        return receipt
+
+    def close(self) -> None:
+        """Fold the write-ahead log into the file and let go. Idempotent."""
+        self._db.close()
+
+
+def _statements(sql: str) -> Iterator[str]:
+    # executescript would commit the surrounding transaction first, so a migration could be left half done.
+    statement = ""
+    for line in sql.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+    assert not statement.strip(), f"a migration ends in the middle of a statement: {statement}"
