@@ -1,0 +1,144 @@
+"""Whose turn it is: every state meets every input, and what must hold holds after any story."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from atlas.voice.turns import TABLE, Action, Input, State, step
+
+PAIRS = [(state, happened) for state in State for happened in Input]
+BY_CLIENT = (Input.COMMIT, Input.CLEAR, Input.RESPOND, Input.CANCEL)
+ALIVE = (State.REPLYING, State.OVERTALKED, State.ASIDE)
+TOLD = (State.HEARING, State.PAUSED, State.ASIDE)  # the door knows that somebody speaks
+STARTS = (Action.ANSWER, Action.ANNOUNCE)
+
+
+@pytest.mark.parametrize(("state", "happened"), PAIRS, ids=lambda value: value.name)
+def test_every_state_takes_every_input(state: State, happened: Input) -> None:
+    after, actions = step(state, happened)
+    assert after in State
+    assert len(set(actions)) == len(actions), "an action twice in one row"
+    if (state, happened) not in TABLE:
+        assert (after, actions) == (state, ()), "an input without a row changes nothing"
+
+
+@pytest.mark.parametrize(("state", "happened"), PAIRS, ids=lambda value: value.name)
+def test_a_reply_lives_exactly_in_the_states_of_a_reply(state: State, happened: Input) -> None:
+    after, actions = step(state, happened)
+    alive = state in ALIVE and happened is not Input.ENDED
+    for action in actions:
+        if action is Action.HUSH:
+            assert alive, "nothing to hush"
+            alive = False
+        if action in STARTS:
+            assert not alive, "two replies at once"
+            alive = True
+    if happened is Input.ENDED and state not in ALIVE:
+        return  # cannot be: a reply that is not alive does not end
+    assert alive == (after in ALIVE)
+
+
+@pytest.mark.parametrize(("state", "happened"), PAIRS, ids=lambda value: value.name)
+def test_the_door_is_told_of_the_start_and_the_end_of_speech_in_pairs(state: State, happened: Input) -> None:
+    after, actions = step(state, happened)
+    told = state in TOLD
+    for action in actions:
+        if action is Action.SPEECH_STARTED:
+            assert not told
+            told = True
+        if action is Action.SPEECH_STOPPED:
+            assert told
+            told = False
+    # Who asks for an answer while somebody speaks leaves that somebody speaking.
+    assert told == (after in TOLD)
+
+
+@pytest.mark.parametrize(("state", "happened"), PAIRS, ids=lambda value: value.name)
+def test_an_interruption_is_over_before_the_next_utterance_is_committed(state: State, happened: Input) -> None:
+    actions = step(state, happened).actions
+    if Action.HUSH in actions and Action.COMMIT in actions:
+        assert actions.index(Action.HUSH) < actions.index(Action.COMMIT)
+    if Action.ANSWER in actions and Action.COMMIT in actions:
+        assert actions.index(Action.COMMIT) < actions.index(Action.ANSWER)
+
+
+@pytest.mark.parametrize(("state", "happened"), PAIRS, ids=lambda value: value.name)
+def test_nothing_is_answered_without_a_commit_unless_a_client_asks(state: State, happened: Input) -> None:
+    actions = step(state, happened).actions
+    if Action.ANSWER in actions and happened is not Input.RESPOND:
+        assert Action.COMMIT in actions
+
+
+@pytest.mark.parametrize("state", State, ids=lambda value: value.name)
+def test_a_second_reply_is_refused_while_one_is_alive_and_a_cancel_while_none_is(state: State) -> None:
+    assert (Action.REFUSE in step(state, Input.RESPOND).actions) == (state in ALIVE)
+    assert (Action.REFUSE in step(state, Input.CANCEL).actions) == (state not in ALIVE)
+
+
+@pytest.mark.parametrize("state", State, ids=lambda value: value.name)
+def test_silence_follows_a_cancel_in_every_state(state: State) -> None:
+    assert step(state, Input.CANCEL).state not in ALIVE
+
+
+@pytest.mark.parametrize("state", State, ids=lambda value: value.name)
+def test_no_state_is_a_trap(state: State) -> None:
+    seen, todo = {state}, [state]
+    while todo:
+        here = todo.pop()
+        for happened in (Input.WAKE, Input.SPEECH, Input.PAUSE, Input.ENDPOINT, Input.ENDED, Input.NOTHING):
+            if (after := step(here, happened).state) not in seen:
+                seen.add(after)
+                todo.append(after)
+    assert State.LISTENING in seen
+
+
+def stories() -> Iterator[Input]:
+    return st.lists(st.sampled_from([i for i in Input if i is not Input.ENDED]), max_size=60)  # type: ignore[return-value]
+
+
+@settings(max_examples=300, deadline=None)
+@given(stories(), st.randoms(use_true_random=False))
+def test_every_reply_that_starts_ends_once_whatever_happens(story: list[Input], chance: object) -> None:
+    state, alive, started, ended = State.LISTENING, False, 0, 0
+    for told in story:
+        happened = Input.ENDED if alive and chance.random() < 0.2 else told  # type: ignore[attr-defined]
+        if happened is Input.ENDED:
+            alive, ended = False, ended + 1
+        state, actions = step(state, happened)
+        for action in actions:
+            if action in STARTS:
+                assert not alive
+                alive, started = True, started + 1
+            if action is Action.HUSH:
+                assert alive
+                alive, ended = False, ended + 1
+    assert started == ended + alive
+    assert alive == (state in ALIVE)
+
+
+@settings(max_examples=300, deadline=None)
+@given(stories())
+def test_a_guess_never_outlives_the_words_it_was_made_of(story: list[Input]) -> None:
+    state, guessing = State.LISTENING, False
+    for happened in story:
+        before = state
+        state, actions = step(state, happened)
+        for action in actions:
+            if action is Action.GUESS:
+                guessing = True
+            if action in (Action.FORGET_GUESS, Action.COMMIT, Action.DROP):
+                guessing = False
+        if happened in (Input.SPEECH, Input.UNHEEDED) and before not in (State.ASLEEP, State.HEARING):
+            assert not guessing, "more was said, and the old guess still counts"
+
+
+def test_a_cough_over_the_reply_is_told_to_nobody() -> None:
+    state, told = State.REPLYING, []
+    for happened in (Input.SPEECH, Input.PAUSE, Input.NOTHING):
+        state, actions = step(state, happened)
+        told += [a for a in actions if a in (Action.SPEECH_STARTED, Action.HUSH, Action.COMMIT)]
+    assert (state, told) == (State.REPLYING, [])
