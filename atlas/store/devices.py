@@ -1,0 +1,148 @@
+"""Who may come in: one token per device, kept as a hash, with a role and a way to take it back."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+import sqlite3
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import get_args
+
+from atlas.conversation import Actor, Role
+from atlas.errors import RequestError
+from atlas.store.database import Database, open_database
+from atlas.store.migrations import Migrations
+
+FILE = "devices.db"  # in the data directory; `atlas token` writes it while the house runs
+TOKEN = re.compile(r"atlas_[A-Za-z0-9_-]{32}")  # 192 random bits: nobody guesses one
+NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,38}[A-Za-z0-9])?")
+USED_SECONDS = 60.0  # how exactly `last used` is kept: a write for every request would wear out a memory card
+
+DEVICES: Migrations = (
+    (
+        "devices",
+        (
+            """CREATE TABLE devices (
+                name TEXT PRIMARY KEY COLLATE NOCASE,
+                role TEXT NOT NULL,
+                token_sha256 TEXT NOT NULL UNIQUE,
+                created REAL NOT NULL,  -- wall clock, seconds since 1970
+                used REAL  -- NULL until the first time
+            ) STRICT, WITHOUT ROWID""",
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One row: a name and its standing. The token itself is kept nowhere."""
+
+    name: str
+    role: Role
+    created: float
+    used: float | None
+
+
+class Devices:
+    """The devices that hold a token. Every verb raises `StoreError` when the file fails, and is safe to cancel."""
+
+    def __init__(self, database: Database, now: Callable[[], float] = time.time) -> None:
+        self._database = database
+        self._now = now
+
+    async def create(self, name: str, role: str) -> str:
+        """Let a device in and return its token, which nobody can read again.
+
+        Raises `RequestError` for a name that is taken or odd, and for a role that there is none of.
+        """
+        if not NAME.fullmatch(name):
+            raise RequestError(
+                f"{name!r} cannot be the name of a device",
+                code="invalid_name",
+                param="name",
+                hint="use 1 to 40 letters a to z, digits, spaces, dots, dashes or underscores, as in kitchen-tablet",
+            )
+        if role not in get_args(Role):
+            raise RequestError(
+                f"no role is called {role!r}",
+                code="invalid_role",
+                param="role",
+                hint=f"roles are {', '.join(get_args(Role))}",
+            )
+        token = f"atlas_{secrets.token_urlsafe(24)}"
+        row = (name, role, _hash(token), self._now())
+
+        def insert(connection: sqlite3.Connection) -> bool:
+            cursor = connection.execute(
+                "INSERT INTO devices (name, role, token_sha256, created) VALUES (?, ?, ?, ?)"
+                " ON CONFLICT (name) DO NOTHING",
+                row,
+            )
+            return cursor.rowcount == 1
+
+        if not await self._database.write(insert):
+            raise RequestError(
+                f"a device called {name!r} has a token already",
+                code="name_taken",
+                param="name",
+                hint=f"choose another name, or take that token back first: atlas token revoke {name!r}",
+            )
+        return token
+
+    async def find(self, token: str) -> Actor | None:
+        """Return who holds this token now; `None` when nobody does, or no longer."""
+        if not TOKEN.fullmatch(token):
+            return None
+        digest = _hash(token)
+
+        def look(connection: sqlite3.Connection) -> tuple[str, Role, float | None] | None:
+            row: tuple[str, Role, float | None] | None = connection.execute(
+                "SELECT name, role, used FROM devices WHERE token_sha256 = ?", (digest,)
+            ).fetchone()
+            return row
+
+        row = await self._database.read(look)
+        if row is None:
+            return None
+        name, role, used = row
+        now = self._now()
+        if used is None or now - used > USED_SECONDS:
+            await self._database.write(
+                lambda connection: connection.execute(
+                    "UPDATE devices SET used = ? WHERE token_sha256 = ?", (now, digest)
+                )
+            )
+        return Actor(person="", device=name, role=role)
+
+    async def list(self) -> tuple[Device, ...]:
+        """Return every device, in the order of their names."""
+        rows = await self._database.read(
+            lambda connection: connection.execute(
+                "SELECT name, role, created, used FROM devices ORDER BY name"
+            ).fetchall()
+        )
+        return tuple(Device(*row) for row in rows)
+
+    async def revoke(self, name: str) -> bool:
+        """Take a device's token back, at once; False when no device has this name."""
+        return await self._database.write(
+            lambda connection: connection.execute("DELETE FROM devices WHERE name = ?", (name,)).rowcount == 1
+        )
+
+
+@asynccontextmanager
+async def open_devices(data: Path) -> AsyncIterator[Devices]:
+    """Open the devices of a data directory; another process may have them open too."""
+    async with open_database(data / FILE, DEVICES) as database:
+        yield Devices(database)
+
+
+def _hash(token: str) -> str:
+    # A plain hash is enough: there is nothing to guess in 192 random bits, so there is nothing to slow down.
+    return hashlib.sha256(token.encode()).hexdigest()

@@ -1,0 +1,96 @@
+"""Who may come in, and how that is taken back."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+
+import pytest
+
+from atlas.conversation import Actor
+from atlas.errors import RequestError
+from atlas.store.database import open_database
+from atlas.store.devices import DEVICES, FILE, Devices, open_devices
+
+
+async def test_a_token_opens_the_door_for_its_device(data):
+    async with open_devices(data) as devices:
+        token = await devices.create("kitchen tablet", "satellite")
+        assert re.fullmatch(r"atlas_[A-Za-z0-9_-]{32}", token)
+        assert await devices.find(token) == Actor(person="", device="kitchen tablet", role="satellite")
+
+
+async def test_tokens_outlive_a_restart(data):
+    async with open_devices(data) as devices:
+        token = await devices.create("phone", "owner")
+    async with open_devices(data) as devices:
+        assert (await devices.find(token)).device == "phone"
+
+
+async def test_the_file_does_not_hold_the_token(data):
+    async with open_devices(data) as devices:
+        token = await devices.create("phone", "owner")
+    for file in data.iterdir():
+        assert token.encode() not in file.read_bytes()
+        assert token.removeprefix("atlas_").encode() not in file.read_bytes()
+
+
+async def test_a_token_that_was_taken_back_opens_nothing_at_once_also_from_another_process(data):
+    async with open_devices(data) as house, open_devices(data) as terminal:
+        token = await terminal.create("phone", "owner")
+        assert await house.find(token) is not None
+        assert await terminal.revoke("phone")
+        assert await house.find(token) is None
+        assert not await terminal.revoke("phone")
+
+
+@pytest.mark.parametrize("guess", ["", "atlas_", "atlas_" + "a" * 32, "sk-proj-123", "x" * 10_000, "atlas_\x00\ud800"])
+async def test_what_is_no_token_opens_nothing(data, guess):
+    async with open_devices(data) as devices:
+        await devices.create("phone", "owner")
+        assert await devices.find(guess) is None
+
+
+@pytest.mark.parametrize("name", ["", " ", "-x", "x ", "a" * 41, "küche", "a/b", "a\nb", "'; drop table devices"])
+async def test_an_odd_name_is_refused_with_what_would_be_right(data, name):
+    async with open_devices(data) as devices:
+        with pytest.raises(RequestError) as trouble:
+            await devices.create(name, "owner")
+        assert trouble.value.param == "name"
+        assert "kitchen-tablet" in trouble.value.hint
+        assert await devices.list() == ()
+
+
+@pytest.mark.parametrize("second", ["phone", "Phone"])
+async def test_two_devices_cannot_have_one_name(data, second):
+    async with open_devices(data) as devices:
+        token = await devices.create("phone", "owner")
+        with pytest.raises(RequestError, match="already") as trouble:
+            await devices.create(second, "guest")
+        assert "revoke" in trouble.value.hint
+        assert (await devices.find(token)).role == "owner"
+
+
+async def test_a_role_that_there_is_none_of_is_refused(data):
+    async with open_devices(data) as devices:
+        with pytest.raises(RequestError, match="'king'") as trouble:
+            await devices.create("phone", "king")
+        assert "owner, adult, child, guest, satellite" in trouble.value.hint
+
+
+async def test_the_list_says_when_each_was_made_and_last_used_and_writes_that_rarely(data):
+    clock = [1000.0]
+    async with open_database(data / FILE, DEVICES) as database:
+        devices = Devices(database, now=lambda: clock[0])
+        token = await devices.create("phone", "owner")
+        assert [(d.name, d.created, d.used) for d in await devices.list()] == [("phone", 1000.0, None)]
+        for clock[0], used in ((2000.0, 2000.0), (2030.0, 2000.0), (2061.0, 2061.0)):
+            await devices.find(token)
+            assert (await devices.list())[0].used == used
+
+
+async def test_nobody_else_may_read_the_file(data):
+    async with open_devices(data) as devices:
+        await devices.create("phone", "owner")
+        assert (data / FILE).stat().st_mode & 0o077 == 0
+        assert sqlite3.connect(data / FILE).execute("SELECT count(*) FROM devices").fetchone() == (1,)
