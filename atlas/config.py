@@ -107,6 +107,20 @@ class Config:
         """The folder of sockets and of what only lives while Atlas runs."""
         return self.data / "run"
 
+    @property
+    def secrets(self) -> Path:
+        """The folder of files that only Atlas may read: tokens."""
+        return self.data / "secrets"
+
+    def tools_token(self, agent: str) -> Path:
+        """Return the file of the token by which the tool server knows `agent`; "house" for the house itself."""
+        return self.secrets / f"tools-{agent}.token"
+
+    @property
+    def owner_token(self) -> Path:
+        """The file of the token that the terminal uses."""
+        return self.secrets / "owner.token"
+
     def socket(self, name: str) -> Path:
         """Return the unix socket called `name`: "tools", or "llm-NAME"."""
         return self.run / f"{name}.sock"

@@ -1,0 +1,49 @@
+"""The terminal's way to the running house: its address, its token, and what to do when it does not answer."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import httpx2
+
+from atlas.cli.keys import read_secret
+from atlas.config import Config
+from atlas.errors import AtlasError, ConfigError
+
+NO_TOKEN_STATUS = 401
+
+
+def address(config: Config, scheme: str = "http") -> str:
+    """Return where the running house listens, as one of its own machine reaches it."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(config.gateway.host, config.gateway.host)  # noqa: S104
+    return f"{scheme}://{host}:{config.gateway.port}"
+
+
+def token(config: Config, environment: Mapping[str, str] | None = None) -> str:
+    """Return $ATLAS_TOKEN, else the owner's own. Raises `ConfigError` when there is none."""
+    given = (environment if environment is not None else os.environ).get("ATLAS_TOKEN")
+    return given or read_secret(config.owner_token)
+
+
+def not_running(config: Config) -> ConfigError:
+    """Return the error for a house that does not answer at all."""
+    return ConfigError(f"Atlas does not answer at {address(config)}", hint="start it with ./up, in another terminal")
+
+
+def refused(status: int, body: bytes) -> AtlasError:
+    """Return what the house said no to, in its own words."""
+    try:
+        said = str(json.loads(body)["error"]["message"])
+    except (ValueError, KeyError, TypeError):
+        said = body[:200].decode("utf-8", "replace") or f"status {status}"
+    hint = "the token is in $ATLAS_TOKEN or in the data directory's secrets" if status == NO_TOKEN_STATUS else ""
+    return AtlasError(said, hint=hint)
+
+
+def client(config: Config, **options: Any) -> httpx2.AsyncClient:
+    """Return an HTTP client for the house. Proxies of the environment are not asked: this is our own machine."""
+    headers = {"authorization": f"Bearer {token(config)}"}
+    return httpx2.AsyncClient(base_url=address(config), headers=headers, trust_env=False, **options)

@@ -1,0 +1,86 @@
+"""The files that only Atlas may read: who each agent is to the tool server, and the terminal's own token."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+
+from atlas.config import Config
+from atlas.errors import ConfigError
+from atlas.store.devices import Devices
+
+OWNER = "owner"  # the device that the terminal is
+HOUSE_TOOLS = ("timers.due", "timers.announced")  # what the house itself does: ring
+
+
+def prepare_folders(config: Config) -> None:
+    """Make the data directory and what lies in it, for their owner only. Raises `ConfigError` when that cannot be."""
+    for folder in (config.data, config.run, config.secrets):
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder.chmod(0o700)
+        except OSError as trouble:
+            raise ConfigError(
+                f"{folder} cannot be used: {trouble.strerror}", hint="point ATLAS_DATA at a folder of yours"
+            ) from trouble
+
+
+def introduce_agents(config: Config) -> Path:
+    """Give every agent its own token, once; return the file by which the tool server knows them and their powers."""
+    if "house" in config.agents:
+        raise ConfigError("no agent can be called 'house', for that is the house's own name", hint="rename it")
+    powers: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+        "house": (HOUSE_TOOLS, ()),
+        **{name: (agent.tools, (config.tools.folder,)) for name, agent in config.agents.items()},
+    }
+    lines: list[str] = []
+    for name, (tools, roots) in powers.items():
+        file = config.tools_token(name)
+        if not file.exists():
+            write_secret(file, secrets.token_urlsafe(32))
+        digest = hashlib.sha256(read_secret(file).encode()).hexdigest()
+        lines += [
+            f"[{json.dumps(name)}]",
+            f"token_sha256 = {json.dumps(digest)}",
+            f"tools = {json.dumps(tools)}",
+            f"roots = {json.dumps(roots)}",
+            "",
+        ]
+    agents = config.secrets / "agents.toml"
+    write_secret(agents, "\n".join(lines))
+    return agents
+
+
+async def owners_token(config: Config, devices: Devices) -> tuple[str, bool]:
+    """Return the terminal's token, and whether it is new."""
+    if config.owner_token.exists():
+        return read_secret(config.owner_token), False
+    await devices.revoke(OWNER)  # its file is lost, so nobody has that token any more
+    token = await devices.create(OWNER, "owner")
+    write_secret(config.owner_token, token)
+    return token, True
+
+
+def write_secret(file: Path, text: str) -> None:
+    """Write a file that only its owner may read, whole or not at all."""
+    draft = file.with_name(f".{file.name}.{os.getpid()}")
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as out:
+        out.write(text + "\n")
+        out.flush()
+        os.fsync(out.fileno())
+    draft.replace(file)
+
+
+def read_secret(file: Path) -> str:
+    """Return what such a file holds. Raises `ConfigError` saying what to do when it cannot be read."""
+    try:
+        return file.read_text(encoding="utf-8").strip()
+    except OSError as trouble:
+        raise ConfigError(
+            f"{file} cannot be read: {trouble.strerror}", hint="it is made by `atlas run`; start that first"
+        ) from trouble

@@ -1,0 +1,94 @@
+"""`atlas`: one word picks a command; each is a module with a `main`, imported only when it is asked for."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+
+from atlas import __version__
+from atlas.errors import AtlasError
+
+COMMANDS = {
+    "run": "run Atlas in this terminal, until Ctrl-C",
+    "ask": "ask something in writing",
+    "hear": "play a sound file to Atlas at speaking speed, and hear the answer",
+    "token": "let a device in, list those that may come in, take a token back",
+    "doctor": "find out what is wrong, and what to do about it",
+    "models": "list, check and fetch model files",
+    "bench": "measure this machine",
+}
+INTERRUPTED_STATUS = 130  # what shells expect of a program that Ctrl-C ended
+
+
+def main() -> None:
+    """Run the command line and exit with its status."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command; trouble in the world is printed as a sentence and what to do, and makes the status 1."""
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(usage())
+        return 0
+    if arguments[0] in ("-V", "--version"):
+        print(f"atlas {__version__}")
+        return 0
+    name, *rest = arguments
+    if name not in COMMANDS:
+        near = difflib.get_close_matches(name, COMMANDS, 1)
+        print(
+            f"atlas: there is no command {name!r}." + (f" Did you mean {near[0]!r}?" if near else ""), file=sys.stderr
+        )
+        print("`atlas --help` lists them.", file=sys.stderr)
+        return 2
+    try:
+        return int(import_module(f"atlas.cli.{name}").main(rest))
+    except KeyboardInterrupt:
+        return INTERRUPTED_STATUS
+    except BrokenPipeError:  # `atlas … | head`: nobody reads on, and Python must not try to flush at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except AtlasError as trouble:
+        print(said(trouble), file=sys.stderr)
+    except BaseExceptionGroup as group:  # what a task group makes of them
+        troubles, mistakes = group.split(AtlasError)
+        if troubles is None or mistakes is not None:
+            raise
+        for each in _flat(troubles):
+            print(said(each), file=sys.stderr)
+    return 1
+
+
+def said(trouble: AtlasError) -> str:
+    """Return an error as a person should read it: what happened, and what to do now."""
+    what = str(trouble).rstrip(".")
+    return f"atlas: {what}." + (f"\n       Now: {trouble.hint.rstrip('.')}." if trouble.hint else "")
+
+
+def usage() -> str:
+    """Return the list of commands."""
+    lines = [f"  atlas {name:8}{what}" for name, what in COMMANDS.items()]
+    return "\n".join(
+        [
+            "Atlas, the voice of a house.",
+            "",
+            *lines,
+            "",
+            "`atlas COMMAND --help` says more. Settings: atlas.toml. Data: $ATLAS_DATA, else ~/.local/share/atlas.",
+        ]
+    )
+
+
+def _flat(group: BaseExceptionGroup[AtlasError]) -> Iterator[AtlasError]:
+    for one in group.exceptions:
+        if isinstance(one, BaseExceptionGroup):
+            yield from _flat(one)
+        else:
+            yield one
+
+
+if __name__ == "__main__":
+    main()

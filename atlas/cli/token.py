@@ -1,0 +1,58 @@
+"""`atlas token`: let a device in, list those that may come in, take a token back."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from datetime import datetime
+from typing import get_args
+
+import anyio
+
+from atlas.cli.keys import prepare_folders
+from atlas.config import Config
+from atlas.config import load as load_config
+from atlas.conversation import Role
+from atlas.errors import RequestError
+from atlas.store.devices import open_devices
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Create, list or revoke; works whether Atlas runs or not, and takes effect at once."""
+    parser = argparse.ArgumentParser(prog="atlas token", description=__doc__)
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    create = verbs.add_parser("create", help="print a new token; nobody can read it again")
+    create.add_argument("--name", required=True, help="what the device is called, such as kitchen-tablet")
+    create.add_argument("--role", required=True, choices=get_args(Role), help="what it may do")
+    verbs.add_parser("list", help="print which devices have one")
+    revoke = verbs.add_parser("revoke", help="take it back")
+    revoke.add_argument("name")
+    given = parser.parse_args(arguments)
+    config = load_config(os.environ)
+    prepare_folders(config)
+    return anyio.run(work, config, given)
+
+
+async def work(config: Config, given: argparse.Namespace) -> int:
+    """Do what was asked for. Raises `AtlasError` for a name that is taken, odd or unknown."""
+    async with open_devices(config.data) as devices:
+        match given.verb:
+            case "create":
+                print(await devices.create(given.name, given.role))
+            case "revoke":
+                if not await devices.revoke(given.name):
+                    raise RequestError(
+                        f"no device is called {given.name!r}", code="not_found", hint="`atlas token list` names them"
+                    )
+                print(f"{given.name} has no token any more")
+            case _:
+                rows = [(d.name, d.role, _day(d.created), _day(d.used)) for d in await devices.list()]
+                for row in (("name", "role", "created", "last used"), *rows):
+                    cells = zip(row, (24, 10, 16, 16), strict=True)
+                    print("  ".join(f"{cell:{width}}" for cell, width in cells).rstrip())
+    return 0
+
+
+def _day(moment: float | None) -> str:
+    return datetime.fromtimestamp(moment).astimezone().strftime("%Y-%m-%d %H:%M") if moment else "never"
