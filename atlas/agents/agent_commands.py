@@ -1,0 +1,62 @@
+"""Commands: a sentence of the grammar → one tool call, at once and without a model."""
+
+from __future__ import annotations
+
+from atlas.agents import prompt
+from atlas.agents.agent import Answer
+from atlas.agents.grammar import Command, Grammar
+from atlas.agents.tool_use import use
+from atlas.conversation import Message, ToolCall, Turn, fresh_id
+from atlas.events import Emit, TextDelta
+from atlas.mcp.tools import Tools
+
+BROKEN = ("gone", "timeout", "failed")  # the tool did not work; any other refusal is an answer
+
+
+class Commands:
+    """An agent that does what it wholly understands and declines everything else."""
+
+    def __init__(self, name: str, grammar: Grammar, tools: Tools) -> None:
+        self.name = name
+        self._grammar = grammar
+        self._tools = tools
+
+    async def respond(self, turn: Turn, emit: Emit) -> Answer | None:
+        """See `Agent.respond`. What is said is the tool's own sentence, made from what it did."""
+        command = self.understand(turn)
+        if command is None:
+            return None
+        offered = await self._tools.listed()
+        if offered and command.tool not in {tool.name for tool in offered}:
+            return None  # this agent has no such tool; a list that was never seen forbids nothing, the server will
+        call = ToolCall(fresh_id("call"), command.tool, command.arguments)
+        result = await use(call, self._tools, turn, emit)
+        await emit(TextDelta(result.text))
+        broken = not result.ok and result.error in BROKEN
+        return Answer(
+            text=result.text,
+            path="command",
+            end="failed" if broken else "done",
+            messages=(
+                Message("assistant", calls=(call,)),
+                Message("tool", prompt.result(result), call_id=call.id),
+                Message("assistant", result.text),
+            ),
+            receipts=(result.receipt,) if result.receipt else (),
+            error=f"{call.name}: {result.error}" if broken else "",
+        )
+
+    def understand(self, turn: Turn) -> Command | None:
+        """Return the first reading of the turn that is a command.
+
+        When any reading says "don't", none of them is acted on: to mishear that is worse than to ask again.
+        """
+        readings = (turn.text, *turn.alternatives)
+        if any(self._grammar.is_negated(text) for text in readings):
+            return None
+        return next((command for text in readings if (command := self._grammar.read(text))), None)
+
+    def is_whole_command(self, text: str) -> bool:
+        """Tell whether `text` may be acted on although the speaker has only paused."""
+        command = self._grammar.read(text)
+        return command is not None and command.whole

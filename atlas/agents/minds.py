@@ -1,0 +1,44 @@
+"""Put an agent together: commands first, because they are certain and need no model; then conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import tzinfo
+
+from atlas.agents.agent import Agent, Answer
+from atlas.agents.agent_chat import Chat
+from atlas.agents.agent_commands import Commands
+from atlas.agents.grammar import Grammar
+from atlas.agents.persona import open_persona
+from atlas.config import LlmConfig
+from atlas.conversation import Turn
+from atlas.events import Emit
+from atlas.llm.backend import Backend
+from atlas.mcp.tools import Tools
+
+
+class InOrder:
+    """Several minds under one name: the first that does not decline answers. The last one never declines."""
+
+    def __init__(self, name: str, minds: Sequence[Agent]) -> None:
+        assert minds, "an agent needs a mind"
+        self.name = name
+        self._minds = minds
+
+    async def respond(self, turn: Turn, emit: Emit) -> Answer | None:
+        """See `Agent.respond`."""
+        for mind in self._minds:
+            if answer := await mind.respond(turn, emit):
+                return answer
+        return None
+
+
+def open_agent(
+    name: str, llm: LlmConfig, backend: Backend, tools: Tools, grammar: Grammar, zone: tzinfo | None = None
+) -> InOrder:
+    """Return the agent `name`, over engines that its owner opened and will close. Raises `ConfigError`.
+
+    The grammar is shared by all agents: it holds nothing of anybody.
+    """
+    chat = Chat(open_persona(name), backend, tools, trusted=llm.tools, context_tokens=llm.context, zone=zone)
+    return InOrder(name, (Commands(name, grammar, tools), chat))

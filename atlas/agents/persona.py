@@ -1,0 +1,42 @@
+"""Who an agent is: a prompt with its limits, read from prompts/NAME.md. What is not a limit is said to the model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from atlas.errors import ConfigError
+
+PROMPTS = Path(__file__).parent / "prompts"
+
+
+@dataclass(frozen=True, slots=True)
+class Persona:
+    """A prompt. Its text never changes while Atlas runs, so that models keep it computed."""
+
+    name: str
+    when: str  # when to use this agent, in words for people
+    text: str
+    spoken_tokens: int  # the longest answer that is heard
+    written_tokens: int  # the longest answer that is read
+
+
+def open_persona(name: str) -> Persona:
+    """Return the persona called `name`; an agent without a file of its own speaks as `family`.
+
+    Raises `ConfigError` for a file that is not front matter and text.
+    """
+    path = PROMPTS / f"{name}.md"
+    if not name.isidentifier() or not path.is_file():
+        path = PROMPTS / "family.md"
+    try:
+        _, front, text = path.read_text(encoding="utf-8").split("---\n", 2)
+        limits = yaml.safe_load(front)
+        return Persona(name, limits["when"], text.strip(), int(limits["spoken_tokens"]), int(limits["written_tokens"]))
+    except (ValueError, KeyError, TypeError, yaml.YAMLError) as trouble:
+        raise ConfigError(
+            f"{path} is no persona: {trouble}",
+            hint="begin it with --- lines around name, when, spoken_tokens and written_tokens",
+        ) from trouble

@@ -1,0 +1,109 @@
+"""MCP ⇄ Atlas words. Pure: values in, values out, and nothing that the tool server may choke on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import mcp.types
+from mcp import MCPError
+
+from atlas.conversation import Actor, Receipt, Tool, ToolCall, ToolResult
+
+ACTOR_META = "atlas.house/actor"
+TURN_META = "atlas.house/turn"
+RECEIPT_META = "atlas.house/receipt"
+ERROR_META = "atlas.house/error"
+ERRORS = ("denied", "invalid", "not_found", "timeout", "failed")  # what the tool server may call a failure
+
+_ERROR_OF_CODE = {
+    mcp.types.INVALID_PARAMS: "invalid",
+    mcp.types.METHOD_NOT_FOUND: "not_found",
+    mcp.types.REQUEST_TIMEOUT: "timeout",
+}
+
+
+class NotJson(ValueError):
+    """The arguments of a call hold something that JSON cannot carry."""
+
+
+def tools(listed: Iterable[mcp.types.Tool]) -> tuple[Tool, ...]:
+    """Return the server's tools in the one order that every prompt keeps: by name."""
+    return tuple(sorted(map(tool, listed), key=lambda known: known.name))
+
+
+def tool(listed: mcp.types.Tool) -> Tool:
+    """Return one listed tool. One that does not say that it only reads is taken to change things."""
+    read_only = listed.annotations is not None and listed.annotations.read_only_hint is True
+    return Tool(listed.name, scrub(listed.description or ""), clean(listed.input_schema), read_only)
+
+
+def request(call: ToolCall, actor: Actor, turn_id: str) -> mcp.types.CallToolRequest:
+    """Return the request for a call on behalf of `actor`. Raises `NotJson`."""
+    meta: dict[str, Any] = {
+        ACTOR_META: {"person": actor.person, "device": actor.device, "role": actor.role, "room": actor.room},
+        TURN_META: turn_id,
+    }
+    params = {"name": scrub(call.name), "arguments": clean(call.arguments), "_meta": clean(meta)}
+    return mcp.types.CallToolRequest(params=mcp.types.CallToolRequestParams.model_validate(params))
+
+
+def result(call: ToolCall, answer: mcp.types.CallToolResult) -> ToolResult:
+    """Return what came of `call`. Text parts are joined; pictures and other parts are left out."""
+    texts = [part.text for part in answer.content if isinstance(part, mcp.types.TextContent)]
+    text = scrub("\n".join(texts)).strip()
+    meta: Mapping[str, Any] = answer.meta or {}
+    data = answer.structured_content if isinstance(answer.structured_content, dict) else {}
+    if answer.is_error:
+        error = meta.get(ERROR_META)
+        return failure(
+            call, error if error in ERRORS else "failed", text or "That did not work, and I was not told why."
+        )
+    return ToolResult(
+        call.id, True, text or "There is nothing to tell.", clean(data), _receipt(meta.get(RECEIPT_META), text)
+    )
+
+
+def refusal(call: ToolCall, error: MCPError) -> ToolResult:
+    """Return the result of a call that the protocol itself refused."""
+    kind = _ERROR_OF_CODE.get(error.code, "failed")
+    return failure(
+        call, kind, f"The tool {scrub(call.name)} refused: {scrub(error.message).strip() or 'no reason given'}"
+    )
+
+
+def failure(call: ToolCall, error: str, text: str) -> ToolResult:
+    """Return the result of a call that failed; `text` says what happened and what to do."""
+    return ToolResult(call.id, False, text, error=error)
+
+
+def _receipt(found: Any, text: str) -> Receipt | None:
+    """Return the receipt of a result; what is not a receipt is none, for a receipt is proof."""
+    if not isinstance(found, Mapping) or not isinstance(found.get("id"), str) or not found["id"]:
+        return None
+    changed = found.get("changed")
+    return Receipt(scrub(found["id"]), scrub(changed) if isinstance(changed, str) and changed else text)
+
+
+def scrub(text: str) -> str:
+    """Replace lone surrogates: models emit them, and one is enough to break an MCP connection."""
+    return text.encode("utf-8", "replace").decode("utf-8") if any("\ud800" <= c <= "\udfff" for c in text) else text
+
+
+def clean(value: Any) -> Any:
+    """Return `value` as JSON can carry it, texts scrubbed. Raises `NotJson` for what it cannot carry."""
+    match value:
+        case str():
+            return scrub(value)
+        case bool() | int() | None:
+            return value
+        case float():
+            if not math.isfinite(value):
+                raise NotJson("not a finite number")
+            return value
+        case Mapping():
+            return {scrub(str(key)): clean(inner) for key, inner in value.items()}
+        case Sequence() if not isinstance(value, (bytes, bytearray)):
+            return [clean(inner) for inner in value]
+    raise NotJson(f"a {type(value).__name__} is not JSON")

@@ -1,0 +1,189 @@
+"""Tools without a server: a household in memory, or the functions a test gives. Keeps the contract of `tools.py`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jsonschema
+
+from atlas.conversation import Actor, Receipt, Tool, ToolCall, ToolResult, fresh_id
+from atlas.mcp.adapter import NotJson, clean, failure
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a scripted tool gives back. `changed` makes a receipt."""
+
+    text: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+    changed: str = ""
+
+
+class Refused(Exception):
+    """A scripted tool says no: `error` is the kind, the message is what to say."""
+
+    def __init__(self, error: str, text: str) -> None:
+        super().__init__(text)
+        self.error = error
+
+
+Action = Callable[[Mapping[str, Any], Actor], Done | Awaitable[Done]]
+
+
+class ScriptedTools:
+    """A tool connection over Python functions. `calls` holds every call that was made, in order."""
+
+    def __init__(self, actions: Iterable[tuple[Tool, Action]]) -> None:
+        self._actions = {tool.name: (tool, action) for tool, action in actions}
+        self.calls: list[ToolCall] = []
+        self.actors: list[Actor] = []
+
+    async def listed(self) -> Sequence[Tool]:
+        """See `Tools.listed`."""
+        return tuple(self._actions[name][0] for name in sorted(self._actions))
+
+    async def call(self, call: ToolCall, actor: Actor, turn_id: str) -> ToolResult:
+        """See `Tools.call`."""
+        self.calls.append(call)
+        self.actors.append(actor)
+        if call.name not in self._actions:
+            return failure(call, "not_found", f"There is no tool called {call.name}.")
+        tool, action = self._actions[call.name]
+        try:
+            arguments = clean(call.arguments)
+            jsonschema.validate(arguments, tool.parameters)
+            done = action(arguments, actor)
+            done = await done if inspect.isawaitable(done) else done
+        except (NotJson, jsonschema.ValidationError) as trouble:
+            return failure(call, "invalid", f"The arguments of {call.name} cannot be used: {trouble.args[0]}.")
+        except Refused as no:
+            return failure(call, no.error, str(no))
+        receipt = Receipt(fresh_id("receipt"), done.changed) if done.changed else None
+        return ToolResult(call.id, True, done.text, done.data, receipt)
+
+    async def aclose(self) -> None:
+        """See `Tools.aclose`."""
+
+
+@dataclass
+class Household:
+    """A house in memory: its timers in seconds, its tasks by column."""
+
+    timers: dict[str, int] = field(default_factory=dict)
+    tasks: dict[str, str] = field(default_factory=dict)
+    time: str = "It's noon."
+
+    def tools(self) -> ScriptedTools:
+        """Return the tool connection of this house; its tools are named as the real ones."""
+        whole, text = {"type": "integer"}, {"type": "string"}
+        which = {"name": text, "seconds": whole, "room": text}
+        title = {"title": text}
+        return ScriptedTools(
+            [
+                _tool("clock.time", self._time, {"place": text}, reads=True),
+                _tool("clock.date", self._date, {"place": text}, reads=True),
+                _tool("timers.start", self._start, which, ["seconds"]),
+                _tool("timers.list", self._timers, {}, reads=True),
+                _tool("timers.left", self._left, which, reads=True),
+                _tool("timers.cancel", self._cancel, which),
+                _tool("timers.cancel_all", self._cancel_all, {}),
+                _tool("timers.pause", self._pause, which),
+                _tool("timers.resume", self._resume, which),
+                _tool("timers.add", self._add, which | {"by_seconds": whole}, ["by_seconds"]),
+                _tool("tasks.add", self._task, title | {"due": text, "priority": text, "assignee": text}, ["title"]),
+                _tool("tasks.list", self._tasks, {"column": text}, reads=True),
+                _tool("tasks.move", self._move, title | {"column": text}, ["title", "column"]),
+                _tool("tasks.done", self._task_done, title, ["title"]),
+                _tool("tasks.remove", self._remove, title, ["title"]),
+            ]
+        )
+
+    def _time(self, asked: Mapping[str, Any], actor: Actor) -> Done:
+        return Done(f"{self.time[:-1]} in {asked['place']}." if asked.get("place") else self.time)
+
+    def _date(self, asked: Mapping[str, Any], actor: Actor) -> Done:
+        return Done("It's Saturday, 21 November 2026.")
+
+    def _start(self, asked: Mapping[str, Any], actor: Actor) -> Done:
+        seconds, name = int(asked["seconds"]), str(asked.get("name", ""))
+        if not 1 <= seconds <= 604_800:
+            raise Refused("invalid", "A timer runs for between one second and seven days.")
+        self.timers[name] = seconds
+        what = f"{name} timer" if name else "timer"
+        return Done(f"{what.capitalize()} set for {seconds} seconds.", {"seconds": seconds}, f"started a {what}")
+
+    def _timers(self, asked: Mapping[str, Any], actor: Actor) -> Done:
+        return Done(f"{len(self.timers)} timers are running.", {"timers": dict(self.timers)})
+
+    def _left(self, asked: Mapping[str, Any], actor: Actor) -> Done:
+        return Done(f"{self.timers[self._which(asked)]} seconds left.")
+
+    def _cancel(self, asked: Mapping[str, Any], actor: Actor) -> Done:
+        del self.timers[self._which(asked)]
+        return Done("Timer cancelled.", changed="cancelled a timer")
+
+    def _cancel_all(self, asked: Mapping[str, Any], actor: Actor) -> Done:
+        self.timers.clear()
+        return Done("All timers cancelled.", changed="cancelled all timers")
+
+    def _pause(self, asked: Mapping[str, Any], actor: Actor) -> Done:
+        self._which(asked)
+        return Done("Timer paused.", changed="paused a timer")
+
+    def _resume(self, asked: Mapping[str, Any], actor: Actor) -> Done:
+        self._which(asked)
+        return Done("Timer resumed.", changed="resumed a timer")
+
+    def _add(self, asked: Mapping[str, Any], actor: Actor) -> Done:
+        self.timers[self._which(asked)] += int(asked["by_seconds"])
+        return Done("Timer changed.", changed="changed a timer")
+
+    def _which(self, asked: Mapping[str, Any]) -> str:
+        fits = [
+            name
+            for name, seconds in self.timers.items()
+            if asked.get("name", "") in ("", name) and asked.get("seconds", 0) in (0, seconds)
+        ]
+        if not fits:
+            raise Refused("not_found", "There is no such timer.")
+        return fits[0]
+
+    def _task(self, asked: Mapping[str, Any], actor: Actor) -> Done:
+        self.tasks[asked["title"]] = "todo"
+        return Done(f"Added {asked['title']} to your tasks.", changed=f"added the task {asked['title']}")
+
+    def _tasks(self, asked: Mapping[str, Any], actor: Actor) -> Done:
+        found = [title for title, column in self.tasks.items() if asked.get("column", "") in ("", column)]
+        return Done(f"Your tasks: {', '.join(found)}." if found else "You have no tasks.", {"tasks": found})
+
+    def _move(self, asked: Mapping[str, Any], actor: Actor) -> Done:
+        self.tasks[self._title(asked)] = asked["column"]
+        return Done(f"Moved {asked['title']}.", changed=f"moved the task {asked['title']}")
+
+    def _task_done(self, asked: Mapping[str, Any], actor: Actor) -> Done:
+        self.tasks[self._title(asked)] = "done"
+        return Done(f"Marked {asked['title']} as done.", changed=f"finished the task {asked['title']}")
+
+    def _remove(self, asked: Mapping[str, Any], actor: Actor) -> Done:
+        del self.tasks[self._title(asked)]
+        return Done(f"Removed {asked['title']}.", changed=f"removed the task {asked['title']}")
+
+    def _title(self, asked: Mapping[str, Any]) -> str:
+        if asked["title"] not in self.tasks:
+            raise Refused("not_found", f"There is no task called {asked['title']}.")
+        return str(asked["title"])
+
+
+def _tool(
+    name: str, action: Action, properties: Mapping[str, Any], required: Sequence[str] = (), *, reads: bool = False
+) -> tuple[Tool, Action]:
+    schema = {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(required),
+        "additionalProperties": False,
+    }
+    return Tool(name, f"Does what {name} says.", schema, reads), action
