@@ -16,9 +16,10 @@ from atlas import trace
 from atlas.agents.agent import Agent, Answer
 from atlas.bell import Say, Speaker, Speakers, spoken_to_any
 from atlas.config import Config
-from atlas.conversation import Actor, Message, Turn
+from atlas.conversation import Actor, Message, Turn, fresh_id
 from atlas.errors import AtlasError, StoreError
-from atlas.events import Emit, TextDelta, TurnEnded, TurnStarted
+from atlas.events import Emit, Event, Path, TextDelta, TurnEnded, TurnStarted
+from atlas.router import Choice
 from atlas.speech.stt import Stt
 from atlas.speech.tts import Tts
 from atlas.speech.vad import Vad
@@ -30,15 +31,15 @@ from atlas.store.turns import TurnRecord
 from atlas.telling import Telling
 
 GOODBYE_SECONDS = 1.0  # a door whose turn was cancelled gets this long to take its last event
+WARMING = "Who wrote the song about the yellow submarine?"  # no command, and no wish for a tool
 log = logging.getLogger("atlas")
 
 
 @dataclass(frozen=True, slots=True)
 class Mind:
-    """What answers for one agent: its commands first, which decline what they do not know, then its model."""
+    """An agent, and the memory that is its own."""
 
-    commands: Agent
-    chat: Agent
+    agent: Agent
     memory: Database
 
 
@@ -47,8 +48,7 @@ class Exchange:
     """A turn that is being answered."""
 
     turn: Turn
-    agent: str
-    reason: str  # why this agent
+    choice: Choice
     conversation: Conversation
     telling: Telling
     stopwatch: trace.Trace = field(default_factory=trace.current)
@@ -66,7 +66,7 @@ class House:
         vad: Vad,
         wake: Wake,
         minds: Mapping[str, Mind],
-        choose: Callable[[Turn], tuple[str, str]],  # → the agent, and why
+        choose: Callable[[Turn], Choice],
         is_whole_command: Callable[[str], bool],
         authenticate: Callable[[str], Awaitable[Actor | None]],
         health: Callable[[], Awaitable[Mapping[str, object]]],
@@ -100,11 +100,11 @@ class House:
         """
         with trace.tracing(trace.current()) as stopwatch:
             with stopwatch.stage("route"):
-                agent, reason = self._choose(turn)
-            exchange = Exchange(turn, agent, reason, _conversation(turn, agent), Telling(emit))
+                choice = self._choose(turn)
+            exchange = Exchange(turn, choice, _conversation(turn, choice.agent), Telling(emit))
             async with AsyncExitStack() as stack:
                 try:
-                    await exchange.telling.emit(TurnStarted(turn.id, agent, reason))
+                    await exchange.telling.emit(TurnStarted(turn.id, choice.agent, choice.reason))
                     if turn.remembered:
                         await stack.enter_async_context(self._alone(exchange.conversation))
                     answer = await self._answer(exchange)
@@ -135,7 +135,7 @@ class House:
             if timings:
                 turns.retime(connection, turn_id, timings)
 
-        for mind in [self._minds[exchange.agent]] if exchange else self._minds.values():
+        for mind in [self._minds[exchange.choice.agent]] if exchange else self._minds.values():
             await mind.memory.write(work)
 
     def speaking_device(self, device: str, room: str, say: Say) -> AbstractContextManager[None]:
@@ -149,20 +149,34 @@ class House:
         """Say `text` on `device`, "" for every connected one; False when nobody took it. Cancelling is safe."""
         return await spoken_to_any(self._speakers.on(device), text)
 
+    async def warm(self) -> None:
+        """Have every agent answer once, unheard, so that the first person does not wait for what is done only once.
+
+        A model that is away is not waited for. Cancelling is safe.
+        """
+
+        async def nobody(event: Event) -> None:
+            pass
+
+        for name, mind in self._minds.items():
+            began = time.monotonic()
+            asks = Actor("", "house", "owner")
+            answer = await mind.agent.respond(
+                Turn(fresh_id("turn"), WARMING, asks, time.time(), max_tokens=1, remembered=False), nobody
+            )
+            trace.line("warmed", agent=name, seconds=f"{time.monotonic() - began:.1f}", error=answer and answer.error)
+
     async def _answer(self, exchange: Exchange) -> Answer:
-        turn, mind, telling = exchange.turn, self._minds[exchange.agent], exchange.telling
+        turn, mind, telling = exchange.turn, self._minds[exchange.choice.agent], exchange.telling
         try:
             if turn.remembered:
                 past = await mind.memory.read(lambda c: conversations.load(c, exchange.conversation))
                 turn = replace(turn, history=past)
-            answer = await mind.commands.respond(turn, telling.emit)
-            if answer is None:
-                telling.path = "model"
-                answer = await mind.chat.respond(turn, telling.emit)
-                assert answer is not None, "a chat agent answers everything"
+            answer = await mind.agent.respond(turn, telling.emit)
         except AtlasError as trouble:
             await telling.emit(TextDelta(f" {trouble.spoken}" if telling.text else trouble.spoken))
-            return Answer(telling.text, telling.path, "failed", telling.messages(), error=str(trouble))
+            return Answer(telling.text, _path(exchange), "failed", telling.messages(), error=str(trouble))
+        assert answer is not None, "nobody is left to answer a turn that an agent declines"
         return answer
 
     async def _break_off(self, exchange: Exchange, trouble: BaseException) -> None:
@@ -171,7 +185,7 @@ class House:
         cancelled = isinstance(trouble, anyio.get_cancelled_exc_class())
         answer = Answer(
             telling.text,
-            telling.path,
+            _path(exchange),
             "cancelled" if cancelled else "failed",
             telling.messages(),
             error="" if cancelled else repr(trouble),
@@ -187,7 +201,7 @@ class House:
         """Put the turn into its agent's memory; a memory that fails costs no answer."""
         turn = exchange.turn
         record = TurnRecord(
-            *(turn.id, exchange.agent, exchange.reason, answer.path, turn.actor.device, turn.spoken),
+            *(turn.id, exchange.choice.agent, exchange.choice.reason, answer.path, turn.actor.device, turn.spoken),
             *(turn.at, time.time(), answer.end, answer.error),
             timings=exchange.stopwatch.milliseconds(),
             usage=answer.usage,
@@ -200,7 +214,7 @@ class House:
                 conversations.append(connection, row, (Message("user", turn.text), *answer.messages))
 
         try:
-            await self._minds[exchange.agent].memory.write(work)
+            await self._minds[exchange.choice.agent].memory.write(work)
         except StoreError as trouble:
             log.error("turn not remembered turn=%s: %s; %s", turn.id, trouble, trouble.hint)  # noqa: TRY400
 
@@ -217,6 +231,11 @@ def _conversation(turn: Turn, agent: str) -> Conversation:
     return Conversation(agent, actor.person or ("" if actor.room else f"device {actor.device}"), actor.room)
 
 
+def _path(exchange: Exchange) -> Path:
+    """Which way was a turn going that has no answer?"""
+    return "model" if "llm" in exchange.stopwatch.stages else "command"
+
+
 def _ended(turn: Turn, answer: Answer) -> TurnEnded:
     return TurnEnded(turn.id, answer.end, answer.text, answer.path, answer.usage, answer.error)
 
@@ -228,7 +247,7 @@ def _write_line(exchange: Exchange, answer: Answer, **more: object) -> None:
         "turn ended",
         turn=exchange.turn.id,
         device=exchange.turn.actor.device,
-        agent=exchange.agent,
+        agent=exchange.choice.agent,
         path=answer.path,
         **exchange.stopwatch.milliseconds(),
         tools=exchange.telling.tools,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from atlas import trace
 from atlas.conversation import Message
-from atlas.events import Emit, Event, Path, TextDelta, ToolFinished, ToolStarted
+from atlas.events import Emit, Event, TextDelta, ToolFinished, ToolStarted
 
 
 class Telling:
@@ -20,7 +20,6 @@ class Telling:
         self._messages: list[Message] = []
         self._words = ""  # said since the last message
         self.text = ""  # the reply so far
-        self.path: Path = "command"  # whoever tries a model says so
         self.tools = 0  # finished tool calls
         self.deaf = False  # the door failed to take an event, so it will not take another
 

@@ -15,9 +15,10 @@ from atlas.agents.agent import Answer
 from atlas.bell import Speakers
 from atlas.config import Config
 from atlas.conversation import Actor, Message, ToolCall, ToolResult, Turn, Usage, fresh_id
-from atlas.errors import LlmGone
+from atlas.errors import LlmGone, RequestError
 from atlas.events import Emit, Event, TextDelta, ToolFinished, ToolStarted, TurnEnded, TurnStarted
 from atlas.house import House, Mind
+from atlas.router import choose
 from atlas.store import turns
 from atlas.store.database import open_database
 from atlas.store.migrations import MEMORY
@@ -39,10 +40,6 @@ class Scripted:
     async def respond(self, turn: Turn, emit: Emit) -> Answer | None:
         self.turns.append(turn)
         return await self.script(turn, emit)
-
-
-async def declines(turn: Turn, emit: Emit) -> Answer | None:
-    return None
 
 
 async def echoes(turn: Turn, emit: Emit) -> Answer:
@@ -67,10 +64,9 @@ async def sets_a_timer(turn: Turn, emit: Emit) -> Answer:
 class World:
     """A house whose agents are scripted and whose memory is real."""
 
-    def __init__(self, house: House, chats: dict[str, Scripted], commands: Scripted, minds: dict[str, Mind]) -> None:
+    def __init__(self, house: House, agents: dict[str, Scripted], minds: dict[str, Mind]) -> None:
         self.house = house
-        self.chats = chats
-        self.commands = commands
+        self.agents = agents
         self.minds = minds
 
     async def ask(self, text: str, actor: Actor = ADA, **fields: Any) -> list[Event]:
@@ -87,11 +83,11 @@ class World:
 
     async def remembered(self, actor: Actor = ADA, agent: str = "") -> tuple[Message, ...]:
         """What an agent would be told about the past now."""
-        chat = self.chats[agent or "family"]
-        chat.script, before = echoes, chat.script
+        mind = self.agents[agent or "family"]
+        mind.script, before = echoes, mind.script
         await self.ask("what was said before?", actor, agent=agent)
-        chat.script = before
-        return chat.turns[-1].history
+        mind.script = before
+        return mind.turns[-1].history
 
 
 def turn_of(text: str, actor: Actor = ADA, **fields: Any) -> Turn:
@@ -106,15 +102,11 @@ def whole(data: Path, name: str) -> bytes:
 @pytest.fixture
 async def world(config: Config, data: Path) -> AsyncIterator[World]:
     async with AsyncExitStack() as stack:
-        chats = {name: Scripted(echoes) for name in config.agents}
-        commands = Scripted(declines)
+        agents = {name: Scripted(echoes) for name in config.agents}
         minds = {
-            name: Mind(commands, chats[name], await stack.enter_async_context(open_database(data / a.memory, MEMORY)))
+            name: Mind(agents[name], await stack.enter_async_context(open_database(data / a.memory, MEMORY)))
             for name, a in config.agents.items()
         }
-
-        def choose(turn: Turn) -> tuple[str, str]:
-            return turn.agent or "family", "asked for by name" if turn.agent else "the house's own"
 
         nothing: Any = None  # engines that no test here listens to
         house = House(
@@ -124,40 +116,33 @@ async def world(config: Config, data: Path) -> AsyncIterator[World]:
             vad=nothing,
             wake=nothing,
             minds=minds,
-            choose=choose,
+            choose=lambda turn: choose(turn, config.agents, config.house.agent),
             is_whole_command=lambda text: False,
             authenticate=nothing,
             health=nothing,
             speakers=Speakers(),
         )
-        yield World(house, chats, commands, minds)
+        yield World(house, agents, minds)
 
 
 async def test_a_turn_begins_with_who_answers_and_ends_once_with_the_whole_reply(world: World) -> None:
     told = await world.ask("hello")
-    assert told[0] == TurnStarted(told[0].turn_id, "family", "the house's own")
+    assert told[0] == TurnStarted(told[0].turn_id, "family", "the house's default")
     assert told[-1] == TurnEnded(told[0].turn_id, "done", "You said hello", "model", Usage(10, 8, 3))
     assert [type(event) for event in told].count(TurnEnded) == 1
 
 
 async def test_the_next_turn_knows_what_was_said_and_done(world: World) -> None:
-    world.commands.script = sets_a_timer
+    world.agents["family"].script = sets_a_timer
     await world.ask("set a timer for ten minutes")
-    world.commands.script = declines
+    world.agents["family"].script = echoes
     await world.ask("thanks")
-    assert [(m.author, m.text) for m in world.chats["family"].turns[-1].history] == [
+    assert [(m.author, m.text) for m in world.agents["family"].turns[-1].history] == [
         ("user", "set a timer for ten minutes"),
         ("assistant", ""),
         ("tool", "Timer set for 10 minutes."),
         ("assistant", "Timer set for 10 minutes."),
     ]
-
-
-async def test_a_command_never_reaches_the_model(world: World) -> None:
-    world.commands.script = sets_a_timer
-    told = await world.ask("set a timer for ten minutes")
-    assert told[-1].path == "command"
-    assert world.chats["family"].turns == []
 
 
 async def test_the_work_agents_memory_is_a_file_of_its_own(world: World, data: Path) -> None:
@@ -166,6 +151,18 @@ async def test_the_work_agents_memory_is_a_file_of_its_own(world: World, data: P
     assert [turn.agent for turn in await world.kept("work")] == ["work"]
     assert b"merger" in whole(data, "work.db")
     assert b"merger" not in whole(data, "atlas.db")
+
+
+async def test_an_agent_that_is_not_for_this_person_is_refused_before_anything_happens(world: World) -> None:
+    with pytest.raises(RequestError, match="may not talk"):
+        await world.ask("hello", Actor("", "phone", "guest"), agent="work")
+    assert world.agents["work"].turns == []
+
+
+async def test_warming_asks_every_agent_and_leaves_no_trace(world: World) -> None:
+    await world.house.warm()
+    assert all(len(agent.turns) == 1 for agent in world.agents.values())
+    assert await world.kept() == []
 
 
 async def test_a_guests_phone_does_not_see_what_the_owners_phone_said(world: World) -> None:
@@ -178,7 +175,7 @@ async def test_a_client_that_sends_the_conversation_itself_is_given_no_other(wor
     await world.ask("hello")
     past = (Message("user", "mine"),)
     await world.ask("again", remembered=False, history=past)
-    assert world.chats["family"].turns[-1].history == past
+    assert world.agents["family"].turns[-1].history == past
     assert len(await world.remembered()) == 2  # of the first turn only
 
 
@@ -187,13 +184,13 @@ async def test_a_model_that_vanishes_ends_the_turn_with_an_honest_sentence(world
         await emit(TextDelta("Rome is"))
         raise LlmGone("connection reset")
 
-    world.chats["family"].script = vanishes
+    world.agents["family"].script = vanishes
     told = await world.ask("tell me about Rome")
     end = told[-1]
     assert (end.end, end.error) == ("failed", "connection reset")
     assert end.text == "Rome is I lost my train of thought. Please ask me again in a moment."
     assert "".join(event.text for event in told if isinstance(event, TextDelta)) == end.text
-    world.chats["family"].script = echoes
+    world.agents["family"].script = echoes
     assert (await world.ask("again"))[-1].end == "done"
 
 
@@ -213,7 +210,7 @@ async def test_a_turn_that_is_cancelled_ends_once_and_is_remembered_as_far_as_it
         await anyio.sleep_forever()
         raise AssertionError
 
-    world.chats["family"].script = rambles
+    world.agents["family"].script = rambles
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(world.house.reply, turn_of("timer, please"), emit)
         await said.wait()
@@ -266,7 +263,7 @@ async def test_a_mistake_of_ours_still_ends_the_turn_and_is_not_hidden(world: Wo
     async def mistaken(turn: Turn, emit: Emit) -> Answer:
         raise KeyError("oops")
 
-    world.chats["family"].script = mistaken
+    world.agents["family"].script = mistaken
     with pytest.raises(KeyError):
         await world.house.reply(turn_of("hello"), emit)
     assert [event.end for event in told if isinstance(event, TurnEnded)] == ["failed"]
@@ -283,7 +280,7 @@ async def test_two_turns_of_one_conversation_take_turns_and_other_rooms_do_not_w
         order.append(turn.text)
         return await echoes(turn, emit)
 
-    world.chats["family"].script = slow
+    world.agents["family"].script = slow
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(world.ask, "first")
         await first_began.wait()
@@ -291,7 +288,7 @@ async def test_two_turns_of_one_conversation_take_turns_and_other_rooms_do_not_w
         await world.ask("elsewhere", Actor("ada", "stove", "owner", "kitchen"))
         let_go.set()
     assert order == ["elsewhere", "first", "second"]
-    assert [m.text for m in world.chats["family"].turns[-1].history] == ["first", "You said first"]
+    assert [m.text for m in world.agents["family"].turns[-1].history] == ["first", "You said first"]
 
 
 async def test_what_was_not_heard_is_forgotten_and_the_turn_counts_as_interrupted(world: World) -> None:
@@ -309,7 +306,7 @@ async def test_remembering_a_turn_that_nobody_knows_changes_nothing(world: World
 
 async def test_a_typed_turn_leaves_one_line_in_the_log(world: World, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "atlas")
-    world.commands.script = sets_a_timer
+    world.agents["family"].script = sets_a_timer
     await world.ask("set a timer")
     [line] = [message for message in caplog.messages if message.startswith("turn ended")]
     for part in ("device=phone", "agent=family", "path=command", "tools=1", "end=done", "first_word_at_ms="):
@@ -336,7 +333,7 @@ async def test_a_memory_that_fails_costs_no_answer(world: World, caplog: pytest.
         await world.minds["family"].memory.aclose()
         return await echoes(turn, emit)
 
-    world.chats["family"].script = memory_breaks
+    world.agents["family"].script = memory_breaks
     assert (await world.ask("hello"))[-1].end == "done"
     assert any(message.startswith("turn not remembered") for message in caplog.messages)
 
