@@ -232,7 +232,7 @@ def _arguments(spec: ToolSpec, given: Any) -> dict[str, Any]:
     # Closest to the root first, so that the sentence names the argument, not a detail inside it.
     wrong = min(spec.validator.iter_errors(arguments), key=lambda error: len(error.path), default=None)
     if wrong is not None:
-        raise ToolFailed("invalid", _sentence(spec, wrong), schema=dict(spec.schema))
+        raise ToolFailed("invalid", _sentence(spec, arguments, wrong), schema=dict(spec.schema))
     return dict(spec.arguments.model_validate(arguments))
 
 
@@ -256,14 +256,14 @@ def _unusable(value: Any) -> str:
     return ""
 
 
-def _sentence(spec: ToolSpec, wrong: ValidationError) -> str:
+def _sentence(spec: ToolSpec, arguments: Any, wrong: ValidationError) -> str:
     """Say what is wrong with the arguments, so that a model can do better."""
     takes = ", ".join(spec.schema["properties"]) or "nothing"
     if wrong.validator == "additionalProperties":
-        extra = sorted(set(wrong.instance) - set(spec.schema["properties"]))
+        extra = sorted(set(arguments) - set(spec.schema["properties"]))
         return f"{spec.name} does not take {_printable(', '.join(extra))}; it takes {takes}."
     if wrong.validator == "required":
-        missing = [name for name in spec.schema["required"] if name not in wrong.instance]
+        missing = [name for name in spec.schema["required"] if name not in arguments]
         return f"{spec.name} needs {', '.join(missing)}."
     where = ".".join(str(step) for step in wrong.path)
     return f"{where or spec.name}: {_printable(wrong.message)}."

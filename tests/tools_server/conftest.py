@@ -1,0 +1,178 @@
+"""A small house for tools: a gate over an empty data directory, whose wall clock the test turns by hand."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from anyio.abc import Process
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from tools_server.gate import Answer, Gate, Wish
+from tools_server.policy import Agent
+from tools_server.server import AUDIT_FILE, Settings, opened_gate
+
+AGENTS = """
+[family]
+token_sha256 = "{family}"
+tools = ["clock.*", "timers.*", "tasks.*"]
+roots = ["family-agent-config"]
+
+[guest]
+token_sha256 = "{guest}"
+tools = ["clock.*", "tasks.*"]
+
+[owner]
+token_sha256 = "{owner}"
+tools = ["*"]
+roots = ["family-agent-config"]
+roles = ["owner"]
+
+[house]
+token_sha256 = "{house}"
+tools = ["timers.due", "timers.announced"]
+"""
+NAMES = ("family", "guest", "owner", "house")
+
+
+def write_agents(data: Path) -> Path:
+    """Every agent's token is its name and "-token"."""
+    file = data / "agents.toml"
+    tokens = {name: hashlib.sha256(f"{name}-token".encode()).hexdigest() for name in NAMES}
+    file.write_text(AGENTS.format(**tokens))
+    return file
+
+
+@dataclass
+class World:
+    """What a test holds in its hands."""
+
+    data: Path
+    gate: Gate
+    agents: dict[str, Agent]
+    clock: list[float] = field(default_factory=list)  # the wall clock, one element
+
+    async def call(self, tool: str, agent: str = "family", actor: Any = None, **arguments: Any) -> Answer:
+        return await self.gate.call(Wish(self.agents[agent], tool, arguments, actor, "turn_1", "test"))
+
+    async def ok(self, tool: str, agent: str = "family", actor: Any = None, **arguments: Any) -> Answer:
+        answer = await self.call(tool, agent, actor, **arguments)
+        assert answer.error is None, answer.text
+        return answer
+
+    async def said(self, tool: str, agent: str = "family", actor: Any = None, **arguments: Any) -> str:
+        return (await self.ok(tool, agent, actor, **arguments)).text
+
+    async def refused(self, tool: str, agent: str = "family", actor: Any = None, **arguments: Any) -> Answer:
+        answer = await self.call(tool, agent, actor, **arguments)
+        assert answer.error, f"{tool} was not refused: {answer.text}"
+        return answer
+
+    def pass_seconds(self, seconds: float) -> None:
+        self.clock[0] += seconds
+
+    @property
+    def board(self) -> Path:
+        return self.data / "family-agent-config" / "tasks" / "home"
+
+    @property
+    def record(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in (self.data / AUDIT_FILE).read_text().splitlines()]
+
+
+@pytest.fixture
+def world(data: Path) -> Iterator[World]:
+    with opened_world(data) as opened:
+        yield opened
+
+
+def opened_world(data: Path, at: float = 1_800_000_000.0) -> Any:
+    from contextlib import contextmanager
+
+    @contextmanager
+    def opening() -> Iterator[World]:
+        clock = [at]
+        settings = Settings(data, write_agents(data), agent="", timezone="Europe/Paris")
+        with opened_gate(settings, lambda: clock[0]) as (gate, agents):
+            yield World(data, gate, agents, clock)
+
+    return opening()
+
+
+@pytest.fixture
+def reopened(data: Path) -> Any:
+    """Open the same data directory again, at another time: what a restart sees."""
+    return lambda at: opened_world(data, at)
+
+
+# ── the real process ───────────────────────────────────────────────────────────────────────────────
+
+
+@asynccontextmanager
+async def server_process(data: Path, *wire: str) -> AsyncIterator[tuple[Process, str]]:
+    """Start the tool server as people do; give it and its ready line. It is killed at the end if it still runs."""
+    command = [
+        sys.executable,
+        "-m",
+        "tools_server.server",
+        "--data",
+        str(data),
+        "--agents",
+        str(write_agents(data)),
+        *wire,
+    ]
+    async with await anyio.open_process(command, stdin=None, stdout=None) as process:
+        try:
+            with anyio.fail_after(60):
+                yield process, await _ready(process)
+        finally:
+            if process.returncode is None:
+                process.kill()
+            with anyio.CancelScope(shield=True):
+                await process.wait()
+
+
+async def _ready(process: Process) -> str:
+    assert process.stderr
+    heard = ""
+    async for more in process.stderr:
+        heard += more.decode()
+        if "\n" in heard:
+            break
+    assert heard.startswith("ready "), heard
+    return heard.splitlines()[0]
+
+
+@asynccontextmanager
+async def client(wire: Path | int, token: str = "family-token", mode: str = "auto") -> AsyncIterator[Client]:
+    """The official client, over a unix socket or a port."""
+    transport = httpx2.AsyncHTTPTransport(uds=str(wire)) if isinstance(wire, Path) else httpx2.AsyncHTTPTransport()
+    url = "http://tools/mcp" if isinstance(wire, Path) else f"http://127.0.0.1:{wire}/mcp"
+    async with (
+        httpx2.AsyncClient(transport=transport, headers={"Authorization": f"Bearer {token}"}) as http,
+        Client(streamable_http_client(url, http_client=http), mode=mode, read_timeout_seconds=30) as opened,
+    ):
+        yield opened
+
+
+class Wire:
+    """The helpers above, handed to tests as a fixture: test folders are no packages to import from."""
+
+    process = staticmethod(server_process)
+    client = staticmethod(client)
+    write_agents = staticmethod(write_agents)
+
+
+@pytest.fixture
+def wire() -> type[Wire]:
+    return Wire

@@ -1,0 +1,227 @@
+"""Every call takes one path, and leaves a row, whatever becomes of it."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import anyio
+import pytest
+
+from tools_server.gate import Wish
+from tools_server.policy import Action, Actor, Agent, decide
+
+
+async def test_what_an_agent_may_call_is_done_and_recorded(world: Any) -> None:
+    answer = await world.ok("timers.start", seconds=600)
+    assert answer.text == "Timer set for 10 minutes."
+    row = world.record[-1]
+    assert (row["agent"], row["tool"], row["outcome"], row["allowed"]) == ("family", "timers.start", "ok", True)
+    assert row["rule"] == "agent.tools:timers.*"
+    assert row["receipt"] == answer.receipt.id
+    assert row["turn"] == "turn_1"
+
+
+async def test_arguments_are_recorded_as_a_hash_only(world: Any) -> None:
+    await world.ok("tasks.add", title="Buy a secret present for Anna")
+    assert "secret" not in (world.data / "audit.jsonl").read_text()
+
+
+async def test_an_agent_without_the_tool_is_denied_and_that_is_recorded(world: Any) -> None:
+    answer = await world.refused("timers.start", "guest", seconds=60)
+    assert (answer.error, answer.text) == ("denied", "The guest agent may not use timers.start.")
+    assert world.record[-1]["outcome"] == "denied"
+    assert world.record[-1]["rule"] == "agent.tools"
+    assert await world.said("timers.list") == "There are no timers."
+
+
+async def test_an_agent_without_the_folder_is_denied_though_its_tools_match(world: Any) -> None:
+    answer = await world.refused("tasks.list", "guest")
+    assert answer.error == "denied"
+    assert answer.text == "The guest agent may not touch the folder family-agent-config."
+    assert world.record[-1]["rule"] == "agent.roots"
+
+
+@pytest.mark.parametrize(("tool", "arguments"), [("timers.due", {}), ("timers.announced", {"ids": []})])
+async def test_only_the_house_announces_even_where_patterns_are_generous(world: Any, tool: str, arguments: Any) -> None:
+    assert (await world.refused(tool, "owner", **arguments)).text == f"Only house may use {tool}."
+    await world.ok(tool, "house", **arguments)
+
+
+async def test_who_asks_can_narrow_what_an_agent_does(world: Any) -> None:
+    child = {"person": "Mia", "device": "tablet", "role": "child", "room": "attic"}
+    assert (await world.refused("clock.time", "owner", child)).text == "The owner agent does not act for a child."
+    assert world.record[-1]["actor"] == child
+    await world.ok("clock.time", "owner", {**child, "role": "owner"})
+
+
+async def test_who_asks_can_never_widen_it(world: Any) -> None:
+    answer = await world.refused("timers.start", "guest", {"role": "owner"}, seconds=60)
+    assert answer.error == "denied"
+
+
+@pytest.mark.parametrize(
+    "claimed", ["anna", 7, [], {"name": "x"}, {"person": 3}, {"person": "x" * 101}, {"room": "\ud800"}]
+)
+async def test_an_asker_who_cannot_be_read_is_refused(world: Any, claimed: Any) -> None:
+    assert (await world.refused("clock.time", "family", claimed)).error == "invalid"
+    assert world.record[-1]["outcome"] == "invalid"
+
+
+async def test_an_unknown_tool_is_named_with_its_nearest(world: Any) -> None:
+    answer = await world.refused("timer.start", seconds=5)
+    assert answer.error == "not_found"
+    assert answer.text == "There is no tool called timer.start. The nearest is timers.start."
+    assert world.record[-1]["outcome"] == "not_found"
+
+
+async def test_the_nearest_tool_is_never_one_that_the_agent_may_not_see(world: Any) -> None:
+    assert "nearest" not in (await world.refused("timers.strat", "guest")).text
+
+
+WRONG = {
+    "nothing given": ({}, "timers.start needs seconds."),
+    "an extra one": ({"seconds": 5, "x": 1}, "timers.start does not take x; it takes seconds, name, room."),
+    "a text for a number": ({"seconds": "5"}, "seconds: '5' is not of type 'integer'."),
+    "a truth for a number": ({"seconds": True}, "seconds: True is not of type 'integer'."),
+    "too small": ({"seconds": 0}, "seconds: 0 is less than the minimum of 1."),
+    "too large": ({"seconds": 604_801}, "seconds: 604801 is greater than the maximum of 604800."),
+    "no number": ({"seconds": math.nan}, "The arguments hold a number that is not a number."),
+    "endless": ({"seconds": math.inf}, "The arguments hold a number that is not a number."),
+    "half a character": ({"seconds": 5, "name": "\ud83d"}, "The arguments hold half of a character."),
+    "half a character as a name": ({"\udc00": 5}, "The arguments hold half of a character."),
+    "too much": ({"seconds": 5, "name": "x" * 70_000}, "The arguments are too large."),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+async def test_wrong_arguments_are_refused_in_words_and_recorded(world: Any, case: str) -> None:
+    arguments, sentence = WRONG[case]
+    answer = await world.refused("timers.start", **arguments)
+    assert (answer.error, answer.text) == ("invalid", sentence)
+    assert world.record[-1]["outcome"] == "invalid"
+    assert await world.said("timers.list") == "There are no timers."
+
+
+async def test_arguments_nested_without_end_are_refused(world: Any) -> None:
+    nested: Any = "x"
+    for _ in range(10_000):
+        nested = [nested]
+    assert (await world.refused("timers.start", seconds=nested)).text == "The arguments are too large."
+
+
+@pytest.mark.parametrize("arguments", [[], "seconds", 5])
+async def test_arguments_that_are_no_object_are_refused(world: Any, arguments: Any) -> None:
+    answer = await world.gate.call(Wish(world.agents["family"], "timers.list", arguments))
+    assert answer.error == "invalid"
+
+
+async def test_a_whole_number_may_come_as_a_float(world: Any) -> None:
+    assert await world.said("timers.start", seconds=60.0) == "Timer set for 1 minute."
+
+
+async def test_every_answer_survives_every_wire(world: Any) -> None:
+    answer = await world.refused("nope\ud800")
+    json.dumps(answer.text, ensure_ascii=False).encode()
+
+
+async def test_a_tool_that_takes_too_long_is_given_up(world: Any) -> None:
+    slow = make_slow(world, limit_seconds=0.02)
+    answer = await world.refused("clock.time")
+    assert (answer.error, answer.text) == ("timeout", "That took longer than 0.02 seconds, so I gave up.")
+    assert slow["cancelled"]
+    assert world.record[-1]["outcome"] == "timeout"
+
+
+async def test_cancelling_a_call_reaches_the_tool_and_is_recorded(world: Any) -> None:
+    slow = make_slow(world, limit_seconds=60)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(world.call, "clock.time")
+        await slow["started"].wait()
+        tasks.cancel_scope.cancel()
+    assert slow["cancelled"]
+    assert world.record[-1]["outcome"] == "cancelled"
+
+
+async def test_while_draining_live_calls_finish_and_new_ones_are_refused(world: Any) -> None:
+    slow = make_slow(world, limit_seconds=60)
+    answers = []
+    async with anyio.create_task_group() as tasks:
+
+        async def live() -> None:
+            answers.append(await world.call("clock.time"))
+
+        tasks.start_soon(live)
+        await slow["started"].wait()
+        tasks.start_soon(world.gate.drain, 30)
+        await anyio.wait_all_tasks_blocked()
+        refused = await world.call("clock.date")
+        slow["go"].set()
+    assert refused.text == "The tool server is stopping. Please ask again in a moment."
+    assert [answer.text for answer in answers] == ["at last"]
+
+
+async def test_when_the_record_cannot_be_written_nothing_more_is_done(
+    world: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import os
+
+    def full(fd: int, line: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", full)
+        first = await world.call("timers.start", seconds=60)
+    assert (first.error, first.receipt is not None) == ("failed", True)  # it happened, and the answer says both
+    assert "can't write down" in first.text
+    assert (await world.refused("timers.cancel_all")).error == "failed"
+
+
+def make_slow(world: Any, limit_seconds: float) -> dict[str, Any]:
+    """Let clock.time take as long as the test likes."""
+    from dataclasses import replace
+
+    from tools_server.toolkit import Result
+
+    state: dict[str, Any] = {"started": anyio.Event(), "go": anyio.Event(), "cancelled": False}
+
+    async def run(call: Any, place: str) -> Result:
+        state["started"].set()
+        try:
+            await state["go"].wait()
+        except anyio.get_cancelled_exc_class():
+            state["cancelled"] = True
+            raise
+        return Result("at last")
+
+    world.gate._tools = {**world.gate._tools}
+    world.gate._tools["clock.time"] = replace(world.gate._tools["clock.time"], run=run, limit_seconds=limit_seconds)
+    return state
+
+
+async def test_the_houses_own_polling_fills_no_disk(world: Any) -> None:
+    for _ in range(5):
+        await world.ok("timers.due", "house")
+    assert not (world.data / "audit.jsonl").read_text()
+
+
+# ── policy alone ───────────────────────────────────────────────────────────────────────────────────
+
+
+def test_what_no_rule_allows_is_denied() -> None:
+    assert not decide(Agent("nobody", ()), Actor(), Action("clock.time")).allowed
+
+
+def test_a_pattern_is_the_whole_name_not_a_beginning() -> None:
+    agent = Agent("x", ("timers",))
+    assert not decide(agent, Actor(), Action("timers.start")).allowed
+    assert not decide(Agent("x", ("timers.*",)), Actor(), Action("timersx.start")).allowed
+
+
+def test_every_decision_has_a_rule_and_a_reason() -> None:
+    for agent in (Agent("a", ()), Agent("a", ("*",)), Agent("a", ("*",), roles=("owner",))):
+        for action in (Action("t.x"), Action("t.x", ("b",)), Action("t.x", root="r")):
+            decision = decide(agent, Actor(role="child"), action)
+            assert decision.rule
+            assert decision.reason.endswith(".")

@@ -1,0 +1,235 @@
+"""Timers as people use them: named or not, in several rooms, over restarts and clocks that jump."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+KITCHEN = {"person": "Anna", "device": "kitchen-satellite", "role": "adult", "room": "kitchen"}
+BEDROOM = {"person": "Tom", "device": "bedroom-satellite", "role": "adult", "room": "bedroom"}
+
+
+async def test_a_timer_is_set_and_says_how_long_it_has_left(world: Any) -> None:
+    assert await world.said("timers.start", seconds=600) == "Timer set for 10 minutes."
+    world.pass_seconds(6)
+    assert await world.said("timers.left") == "Your 10 minute timer has 9 minutes and 54 seconds left."
+
+
+async def test_a_named_timer_is_called_by_its_name(world: Any) -> None:
+    assert await world.said("timers.start", seconds=300, name="pizza") == "Pizza timer set for 5 minutes."
+    assert await world.said("timers.left", name="pizza") == "Your pizza timer has 5 minutes left."
+
+
+@pytest.mark.parametrize("name", ["Pizza", "my pizza timer", "the Pizza Timer", "  pizza  ", "pizzas"])
+async def test_a_name_is_understood_however_it_is_said(world: Any, name: str) -> None:
+    await world.ok("timers.start", seconds=300, name="pizza")
+    await world.ok("timers.start", seconds=300, name="pasta")
+    assert await world.said("timers.cancel", name=name) == "Pizza timer cancelled."
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (1, "1 second"),
+        (60, "1 minute"),
+        (90, "1 minute and 30 seconds"),
+        (5400, "1 hour and 30 minutes"),
+        (90_061, "1 day, 1 hour, 1 minute and 1 second"),
+        (604_800, "7 days"),
+    ],
+)
+async def test_lengths_are_said_as_people_say_them(world: Any, seconds: int, said: str) -> None:
+    assert await world.said("timers.start", seconds=seconds) == f"Timer set for {said}."
+
+
+async def test_the_only_timer_needs_no_name(world: Any) -> None:
+    await world.ok("timers.start", seconds=300, name="pizza")
+    assert await world.said("timers.cancel") == "Pizza timer cancelled."
+    assert await world.said("timers.list") == "There are no timers."
+
+
+async def test_several_timers_are_told_apart_by_their_original_length(world: Any) -> None:
+    await world.ok("timers.start", seconds=300)
+    await world.ok("timers.start", seconds=600)
+    world.pass_seconds(60)
+    assert await world.said("timers.left", seconds=600) == "Your 10 minute timer has 9 minutes left."
+    assert await world.said("timers.cancel", seconds=300) == "5 minute timer cancelled."
+
+
+async def test_this_rooms_timer_is_meant_when_each_room_has_one(world: Any) -> None:
+    await world.ok("timers.start", actor=KITCHEN, seconds=600)
+    await world.ok("timers.start", actor=BEDROOM, seconds=600)
+    assert await world.said("timers.cancel", actor=BEDROOM) == "10 minute timer in the bedroom cancelled."
+    assert await world.said("timers.cancel", actor=BEDROOM) == "10 minute timer cancelled."  # the only one left
+
+
+async def test_a_room_that_was_said_wins_over_the_room_one_is_in(world: Any) -> None:
+    await world.ok("timers.start", actor=KITCHEN, seconds=600)
+    await world.ok("timers.start", actor=BEDROOM, seconds=600)
+    answer = await world.ok("timers.cancel", actor=BEDROOM, room="Kitchen")
+    assert answer.text == "10 minute timer in the kitchen cancelled."
+
+
+async def test_when_several_could_be_meant_it_asks_which_and_does_nothing(world: Any) -> None:
+    await world.ok("timers.start", seconds=300, name="pizza")
+    await world.ok("timers.start", seconds=600)
+    answer = await world.refused("timers.cancel")
+    assert answer.text == "Which timer: the pizza timer or the 10 minute timer?"
+    assert [timer["name"] for timer in answer.data["timers"]] == ["pizza", ""]
+    assert len((await world.ok("timers.list")).data["timers"]) == 2
+
+
+async def test_two_of_a_kind_are_told_apart_by_what_they_have_left(world: Any) -> None:
+    await world.ok("timers.start", seconds=600)
+    world.pass_seconds(60)
+    await world.ok("timers.start", seconds=600)
+    answer = await world.refused("timers.pause", seconds=600)
+    assert answer.text == (
+        "Which timer: the 10 minute timer with 9 minutes left or the 10 minute timer with 10 minutes left?"
+    )
+
+
+async def test_a_timer_that_is_not_there_is_answered_with_those_that_are(world: Any) -> None:
+    assert (await world.refused("timers.cancel")).text == "There are no timers."
+    await world.ok("timers.start", seconds=480)
+    await world.ok("timers.start", seconds=300, name="egg")
+    answer = await world.refused("timers.cancel", name="laundry")
+    assert answer.error == "not_found"
+    assert answer.text == "There is no laundry timer. There is an egg timer and an 8 minute timer."
+
+
+async def test_how_long_is_left_tells_of_all_when_none_was_named(world: Any) -> None:
+    await world.ok("timers.start", seconds=300, name="pizza")
+    await world.ok("timers.start", seconds=600)
+    assert await world.said("timers.left") == (
+        "There are 2 timers. Your pizza timer has 5 minutes left. Your 10 minute timer has 10 minutes left."
+    )
+
+
+async def test_a_paused_timer_stands_still(world: Any) -> None:
+    await world.ok("timers.start", seconds=600)
+    world.pass_seconds(60)
+    assert await world.said("timers.pause") == "10 minute timer paused with 9 minutes left."
+    world.pass_seconds(3600)
+    assert await world.said("timers.left") == "Your 10 minute timer is paused with 9 minutes left."
+    assert (await world.ok("timers.pause")).receipt is None  # it already was
+    assert await world.said("timers.resume") == "10 minute timer resumed with 9 minutes left."
+    world.pass_seconds(60)
+    assert await world.said("timers.left") == "Your 10 minute timer has 8 minutes left."
+
+
+async def test_resume_means_the_paused_one_of_several(world: Any) -> None:
+    await world.ok("timers.start", seconds=600)
+    await world.ok("timers.start", seconds=300, name="pizza")
+    await world.ok("timers.pause", name="pizza")
+    assert await world.said("timers.resume") == "Pizza timer resumed with 5 minutes left."
+
+
+async def test_time_is_added_and_taken_off(world: Any) -> None:
+    await world.ok("timers.start", seconds=600)
+    assert await world.said("timers.add", by_seconds=60) == (
+        "1 minute added to your 10 minute timer. It has 11 minutes left."
+    )
+    assert await world.said("timers.add", by_seconds=-120) == (
+        "2 minutes taken off your 10 minute timer. It has 9 minutes left."
+    )
+    assert (await world.refused("timers.add", by_seconds=-600)).error == "invalid"
+    assert (await world.refused("timers.add", by_seconds=0)).error == "invalid"
+    assert await world.said("timers.left") == "Your 10 minute timer has 9 minutes left."
+
+
+async def test_time_is_added_to_a_paused_timer_without_waking_it(world: Any) -> None:
+    await world.ok("timers.start", seconds=600)
+    await world.ok("timers.pause")
+    await world.ok("timers.add", by_seconds=60)
+    world.pass_seconds(1000)
+    assert await world.said("timers.left") == "Your 10 minute timer is paused with 11 minutes left."
+
+
+async def test_an_ended_timer_is_due_until_it_was_announced(world: Any) -> None:
+    await world.ok("timers.start", actor=KITCHEN, seconds=60, name="egg")
+    due = await world.ok("timers.due", "house")
+    assert due.data["timers"] == []
+    assert due.data["next_at"] == world.clock[0] + 60
+    world.pass_seconds(60)
+    due = await world.ok("timers.due", "house")
+    (egg,) = due.data["timers"]
+    assert (egg["name"], egg["room"], egg["device"], egg["late_seconds"]) == ("egg", "kitchen", "kitchen-satellite", 0)
+    assert egg["text"] == "Your egg timer is done."
+    assert len((await world.ok("timers.due", "house")).data["timers"]) == 1  # asking is not announcing
+    await world.ok("timers.announced", "house", ids=[egg["id"]])
+    assert (await world.ok("timers.due", "house")).data["timers"] == []
+    assert (await world.ok("timers.announced", "house", ids=[egg["id"]])).receipt is None
+
+
+async def test_a_timer_that_still_runs_cannot_be_announced_away(world: Any) -> None:
+    answer = await world.ok("timers.start", seconds=60)
+    await world.ok("timers.announced", "house", ids=[answer.data["timer"]["id"]])
+    assert await world.said("timers.left") == "Your 1 minute timer has 1 minute left."
+
+
+async def test_a_ringing_timer_can_be_cancelled_but_not_paused(world: Any) -> None:
+    await world.ok("timers.start", seconds=60)
+    world.pass_seconds(200)
+    assert await world.said("timers.left") == "Your 1 minute timer ended 2 minutes ago."
+    assert (await world.refused("timers.pause")).error == "invalid"
+    assert await world.said("timers.cancel") == "1 minute timer cancelled."
+
+
+async def test_timers_survive_a_restart_and_those_that_ended_meanwhile_say_how_late_they_are(reopened: Any) -> None:
+    with reopened(1_800_000_000.0) as before:
+        await before.ok("timers.start", seconds=600, name="pizza")
+        await before.ok("timers.start", seconds=7200, name="roast")
+    with reopened(1_800_000_000.0 + 900) as after:
+        (pizza,) = (await after.ok("timers.due", "house")).data["timers"]
+        assert (pizza["name"], pizza["late_seconds"]) == ("pizza", 300)
+        assert pizza["text"] == "Your pizza timer ended 5 minutes ago."
+        assert await after.said("timers.left", name="roast") == "Your roast timer has 1 hour and 45 minutes left."
+
+
+async def test_a_clock_set_back_makes_no_timer_longer_than_it_was(world: Any) -> None:
+    await world.ok("timers.start", seconds=600)
+    world.pass_seconds(-86_400)
+    assert await world.said("timers.left") == "Your 10 minute timer has 10 minutes left."
+
+
+async def test_a_clock_set_forward_ends_timers_and_says_so(world: Any) -> None:
+    await world.ok("timers.start", seconds=600)
+    world.pass_seconds(86_400)
+    assert await world.said("timers.list") == "Your 10 minute timer ended 23 hours and 50 minutes ago."
+
+
+async def test_cancel_all_cancels_all(world: Any) -> None:
+    assert await world.said("timers.cancel_all") == "There are no timers to cancel."
+    for seconds in (60, 120, 180):
+        await world.ok("timers.start", seconds=seconds)
+    assert await world.said("timers.cancel_all") == "All 3 timers cancelled."
+    assert await world.said("timers.list") == "There are no timers."
+
+
+async def test_every_change_has_a_receipt_with_enough_to_undo_it(world: Any) -> None:
+    import json
+
+    started = await world.ok("timers.start", actor=KITCHEN, seconds=600)
+    cancelled = await world.ok("timers.cancel")
+    rows = world.gate._state.rows("SELECT * FROM receipts ORDER BY rowid")
+    assert [row["id"] for row in rows] == [started.receipt.id, cancelled.receipt.id]
+    assert [row["changed"] for row in rows] == ["Timer set for 10 minutes.", "10 minute timer cancelled."]
+    assert json.loads(rows[0]["before"]) is None
+    assert json.loads(rows[0]["after"]) == json.loads(rows[1]["before"])
+    assert json.loads(rows[0]["actor"]) == KITCHEN
+
+
+async def test_there_is_an_end_to_how_many_timers_there_may_be(world: Any) -> None:
+    for _ in range(100):
+        await world.ok("timers.start", seconds=60)
+    assert (await world.refused("timers.start", seconds=60)).error == "failed"
+
+
+@pytest.mark.parametrize("name", ["'; DROP TABLE timers; --", "piz\x00za", "🍕", "../../etc", "{name}", "%s", "a" * 60])
+async def test_odd_names_are_only_names(world: Any, name: str) -> None:
+    await world.ok("timers.start", seconds=300, name=name)
+    await world.ok("timers.start", seconds=60)
+    await world.ok("timers.cancel", name=name)
+    assert await world.said("timers.left") == "Your 1 minute timer has 1 minute left."
