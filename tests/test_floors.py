@@ -26,6 +26,7 @@ FLOORS = {
     "atlas.voice": 2,
     "atlas.router": 2,
     "atlas.bell": 2,
+    "atlas.health": 2,
     "atlas.telling": 2,
     "atlas.house": 3,
     "atlas.gateway": 4,

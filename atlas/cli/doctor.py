@@ -1,0 +1,160 @@
+"""`atlas doctor`: looks at everything Atlas stands on; every line that is not well says what to do."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import socket
+import sqlite3
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx2
+
+from atlas.cli import door, memory
+from atlas.config import Config
+from atlas.config import load as load_config
+
+OLDEST_PYTHON = (3, 11)
+FREE_BYTES = 500_000_000  # below this, memory files and recordings will soon fail
+HEALTH_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at. `advice` only when it is not well; `grave` when Atlas cannot work like that."""
+
+    what: str
+    seen: str
+    advice: str = ""
+    grave: bool = True
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print what is well and what is not; the status is 1 when something is grave."""
+    parser = argparse.ArgumentParser(prog="atlas doctor", description=__doc__)
+    parser.add_argument("--memory", action="store_true", help="only print how much memory the running house takes")
+    parser.add_argument("--json", action="store_true", help="print one object")
+    given = parser.parse_args(arguments)
+    config = load_config(os.environ)
+    if given.memory:
+        return memory.show(config, as_json=given.json)
+    findings = list(examine(config))
+    if given.json:
+        rows = [{"what": f.what, "seen": f.seen, "advice": f.advice, "well": not f.advice} for f in findings]
+        print(json.dumps({"findings": rows, "well": not any(f.advice and f.grave for f in findings)}))
+    else:
+        for f in findings:
+            print(f"{'well ' if not f.advice else 'WRONG' if f.grave else 'note '}  {f.what:11} {f.seen}")
+            if f.advice:
+                print(f"                   → {f.advice}")
+    return 1 if any(f.advice and f.grave for f in findings) else 0
+
+
+def examine(config: Config) -> Iterator[Finding]:
+    """Yield every finding, the most basic first."""
+    yield _python()
+    yield Finding("settings", str(config.file) if config.file else "defaults, for there is no atlas.toml")
+    yield _data(config)
+    yield _disk(config)
+    yield from _models(config)
+    for name in sorted({agent.memory for agent in config.agents.values()} | {"devices.db", "tools.db"}):
+        if (config.data / name).exists():
+            yield _file(config.data / name)
+    running = _answers(config)
+    yield _port(config, running)
+    if running:
+        yield from _parts(config)
+
+
+def _python() -> Finding:
+    version = ".".join(map(str, sys.version_info[:3]))
+    advice = "" if sys.version_info >= OLDEST_PYTHON else "install Python 3.11 or newer, and run ./up again"
+    return Finding("python", f"{version} at {sys.executable}", advice)
+
+
+def _data(config: Config) -> Finding:
+    folder = config.data
+    if not folder.exists():
+        return Finding("data", f"{folder} is not there yet", "run ./up, which makes it", grave=False)
+    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        return Finding("data", f"{folder} cannot be written", f"sudo chown -R $USER {folder}, or set ATLAS_DATA")
+    if folder.stat().st_mode & 0o077:
+        return Finding("data", f"{folder} can be read by others", f"chmod 700 {folder}", grave=False)
+    return Finding("data", str(folder))
+
+
+def _disk(config: Config) -> Finding:
+    there = next(folder for folder in (config.data, *config.data.parents) if folder.exists())
+    free = shutil.disk_usage(there).free
+    advice = "" if free >= FREE_BYTES else f"free some space on the disk of {there}"
+    return Finding("disk", f"{free / 1e9:.1f} GB free", advice)
+
+
+def _models(config: Config) -> Iterator[Finding]:
+    from atlas.cli.models import CATALOGUE
+    from atlas.models import catalogue
+
+    wanted = {config.speech.stt_model, config.speech.voice} | {m.model for m in config.llm.values() if not m.url}
+    known = {model.name: model for model in catalogue.load(CATALOGUE)}
+    for name in sorted(wanted):
+        folder = config.models.folder / name
+        if not folder.is_dir():
+            yield Finding("model", f"{name} is not at {folder}", "run `atlas models fetch`, or ./up")
+        elif name not in known:
+            yield Finding("model", f"{name} is there; it is not in the catalogue, so nothing tells if it is whole")
+        elif faults := known[name].faults(config.models.folder):
+            yield Finding("model", f"{name}: {'; '.join(faults)}", "run `atlas models fetch`")
+        else:
+            yield Finding("model", f"{name} is whole")
+
+
+def _file(file: Path) -> Finding:
+    try:
+        connection = sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)
+        try:
+            (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        finally:
+            connection.close()
+    except sqlite3.DatabaseError as trouble:
+        verdict = str(trouble)
+    advice = "" if verdict == "ok" else f"stop Atlas, then put back a copy, or start anew: mv {file} {file}.damaged"
+    return Finding("memory", f"{file.name} {'is whole' if verdict == 'ok' else f'is damaged: {verdict}'}", advice)
+
+
+def _answers(config: Config) -> bool:
+    """Tell whether an Atlas listens on its port: only it holds the lock of its data directory as well."""
+    return memory.running_process(config) is not None
+
+
+def _port(config: Config, running: bool) -> Finding:
+    where = f"{config.gateway.host}:{config.gateway.port}"
+    if running:
+        return Finding("atlas", f"runs as process {memory.running_process(config)}")
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        taken = probe.connect_ex((config.gateway.host, config.gateway.port)) == 0
+    if taken:
+        return Finding("port", f"{where} belongs to another program", "stop it, or choose another [gateway] port")
+    return Finding("atlas", "does not run", "start it with ./up", grave=False)
+
+
+def _parts(config: Config) -> Iterator[Finding]:
+    """Ask the running house how its parts are."""
+    try:
+        response = httpx2.get(f"{door.address(config)}/health", timeout=HEALTH_SECONDS, trust_env=False)
+        told = response.json()
+    except (httpx2.TransportError, ValueError):
+        yield Finding(
+            "health", f"{door.address(config)} does not answer", "is it still warming up? Else start it again"
+        )
+        return
+    well = told.get("status") == "ok"
+    yield Finding("health", str(told.get("status")), "" if well else "look at the parts below, and at Atlas's log")
+    for part, state in told.get("parts", {}).items():
+        fine = state.get("ok", False)
+        yield Finding(part, state.get("what", ""), "" if fine else state.get("hint") or "it should be back in a moment")

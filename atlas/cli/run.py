@@ -1,0 +1,157 @@
+"""`atlas run`: the whole house in this terminal, from the first process to the last, until Ctrl-C."""
+
+from __future__ import annotations
+
+import argparse
+import faulthandler
+import fcntl
+import logging
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
+from pathlib import Path
+
+import anyio
+
+from atlas import __version__
+from atlas.cli.children import Program, supervised
+from atlas.cli.keys import introduce_agents, owners_token, prepare_folders
+from atlas.config import Config, LlmConfig
+from atlas.config import load as load_config
+from atlas.errors import ConfigError
+from atlas.gateway import app
+from atlas.house import open_house
+from atlas.store.devices import open_devices
+
+STOP_SECONDS = 5.0  # from Ctrl-C to the end, whatever hangs
+log = logging.getLogger("atlas")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run Atlas until it is told to stop; return the exit status."""
+    parser = argparse.ArgumentParser(prog="atlas run", description=__doc__)
+    parser.add_argument("--config", type=Path, metavar="FILE", help="settings; else $ATLAS_CONFIG, else ./atlas.toml")
+    given = parser.parse_args(arguments)
+    config = load_config(os.environ, given.config)
+    began = time.monotonic()
+    write_logs()
+    prepare_folders(config)
+    with only_one(config), app.listen(config.gateway) as listener:
+        anyio.run(run, config, listener, began)
+    return 0
+
+
+async def run(config: Config, listener: socket.socket, began: float) -> None:
+    """Open everything, answer until SIGINT or SIGTERM, close everything in reverse."""
+    print(f"Atlas {__version__} is warming up; its data is in {config.data}", flush=True)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(stop_when_told, tasks.cancel_scope)
+        async with AsyncExitStack() as stack:
+            children = [await stack.enter_async_context(supervised(program)) for program in programs(config)]
+            async with open_devices(config.data) as devices:
+                token, first_time = await owners_token(config, devices)
+            house = await stack.enter_async_context(open_house(config))
+            for child in children:
+                await child.ready()
+
+            def ready() -> None:
+                say_ready(config, token, first_time=first_time, seconds=time.monotonic() - began)
+
+            await app.serve(house, ready, listener)
+
+
+async def stop_when_told(everything: anyio.CancelScope) -> None:
+    """Cancel `everything` at the first SIGINT or SIGTERM, and see to it that it ends in time."""
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async for number in signals:
+            print(f"Atlas stops ({number.name})", flush=True)
+            # A thread in C cannot be cancelled. What is on the disk is safe, and the tethered children end with us.
+            faulthandler.dump_traceback_later(STOP_SECONDS, exit=True)
+            everything.cancel()
+
+
+def programs(config: Config) -> list[Program]:
+    """Return the processes of this house: the tool server, and an LLM host for each embedded model that is used."""
+    agents_file = introduce_agents(config)
+    tools = Program(
+        "tools",
+        (
+            *(sys.executable, "-m", "tools_server.server", "--data", str(config.data)),
+            *("--agents", str(agents_file), "--socket", str(config.socket("tools"))),
+            *(("--timezone", config.house.timezone) if config.house.timezone else ()),
+        ),
+        config.socket("tools"),
+    )
+    used = {agent.llm for agent in config.agents.values()}
+    hosts = [
+        _llm_host(config, name, llm) for name, llm in config.llm.items() if name in used and llm.kind == "embedded"
+    ]
+    return [tools, *hosts]
+
+
+def _llm_host(config: Config, name: str, llm: LlmConfig) -> Program:
+    path = config.socket(f"llm-{name}")
+    command = (
+        *(sys.executable, "-m", "atlas.llm_host.server", "--socket", str(path)),
+        *("--model", str(weights(config, llm)), "--name", llm.model, "--context", str(llm.context)),
+        *("--threads", str(llm.threads), "--gpu-layers", str(llm.gpu_layers)),
+        *("--conversations", str(llm.conversations)),
+    )
+    return Program(f"llm-{name}", command, path)
+
+
+def weights(config: Config, llm: LlmConfig) -> Path:
+    """Return the one GGUF file of an embedded model. Raises `ConfigError` when there is none, or more than one."""
+    folder = config.models.folder / llm.model
+    found = sorted(folder.glob("*.gguf"))
+    if len(found) != 1:
+        raise ConfigError(
+            f"{folder} holds {len(found) or 'no'} .gguf files" if folder.is_dir() else f"there is no model {folder}",
+            hint="run `atlas models fetch`, or give llm.*.model the name of a folder that holds one .gguf file",
+        )
+    return found[0]
+
+
+@contextmanager
+def only_one(config: Config) -> Iterator[None]:
+    """Hold the data directory. Raises `ConfigError` when another Atlas does."""
+    with (config.run / "lock").open("a+", encoding="utf-8") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as held:
+            lock.seek(0)
+            raise ConfigError(
+                f"Atlas is running already on {config.data} (process {lock.read().strip() or 'unknown'})",
+                hint="stop that one first, or give this one another ATLAS_DATA and ATLAS_GATEWAY_PORT",
+            ) from held
+        lock.truncate(0)
+        lock.write(str(os.getpid()))
+        lock.flush()
+        yield
+
+
+def say_ready(config: Config, token: str, *, first_time: bool, seconds: float) -> None:
+    """Print where Atlas is and how to talk to it. The token is shown once; later it is in its file."""
+    address = f"http://{config.gateway.host}:{config.gateway.port}"
+    lines = [f"Atlas is ready after {seconds:.1f} s: {address}"]
+    if first_time:
+        lines += [f"  talk   {address}/#token={token}   (you are the owner; shown only this once)"]
+    else:
+        lines += [f"  talk   {address}   (the owner's token is in {config.owner_token})"]
+    lines += [
+        '  ask    atlas ask "what time is it"',
+        "  play   atlas hear FILE.wav",
+        "  let in atlas token create --name NAME --role adult",
+        "Ctrl-C stops it.",
+    ]
+    print("\n".join(lines), flush=True)
+
+
+def write_logs() -> None:
+    """Send the log of the house to stderr; libraries speak up only when something is wrong."""
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(levelname).1s %(message)s")
+    log.setLevel(logging.INFO)

