@@ -38,6 +38,7 @@ TOOL_OF_PUBLIC_INTENT = {
 }
 ARGUMENT_OF_PUBLIC_SLOT = {"start_seconds": "seconds", "area": "room"}
 _CHANGES_A_TIMER = ("HassIncreaseTimer", "HassDecreaseTimer")  # their "seconds" is by how much
+_MARKS = re.compile(r"(?<!\d)[,.!?;:…\"“”()\[\]]+|[,.!?;:…\"“”()\[\]]+(?!\d)")  # "1.5" and "7:30" keep theirs
 # Lengths of time are read before matching, so the public sentences that spell out hours and minutes cannot match; those
 # that run another command later ("open the door in five minutes") are no tool of ours. Both are left out.
 _NOT_NEEDED = ("{timer_hours", "{timer_minutes", "{timer_half", "{timer_command")
@@ -162,18 +163,7 @@ def _ends_openly(result: RecognizeResult, plain: str) -> bool:
 def _unpunctuated(text: str) -> str:
     """Return one line of words: straight apostrophes, no marks but those inside a word or number."""
     words = " ".join(text.replace("’", "'").replace("‑", "-").replace("–", " ").split())
-    words = re.sub(
-        r"[,.](?=\d)(?<=\d[,.])|[,.!?;:…\"“”()\[\]]+",
-        lambda mark: (
-            mark[0]
-            if mark.end() < len(words)
-            and words[mark.end()].isdigit()
-            and mark.start()
-            and words[mark.start() - 1].isdigit()
-            else " "
-        ),
-        words,
-    )
+    words = _MARKS.sub(" ", words)
     return " ".join(words.split()).strip(" '-")
 
 

@@ -84,7 +84,8 @@ _IT_IS = _phrase(
     rf"(?:(?:has|have)(?: now| already)?|'s(?: now| already)?) been) {_NOW}{_DONE_VERB}\b(?! by\b)"
 )
 _BARE = _phrase(
-    rf"{_OPENING}(?:your |the )?(?:\w+ )?{_THING} (?:now |has been )?(?:{_NEWS}|set|on|off)\b(?! (?:by|if|when|to help))"
+    rf"{_OPENING}(?:your |the )?(?:\w+ )?{_THING} (?:now |has been )?(?:{_NEWS}|set|on|off)\b"
+    r"(?! (?:by|if|when|to help))"
 )
 _DONE = _phrase(
     _OPENING

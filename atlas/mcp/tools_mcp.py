@@ -21,7 +21,7 @@ ADDRESS = "http://tools/mcp"  # the host is a name that the server checks; the s
 PROTOCOL = "2026-07-28"  # every request stands alone: no handshake to repeat after the server restarts
 LIST_SECONDS = 30.0  # a list older than this is asked for again: a restarted server may offer other tools
 LIST_TIMEOUT_SECONDS = 2.0  # a turn does not wait longer than this to learn what it may use
-RESTART_SECONDS = 5.0  # how long a call that was never sent waits for the server to come back
+RESTART_SECONDS = 8.0  # a call that was never sent waits this long for the server; starting one takes 1 to 5 s
 RETRY_SECONDS = 0.1
 
 _NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
@@ -48,6 +48,10 @@ class _Unreachable(Exception):
         self.sent = sent
 
 
+class _Unwelcome(Exception):
+    """The tool server does not know our token."""
+
+
 class McpTools:
     """Keeps the `Tools` contract over one unix socket; sockets are pooled, exchanges are not shared.
 
@@ -64,6 +68,7 @@ class McpTools:
             headers={"authorization": f"Bearer {settings.token}"},
             trust_env=False,  # a proxy of the environment must never see a tool call
             timeout=None,  # call_seconds is the one limit
+            event_hooks={"response": [_welcome]},
         )
         self._known: tuple[Tool, ...] = ()
         self._listed_at: float | None = None
@@ -109,6 +114,10 @@ class McpTools:
                     "failed",
                     "The tool server answered something that I can't read, so I can't tell whether it was done.",
                 )
+            except _Unwelcome:
+                return adapter.failure(
+                    call, "denied", "My tools don't know me, so nothing was done. I have to be set up again."
+                )
             except _Unreachable as trouble:
                 self._listed_at = None
                 if trouble.sent and not repeats:
@@ -134,7 +143,7 @@ class McpTools:
                 found += page.tools
                 if not (cursor := page.next_cursor):
                     break
-        except (MCPError, ValidationError, _Unreachable):
+        except (MCPError, ValidationError, _Unreachable, _Unwelcome):
             return  # the last known list stands
         self._known, self._listed_at = adapter.tools(found), anyio.current_time()
 
@@ -142,15 +151,15 @@ class McpTools:
         return any(tool.read_only for tool in self._known if tool.name == call.name)
 
     async def _exchange(self, request: mcp.types.ClientRequest, answer: type[_Answer]) -> _Answer:
-        """Send one request and return its answer. Raises `MCPError`, `ValidationError` or `_Unreachable`."""
+        """Return the answer to one request, or raise `MCPError`, `ValidationError`, `_Unreachable` or `_Unwelcome`."""
         troubles: list[BaseException] = []
         try:
             connection = streamable_http_client(ADDRESS, http_client=self._http)
             async with Client(connection, mode=PROTOCOL, cache=None) as client:
                 return await client.session.send_request(request, answer)
-        except* (httpx2.HTTPError, MCPError, ValidationError) as group:
+        except* (httpx2.HTTPError, MCPError, ValidationError, _Unwelcome) as group:
             troubles = list(_flat(group))
-        raise _clearest(troubles)
+        raise _clearest(troubles) from troubles[0]
 
 
 def _flat(group: BaseExceptionGroup[BaseException]) -> Sequence[BaseException]:
@@ -168,6 +177,11 @@ def _clearest(troubles: Sequence[BaseException]) -> BaseException:
         if isinstance(trouble, MCPError) and trouble.code == mcp.types.CONNECTION_CLOSED:
             return _Unreachable(sent=True)
     return troubles[0]
+
+
+async def _welcome(response: httpx2.Response) -> None:
+    if response.status_code == httpx2.codes.UNAUTHORIZED:  # the SDK would call it an internal error
+        raise _Unwelcome
 
 
 async def open(settings: Settings) -> McpTools:

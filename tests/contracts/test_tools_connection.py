@@ -1,0 +1,306 @@
+"""Every tool connection keeps the promises of atlas/mcp/tools.py: the household in memory, and the real tool server."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+import pytest
+
+from atlas.conversation import Actor, ToolCall, ToolResult
+from atlas.mcp import tools_mcp
+from atlas.mcp.tools import Tools
+from atlas.mcp.tools_scripted import Household
+
+ANNA = Actor("Anna", "kitchen-speaker", "adult", "kitchen")
+AGENTS = """[family]
+token_sha256 = "{digest}"
+tools = ["clock.*", "timers.*", "tasks.*"]
+roots = ["family-agent-config"]
+"""
+
+
+@dataclass
+class Server:
+    """The real tool server as a process of its own."""
+
+    data: Path
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def socket(self) -> Path:
+        return self.data / "tools.sock"
+
+    def start(self) -> None:
+        agents = self.data / "agents.toml"
+        agents.write_text(AGENTS.format(digest=hashlib.sha256(b"family-token").hexdigest()))
+        command = [sys.executable, "-m", "tools_server.server", "--data", str(self.data), "--agents", str(agents)]
+        self.process = subprocess.Popen([*command, "--socket", str(self.socket)], stderr=subprocess.PIPE)
+        assert self.process.stderr
+        while line := self.process.stderr.readline():
+            if line.startswith(b"ready"):
+                return
+        raise AssertionError("the tool server did not start")
+
+    def kill(self) -> None:
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+            assert self.process.stderr
+            self.process.stderr.close()
+            self.process = None
+
+    async def connect(self, token: str = "family-token", call_seconds: float = 20.0) -> tools_mcp.McpTools:
+        return await tools_mcp.open(tools_mcp.Settings(socket=self.socket, token=token, call_seconds=call_seconds))
+
+
+@pytest.fixture
+async def server(data: Path) -> AsyncIterator[Server]:
+    real = Server(data)
+    await anyio.to_thread.run_sync(real.start)
+    yield real
+    real.kill()
+
+
+@pytest.fixture(scope="module")
+def lasting_server() -> Iterator[Server]:
+    """One process for all the promises: starting one takes longer than keeping them."""
+    with tempfile.TemporaryDirectory(prefix="atlas-") as folder:
+        real = Server(Path(folder))
+        real.start()
+        yield real
+        real.kill()
+
+
+@pytest.fixture(params=["scripted", pytest.param("mcp", marks=pytest.mark.real)])
+async def tools(request: pytest.FixtureRequest) -> AsyncIterator[Tools]:
+    if request.param == "scripted":
+        yield Household().tools()
+        return
+    connection = await request.getfixturevalue("lasting_server").connect()
+    yield connection
+    await connection.aclose()
+
+
+async def use(tools: Tools, tool: str, /, **arguments: object) -> ToolResult:
+    return await tools.call(ToolCall(f"call_{tool}", tool, arguments), ANNA, "turn_1")
+
+
+# ── promises of every connection ───────────────────────────────────────────────────────────────────
+
+
+async def test_tools_are_listed_in_a_fixed_order_with_schemas(tools: Tools) -> None:
+    listed = await tools.listed()
+    names = [tool.name for tool in listed]
+    assert names == sorted(names)
+    assert {"clock.time", "timers.start", "tasks.add"} <= set(names)
+    assert all(tool.parameters["type"] == "object" and tool.description for tool in listed)
+    assert await tools.listed() == listed
+    assert {tool.name for tool in listed if tool.read_only} >= {"clock.time", "timers.left", "tasks.list"}
+    assert not any(tool.read_only for tool in listed if tool.name in ("timers.start", "tasks.remove"))
+
+
+async def test_a_change_comes_back_with_a_sentence_and_a_receipt(tools: Tools) -> None:
+    result = await use(tools, "timers.start", seconds=600)
+    assert result.ok
+    assert result.call_id == "call_timers.start"
+    assert "timer" in result.text.lower()
+    assert result.receipt and result.receipt.id and result.receipt.changed
+
+
+async def test_a_look_comes_back_without_a_receipt(tools: Tools) -> None:
+    result = await use(tools, "clock.time")
+    assert result.ok and result.text and result.receipt is None
+
+
+async def test_what_was_changed_is_there_to_be_looked_at(tools: Tools) -> None:
+    await use(tools, "tasks.add", title="buy milk")
+    assert "buy milk" in (await use(tools, "tasks.list")).text.lower()
+
+
+async def test_what_is_not_there_is_a_result_that_says_so(tools: Tools) -> None:
+    result = await use(tools, "timers.cancel", name="pizza")
+    assert (result.ok, result.error, result.receipt) == (False, "not_found", None)
+    assert result.text
+
+
+async def test_a_tool_that_does_not_exist_is_a_result_and_no_exception(tools: Tools) -> None:
+    result = await use(tools, "teapot.boil")
+    assert not result.ok and result.error in ("not_found", "denied") and result.text
+
+
+@pytest.mark.parametrize("arguments", [{}, {"seconds": "soon"}, {"seconds": 60, "colour": "red"}, {"seconds": 0}])
+async def test_arguments_that_do_not_fit_are_refused_in_words(tools: Tools, arguments: dict[str, object]) -> None:
+    result = await use(tools, "timers.start", **arguments)
+    assert (result.ok, result.error) == (False, "invalid")
+    assert result.text
+
+
+async def test_half_a_character_from_a_model_breaks_nothing(tools: Tools) -> None:
+    await use(tools, "tasks.add", title="milk \ud83d", **{"assignee": "\udc00"})
+    assert (await use(tools, "clock.time")).ok
+
+
+async def test_what_json_cannot_carry_is_refused_in_words(tools: Tools) -> None:
+    result = await use(tools, "timers.start", seconds=float("nan"))
+    assert (result.ok, result.error) == (False, "invalid")
+    assert (await use(tools, "clock.time")).ok
+
+
+async def test_many_calls_at_once_each_get_their_own_answer(tools: Tools) -> None:
+    results: dict[str, ToolResult] = {}
+
+    async def add(title: str) -> None:
+        results[title] = await use(tools, "tasks.add", title=title)
+
+    async with anyio.create_task_group() as group:
+        for number in range(12):
+            group.start_soon(add, f"chore {number}")
+    assert all(result.ok and title in result.text for title, result in results.items())
+
+
+async def test_a_cancelled_call_leaves_the_connection_usable(tools: Tools) -> None:
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        await use(tools, "clock.time")
+    assert (await use(tools, "clock.time")).ok
+
+
+async def test_closing_twice_is_closing_once(tools: Tools) -> None:
+    await tools.aclose()
+    await tools.aclose()
+
+
+# ── the real one, when its server fails ────────────────────────────────────────────────────────────
+
+
+@pytest.mark.real
+async def test_a_restarted_tool_server_is_used_again_and_still_has_the_timer(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tools_mcp, "RESTART_SECONDS", 60.0)  # a busy machine starts servers slowly
+    tools = await server.connect()
+    assert (await use(tools, "timers.start", seconds=600, name="pizza")).ok
+    server.kill()
+    async with anyio.create_task_group() as group:
+        group.start_soon(anyio.to_thread.run_sync, server.start)  # while the call below is already waiting
+        left = await use(tools, "timers.left", name="pizza")
+    assert left.ok and "pizza" in left.text
+    assert (await use(tools, "timers.cancel", name="pizza")).ok
+    await tools.aclose()
+
+
+@pytest.mark.real
+async def test_while_the_server_is_away_calls_say_that_nothing_was_done(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tools_mcp, "RESTART_SECONDS", 0.3)
+    tools = await server.connect()
+    listed = await tools.listed()
+    server.kill()
+    result = await use(tools, "timers.start", seconds=600)
+    assert (result.ok, result.error) == (False, "gone")
+    assert "nothing was done" in result.text
+    assert await tools.listed() == listed  # the last known
+    await tools.aclose()
+
+
+@pytest.mark.real
+async def test_a_server_that_was_never_there_is_no_crash(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tools_mcp, "RESTART_SECONDS", 0.1)
+    tools = await Server(data).connect()
+    assert list(await tools.listed()) == []
+    assert (await use(tools, "clock.time")).error == "gone"
+    await tools.aclose()
+
+
+@pytest.mark.real
+async def test_an_unknown_token_is_denied_in_words(server: Server) -> None:
+    tools = await server.connect(token="guess")
+    assert list(await tools.listed()) == []
+    result = await use(tools, "clock.time")
+    assert (result.ok, result.error) == (False, "denied")
+    await tools.aclose()
+
+
+@pytest.mark.real
+async def test_the_token_is_in_no_representation(server: Server) -> None:
+    tools = await server.connect()
+    assert "family-token" not in repr(tools) + repr(tools_mcp.Settings(socket=server.socket, token="family-token"))
+    await tools.aclose()
+
+
+# ── a server that takes the request and then fails ─────────────────────────────────────────────────
+
+
+@dataclass
+class Silent:
+    """Something on the socket that reads requests and answers none: it hangs, or hangs up after reading."""
+
+    path: Path
+    hangs_up: bool
+    requests: int = 0
+    left: int = 0  # clients that went away while we were silent
+
+    async def serve(self, *, task_status: anyio.abc.TaskStatus[None]) -> None:
+        listener = await anyio.create_unix_listener(self.path)
+        task_status.started()
+        async with listener:
+            await listener.serve(self._answer)
+
+    async def _answer(self, stream: anyio.abc.SocketStream) -> None:
+        async with stream:
+            try:
+                received = b""
+                while b'"method"' not in received:
+                    received += await stream.receive()
+                self.requests += 1
+                if not self.hangs_up:
+                    await stream.receive()
+            except (anyio.EndOfStream, anyio.BrokenResourceError):
+                self.left += 1
+
+
+async def with_silent(data: Path, *, hangs_up: bool, known: bool, name: str) -> tuple[Silent, ToolResult]:
+    """Call `name` on a server that fails after it has read the request."""
+    silent = Silent(data / "tools.sock", hangs_up)
+    tools = tools_mcp.McpTools(tools_mcp.Settings(socket=silent.path, token="t", call_seconds=0.5))
+    if known:
+        tools._known = await Household().tools().listed()  # as if it had been listed before the trouble
+    async with anyio.create_task_group() as group:
+        await group.start(lambda *, task_status: silent.serve(task_status=task_status))
+        result = await use(tools, name, seconds=60)
+        group.cancel_scope.cancel()
+    await tools.aclose()
+    return silent, result
+
+
+async def test_a_change_that_may_have_happened_is_not_repeated_and_says_so(data: Path) -> None:
+    silent, result = await with_silent(data, hangs_up=True, known=True, name="timers.start")
+    assert silent.requests == 1
+    assert (result.ok, result.error) == (False, "gone")
+    assert "can't tell" in result.text
+
+
+async def test_a_look_is_asked_for_once_more(data: Path) -> None:
+    silent, result = await with_silent(data, hangs_up=True, known=True, name="clock.time")
+    assert silent.requests == 2
+    assert (result.ok, result.error) == (False, "gone")
+
+
+async def test_a_tool_nobody_listed_counts_as_one_that_changes_things(data: Path) -> None:
+    silent, _ = await with_silent(data, hangs_up=True, known=False, name="clock.time")
+    assert silent.requests == 1
+
+
+async def test_a_tool_that_takes_too_long_is_given_up_and_the_server_is_told(data: Path) -> None:
+    silent, result = await with_silent(data, hangs_up=False, known=True, name="timers.start")
+    assert (result.ok, result.error) == (False, "timeout")
+    assert "can't tell" in result.text
+    assert silent.requests == silent.left == 1
