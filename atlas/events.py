@@ -52,6 +52,7 @@ class Transcribed:
 
     utterance_id: str
     text: str
+    error: str = ""  # why recognition failed, for the log; then the text is ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,13 +133,14 @@ class Ears:
             yield from self._asleep(frame)
             return
         self._kept += frame.pcm
-        if self.detecting:
-            yield from self._judge(frame)
-        if not self.detecting and len(self._kept) >= MAX_SAMPLES * SAMPLE_BYTES:
-            yield Notice(Input.FULL, self.heard_samples)
+        self._trim(MAX_UTTERANCE_SECONDS)
+        if not self.detecting:
+            if len(self._kept) > (MAX_SAMPLES - FRAME_SAMPLES) * SAMPLE_BYTES:  # a frame may not be complete yet
+                yield Notice(Input.FULL, self.heard_samples)
+            return
+        yield from self._judge(frame)
         if self.detecting and not self._utterance:
             self._trim(self.pre_roll_seconds + self._endpoint.speech_seconds)
-        self._trim(MAX_UTTERANCE_SECONDS)
 
     def _asleep(self, frame: AudioChunk) -> Iterator[Notice]:
         assert self._wake is not None

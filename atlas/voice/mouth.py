@@ -1,0 +1,164 @@
+"""Say a reply while it is still being made: words in, sound out at the pace of its playing; knows what was heard."""
+
+from __future__ import annotations
+
+import math
+from contextlib import aclosing
+from dataclasses import dataclass
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from atlas import trace
+from atlas.audio import AudioChunk
+from atlas.errors import EngineError
+from atlas.events import Emit, SpeechOut
+from atlas.speech.sentences import Sentences
+from atlas.speech.spoken import spoken
+from atlas.speech.tts import Tts
+
+AHEAD_SECONDS = (
+    0.3  # sound given out before it is played: bridges a network's hiccup, and is all that a barge-in wastes
+)
+SLICE_SECONDS = 0.1
+PIECES_AHEAD = 1  # whole chunks of sound made while an earlier one plays; more would be work thrown away at a barge-in
+ROUNDING_SECONDS = 0.001  # what was counted in samples comes back in whole milliseconds
+CHARACTERS_PER_SECOND = 15.0  # how fast a voice speaks, for a piece whose whole sound is not made yet
+
+
+@dataclass(slots=True)
+class Piece:
+    """A stretch of the reply, as it was written, and where its sound lies."""
+
+    text: str
+    start: float = math.inf  # seconds of the reply's sound before it; inf: not given out yet
+    seconds: float = 0.0  # of its sound given out so far
+    whole: bool = False  # all of its sound has been given out
+
+    def heard(self, played: float) -> str:
+        """Return the words of this piece that are over when `played` seconds of the reply have been heard."""
+        if played <= self.start:
+            return ""
+        lasts = self.seconds if self.whole else max(self.seconds, len(self.text) / CHARACTERS_PER_SECOND)
+        if played + ROUNDING_SECONDS >= self.start + lasts:
+            return self.text
+        words = self.text[: int(len(self.text) * (played - self.start) / lasts)]
+        return words[: max(words.rfind(" "), words.rfind("\n"), 0)]
+
+
+class Mouth:
+    """One reply's voice. `add` words, `finish`, and `run` returns when the last of them has been heard.
+
+    A voice that fails does not end the reply: what it cannot say goes out as text without sound, and `trouble` says
+    why. Cancelling `run` is safe and leaves `played_seconds` at what had been heard.
+    """
+
+    def __init__(self, tts: Tts, emit: Emit, speed: float = 1.0) -> None:
+        self.trouble: EngineError | None = None
+        self._tts = tts
+        self._emit = emit
+        self._speed = speed
+        self._sentences = Sentences()
+        self._written = ""  # the reply so far
+        self._cut = 0  # how much of it has gone into pieces
+        self._pieces: list[Piece] = []
+        # As many pieces as a reply has sentences: they are only text, and the model must not wait for the voice.
+        self._intake, self._pending = anyio.create_memory_object_stream[Piece](math.inf)
+        self._given = 0.0  # seconds of sound given out
+        self._silent_at = -math.inf  # when the last of it will have been played
+
+    async def add(self, text: str) -> None:
+        """Take more words of the reply."""
+        self._written += text
+        for sentence in self._sentences.feed(text):
+            self._take(sentence)
+
+    def finish(self) -> None:
+        """Say that there are no more words. Idempotent."""
+        for sentence in self._sentences.flush():
+            self._take(sentence)
+        if self._cut < len(self._written):
+            self._take(self._written[self._cut :])
+        self._intake.close()
+
+    async def run(self) -> None:
+        """Speak until everything has been heard."""
+        sounds, made = anyio.create_memory_object_stream[tuple[Piece, AudioChunk | None]](PIECES_AHEAD)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._synthesise, sounds)
+            await self._play(made)
+        await anyio.sleep_until(self._silent_at)
+
+    @property
+    def given_seconds(self) -> float:
+        """How much sound has been given out."""
+        return self._given
+
+    @property
+    def played_seconds(self) -> float:
+        """How much of it has been played by now, if it is played without delay."""
+        return self._given - max(0.0, self._silent_at - anyio.current_time())
+
+    def heard(self, played_ms: int) -> str:
+        """Return the reply's words up to `played_ms` of its sound, whole words only."""
+        said = ""
+        for piece in self._pieces:
+            words = piece.heard(played_ms / 1000)
+            said += words
+            if words != piece.text:
+                break
+        return said
+
+    def _take(self, sentence: str) -> None:
+        """Queue the stretch of the reply that ends with `sentence`; all pieces together are the reply to the letter."""
+        found = self._written.find(sentence.strip(), self._cut)
+        end = found + len(sentence.strip()) if found >= 0 else len(self._written)
+        piece = Piece(self._written[self._cut : end])
+        self._cut = end
+        self._pieces.append(piece)
+        self._intake.send_nowait(piece)
+
+    async def _synthesise(self, sounds: MemoryObjectSendStream[tuple[Piece, AudioChunk | None]]) -> None:
+        """Make sound, piece after piece; `None` ends a piece."""
+        async with sounds, self._pending:
+            async for piece in self._pending:
+                if self.trouble is None:
+                    try:
+                        await self._say(piece, sounds)
+                    except EngineError as trouble:
+                        self.trouble = trouble
+                await sounds.send((piece, None))
+
+    async def _say(self, piece: Piece, sounds: MemoryObjectSendStream[tuple[Piece, AudioChunk | None]]) -> None:
+        async with aclosing(self._tts.speak(spoken(piece.text.strip()), speed=self._speed)) as chunks:
+            while True:
+                with trace.current().stage("tts"):
+                    chunk = await anext(chunks, None)
+                if chunk is None:
+                    return
+                await sounds.send((piece, chunk))
+
+    async def _play(self, made: MemoryObjectReceiveStream[tuple[Piece, AudioChunk | None]]) -> None:
+        async with made:
+            async for piece, chunk in made:
+                if chunk is None:
+                    if math.isinf(piece.start):  # nothing in it can be spoken; it still is a part of the reply
+                        piece.start = self._given
+                        await self._emit(SpeechOut(AudioChunk(b"", self._tts.rate), piece.text))
+                    piece.whole = True
+                    continue
+                step = round(SLICE_SECONDS * chunk.rate)
+                for start in range(0, chunk.samples, step):
+                    await self._give(piece, chunk.cut(start, start + step))
+
+    async def _give(self, piece: Piece, sound: AudioChunk) -> None:
+        """Give out a slice, not before the listener is within `AHEAD_SECONDS` of needing it."""
+        # One deadline for the whole reply, moved only when the voice was too slow: single sleeps' errors do not add up.
+        await anyio.sleep_until(self._silent_at + sound.seconds - AHEAD_SECONDS)
+        first = math.isinf(piece.start)
+        if first:
+            piece.start = self._given
+        piece.seconds += sound.seconds
+        self._given += sound.seconds
+        self._silent_at = max(self._silent_at, anyio.current_time()) + sound.seconds
+        await self._emit(SpeechOut(sound, piece.text if first else ""))

@@ -1,0 +1,597 @@
+"""One microphone and one speaker in real time: carries out what the table of turns says."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections import OrderedDict, deque
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup, TaskStatus
+
+from atlas import trace
+from atlas.audio import HEARING_RATE, AudioChunk
+from atlas.conversation import Actor, Message, Turn, Utterance, fresh_id
+from atlas.errors import AtlasError, EngineError, RequestError
+from atlas.events import (
+    Committed,
+    Emit,
+    End,
+    Event,
+    Hush,
+    SpeechOut,
+    SpeechStarted,
+    SpeechStopped,
+    TextDelta,
+    Transcribed,
+    TurnEnded,
+    TurnStarted,
+    Woken,
+)
+from atlas.speech.endpoint import PRE_ROLL_SECONDS, EndpointOptions
+from atlas.speech.stt import Stt
+from atlas.speech.tts import Tts
+from atlas.speech.vad import Vad
+from atlas.speech.wake import Wake
+from atlas.trace import Trace
+from atlas.voice.ears import Ears, Notice
+from atlas.voice.mouth import Mouth
+from atlas.voice.turns import Action, Input, State, step
+
+WAITING_CHUNKS = 16  # sound that arrives faster than it is listened to waits at the door, not in memory
+STEP_SAMPLES = HEARING_RATE // 10  # a chunk is listened to in steps, so that a long one stops nobody else
+CLOSING_SECONDS = 5.0  # what a reply that was cancelled may take to be remembered
+MAX_UNANSWERED = 32  # utterances that wait for a client to ask for an answer; older ones are out of date
+TRUNCATABLE = 16  # replies whose heard words can still be corrected
+WANTS_SILENCE = re.compile(  # said over a reply, these want silence and no answer
+    r"(please |okay |ok )?(stop|cancel)( it| that| talking)?( please)?|never ?mind|(be )?quiet|silence|shut up|enough"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a session takes turns. May be replaced while it runs."""
+
+    detect_turns: bool = True  # False: the client commits utterances itself (push to talk)
+    endpoint: EndpointOptions = field(default_factory=EndpointOptions)
+    pre_roll_seconds: float = PRE_ROLL_SECONDS
+    answer: bool = True  # reply when an utterance ends; False: only when asked to
+    interrupt: bool = True  # speech over a reply stops it
+    barge_in_seconds: float = 0.4  # of speech over the reply before it counts as an interruption
+    follow_up_seconds: float = 8.0  # with a wake word: how long one need not say it again
+    speak: bool = True  # replies are spoken; False: text only
+    speed: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is special about one reply. `None` leaves it to the session."""
+
+    text: str = ""  # typed words, answered together with what was said and not answered yet
+    prompt: str = ""  # answered when nothing was said or typed
+    instructions: str = ""
+    agent: str = ""
+    history: tuple[Message, ...] = ()  # only when not remembered
+    remembered: bool = True
+    max_tokens: int | None = None
+    temperature: float | None = None
+    speak: bool | None = None
+    turn_id: str = ""  # what the turn shall be called; "" makes up a name
+
+
+@dataclass(slots=True, eq=False)
+class Heard:
+    """An utterance that is committed, and its words when they are known."""
+
+    id: str
+    trace: Trace
+    over_reply: bool
+    known: anyio.Event = field(default_factory=anyio.Event)
+    words: Utterance = field(default_factory=lambda: Utterance("", 0.0))
+    trouble: EngineError | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Guess:
+    """Words of an utterance that may not be complete."""
+
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    known: anyio.Event = field(default_factory=anyio.Event)
+    words: Utterance | None = None
+    seconds: float = 0.0  # what it took
+
+
+@dataclass(slots=True, eq=False)
+class Reply:
+    """A reply that is alive."""
+
+    wish: Wish
+    asked: bool  # a client waits for it, and must not wait in vain
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    gone: anyio.Event = field(default_factory=anyio.Event)
+    mouth: Mouth | None = None
+    text: str = ""
+    started: bool = False  # `TurnStarted` was told
+    ended: TurnEnded | None = None  # as the house told it; told on when the sound is over too
+    complete: bool = False  # made and heard to its end
+    hushed: End | None = None
+    played_ms: int = 0  # when it was hushed
+
+
+Answer = Callable[[Turn, Emit], Awaitable[None]]
+Remember = Callable[[str, str], Awaitable[None]]
+Work = Callable[[Reply], Awaitable[None]]
+
+
+class Session:
+    """Hears with `hear`, tells with `emit`, and takes turns by the table in `turns.py`.
+
+    `run` owns every task; it ends only by being cancelled. An event is told whole or not at all, even when its
+    reply is cancelled meanwhile, so `emit` must be bounded in time. The other methods may be called from any one
+    task at a time, while `run` runs; cancelling them is safe.
+    """
+
+    def __init__(
+        self,
+        *,
+        stt: Stt,
+        tts: Tts,
+        vad: Vad,
+        wake: Wake | None,
+        actor: Actor,
+        reply: Answer,
+        remember: Remember,
+        is_whole_command: Callable[[str], bool],
+        emit: Emit,
+        options: Options | None = None,
+        wish: Wish | None = None,
+    ) -> None:
+        self.options = options or Options()
+        self.wish = wish or Wish()  # what holds for replies that nobody asked for in particular
+        self.actor = actor
+        self._stt = stt
+        self._tts = tts
+        self._house_replies = reply
+        self._house_remembers = remember
+        self._is_whole_command = is_whole_command
+        self._tell = emit
+        self._patience = wake is not None
+        self._ears = Ears(vad.listen(), wake.listen() if wake else None, self.options.endpoint)
+        self._apply()
+
+        self._state = State.LISTENING if wake is None else State.ASLEEP
+        self._changed = anyio.Event()
+        self._turnstile = anyio.Lock()  # inputs are carried out one after the other, whoever brings them
+        self._telling = anyio.Lock()
+        self._announcing = anyio.Lock()
+        self._sound, self._microphone = anyio.create_memory_object_stream[AudioChunk | anyio.Event](WAITING_CHUNKS)
+        self._tasks: TaskGroup | None = None
+
+        self._utterance_id = ""  # of the utterance that was told to have started
+        self._speech_at = 0
+        self._over_reply = False  # the utterance interrupted a reply
+        self._guess: Guess | None = None
+        self._unanswered: deque[Heard] = deque(maxlen=MAX_UNANSWERED)
+        self._reply: Reply | None = None
+        self._wanted: Wish = self.wish  # of the reply that is about to start
+        self._announcement = ""
+        self._announced: Reply | None = None
+        self._over = False
+        self._said: OrderedDict[str, Mouth] = OrderedDict()
+
+    @property
+    def state(self) -> State:
+        """Whose turn it is."""
+        return self._state
+
+    # ── what a door calls ──────────────────────────────────────────────────────────────────────────
+
+    async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Listen until cancelled. The other methods may be called once it has started."""
+        try:
+            async with anyio.create_task_group() as tasks:
+                self._tasks = tasks
+                task_status.started()
+                async for sound in self._microphone:
+                    await self._listen(sound)
+        finally:
+            self._over = True
+            self._changed.set()
+
+    async def hear(self, chunk: AudioChunk) -> None:
+        """Take sound at `HEARING_RATE`; waits while the session is behind."""
+        await self._sound.send(chunk)
+
+    async def configure(self, options: Options) -> None:
+        """Go on by other options. What was heard is dropped when somebody else now decides where an utterance ends."""
+        await self._heard_so_far()
+        if options.detect_turns != self.options.detect_turns:
+            await self._happens(Input.CLEAR)
+        self.options = options
+        self._apply()
+
+    async def commit(self) -> None:
+        """End the utterance here, and recognise it without answering. Raises `RequestError` when there is no sound."""
+        await self._heard_so_far()
+        if not self._ears.has_sound or not await self._happens(Input.COMMIT):
+            raise RequestError("nothing was heard that could be committed", code="input_audio_buffer_commit_empty")
+
+    async def clear(self) -> None:
+        """Forget what was heard and not committed."""
+        await self._heard_so_far()
+        await self._happens(Input.CLEAR)
+
+    async def respond(self, wish: Wish | None = None) -> None:
+        """Start a reply to what was said or typed and not answered yet; returns when it has started.
+
+        Raises `RequestError` while another reply is alive.
+        """
+        await self._heard_so_far()
+        if not await self._happens(Input.RESPOND, wish=wish):
+            raise RequestError(
+                "a reply is under way already",
+                code="conversation_already_has_active_response",
+                hint="wait for its end, or cancel it first",
+            )
+
+    async def cancel(self) -> None:
+        """Stop the reply; returns when it is gone. Raises `RequestError` when there is none."""
+        if not await self._happens(Input.CANCEL):
+            raise RequestError("there is no reply to cancel", code="response_cancel_not_active")
+
+    async def say(self, text: str) -> None:
+        """Say something that nobody asked for, as soon as nobody speaks; returns when it is over or was hushed.
+
+        Raises `EngineError` when the session ends first.
+        """
+        async with self._announcing:
+            self._announcement, self._announced = text, None
+            while self._announced is None and not self._over:
+                changed = self._changed
+                if self._state in (State.LISTENING, State.ASLEEP):
+                    await self._happens(Input.ANNOUNCE)
+                else:
+                    await changed.wait()
+            await self._announcement_is_over()
+
+    async def truncate(self, turn_id: str, played_ms: int) -> str:
+        """Correct how much of a finished reply was heard; return its heard words, which the house remembers.
+
+        Raises `RequestError` when the reply is unknown, still under way, or shorter than `played_ms`.
+        """
+        mouth = self._said.get(turn_id)
+        if mouth is None:
+            raise RequestError("only a finished, spoken, recent reply can be truncated", code="item_not_truncatable")
+        if played_ms > math.ceil(mouth.given_seconds * 1000):
+            raise RequestError(
+                f"only {mouth.given_seconds * 1000:.0f} ms of it were spoken",
+                code="invalid_value",
+                param="audio_end_ms",
+            )
+        heard = mouth.heard(played_ms)
+        await self._house_remembers(turn_id, heard)
+        return heard
+
+    # ── what happens, one thing after the other ────────────────────────────────────────────────────
+
+    async def _listen(self, sound: AudioChunk | anyio.Event) -> None:
+        if isinstance(sound, anyio.Event):
+            sound.set()
+            return
+        for start in range(0, sound.samples, STEP_SAMPLES):
+            for notice in self._ears.hear(sound.cut(start, start + STEP_SAMPLES)):
+                await self._noticed(notice)
+            await anyio.lowlevel.checkpoint()
+
+    async def _noticed(self, notice: Notice) -> None:
+        happened = notice.what
+        if happened is Input.WAKE:
+            await self._emit(Woken(notice.phrase))
+        elif happened is Input.SPEECH:
+            self._speech_at = notice.at_sample
+            happened = Input.SPEECH if self.options.interrupt else Input.UNHEEDED
+        elif happened is Input.ENDPOINT and not self.options.answer:
+            happened = Input.FULL
+        await self._happens(happened)
+
+    async def _happens(
+        self, happened: Input, *, guess: Guess | None = None, reply: Reply | None = None, wish: Wish | None = None
+    ) -> bool:
+        """Carry out a row of the table; False when it was refused, or came from a guess or reply that is gone."""
+        async with self._turnstile:
+            if (guess is not None and guess is not self._guess) or (reply is not None and reply is not self._reply):
+                return False
+            self._wanted = wish or self.wish
+            if reply is not None:
+                self._reply = None
+            row = step(self._state, happened)
+            self._state = row.state
+            for action in row.actions:
+                await self._act(action, happened)
+            self._changed.set()
+            self._changed = anyio.Event()
+            return Action.REFUSE not in row.actions
+
+    async def _act(self, action: Action, happened: Input) -> None:
+        match action:
+            case Action.SPEECH_STARTED:
+                self._utterance_id = fresh_id("utt")
+                await self._emit(SpeechStarted(self._utterance_id, self._speech_at))
+            case Action.SPEECH_STOPPED:
+                await self._emit(SpeechStopped(self._utterance_id, self._ears.heard_samples))
+            case Action.GUESS:
+                self._begin_guess()
+            case Action.FORGET_GUESS:
+                self._forget_guess()
+            case Action.COMMIT:
+                await self._commit()
+            case Action.ANSWER:
+                self._begin_reply(self._answer, asked=happened is Input.RESPOND)
+            case Action.ANNOUNCE:
+                self._announced = self._begin_reply(self._speak_announcement)
+            case Action.HUSH:
+                await self._hush("cancelled" if happened is Input.CANCEL else "interrupted")
+            case Action.DROP:
+                self._forget_guess()
+                self._ears.drop()
+                self._over_reply = False
+            case Action.WATCH:
+                self._ears.watch()
+            case Action.SLEEP:
+                self._ears.sleep()
+            case Action.REFUSE:
+                pass
+
+    async def _heard_so_far(self) -> None:
+        """Wait until all sound that was handed in has been listened to."""
+        reached = anyio.Event()
+        await self._sound.send(reached)
+        await reached.wait()
+
+    def _apply(self) -> None:
+        o, ears = self.options, self._ears
+        ears.detecting = o.detect_turns
+        ears.pre_roll_seconds = o.pre_roll_seconds
+        ears.sustained_seconds = o.barge_in_seconds
+        ears.options = replace(o.endpoint, patience_seconds=o.follow_up_seconds if self._patience else None)
+
+    # ── hearing ────────────────────────────────────────────────────────────────────────────────────
+
+    def _begin_guess(self) -> None:
+        if self._guess is None:
+            self._guess = Guess()
+            self._start(self._guess_words, self._guess, self._ears.sound())
+
+    def _forget_guess(self) -> None:
+        if self._guess is not None:
+            self._guess.scope.cancel()
+            self._guess = None
+
+    async def _guess_words(self, guess: Guess, sound: AudioChunk) -> None:
+        began = time.monotonic()
+        with guess.scope:
+            try:
+                guess.words = await self._stt.transcribe(sound)
+            except EngineError as trouble:  # the utterance will be tried again when it is complete
+                trace.line("guess failed", error=trouble)
+        guess.seconds = time.monotonic() - began
+        guess.known.set()
+        if not guess.scope.cancelled_caught:
+            await self._happens(self._meaning(guess.words), guess=guess)
+
+    def _meaning(self, words: Utterance | None) -> Input:
+        if words is None or not words.text:
+            return Input.NOTHING
+        over_reply = self._over_reply or self._state in (State.REPLYING, State.OVERTALKED, State.ASIDE)
+        if over_reply and _wants_silence(words.text):
+            return Input.STOP
+        whole = self.options.answer and self._is_whole_command(words.text)
+        return Input.COMMAND if whole else Input.NOTHING
+
+    async def _commit(self) -> None:
+        """Fix the utterance's sound, and find its words by a task of their own."""
+        silence = self._ears.silence_seconds if self._utterance_id else 0.0
+        sound, guess, self._guess = self._ears.take(), self._guess, None
+        heard = Heard(self._utterance_id or fresh_id("utt"), Trace(), self._over_reply)
+        heard.trace.began -= silence  # marks count from the last sound of speech
+        heard.trace.stages["vad"] = silence
+        self._utterance_id, self._over_reply = "", False
+        self._unanswered.append(heard)
+        await self._emit(Committed(heard.id, sound.seconds))
+        self._start(self._recognise, heard, sound, guess)
+
+    async def _recognise(self, heard: Heard, sound: AudioChunk, guess: Guess | None) -> None:
+        if guess is not None:
+            await guess.known.wait()
+            heard.trace.stages["stt"] = guess.seconds
+        if guess is not None and guess.words is not None:
+            heard.words = replace(guess.words, seconds=sound.seconds)
+        elif sound.samples:
+            try:
+                with heard.trace.stage("stt"):
+                    heard.words = await self._stt.transcribe(sound)
+            except EngineError as trouble:
+                heard.trouble = trouble
+                trace.line("recognition failed", device=self.actor.device, error=trouble)
+        heard.trace.mark("words")
+        await self._emit(Transcribed(heard.id, heard.words.text, str(heard.trouble or "")))
+        heard.known.set()
+
+    # ── replying ───────────────────────────────────────────────────────────────────────────────────
+
+    def _begin_reply(self, work: Work, *, asked: bool = False) -> Reply:
+        assert self._reply is None, "two replies at once"
+        self._reply = Reply(self._wanted, asked)
+        self._start(self._replying, self._reply, work)
+        return self._reply
+
+    async def _replying(self, reply: Reply, work: Work) -> None:
+        try:
+            with reply.scope:
+                await work(reply)
+        finally:
+            reply.gone.set()
+        await self._happens(Input.ENDED, reply=reply)
+
+    async def _hush(self, why: End) -> None:
+        """Cancel the reply; model, tools and voice stop because they are inside its scope."""
+        reply, self._reply = self._reply, None
+        assert reply is not None, "nothing to hush"
+        reply.hushed = why
+        reply.played_ms = round(reply.mouth.played_seconds * 1000) if reply.mouth else 0
+        self._over_reply = why == "interrupted"
+        reply.scope.cancel()
+        await reply.gone.wait()
+        if reply.asked and not reply.started:  # whoever asked is told an end, even of what never began
+            turn_id = reply.wish.turn_id or fresh_id("turn")
+            await self._emit(TurnStarted(turn_id, "house", "cancelled before it began"))
+            await self._emit(TurnEnded(turn_id, why, "", "command"))
+
+    async def _answer(self, reply: Reply) -> None:
+        """Reply to everything that was said and not answered yet, once its words are known."""
+        wish = reply.wish
+        heard = list(self._unanswered) if wish.remembered else []
+        for one in heard:  # when hushed here, nothing was done about these words yet: they belong to the next reply
+            await one.known.wait()
+        self._unanswered = deque((one for one in self._unanswered if one not in heard), MAX_UNANSWERED)
+        spoken = [
+            one.words for one in heard if one.words.text and not (one.over_reply and _wants_silence(one.words.text))
+        ]
+        timed = heard[-1].trace if heard else Trace()
+        trouble = next((one.trouble for one in heard if one.trouble), None)
+        if spoken or wish.text or wish.prompt:
+            await self._turn(reply, self._turn_of(spoken, wish), timed, wish, self._house_replies)
+        elif trouble is not None:
+            await self._own_words(reply, wish, timed, trouble.spoken, "the recogniser failed", str(trouble))
+        elif reply.asked:
+            await self._own_words(reply, wish, timed, "I didn't hear anything.", "there were no words")
+
+    async def _speak_announcement(self, reply: Reply) -> None:
+        await self._own_words(reply, Wish(), Trace(), self._announcement, "announcement")
+
+    async def _announcement_is_over(self) -> None:
+        if self._announced is not None:
+            await self._announced.gone.wait()
+        if self._over:
+            raise EngineError(f"the speaker of {self.actor.device!r} is gone")
+
+    async def _own_words(self, reply: Reply, wish: Wish, timed: Trace, text: str, reason: str, error: str = "") -> None:
+        """Say what the session, not an agent, has to say."""
+
+        async def say(turn: Turn, emit: Emit) -> None:
+            await emit(TurnStarted(turn.id, "house", reason))
+            await emit(TextDelta(text))
+            await emit(TurnEnded(turn.id, "failed" if error else "done", text, "command", error=error))
+
+        wish = replace(wish, remembered=False)
+        await self._turn(reply, self._turn_of([], wish), timed, wish, say)
+
+    def _turn_of(self, spoken: list[Utterance], wish: Wish) -> Turn:
+        return Turn(
+            id=wish.turn_id or fresh_id("turn"),
+            text=" ".join([*(words.text for words in spoken), *([wish.text] if wish.text else [])]) or wish.prompt,
+            actor=self.actor,
+            at=time.time(),
+            spoken=self._speaks(wish),
+            alternatives=spoken[0].alternatives if len(spoken) == 1 and not wish.text else (),
+            agent=wish.agent or self.wish.agent,
+            history=wish.history,
+            max_tokens=wish.max_tokens or self.wish.max_tokens,
+            temperature=self.wish.temperature if wish.temperature is None else wish.temperature,
+            instructions=wish.instructions or self.wish.instructions,
+            remembered=wish.remembered,
+        )
+
+    def _speaks(self, wish: Wish) -> bool:
+        return self.options.speak if wish.speak is None else wish.speak
+
+    async def _turn(self, reply: Reply, turn: Turn, timed: Trace, wish: Wish, work: Answer) -> None:
+        """Let `work` reply, speak what it says while it says it, and tell the end when both are over."""
+
+        async def sound(event: Event) -> None:
+            if isinstance(event, SpeechOut) and event.audio.samples:
+                timed.mark("first_sound")
+            await self._emit(event)
+
+        async def told(event: Event) -> None:
+            match event:
+                case TurnEnded():
+                    reply.ended = event
+                    return
+                case TurnStarted():
+                    reply.started = True
+                case TextDelta(text):
+                    timed.mark("first_text")
+                    reply.text += text
+                    if reply.mouth is not None:
+                        await reply.mouth.add(text)
+            await self._emit(event)
+
+        with trace.tracing(timed):
+            if self._speaks(wish):
+                reply.mouth = Mouth(self._tts, sound, self.options.speed)
+            try:
+                async with anyio.create_task_group() as tasks:
+                    if reply.mouth is not None:
+                        tasks.start_soon(reply.mouth.run)
+                    await self._worked(reply, turn, told, work)
+                    if reply.mouth is not None:
+                        reply.mouth.finish()
+                reply.complete = True
+            finally:
+                with anyio.move_on_after(CLOSING_SECONDS, shield=True):
+                    await self._close(reply, turn)
+
+    async def _worked(self, reply: Reply, turn: Turn, told: Emit, work: Answer) -> None:
+        try:
+            await work(turn, told)
+        except AtlasError as trouble:
+            if not reply.started:
+                await told(TurnStarted(turn.id, "house", "the turn failed"))
+            await told(TextDelta(f" {trouble.spoken}" if reply.text else trouble.spoken))
+            await told(TurnEnded(turn.id, "failed", reply.text, "model", error=str(trouble)))
+
+    async def _close(self, reply: Reply, turn: Turn) -> None:
+        """Tell how the turn ended, and have remembered what was heard of it."""
+        if not reply.started:
+            return
+        mouth, heard = reply.mouth, reply.text
+        end = reply.ended or TurnEnded(turn.id, "failed", reply.text, "model", error="the reply broke off")
+        if not reply.complete:
+            if mouth is not None:
+                reply.played_ms = reply.played_ms if reply.hushed else round(mouth.played_seconds * 1000)
+                heard = mouth.heard(reply.played_ms)
+            end = replace(end, end=reply.hushed or "cancelled", error="")
+            await self._emit(Hush(turn.id, reply.played_ms, heard))
+        elif mouth is not None and mouth.trouble is not None:
+            end = replace(end, end="failed", error=str(mouth.trouble))
+        if mouth is not None:
+            self._said[turn.id] = mouth
+            while len(self._said) > TRUNCATABLE:
+                self._said.popitem(last=False)
+        if turn.remembered and mouth is not None:
+            try:
+                await self._house_remembers(turn.id, heard)
+            except AtlasError as trouble:
+                trace.line("what was heard was not remembered", turn=turn.id, error=trouble)
+        await self._emit(end)
+
+    # ── owning tasks, telling events ───────────────────────────────────────────────────────────────
+
+    def _start(self, work: Callable[..., Coroutine[Any, Any, None]], *arguments: object) -> None:
+        assert self._tasks is not None, "run() owns the tasks, and does not run"
+        self._tasks.start_soon(work, *arguments)
+
+    async def _emit(self, event: Event) -> None:
+        # A door turns one event into several messages and keeps count of them: cut in half, its count would be wrong.
+        with anyio.CancelScope(shield=True):
+            async with self._telling:
+                await self._tell(event)
+
+
+def _wants_silence(text: str) -> bool:
+    return WANTS_SILENCE.fullmatch(re.sub(r"[^a-z ]", "", text.lower()).strip()) is not None
