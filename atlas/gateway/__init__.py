@@ -1,1 +1,1 @@
-"""Doors over HTTP and WebSocket."""
+"""The front door: HTTP and WebSocket in, turns and sounds out, in the wire formats of OpenAI."""

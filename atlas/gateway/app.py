@@ -1,0 +1,149 @@
+"""Every URL of Atlas on one page, and the server that answers them."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import socket
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+
+import anyio
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from atlas.config import GatewayConfig
+from atlas.errors import AtlasError, ConfigError
+from atlas.gateway import chat, page, realtime, speech, wire
+from atlas.gateway.auth import Guesses
+from atlas.gateway.guard import Guard
+from atlas.house import House
+
+WEBSOCKET_BYTES = 16 * 1024 * 1024  # the wire's own upper bound; the realtime door refuses less, and says why
+OPEN_CONNECTIONS = 256  # WebSockets and idle keep-alive connections count too
+IDLE_SECONDS = 30  # an HTTP connection without a request is closed
+HIGHEST_PORT = 65_535
+DRAIN_SECONDS = 3  # what replies under way get when Atlas stops
+
+
+def build(house: House) -> Starlette:
+    """Return the app: every URL, and what happens to those that go wrong."""
+    app = Starlette(
+        routes=[
+            Route("/health", health_of(house)),
+            *chat.routes(house),  # /v1/chat/completions, /v1/models, /v1/models/{id}
+            *speech.routes(house),  # /v1/audio/transcriptions, /v1/audio/speech
+            *realtime.routes(house),  # /v1/realtime
+            *page.routes(),  # / and its files
+        ],
+        middleware=[Middleware(Guard, host=house.config.gateway.host)],
+        exception_handlers={
+            AtlasError: wire.atlas_error,
+            HTTPException: wire.http_error,
+            Exception: wire.own_mistake,
+        },
+    )
+    app.state.guesses = Guesses()
+    return app
+
+
+def health_of(house: House) -> Callable[[Request], Awaitable[Response]]:
+    """Return the endpoint of `/health`: 200 when every part works, else 503; it needs no token and tells no secret."""
+
+    async def health(request: Request) -> Response:
+        parts = await house.health()
+        return JSONResponse(dict(parts), 200 if parts.get("status") == "ok" else 503)
+
+    return health
+
+
+def listen(config: GatewayConfig) -> socket.socket:
+    """Take the address before anything slow is loaded. Raises `ConfigError` when it is taken or not this machine's."""
+    if not 0 <= config.port <= HIGHEST_PORT:  # the system would quietly take the rest of a division
+        raise ConfigError(f"there is no port {config.port}", hint=f"ports go from 1 to {HIGHEST_PORT}")
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(config.host, config.port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, protocol)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+            listener.listen()
+            listener.setblocking(False)
+        except OSError:
+            listener.close()
+            raise
+    except OSError as trouble:
+        raise ConfigError(
+            f"cannot listen on {config.host}:{config.port}: {trouble}", hint=_advice(trouble, config)
+        ) from trouble
+    return listener
+
+
+async def serve(house: House, ready: Callable[[], object], listener: socket.socket | None = None) -> None:
+    """Answer requests until cancelled; calls `ready` once they are answered.
+
+    When cancelled, no request is taken any more and those under way get `DRAIN_SECONDS` to finish. Raises as `listen`
+    does, unless it is handed what that returned.
+    """
+    listener = listener or listen(house.config.gateway)
+    server = _Server(
+        uvicorn.Config(
+            build(house),
+            log_config=None,
+            log_level=logging.WARNING,
+            access_log=False,  # one line per turn says more
+            lifespan="off",  # the house is open already
+            http="h11",
+            ws="websockets-sansio",  # the one that stops reading when its reader is slow
+            ws_max_size=WEBSOCKET_BYTES,
+            ws_per_message_deflate=False,  # sound does not shrink, and the work would delay it
+            proxy_headers=False,  # anybody could write X-Forwarded-For
+            server_header=False,
+            limit_concurrency=OPEN_CONNECTIONS,
+            timeout_keep_alive=IDLE_SECONDS,
+            timeout_graceful_shutdown=DRAIN_SECONDS,
+        ),
+        ready,
+    )
+
+    async def run() -> None:
+        with anyio.CancelScope(shield=True):  # uvicorn closes its connections only when it is asked to
+            await server.serve(sockets=[listener])
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(run)
+        try:
+            await anyio.sleep_forever()
+        finally:
+            server.should_exit = True
+
+
+class _Server(uvicorn.Server):
+    """uvicorn as a guest: it says when it is ready, and leaves the process's signals to whoever owns them."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], object]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready()
+
+
+def _advice(trouble: OSError, config: GatewayConfig) -> str:
+    match trouble.errno:
+        case errno.EADDRINUSE:
+            return "is Atlas running already? Stop it, or choose another [gateway] port (ATLAS_GATEWAY_PORT)"
+        case errno.EACCES:
+            return f"ports below 1024 belong to the system; choose another than {config.port}"
+        case _:
+            return "check host and port in [gateway]"

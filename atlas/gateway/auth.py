@@ -1,0 +1,111 @@
+"""Who is asking? A token in the request → an actor, at a pace that makes guessing pointless."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+import anyio
+from starlette.requests import HTTPConnection
+from starlette.websockets import WebSocket
+
+from atlas.conversation import Actor
+from atlas.errors import RequestError
+from atlas.house import House
+
+# How a browser, which cannot set headers, sends a token to a WebSocket: in the name of a sub-protocol.
+TOKEN_PROTOCOL = "openai-insecure-api-key."  # noqa: S105  # a prefix, and no secret
+REALTIME_PROTOCOL = "realtime"  # what is answered to it; a token is never echoed
+FIRST_WAIT_SECONDS = 0.1  # doubled with every wrong token …
+LONGEST_WAIT_SECONDS = 3.2  # … up to this
+REMEMBERED_PEERS = 1024  # the one that was wrong longest ago is forgotten first
+WAITING_GUESSES = 32  # more wrong tokens at once are turned away without a wait, so that they cannot pile up
+CHECK_SECONDS = 5.0  # how long a connection may outlive its token
+
+
+class Guesses:
+    """How often each peer was wrong since it was last right.
+
+    Only wrong tokens wait, so nobody can lock a device out.
+    """
+
+    def __init__(self) -> None:
+        self._wrong: OrderedDict[str, int] = OrderedDict()
+        self._waiting = 0
+
+    async def wrong(self, peer: str) -> None:
+        """Wait, longer every time. Raises `RequestError` when too many guesses wait already."""
+        count = self._wrong.pop(peer, 0)
+        self._wrong[peer] = count + 1
+        if len(self._wrong) > REMEMBERED_PEERS:
+            self._wrong.popitem(last=False)
+        if self._waiting >= WAITING_GUESSES:
+            raise RequestError("too many wrong tokens at once", code="too_many_guesses", hint="wait a few seconds")
+        self._waiting += 1
+        try:
+            await anyio.sleep(min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2 ** min(count, 10)))
+        finally:
+            self._waiting -= 1
+
+    def right(self, peer: str) -> None:
+        """Forget that this peer was wrong."""
+        self._wrong.pop(peer, None)
+
+
+async def actor_of(connection: HTTPConnection, house: House) -> Actor | None:
+    """Return who sent this request or opened this WebSocket; `None` without a token, or after a pause with a wrong one.
+
+    Raises `RequestError` for a flood of wrong tokens. Cancelling is safe.
+    """
+    token = token_of(connection)
+    if not token:
+        return None
+    guesses, peer = _guesses(connection), connection.client.host if connection.client else ""
+    actor = await house.authenticate(token)
+    if actor is None:
+        await guesses.wrong(peer)
+    else:
+        guesses.right(peer)
+    return actor
+
+
+async def require(connection: HTTPConnection, house: House) -> Actor:
+    """Return who is asking. Raises `RequestError` (`invalid_api_key`, 401) that says what is missing."""
+    actor = await actor_of(connection, house)
+    if actor is None:
+        known = "this token is unknown or was taken back" if token_of(connection) else "there is no token"
+        raise RequestError(
+            known,
+            code="invalid_api_key",
+            hint="send `Authorization: Bearer TOKEN`; `atlas token create --name NAME --role owner` prints one",
+        )
+    return actor
+
+
+async def until_revoked(connection: HTTPConnection, house: House) -> None:
+    """Return within `CHECK_SECONDS` of the connection's token being taken back. For connections that stay open."""
+    while await house.authenticate(token_of(connection)) is not None:  # noqa: ASYNC110  # another process revokes
+        await anyio.sleep(CHECK_SECONDS)
+
+
+def token_of(connection: HTTPConnection) -> str:
+    """Return the token that was sent, as a bearer or as a WebSocket sub-protocol; "" when there is none."""
+    scheme, _, token = connection.headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and token.strip():
+        return token.strip()
+    if isinstance(connection, WebSocket):
+        for protocol in connection.scope["subprotocols"]:
+            if protocol.startswith(TOKEN_PROTOCOL):
+                return str(protocol.removeprefix(TOKEN_PROTOCOL))
+    return ""
+
+
+def subprotocol_of(websocket: WebSocket) -> str | None:
+    """Return the sub-protocol to accept the WebSocket with: `realtime` when it was offered."""
+    return REALTIME_PROTOCOL if REALTIME_PROTOCOL in websocket.scope["subprotocols"] else None
+
+
+def _guesses(connection: HTTPConnection) -> Guesses:
+    """Return the one counter of this gateway, which `app.build` put there."""
+    guesses = connection.app.state.guesses
+    assert isinstance(guesses, Guesses)
+    return guesses

@@ -1,0 +1,398 @@
+"""/v1/chat/completions and /v1/models: typed turns, in the wire format of OpenAI."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from atlas.conversation import Actor, Message, Role, Turn, Usage, fresh_id
+from atlas.errors import RequestError
+from atlas.events import End, Event, TextDelta, ToolFinished, TurnEnded, TurnStarted
+from atlas.gateway.auth import require
+from atlas.gateway.wire import Fields, Stream, Write, json_body, sse, sse_error, while_wanted
+from atlas.house import House
+
+ANY_AGENT = "atlas"  # the model whose agent the router picks
+MAX_MESSAGES = 512
+MAX_CHARACTERS = 200_000  # of all messages; far more than any context holds, far less than would hurt
+MAX_NAME_CHARACTERS = 64
+MAX_ANSWER_TOKENS = 32_768
+
+# Whose conversation it is hangs on these, so not everybody may claim them.
+MAY_SAY: Mapping[str, tuple[Role, ...]] = {
+    "person": ("owner",),
+    "device": ("owner",),
+    "room": ("owner", "adult", "child", "satellite"),
+}
+# Refused, for a reply that ignored them would not be what was asked for.
+UNSUPPORTED = {
+    "tools": "the agents of this house use its own tools; calls to yours would never be made",
+    "tool_choice": "the agents of this house use its own tools",
+    "functions": "the agents of this house use its own tools",
+    "function_call": "the agents of this house use its own tools",
+    "logprobs": "an answer may come from a command or a tool, which have no probabilities",
+    "top_logprobs": "an answer may come from a command or a tool, which have no probabilities",
+    "logit_bias": "an answer may come from a command or a tool",
+    "stop": "answers end where the agent ends them",
+    "audio": "use /v1/audio/speech or /v1/realtime",
+    "prediction": "nothing here can be predicted",
+    "web_search_options": "nothing here asks the internet",
+}
+# Taken and left to the house: hints whose absence changes no promise, sent by many clients on every request.
+HINTS = (
+    *("top_p", "seed", "presence_penalty", "frequency_penalty", "user", "metadata", "store", "service_tier"),
+    *("parallel_tool_calls", "reasoning_effort", "verbosity", "prompt_cache_key", "prompt_cache_retention"),
+    *("safety_identifier",),
+)
+KNOWN = frozenset(
+    {"model", "messages", "stream", "stream_options", "max_tokens", "max_completion_tokens", "temperature", "n"}
+    | {"modalities", "response_format", "atlas", *UNSUPPORTED, *HINTS}
+)
+
+
+def routes(house: House) -> list[Route]:
+    """Return the URLs of this door."""
+    began = int(time.time())
+
+    async def models(request: Request) -> Response:
+        actor = await require(request, house)
+        data = [_model(name, began) for name in open_to(actor, house)]
+        return JSONResponse({"object": "list", "data": data})
+
+    async def model(request: Request) -> Response:
+        actor = await require(request, house)
+        name = request.path_params["name"]
+        agent_for(name, actor, house)
+        return JSONResponse(_model(name, began))
+
+    async def completions(request: Request) -> Response:
+        actor = await require(request, house)
+        asked = read(await json_body(request), actor, house)
+        if asked.stream:
+            return Stream(request, lambda write: _stream(asked, house, write), "text/event-stream", late=sse_error)
+        return await _whole(asked, house, request)
+
+    return [
+        Route("/v1/models", models, methods=["GET"]),
+        Route("/v1/models/{name:path}", model, methods=["GET"]),
+        Route("/v1/chat/completions", completions, methods=["POST"]),
+    ]
+
+
+# ── what was asked ─────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A checked request."""
+
+    turn: Turn
+    model: str  # as the client said it, for the reply
+    stream: bool
+    usage_wanted: bool  # at the end of a stream
+
+
+def read(body: Mapping[str, Any], actor: Actor, house: House) -> Asked:
+    """Return the turn that a body asks for. Raises `RequestError` naming the field that is wrong."""
+    fields = Fields(body)
+    fields.only(KNOWN)
+    model = fields.text("model")
+    _check_unsupported(fields)
+    history, text, instructions = read_messages(fields.value("messages"))
+    options = _object(fields, "stream_options")
+    own = _object(fields, "atlas")
+    own.only(("remember", "person", "device", "room"))
+    remembered = own.flag("remember")
+    if remembered and history:
+        raise RequestError(
+            "with atlas.remember the house knows the earlier messages itself",
+            code="invalid_value",
+            param="messages",
+            hint="send only the new one",
+        )
+    turn = Turn(
+        id=fresh_id("turn"),
+        text=text,
+        actor=_speaking_for(actor, own),
+        at=time.time(),
+        agent=agent_for(model, actor, house),
+        history=history,
+        max_tokens=fields.whole("max_completion_tokens", 1, MAX_ANSWER_TOKENS)
+        or fields.whole("max_tokens", 1, MAX_ANSWER_TOKENS),
+        temperature=fields.number("temperature", 0, 2),
+        instructions=instructions,
+        remembered=remembered,
+    )
+    return Asked(turn, model, fields.flag("stream"), options.flag("include_usage"))
+
+
+def agent_for(model: str, actor: Actor, house: House) -> str:
+    """Return the agent behind a model's name; "" when the router is to choose.
+
+    Raises `RequestError`: `model_not_found` (404), or `permission_denied` (403) for an agent not open to this role.
+    """
+    if model == ANY_AGENT:
+        return ""
+    if model not in house.agents():
+        raise RequestError(
+            f"there is no model {model[:MAX_NAME_CHARACTERS]!r}",
+            code="model_not_found",
+            param="model",
+            hint=f"there are {', '.join(open_to(actor, house))}",
+        )
+    if model not in open_to(actor, house):
+        raise RequestError(
+            f"the agent {model} does not answer a {actor.role}",
+            code="permission_denied",
+            param="model",
+            hint=f"ask {', '.join(open_to(actor, house))}, or use a token with another role",
+        )
+    return model
+
+
+def open_to(actor: Actor, house: House) -> tuple[str, ...]:
+    """Return the models that this actor may use."""
+    return (ANY_AGENT, *(name for name in house.agents() if actor.role in house.config.agents[name].roles))
+
+
+def read_messages(value: Any) -> tuple[tuple[Message, ...], str, str]:
+    """Return the history, the last thing the user said, and the client's own instructions."""
+    if not isinstance(value, list) or not value:
+        raise RequestError("messages must be a list with a message in it", code="invalid_type", param="messages")
+    if len(value) > MAX_MESSAGES:
+        raise _too_long(f"{len(value)} messages; {MAX_MESSAGES} is the most", "messages")
+    instructions: list[str] = []
+    said: list[Message] = []
+    characters = 0
+    for index, message in enumerate(value):
+        author, text = _message(message, f"messages[{index}]")
+        characters += len(text)
+        if characters > MAX_CHARACTERS:
+            raise _too_long(f"messages of more than {MAX_CHARACTERS} characters", "messages")
+        if author == "system":
+            instructions.append(text)
+        elif author == "user":
+            said.append(Message("user", text))
+        else:
+            said.append(Message("assistant", text))
+    if not said or said[-1].author != "user":
+        raise RequestError("the last message must be the user's", code="invalid_value", param="messages")
+    if not said[-1].text.strip():
+        raise RequestError("the last message says nothing", code="invalid_value", param="messages")
+    return tuple(said[:-1]), said[-1].text, "\n\n".join(filter(None, instructions))
+
+
+def _message(value: Any, where: str) -> tuple[str, str]:
+    """Return who wrote one message (system, user or assistant) and its text."""
+    if not isinstance(value, dict):
+        raise RequestError(f"{where} must be an object", code="invalid_type", param=where)
+    fields = Fields(value, where)
+    match fields.text("role"):
+        case "system" | "developer":
+            author = "system"
+        case "user" | "assistant" as author:
+            pass
+        case "tool" | "function":
+            raise RequestError(
+                f"{where} answers a call to a tool, but this house uses only its own",
+                code="unsupported_value",
+                param=f"{where}.role",
+            )
+        case _:
+            raise fields.wrong("role", "system, developer, user or assistant", "invalid_value")
+    if value.get("tool_calls") or value.get("function_call"):
+        raise RequestError(
+            f"{where} calls a tool of yours, but this house uses only its own",
+            code="unsupported_value",
+            param=f"{where}.tool_calls",
+        )
+    return author, _text(value.get("content"), f"{where}.content")
+
+
+def _text(content: Any, where: str) -> str:
+    """Return the text of a message's content: a string, or a list of parts of text."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        raise RequestError(f"{where} must be a text or a list of parts", code="invalid_type", param=where)
+    texts = []
+    for index, part in enumerate(content):
+        here = f"{where}[{index}]"
+        if not isinstance(part, dict):
+            raise RequestError(f"{here} must be an object", code="invalid_type", param=here)
+        if part.get("type") not in ("text", "input_text", "output_text", "refusal"):
+            raise RequestError(
+                f"{here} is not text", code="unsupported_value", param=f"{here}.type", hint="Atlas reads only text here"
+            )
+        key = "refusal" if part["type"] == "refusal" else "text"
+        texts.append(Fields(part, here).text(key, longest=MAX_CHARACTERS))
+    return "\n".join(texts)
+
+
+def _speaking_for(actor: Actor, own: Fields) -> Actor:
+    """Return the actor as the request says more exactly who and where it is, as far as this role may say so."""
+    for key, roles in MAY_SAY.items():
+        if own.value(key) is not None and actor.role not in roles:
+            raise RequestError(
+                f"a {actor.role} may not say {own.name(key)}", code="permission_denied", param=own.name(key)
+            )
+    return Actor(
+        person=own.text("person", actor.person, MAX_NAME_CHARACTERS),
+        device=own.text("device", actor.device, MAX_NAME_CHARACTERS),
+        role=actor.role,
+        room=own.text("room", actor.room, MAX_NAME_CHARACTERS),
+    )
+
+
+def _check_unsupported(fields: Fields) -> None:
+    for key, reason in UNSUPPORTED.items():
+        if fields.value(key) not in (None, False, [], {}, "none"):
+            raise RequestError(
+                f"{key} cannot be used here: {reason}", code="unsupported_parameter", param=key, hint="leave it out"
+            )
+    if fields.whole("n", 1, 128) not in (None, 1):
+        raise RequestError("n can only be 1: a turn has one answer", code="unsupported_value", param="n")
+    if fields.value("modalities") not in (None, ["text"]):
+        raise RequestError(
+            "modalities can only be text", code="unsupported_value", param="modalities", hint=UNSUPPORTED["audio"]
+        )
+    if _object(fields, "response_format").text("type", "text") != "text":
+        raise RequestError(
+            "response_format can only be text: answers are meant to be spoken",
+            code="unsupported_value",
+            param="response_format",
+        )
+
+
+def _object(fields: Fields, key: str) -> Fields:
+    value = fields.value(key)
+    if value is not None and not isinstance(value, dict):
+        raise fields.wrong(key, "an object")
+    return Fields(value or {}, key)
+
+
+def _too_long(what: str, param: str) -> RequestError:
+    return RequestError(what, code="context_length_exceeded", param=param, hint="leave out the oldest")
+
+
+# ── what is answered ───────────────────────────────────────────────────────────────────────────────
+
+FINISH: Mapping[End, str] = {"length": "length"}  # everything else stopped of its own
+
+
+@dataclass
+class Told:
+    """What a turn has reported so far."""
+
+    agent: str = ""
+    reason: str = ""
+    tools: list[dict[str, Any]] = field(default_factory=list)
+    ended: TurnEnded | None = None
+
+    def note(self, event: Event) -> None:
+        """Remember what the reply's extension will say."""
+        match event:
+            case TurnStarted():
+                self.agent, self.reason = event.agent, event.reason
+            case ToolFinished(call, result):
+                receipt = result.receipt
+                self.tools.append(
+                    {
+                        "name": call.name,
+                        "arguments": dict(call.arguments),
+                        "ok": result.ok,
+                        "text": result.text,
+                        "receipt": {"id": receipt.id, "changed": receipt.changed} if receipt else None,
+                    }
+                )
+            case TurnEnded():
+                self.ended = event
+
+    @property
+    def end(self) -> TurnEnded:
+        """How it ended; every turn does."""
+        assert self.ended is not None, "a turn without an end"
+        return self.ended
+
+    def extension(self) -> dict[str, Any]:
+        """Return what OpenAI's format has no place for."""
+        told: dict[str, Any] = {"turn": self.end.turn_id, "agent": self.agent, "reason": self.reason}
+        told |= {"path": self.end.path, "tools": self.tools, "end": self.end.end}
+        # A failed turn is still an answer, with status 200: it may have begun to act, and clients repeat what fails
+        # with a 5xx by themselves. A timer would be set twice. Programs look here instead.
+        return told | ({"error": self.end.error or "failed"} if self.end.end == "failed" else {})
+
+    @property
+    def finish(self) -> str:
+        """Return OpenAI's word for how it ended."""
+        return FINISH.get(self.end.end, "stop")
+
+
+async def _whole(asked: Asked, house: House, request: Request) -> Response:
+    told = Told()
+
+    async def emit(event: Event) -> None:
+        told.note(event)
+
+    if not await while_wanted(request, lambda: house.reply(asked.turn, emit)):
+        return Response(status_code=499)  # nobody reads it
+    message = {"role": "assistant", "content": told.end.text, "refusal": None, "atlas": told.extension()}
+    return JSONResponse(
+        _head(asked, "chat.completion")
+        | {
+            "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": told.finish}],
+            "usage": _usage(told.end.usage),
+        }
+    )
+
+
+async def _stream(asked: Asked, house: House, write: Write) -> None:
+    """Write the turn as chunks: the words as they come, then how it ended, then what it cost."""
+    told = Told()
+    head = _head(asked, "chat.completion.chunk")
+
+    async def chunk(delta: Mapping[str, Any], finish: str | None = None) -> None:
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+        await write(sse(head | {"choices": [choice]} | ({"usage": None} if asked.usage_wanted else {})))
+
+    async def emit(event: Event) -> None:
+        told.note(event)
+        if isinstance(event, TurnStarted):
+            await chunk({"role": "assistant", "content": ""})
+        elif isinstance(event, TextDelta):
+            await chunk({"content": event.text})
+
+    await house.reply(asked.turn, emit)
+    await chunk({"atlas": told.extension()}, told.finish)
+    if asked.usage_wanted:
+        await write(sse(head | {"choices": [], "usage": _usage(told.end.usage)}))
+    await write(sse("[DONE]"))
+
+
+def _head(asked: Asked, kind: str) -> dict[str, Any]:
+    # The number of the turn is the number of the completion: whoever has one finds the other in the log.
+    return {
+        "id": f"chatcmpl-{asked.turn.id}",
+        "object": kind,
+        "created": int(asked.turn.at),
+        "model": asked.model,
+    }
+
+
+def _usage(usage: Usage) -> dict[str, Any]:
+    return {
+        "prompt_tokens": usage.prompt,
+        "completion_tokens": usage.completion,
+        "total_tokens": usage.prompt + usage.completion,
+        "prompt_tokens_details": {"cached_tokens": usage.cached},
+    }
+
+
+def _model(name: str, began: int) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": began, "owned_by": "atlas"}

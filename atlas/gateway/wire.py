@@ -1,0 +1,303 @@
+"""What every HTTP door does alike: errors in OpenAI's shape, checked fields, replies that end with their reader."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from http import HTTPStatus
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from atlas import trace
+from atlas.errors import AtlasError, EngineError, RequestError, SoundError
+
+SEND_SECONDS = 60.0  # a reader that takes nothing for this long has gone without saying so
+
+STATUS_OF_CODE = {
+    "invalid_api_key": 401,
+    "permission_denied": 403,
+    "forbidden": 403,
+    "model_not_found": 404,
+    "request_timeout": 408,
+    "request_too_large": 413,
+    "misdirected_request": 421,
+    "too_many_guesses": 429,
+    "overloaded": 503,
+}
+TYPE_OF_STATUS = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
+
+Write = Callable[[bytes], Awaitable[None]]
+
+
+# ── errors ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def error_response(
+    message: str, status: int, code: str, param: str | None = None, headers: Mapping[str, str] | None = None
+) -> JSONResponse:
+    """Return `{"error": {message, type, param, code}}`, the shape every client of OpenAI reads."""
+    kind = "server_error" if status >= 500 else TYPE_OF_STATUS.get(status, "invalid_request_error")
+    body = {"error": {"message": message, "type": kind, "param": param, "code": code}}
+    return JSONResponse(body, status, dict(headers or {}))
+
+
+def error_body(trouble: AtlasError) -> tuple[int, str, str, str | None]:
+    """Return status, code, message and param of what went wrong; an engine's own words stay in the log."""
+    match trouble:
+        case RequestError():
+            status, code, said = STATUS_OF_CODE.get(trouble.code, 400), trouble.code, str(trouble)
+        case SoundError():
+            status, code, said = 400, "invalid_sound", str(trouble)
+        case EngineError():
+            return 503, "engine_unavailable", trouble.spoken, None
+        case _:
+            return 500, "atlas_error", trouble.spoken, None
+    message = f"{said}; {trouble.hint}" if trouble.hint else said
+    param = trouble.param if isinstance(trouble, RequestError) else "file"
+    return status, code, message[:1].upper() + message[1:], param or None
+
+
+def refusal(trouble: AtlasError) -> JSONResponse:
+    """Return the answer to what Atlas itself raised."""
+    status, code, message, param = error_body(trouble)
+    headers = {"www-authenticate": 'Bearer realm="atlas"'} if status == HTTPStatus.UNAUTHORIZED else {}
+    return error_response(message, status, code, param, headers)
+
+
+async def atlas_error(request: Request, trouble: Exception) -> Response:
+    """Answer what Atlas itself raised; what is not the client's fault is logged."""
+    assert isinstance(trouble, AtlasError)
+    response = refusal(trouble)
+    if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        trace.line("request failed", request=request_id(request), path=request.url.path, error=str(trouble))
+    return response
+
+
+async def http_error(request: Request, trouble: Exception) -> Response:
+    """Answer a path that is not there, a method it does not take, or a form that cannot be read."""
+    assert isinstance(trouble, HTTPException)
+    match trouble.status_code:
+        case 404:
+            message, code = f"there is nothing at {request.url.path}", "not_found"
+        case 405:
+            message, code = f"{request.url.path} does not take {request.method}", "method_not_allowed"
+        case _:
+            message, code = str(trouble.detail), "invalid_request"
+    return error_response(message[:1].upper() + message[1:], trouble.status_code, code, headers=trouble.headers)
+
+
+async def own_mistake(request: Request, trouble: Exception) -> Response:
+    """Answer a mistake of ours by its number alone; the server logs the traceback after this line."""
+    trace.line("request broke", request=request_id(request), path=request.url.path, error=type(trouble).__name__)
+    message = f"something in Atlas broke; its log knows more under {request_id(request)}"
+    return error_response(message.capitalize(), 500, "internal_error", headers={"x-request-id": request_id(request)})
+
+
+def request_id(request: Request) -> str:
+    """Return the number under which the log knows this request."""
+    return str(request.scope.get("state", {}).get("request_id", ""))
+
+
+# ── bodies ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def json_body(request: Request) -> dict[str, Any]:
+    """Return the request's JSON object; `RequestError` for anything else, at any depth."""
+    raw = await request.body()
+    try:
+        body = json.loads(raw, parse_constant=_no_constant)
+        json.dumps(body, ensure_ascii=False).encode()  # half a surrogate pair is no text, and would break the reply
+    except (ValueError, RecursionError) as trouble:
+        reason = "it is nested too deeply" if isinstance(trouble, RecursionError) else str(trouble)
+        raise RequestError(
+            f"the body is not JSON: {reason}", code="invalid_json", hint="send a JSON object"
+        ) from trouble
+    if not isinstance(body, dict):
+        raise RequestError("the body is not a JSON object", code="invalid_json", hint="send {…}")
+    return body
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+class Fields:
+    """The fields of a body, read one by one and checked; each error names its field."""
+
+    def __init__(self, body: Mapping[str, Any], within: str = "") -> None:
+        self._body = body
+        self._within = f"{within}." if within else ""
+
+    def name(self, key: str) -> str:
+        """Return the field's full name, as errors give it."""
+        return f"{self._within}{key}"
+
+    def wrong(self, key: str, wanted: str, code: str = "invalid_type") -> RequestError:
+        """Return the error of a field that is not what was wanted."""
+        value = json.dumps(self._body.get(key), default=str)
+        shown = value if len(value) <= 60 else f"{value[:57]}…"
+        return RequestError(f"{self.name(key)} must be {wanted}, not {shown}", code=code, param=self.name(key))
+
+    def only(self, known: Collection[str]) -> None:
+        """Refuse fields that nobody reads: a misspelt one would be lost in silence."""
+        if unknown := sorted(set(self._body) - set(known)):
+            raise RequestError(
+                f"there is no field {self.name(unknown[0])}", code="unknown_field", param=self.name(unknown[0])
+            )
+
+    def value(self, key: str) -> Any:
+        """Return whatever stands there; `None` when nothing does."""
+        return self._body.get(key)
+
+    def text(self, key: str, default: str | None = None, longest: int = 200) -> str:
+        """Return a text of at most `longest` characters; without a default it must be there."""
+        value = self._body.get(key)
+        if value is None:
+            if default is None:
+                raise RequestError(f"{self.name(key)} is missing", code="missing_field", param=self.name(key))
+            return default
+        if not isinstance(value, str):
+            raise self.wrong(key, "a text")
+        if len(value) > longest:
+            raise RequestError(
+                f"{self.name(key)} has {len(value)} characters; {longest} is the most",
+                code="string_too_long",
+                param=self.name(key),
+            )
+        return value
+
+    def choice(self, key: str, choices: Collection[str], default: str) -> str:
+        """Return one of `choices`."""
+        value = self.text(key, default)
+        if value not in choices:
+            raise self.wrong(key, f"one of {', '.join(choices)}", "invalid_value")
+        return value
+
+    def flag(self, key: str) -> bool:
+        """Return true or false; false when it is not there."""
+        value = self._body.get(key)
+        if value is not None and not isinstance(value, bool):
+            raise self.wrong(key, "true or false")
+        return bool(value)
+
+    def number(self, key: str, least: float, most: float) -> float | None:
+        """Return a number within bounds, or `None` when it is not there."""
+        value = self._body.get(key)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            raise self.wrong(key, "a number")
+        if not least <= value <= most:
+            raise self.wrong(key, f"between {least:g} and {most:g}", "invalid_value")
+        return float(value)
+
+    def whole(self, key: str, least: int, most: int) -> int | None:
+        """Return a whole number within bounds, or `None` when it is not there."""
+        value = self._body.get(key)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+            raise self.wrong(key, "a whole number")
+        number = self.number(key, least, most)
+        return None if number is None else int(number)
+
+
+# ── replies that take time ─────────────────────────────────────────────────────────────────────────
+
+
+async def while_wanted(request: Request, work: Callable[[], Awaitable[None]]) -> bool:
+    """Do `work`, and stop it when the client goes away; False when it went.
+
+    The request's body must have been read. An `AtlasError` of the work comes out as itself, not in a group.
+    """
+    trouble: AtlasError | None = None
+    gone = False
+
+    async def watch() -> None:
+        nonlocal gone
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        gone = True
+        tasks.cancel_scope.cancel()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch)
+        try:
+            await work()
+        except AtlasError as raised:
+            trouble = raised
+        tasks.cancel_scope.cancel()
+    if trouble is not None:
+        raise trouble
+    return not gone
+
+
+class Stream(Response):
+    """A reply written piece by piece. It begins at the first piece, so that trouble before it is an ordinary error.
+
+    Trouble after it: `late` writes what the format has for that; without `late` the connection is cut, so that
+    nobody takes half a reply for a whole one. The work is cancelled when its reader goes away.
+    """
+
+    def __init__(
+        self,
+        request: Request,
+        work: Callable[[Write], Awaitable[None]],
+        media_type: str,
+        late: Callable[[AtlasError], bytes] | None = None,
+    ) -> None:
+        super().__init__(media_type=media_type)
+        del self.headers["content-length"]  # nobody knows it yet
+        self.headers["cache-control"] = "no-store"
+        self.headers["x-accel-buffering"] = "no"  # a proxy that waits for the whole reply defeats the purpose
+        self._request = request
+        self._work = work
+        self._late = late
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Write the reply."""
+        begun = False
+        reader = anyio.CancelScope()
+
+        async def write(piece: bytes) -> None:
+            nonlocal begun
+            with anyio.move_on_after(SEND_SECONDS) as patience:
+                if not begun:
+                    begun = True
+                    await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+                if piece:
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+            if patience.cancelled_caught:
+                reader.cancel()
+                await anyio.lowlevel.checkpoint()
+
+        async def work() -> None:
+            try:
+                await self._work(write)
+            except AtlasError as trouble:
+                if not begun or self._late is None:
+                    raise
+                trace.line("reply broke off", request=request_id(self._request), error=str(trouble))
+                await write(self._late(trouble))
+
+        with reader:
+            if await while_wanted(self._request, work):
+                await write(b"")  # begins a reply that had nothing to say
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def sse(data: Mapping[str, Any] | str) -> bytes:
+    """Return one server-sent event."""
+    text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return f"data: {text}\n\n".encode()
+
+
+def sse_error(trouble: AtlasError) -> bytes:
+    """Return the event by which a stream says that it broke off."""
+    _, code, message, param = error_body(trouble)
+    return sse({"error": {"message": message, "type": "server_error", "param": param, "code": code}})

@@ -1,0 +1,202 @@
+"""A house of scripted parts behind a real server on loopback: what every test of a door stands on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+from openai import AsyncOpenAI
+
+from atlas.agents.agent import Answer
+from atlas.audio import AudioChunk, silence
+from atlas.bell import Speakers
+from atlas.config import Config, GatewayConfig
+from atlas.conversation import Message, Receipt, Role, ToolCall, ToolResult, Turn, Usage, Utterance
+from atlas.events import Emit, TextDelta, ToolFinished, ToolStarted
+from atlas.gateway import app
+from atlas.house import House, Mind
+from atlas.router import choose
+from atlas.speech.vad_scripted import ScriptedVad
+from atlas.store.database import open_database
+from atlas.store.devices import Devices, open_devices
+from atlas.store.migrations import MEMORY
+
+
+class Chat:
+    """An agent that knows one command, says what it was told to, and keeps the turns it was given."""
+
+    name = "chat"
+
+    def __init__(self, *words: str) -> None:
+        self.words = words or ("The sky ", "is blue.")
+        self.turns: list[Turn] = []
+        self.end: str = "done"
+        self.usage = Usage(prompt=12, cached=8, completion=5)
+        self.endless = False  # speak until cancelled
+        self.cancelled = anyio.Event()
+        self.breaks: BaseException | None = None
+
+    async def respond(self, turn: Turn, emit: Emit) -> Answer | None:
+        self.turns.append(turn)
+        if self.breaks:
+            raise self.breaks
+        if "timer" in turn.text:
+            return await self._set_timer(emit)
+        for word in self.words:
+            await emit(TextDelta(word))
+        try:
+            while self.endless:
+                await emit(TextDelta("and on "))
+                await anyio.sleep(0.01)
+        except anyio.get_cancelled_exc_class():
+            self.cancelled.set()
+            raise
+        text = "".join(self.words)
+        end: Any = self.end
+        return Answer(text, "model", end, (Message("assistant", text),), usage=self.usage)
+
+    async def _set_timer(self, emit: Emit) -> Answer:
+        call = ToolCall("call_1", "timers.start", {"seconds": 600})
+        receipt = Receipt("rcpt_1", "timer set for 10 minutes")
+        await emit(ToolStarted(call))
+        await emit(ToolFinished(call, ToolResult("call_1", True, "Timer set for 10 minutes.", receipt=receipt)))
+        await emit(TextDelta("Timer set for 10 minutes."))
+        asked = (Message("assistant", calls=(call,)), Message("tool", "Timer set for 10 minutes.", call_id="call_1"))
+        said = Message("assistant", "Timer set for 10 minutes.")
+        return Answer(said.text, "command", "done", (*asked, said), (receipt,))
+
+
+class Ear:
+    """Understands every utterance as the next of its lines."""
+
+    def __init__(self, *lines: str) -> None:
+        self.lines = list(lines)
+        self.heard: list[AudioChunk] = []
+        self.trouble: Exception | None = None
+
+    async def transcribe(self, speech: AudioChunk) -> Utterance:
+        self.heard.append(speech)
+        if self.trouble:
+            raise self.trouble
+        return Utterance(self.lines.pop(0) if self.lines else "", speech.seconds)
+
+    async def aclose(self) -> None: ...
+
+
+class Voice:
+    """Hums a tenth of a second for every word."""
+
+    voice = "en_US-joe-medium"
+    rate = 22_050
+
+    def __init__(self) -> None:
+        self.said: list[tuple[str, float]] = []
+        self.trouble: Exception | None = None
+        self.fails_after = 0  # sentences
+
+    async def speak(self, text: str, *, speed: float = 1.0) -> AsyncIterator[AudioChunk]:
+        if self.trouble and len(self.said) >= self.fails_after:
+            raise self.trouble
+        self.said.append((text, speed))
+        for _ in text.split():
+            yield silence(0.1 / speed, self.rate)
+
+    async def aclose(self) -> None: ...
+
+
+class Asleep:
+    """No wake word is ever heard."""
+
+    phrases = ("okay nabu",)
+
+    def listen(self) -> Any:
+        return self
+
+    def hear(self, chunk: AudioChunk) -> None: ...
+
+    def reset(self) -> None: ...
+
+    async def aclose(self) -> None: ...
+
+
+@dataclass
+class SmallHouse:
+    """The house, its scripted parts to look at, and where it is served."""
+
+    house: House
+    devices: Devices
+    chat: Chat
+    ear: Ear
+    voice: Voice
+    health: dict[str, object]
+    url: str = ""
+    tokens: dict[str, str] = field(default_factory=dict)
+    clients: dict[str, AsyncOpenAI] = field(default_factory=dict)
+
+    def client(self, role: Role = "owner") -> AsyncOpenAI:
+        """Return the stock client with a token of that role. It asks once, so that a test sees the first answer."""
+        token = self.tokens[role]
+        if token not in self.clients:
+            self.clients[token] = AsyncOpenAI(base_url=f"{self.url}/v1", api_key=token, max_retries=0)
+        return self.clients[token]
+
+    def http(self, role: Role | None = "owner", **headers: str) -> httpx2.AsyncClient:
+        """Return a plain client, without a token when `role` is None."""
+        token = {"Authorization": f"Bearer {self.tokens[role]}"} if role else {}
+        return httpx2.AsyncClient(base_url=self.url, headers={**token, **headers}, timeout=20)
+
+
+@asynccontextmanager
+async def small_house(config: Config, data: Path) -> AsyncIterator[SmallHouse]:
+    """Open the house without serving it."""
+    chat, ear, voice = Chat(), Ear(), Voice()
+    health: dict[str, object] = {"status": "ok", "version": "0.1.0"}
+
+    async def look_around() -> Mapping[str, object]:
+        return health
+
+    async with (
+        open_devices(data) as devices,
+        open_database(data / "atlas.db", MEMORY) as family,
+        open_database(data / "work.db", MEMORY) as work,
+    ):
+        house = House(
+            config,
+            stt=ear,
+            tts=voice,  # type: ignore[arg-type]
+            vad=ScriptedVad(),
+            wake=Asleep(),
+            minds={"family": Mind(chat, family), "work": Mind(chat, work)},
+            choose=lambda turn: choose(turn, config.agents, config.house.agent),
+            is_whole_command=lambda text: "timer" in text,
+            authenticate=devices.find,
+            health=look_around,
+            speakers=Speakers(),
+        )
+        world = SmallHouse(house, devices, chat, ear, voice, health)
+        for role in ("owner", "adult", "child", "guest", "satellite"):
+            world.tokens[role] = await devices.create(f"the {role}", role)
+        yield world
+
+
+@asynccontextmanager
+async def served(config: Config, data: Path) -> AsyncIterator[SmallHouse]:
+    """Open the house and serve it on a free port of loopback."""
+    with app.listen(GatewayConfig(port=0)) as listener:
+        port = listener.getsockname()[1]
+        config = replace(config, gateway=GatewayConfig(port=port))
+        async with small_house(config, data) as world, anyio.create_task_group() as tasks:
+            ready = anyio.Event()
+            tasks.start_soon(app.serve, world.house, ready.set, listener)
+            with anyio.fail_after(20):
+                await ready.wait()
+            world.url = f"http://127.0.0.1:{port}"
+            yield world
+            for client in world.clients.values():
+                await client.close()
+            tasks.cancel_scope.cancel()

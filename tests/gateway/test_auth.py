@@ -1,0 +1,92 @@
+"""Tokens at the door: what opens it, what does not, and why guessing is pointless."""
+
+from __future__ import annotations
+
+import time
+
+import anyio
+import openai
+import pytest
+
+from atlas.gateway import auth
+from tests.gateway.small_house import served
+
+
+async def test_a_missing_token_is_told_how_to_make_one(config, data):
+    async with served(config, data) as world, world.http(role=None) as http:
+        for path in ("/v1/models", "/v1/models/atlas"):
+            reply = await http.get(path)
+            assert reply.status_code == 401
+            assert reply.headers["www-authenticate"].startswith("Bearer")
+            assert "atlas token create" in reply.json()["error"]["message"]
+        for path in ("/v1/chat/completions", "/v1/audio/speech", "/v1/audio/transcriptions"):
+            assert (await http.post(path)).status_code == 401
+
+
+@pytest.mark.parametrize("sent", ["Bearer wrong", "Bearer", "Basic YTpi", "Bearer atlas_" + "a" * 32, "bearer", "x"])
+async def test_a_wrong_token_opens_nothing(config, data, sent):
+    async with served(config, data) as world, world.http(role=None, Authorization=sent) as http:
+        reply = await http.get("/v1/models")
+        assert reply.status_code == 401
+        assert reply.json()["error"]["code"] == "invalid_api_key"
+
+
+async def test_the_stock_client_calls_it_an_authentication_error(config, data):
+    async with served(config, data) as world:
+        world.tokens["owner"] = "atlas_" + "z" * 32
+        with pytest.raises(openai.AuthenticationError, match="taken back"):
+            await world.client().models.list()
+
+
+async def test_a_token_that_was_taken_back_opens_nothing_from_that_moment(config, data):
+    async with served(config, data) as world, world.http("adult") as http:
+        assert (await http.get("/v1/models")).status_code == 200
+        await world.devices.revoke("the adult")
+        assert (await http.get("/v1/models")).status_code == 401
+
+
+async def test_guessing_gets_slower_and_never_locks_out_the_right_token(config, data):
+    async with served(config, data) as world, world.http(role=None, Authorization="Bearer guess") as guesser:
+        took = []
+        for _ in range(3):
+            began = time.monotonic()
+            assert (await guesser.get("/v1/models")).status_code == 401
+            took.append(time.monotonic() - began)
+        assert took[0] >= auth.FIRST_WAIT_SECONDS
+        assert took[2] >= 4 * auth.FIRST_WAIT_SECONDS
+        async with world.http() as http:
+            assert (await http.get("/v1/models")).status_code == 200
+
+
+async def test_a_flood_of_guesses_is_turned_away_while_the_right_token_still_opens(config, data, monkeypatch):
+    monkeypatch.setattr(auth, "WAITING_GUESSES", 2)
+    monkeypatch.setattr(auth, "FIRST_WAIT_SECONDS", 0.5)
+    async with served(config, data) as world, world.http(role=None, Authorization="Bearer guess") as guesser:
+        codes: list[int] = []
+
+        async def guess() -> None:
+            codes.append((await guesser.get("/v1/models")).status_code)
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(6):
+                tasks.start_soon(guess)
+            async with world.http() as http:
+                assert (await http.get("/v1/models")).status_code == 200
+        assert codes.count(429) >= 4
+        assert set(codes) == {401, 429}
+
+
+async def test_who_guessed_is_forgotten_once_there_are_too_many():
+    guesses = auth.Guesses()
+    with anyio.move_on_after(0.1):
+        async with anyio.create_task_group() as tasks:
+            for peer in range(auth.REMEMBERED_PEERS + 10):
+                tasks.start_soon(_wrong, guesses, str(peer))
+    assert len(guesses._wrong) <= auth.REMEMBERED_PEERS
+
+
+async def _wrong(guesses: auth.Guesses, peer: str) -> None:
+    try:
+        await guesses.wrong(peer)
+    except auth.RequestError as flood:
+        assert flood.code == "too_many_guesses"
