@@ -11,8 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 import anyio
 
 from atlas import __version__
-from atlas.bell import HOUSE
-from atlas.conversation import ToolCall, fresh_id
+from atlas.conversation import Actor, ToolCall, fresh_id
 from atlas.errors import AtlasError, EngineError
 from atlas.llm.backend import Backend
 from atlas.mcp.tools import Tools
@@ -59,7 +58,7 @@ class Health:
         }
 
     async def _tools_answer(self) -> str:
-        result = await self._tools.call(ToolCall(fresh_id("call"), "timers.due", {}), HOUSE, "")
+        result = await self._tools.call(ToolCall(fresh_id("call"), "timers.due", {}), Actor("", "house", "owner"), "")
         if not result.ok:
             raise EngineError(result.text, hint="it is started again by itself; see the log if it does not come back")
         return "the tool server answers"

@@ -4,29 +4,43 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import tzinfo
+from pathlib import Path
 from sqlite3 import Connection
+from typing import Any, Literal
 from weakref import WeakValueDictionary
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import anyio
+import anyio.to_thread
 
 from atlas import trace
 from atlas.agents.agent import Agent, Answer
-from atlas.bell import Say, Speaker, Speakers, spoken_to_any
-from atlas.config import Config
+from atlas.agents.grammar import open_grammar
+from atlas.agents.minds import open_agent
+from atlas.bell import Bell, Say, Speaker, Speakers, spoken_to_any
+from atlas.config import Config, LlmConfig
 from atlas.conversation import Actor, Message, Turn, fresh_id
-from atlas.errors import AtlasError, StoreError
-from atlas.events import Emit, Event, Path, TextDelta, TurnEnded, TurnStarted
-from atlas.router import Choice
+from atlas.engine import open_engine
+from atlas.errors import AtlasError, ConfigError, StoreError
+from atlas.events import Emit, Event, TextDelta, TurnEnded, TurnStarted
+from atlas.health import Health
+from atlas.llm.backend_openai import BackendSettings
+from atlas.mcp import tools_mcp
+from atlas.mcp.tools import Tools
+from atlas.router import Choice, choose
 from atlas.speech.stt import Stt
 from atlas.speech.tts import Tts
 from atlas.speech.vad import Vad
 from atlas.speech.wake import Wake
 from atlas.store import conversations, turns
 from atlas.store.conversations import Conversation
-from atlas.store.database import Database
+from atlas.store.database import Database, open_database
+from atlas.store.devices import open_devices
+from atlas.store.migrations import MEMORY
 from atlas.store.turns import TurnRecord
 from atlas.telling import Telling
 
@@ -225,13 +239,119 @@ class House:
             yield
 
 
+@asynccontextmanager
+async def open_house(config: Config) -> AsyncIterator[House]:
+    """Open everything, weights loaded and warm; close it in reverse. The processes it talks to may still be starting.
+
+    Raises `ConfigError` for settings that cannot be, `EngineError` for weights that do not load, `StoreError` for a
+    memory that cannot be opened.
+    """
+    async with AsyncExitStack() as stack:
+        zone = _zone(config)
+        memories = {
+            name: await stack.enter_async_context(open_database(config.data / agent.memory, MEMORY))
+            for name, agent in config.agents.items()
+        }
+        devices = await stack.enter_async_context(open_devices(config.data))
+        engines = {
+            role: await _opened(stack, role, engine, config.speech)
+            for role, engine in (
+                ("vad", config.speech.vad),
+                ("wake", config.speech.wake),
+                ("stt", config.speech.stt),
+                ("tts", config.speech.tts),
+            )
+        }
+        backends = {
+            name: await _opened(stack, "backend", "openai", _backend_settings(config, name, llm), name)
+            for name, llm in config.llm.items()
+            if name in {agent.llm for agent in config.agents.values()}
+        }
+        with _timed("grammar", config.house.language):
+            grammar = await anyio.to_thread.run_sync(open_grammar, config.house.language)
+        minds: dict[str, Mind] = {}
+        for name, agent in config.agents.items():
+            tools = await _tools(stack, config, name)
+            llm, backend = config.llm[agent.llm], backends[agent.llm]
+            minds[name] = Mind(open_agent(name, llm, backend, tools, grammar, zone), memories[name])
+
+        def is_whole_command(text: str) -> bool:
+            command = grammar.read(text)
+            return command is not None and command.whole
+
+        own_tools, speakers = await _tools(stack, config, "house"), Speakers()
+        models = {"stt": config.speech.stt_model, "tts": engines["tts"].voice, "wake": list(engines["wake"].phrases)}
+        house = House(
+            config,
+            **engines,
+            minds=minds,
+            choose=lambda turn: choose(turn, config.agents, config.house.agent),
+            is_whole_command=is_whole_command,
+            authenticate=devices.find,
+            health=Health(backends, own_tools, models | {"vad": config.speech.vad}).look,
+            speakers=speakers,
+        )
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(Bell(own_tools, speakers).ring)
+            yield house
+            tasks.cancel_scope.cancel()
+
+
+async def _opened(stack: AsyncExitStack, role: str, name: str, settings: object, label: str = "") -> Any:
+    """Open an engine, to be closed with `stack`, and log how long that took."""
+    with _timed(role, label or name):
+        engine = await open_engine(role, name, settings)
+    stack.push_async_callback(engine.aclose)
+    return engine
+
+
+def _backend_settings(config: Config, name: str, llm: LlmConfig) -> BackendSettings:
+    """Return where a model is served. Raises `ConfigError` when the file of its key cannot be read."""
+    if llm.kind == "embedded":
+        return BackendSettings(llm.model, socket=config.socket(f"llm-{name}"), tools=llm.tools)
+    try:
+        key = Path(llm.api_key_file).expanduser().read_text(encoding="utf-8").strip() if llm.api_key_file else ""
+    except OSError as trouble:
+        raise ConfigError(
+            f"llm.{name}.api_key_file {llm.api_key_file} cannot be read: {trouble.strerror}", hint="check the path"
+        ) from trouble
+    return BackendSettings(llm.model, base_url=llm.url, api_key=key, tools=llm.tools, own_host=False)
+
+
+async def _tools(stack: AsyncExitStack, config: Config, agent: str) -> Tools:
+    """Connect to the tool server under the agent's own token. It may still be starting: it is asked again later."""
+    token = config.tools_token(agent).read_text(encoding="utf-8").strip()
+    tools = await tools_mcp.open(
+        tools_mcp.Settings(socket=config.socket("tools"), token=token, call_seconds=config.tools.call_seconds)
+    )
+    stack.push_async_callback(tools.aclose)
+    return tools
+
+
+def _zone(config: Config) -> tzinfo | None:
+    """Return the house's time zone; `None` is the machine's own. Raises `ConfigError` for one that there is not."""
+    try:
+        return ZoneInfo(config.house.timezone) if config.house.timezone else None
+    except (ZoneInfoNotFoundError, ValueError) as unknown:
+        raise ConfigError(
+            f"house.timezone is {config.house.timezone!r}, which is no time zone", hint='write it as "Europe/Berlin"'
+        ) from unknown
+
+
+@contextmanager
+def _timed(part: str, name: str) -> Iterator[None]:
+    began = time.monotonic()
+    yield
+    trace.line("opened", part=part, name=name, seconds=f"{time.monotonic() - began:.2f}")
+
+
 def _conversation(turn: Turn, agent: str) -> Conversation:
     """Whose conversation is this? A room's, when nobody is known by name; a device's, when it is in no room either."""
     actor = turn.actor
     return Conversation(agent, actor.person or ("" if actor.room else f"device {actor.device}"), actor.room)
 
 
-def _path(exchange: Exchange) -> Path:
+def _path(exchange: Exchange) -> Literal["command", "model"]:
     """Which way was a turn going that has no answer?"""
     return "model" if "llm" in exchange.stopwatch.stages else "command"
 

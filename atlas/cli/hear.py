@@ -54,6 +54,7 @@ class Exchange:
     noticed_at: float = 0.0  # word came that the speaker had finished
     words_at: float = 0.0  # the transcript came
     sound_at: float = 0.0  # the first piece of the reply's sound came
+    cancelled: bool = False  # by us, having heard enough
 
     @property
     def first_sound_seconds(self) -> float | None:
@@ -134,13 +135,14 @@ def write_file(file: Path, exchanges: Sequence[Exchange]) -> None:
         raise SoundError(f"{file} cannot be written: {trouble.strerror}", hint="check the path") from trouble
 
 
-async def hear(config: Config, sound: AudioChunk, agent: str = "") -> list[Exchange]:
+async def hear(config: Config, sound: AudioChunk, agent: str = "", *, first_sound_only: bool = False) -> list[Exchange]:
     """Play `sound`, at `WIRE_RATE`, to the running house and return what came of each utterance.
 
+    `first_sound_only` cancels a reply as soon as it can be heard: for measuring, which has no time to listen.
     Raises `SoundError` when nobody spoke in it, `AtlasError` when the house is not there or does not answer in time.
     """
     async with connected(config, agent) as socket:
-        return await Listener(socket, sound).run()
+        return await Listener(socket, sound, first_sound_only=first_sound_only).run()
 
 
 @asynccontextmanager
@@ -163,8 +165,9 @@ async def connected(config: Config, agent: str) -> AsyncGenerator[ClientConnecti
 class Listener:
     """Plays one file over one connection, and collects what comes back."""
 
-    def __init__(self, socket: ClientConnection, sound: AudioChunk) -> None:
+    def __init__(self, socket: ClientConnection, sound: AudioChunk, *, first_sound_only: bool = False) -> None:
         self._socket = socket
+        self._first_sound_only = first_sound_only
         self._sound = sound
         self._loud = np.flatnonzero(np.abs(np.frombuffer(sound.pcm, np.int16).astype(np.int32)) > LOUD)
         self._began = 0.0
@@ -225,6 +228,7 @@ class Listener:
                 message = json.loads(await self._socket.recv())
             if message is not None:
                 self._take(message)
+                await self._cancel_when_heard()
             elif self._waiting or self._speaking:
                 what = "the end of its reply" if self._waiting else "what it understood"
                 raise AtlasError(
@@ -232,6 +236,12 @@ class Listener:
                 )
             else:
                 return
+
+    async def _cancel_when_heard(self) -> None:
+        reply = self._waiting
+        if self._first_sound_only and reply and not reply.cancelled and reply.first_sound_seconds is not None:
+            reply.cancelled = True
+            await self._socket.send(json.dumps({"type": "response.cancel"}))
 
     @property
     def _nothing_more_at(self) -> float:
@@ -247,7 +257,7 @@ class Listener:
     def _take(self, message: dict[str, Any]) -> None:
         exchange = self._waiting
         match message["type"]:
-            case "error":
+            case "error" if message["error"]["code"] != "response_cancel_not_active":  # it ended meanwhile
                 raise AtlasError(f"Atlas refused: {message['error']['message']}")
             case "input_audio_buffer.speech_started":
                 self._speaking = True

@@ -57,6 +57,7 @@ async def run(config: Config, listener: socket.socket, began: float) -> None:
             house = await stack.enter_async_context(open_house(config))
             for child in children:
                 await child.ready()
+            await house.warm()
 
             def ready() -> None:
                 say_ready(config, token, first_time=first_time, seconds=time.monotonic() - began)
