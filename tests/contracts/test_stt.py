@@ -1,0 +1,181 @@
+"""Every recogniser keeps the same promises."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import anyio
+import numpy as np
+import pytest
+
+from atlas.audio import HEARING_RATE, AudioChunk, silence
+from atlas.engine import open_engine
+from atlas.errors import EngineError
+from atlas.speech.stt import MAX_UTTERANCE_SECONDS
+from atlas.speech.stt_scripted import SOME_SPEECH, ScriptedStt
+from atlas.speech.vad_scripted import voice
+
+QUESTION = "What time is it?"
+
+
+def plain(text: str) -> str:
+    return re.sub(r"[^a-z0-9 ]", "", text.lower())
+
+
+@pytest.fixture(scope="module")
+def opened():
+    """The real recogniser, loaded once for all these tests."""
+    stt = []
+    yield lambda config: stt or stt.append(anyio.run(open_engine, "stt", "faster_whisper", config.speech)) or stt
+    for engine in stt:
+        anyio.run(engine.aclose)
+
+
+@pytest.fixture
+def whisper(config, opened):
+    return opened(config)[0]
+
+
+@pytest.fixture(params=["scripted", pytest.param("faster_whisper", marks=pytest.mark.real)])
+def world(request):
+    if request.param == "scripted":
+        return ScriptedStt(), voice(1.0)
+    return request.getfixturevalue("whisper"), request.getfixturevalue("spoken")(QUESTION)
+
+
+async def test_what_is_said_is_written_and_timed(world):
+    stt, speech = world
+    heard = await stt.transcribe(speech)
+    assert plain(heard.text) == plain(QUESTION) == SOME_SPEECH
+    assert heard.seconds == speech.seconds
+    assert heard.text not in heard.alternatives
+
+
+@pytest.mark.parametrize("seconds", [0, 0.01, 0.5, 5, MAX_UTTERANCE_SECONDS])
+async def test_silence_has_no_words(world, seconds):
+    stt, _ = world
+    heard = await stt.transcribe(silence(seconds))
+    assert (heard.text, heard.alternatives, heard.seconds) == ("", (), seconds)
+
+
+async def test_cancelling_is_safe_and_the_next_call_works(world):
+    stt, speech = world
+    for _ in range(3):
+        with anyio.move_on_after(0):
+            await stt.transcribe(speech)
+    assert plain((await stt.transcribe(speech)).text) == SOME_SPEECH
+
+
+async def test_several_at_a_time_each_get_their_own_words(world):
+    stt, speech = world
+    texts: dict[str, str] = {}
+
+    async def hear(name: str, sound: AudioChunk) -> None:
+        texts[name] = plain((await stt.transcribe(sound)).text)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(hear, "kitchen", speech)
+        tasks.start_soon(hear, "office", silence(1))
+        tasks.start_soon(hear, "attic", speech)
+    assert texts == {"kitchen": SOME_SPEECH, "office": "", "attic": SOME_SPEECH}
+
+
+@pytest.mark.parametrize("name", ["scripted", pytest.param("faster_whisper", marks=pytest.mark.real)])
+async def test_a_closed_recogniser_says_so(config, name):
+    stt = await open_engine("stt", name, config.speech)
+    await stt.aclose()
+    await stt.aclose()
+    with pytest.raises(EngineError):
+        await stt.transcribe(voice(1.0))
+
+
+async def test_the_longest_utterance_is_taken_and_a_longer_one_is_a_mistake(world):
+    stt, _ = world
+    with pytest.raises(AssertionError):
+        await stt.transcribe(silence(MAX_UTTERANCE_SECONDS + 1))
+
+
+# ── what only a real recogniser can get wrong ──────────────────────────────────────────────────────
+
+
+def sound(samples: np.ndarray) -> AudioChunk:
+    return AudioChunk(np.clip(samples, -32768, 32767).astype(np.int16).tobytes())
+
+
+def noises(seconds: float) -> dict[str, AudioChunk]:
+    random = np.random.default_rng(0)
+    count = round(seconds * HEARING_RATE)
+    at = np.arange(count) / HEARING_RATE
+    clicks = np.zeros(count)
+    clicks[:: HEARING_RATE // 3] = 20_000
+    clap = random.normal(size=count) * 15_000 * np.exp(-np.abs(at - seconds / 2) * 20)
+    chord = sum(np.sin(2 * np.pi * hertz * at) for hertz in (262, 330, 392, 523))
+    return {
+        "hiss": sound(random.normal(size=count) * 30),
+        "loud noise": sound(random.normal(size=count) * 5_000),
+        "hum": sound(np.sin(2 * np.pi * 50 * at) * 3_000 + np.sin(2 * np.pi * 100 * at) * 1_500),
+        "tone": sound(np.sin(2 * np.pi * 1_000 * at) * 8_000),
+        "clicks": sound(clicks),
+        "clap": sound(clap),
+        "chord": sound(chord * 3_000 * np.sign(np.sin(2 * np.pi * 2 * at))),
+        "breathing": sound(random.normal(size=count) * 2_000 * (1 + np.sin(2 * np.pi * at))),
+    }
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("seconds", [0.5, 2, 6])
+async def test_noise_has_no_words(whisper, seconds):
+    heard = {name: (await whisper.transcribe(noise)).text for name, noise in noises(seconds).items()}
+    assert heard == dict.fromkeys(heard, "")
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    "sentence",
+    ["Set a timer for ten minutes.", "What time is it?", "Stop.", "Yes.", "What is the capital of France?"],
+)
+@pytest.mark.parametrize("quiet", [0.0, 0.4])
+async def test_commands_are_understood_once_and_not_over_and_over(whisper, spoken, sentence, quiet):
+    heard = await whisper.transcribe(silence(quiet) + spoken(sentence) + silence(quiet))
+    assert plain(heard.text).replace("10", "ten") == plain(sentence)
+    for other in heard.alternatives:
+        assert len(plain(other).split()) < 2 * len(plain(sentence).split())
+
+
+@pytest.mark.real
+async def test_a_whisper_and_a_noisy_room_are_still_understood(whisper, spoken):
+    samples = np.frombuffer(spoken(QUESTION).pcm, np.int16).astype(float)
+    noise = np.random.default_rng(0).normal(size=len(samples)) * np.sqrt(np.mean(samples**2)) * 0.3  # 10 dB below
+    assert plain((await whisper.transcribe(sound(samples * 0.02))).text) == SOME_SPEECH
+    assert plain((await whisper.transcribe(sound(samples + noise))).text) == SOME_SPEECH
+
+
+@pytest.mark.real
+async def test_the_longest_utterance_keeps_its_words_to_the_end(whisper, spoken):
+    sentence = spoken("The house is quiet tonight.") + silence(0.4)
+    count = int((MAX_UTTERANCE_SECONDS - 4) / sentence.seconds)
+    pieces = [spoken("First we went to the market.")] + [silence(sentence.seconds)] * count
+    end = spoken("And then we came home.")
+    long = pieces[0]
+    for piece in pieces[1:]:
+        long += piece
+    text = (await whisper.transcribe((long + end).cut(0, round(MAX_UTTERANCE_SECONDS * HEARING_RATE)))).text
+    assert "market" in text
+    assert "home" in text
+
+
+@pytest.mark.real
+async def test_missing_or_broken_weights_are_an_engine_error_with_a_way_out(config, data):
+    for prepare in (lambda: None, lambda: (data / "whisper-tiny.en").mkdir()):
+        prepare()
+        with pytest.raises(EngineError, match="does not load") as missing:
+            await open_engine("stt", "faster_whisper", replace(config.speech, models=data))
+        assert missing.value.hint == "atlas models pull whisper-tiny.en"
+    folder, real = data / "whisper-tiny.en", config.speech.models / "whisper-tiny.en"
+    for name in ("model.bin", "config.json", "vocabulary.txt"):
+        (folder / name).symlink_to(real / name)
+    for text in ("", "{}", '{"version": "1.0"}'):
+        (folder / "tokenizer.json").write_text(text)
+        with pytest.raises(EngineError, match="no tokenizer"):
+            await open_engine("stt", "faster_whisper", replace(config.speech, models=data))

@@ -1,0 +1,44 @@
+"""A recogniser that says everything again is cut; a person who does is not."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from atlas.speech.loops import cut_loop
+
+RAN_ON, ENDED = False, True
+
+
+@pytest.mark.parametrize(
+    ("text", "ended", "kept"),
+    [
+        ("Cancel timer. Cancel timer. Cancel timer. Cancel", RAN_ON, "Cancel timer."),
+        ("Set a timer for 10 minutes. Set a timer", RAN_ON, "Set a timer for 10 minutes."),
+        ("Add by milk to my tasks. Add by", RAN_ON, "Add by milk to my tasks."),
+        ("at 10 minutes to the timer. At 10 minutes", RAN_ON, "at 10 minutes to the timer."),
+        ("who wrote pride in prejudice, who wrote", RAN_ON, "who wrote pride in prejudice,"),
+        ("No No No No No No No", RAN_ON, "No"),
+        ("Stop. Stop. Stop.", ENDED, "Stop."),
+        ("Turn it on, and on, and on, and on, and", RAN_ON, "Turn it on, and"),
+        ("Tell me what's new. Tell me what's new.", ENDED, "Tell me what's new."),
+        ("Turn on the light and turn on the", RAN_ON, None),  # the sentence goes on
+        ("Stop, stop.", ENDED, None),
+        ("No, no, no.", ENDED, None),
+        ("It was very very good.", ENDED, None),
+        ("What time is it?", ENDED, None),
+        ("What time is it?", RAN_ON, None),
+        ("", ENDED, None),
+        ("...", RAN_ON, None),
+    ],
+)
+def test_the_first_repeat_is_where_it_is_cut(text, ended, kept):
+    assert cut_loop(text, ended) == ((text, False) if kept is None else (kept, True))
+
+
+@given(st.text(alphabet="ab .,'", max_size=60), st.booleans())
+def test_what_is_kept_is_how_the_text_began(text, ended):
+    kept, looped = cut_loop(text, ended)
+    assert text.startswith(kept)
+    assert looped or kept == text
