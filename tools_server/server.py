@@ -29,6 +29,7 @@ from typing import Any
 import anyio
 import mcp.types as types
 import uvicorn
+from anyio.abc import TaskStatus
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
@@ -375,14 +376,15 @@ async def serve_http(settings: Settings) -> None:
 
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(gate.keep_flushed)
-                tasks.start_soon(_on_signal, gate, leave)
+                await tasks.start(_on_signal, gate, leave)
                 await server.serve(sockets=[listening])
                 tasks.cancel_scope.cancel()
     _say("stopped")
 
 
-async def _on_signal(gate: Gate, leave: Callable[[], None]) -> None:
+async def _on_signal(gate: Gate, leave: Callable[[], None], *, task_status: TaskStatus[None]) -> None:
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        task_status.started()  # before anybody is told "ready", and may send one
         async for _ in signals:
             await gate.drain(DRAIN_SECONDS - 1)  # the last second is uvicorn's, to send the answers
             leave()
@@ -407,7 +409,7 @@ async def serve_stdio(settings: Settings) -> None:
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(gate.keep_flushed)
-            tasks.start_soon(_on_signal, gate, leave)
+            await tasks.start(_on_signal, gate, leave)
             async with stdio_server() as (requests, answers):
                 _say(f"ready stdio agent={settings.agent} version={own_version()}")
                 await server.run(requests, answers, server.create_initialization_options())

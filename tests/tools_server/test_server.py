@@ -1,0 +1,324 @@
+"""The real process, spoken to by the official client: both transports, both eras, tokens, boot, drain and restart."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.shared.exceptions import MCPError
+
+from tools_server.audit import verify
+from tools_server.server import BootFailed, read_agents
+
+pytestmark = pytest.mark.real
+ERAS = ("legacy", "auto", "2026-07-28")
+
+
+def http(wire: Path, token: str | None = "family-token") -> httpx2.AsyncClient:
+    headers = {"Authorization": f"Bearer {token}"} if token is not None else {}
+    return httpx2.AsyncClient(
+        transport=httpx2.AsyncHTTPTransport(uds=str(wire)), base_url="http://tools", headers=headers
+    )
+
+
+def modern(method: str, **parameters: Any) -> dict[str, Any]:
+    """A request of the 2026 era, as it goes over the wire."""
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**parameters, "_meta": meta}}
+
+
+def headers(method: str, name: str = "") -> dict[str, str]:
+    named = {"Mcp-Name": name} if name else {}
+    return {
+        **named,
+        "Mcp-Method": method,
+        "MCP-Protocol-Version": "2026-07-28",
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+    }
+
+
+async def test_a_unix_socket_serves_every_era_to_those_with_a_token(data: Path, wire: Any) -> None:
+    path = data / "run" / "tools.sock"
+    async with wire.process(data, "--socket", str(path)) as (_, ready):
+        assert ready.startswith(f"ready socket={path} agents=family,guest,owner,house version=")
+        assert path.stat().st_mode & 0o777 == 0o600
+        for era in ERAS:
+            async with wire.client(path, mode=era) as client:
+                tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+                assert list(tools) == sorted(tools), "the order is fixed: prompts depend on it"
+                assert "timers.start" in tools
+                assert "timers.due" not in tools
+                assert tools["timers.list"].annotations.read_only_hint
+                assert tools["tasks.remove"].annotations.destructive_hint
+                meta = {"atlas.house/actor": {"person": "Anna", "room": "kitchen"}, "atlas.house/turn": f"turn_{era}"}
+                started = await client.call_tool("timers.start", {"seconds": 600}, meta=meta)
+                assert started.content[0].text == "Timer set for 10 minutes."
+                assert started.structured_content["timer"]["room"] == "kitchen"
+                receipt = started.meta["atlas.house/receipt"]
+                assert receipt["id"].startswith("receipt_")
+                assert receipt["changed"] == "Timer set for 10 minutes."
+                denied = await client.call_tool("timers.due", {})
+                assert denied.is_error
+                assert denied.meta["atlas.house/error"] == "denied"
+                await client.call_tool("timers.cancel_all", {})
+        async with wire.client(path, "guest-token") as client:
+            assert [tool.name for tool in (await client.list_tools()).tools] == ["clock.date", "clock.time"]
+        rows = [json.loads(line) for line in (data / "audit.jsonl").read_text().splitlines()]
+        assert {row["turn"] for row in rows} >= {"turn_legacy", "turn_auto", "turn_2026-07-28"}
+        assert {row["agent"] for row in rows} == {"family"}
+
+
+async def test_a_wrong_or_missing_token_is_401_and_recorded(data: Path, wire: Any) -> None:
+    path = data / "tools.sock"
+    async with wire.process(data, "--socket", str(path)):
+        for token in (None, "wrong", "family-token2", "FAMILY-TOKEN", "é"):
+            header = {"Authorization": f"Bearer {token}".encode()} if token is not None else {}
+            async with http(path, None) as client:
+                answer = await client.post(
+                    "/mcp", json=modern("tools/list"), headers={**headers("tools/list"), **header}
+                )
+                assert answer.status_code == 401
+                assert answer.headers["www-authenticate"].startswith("Bearer")
+                assert (await client.get("/health")).json()["ok"] is True
+        rows = [json.loads(line) for line in (data / "audit.jsonl").read_text().splitlines()]
+        assert [(row["outcome"], row["rule"]) for row in rows] == [("denied", "identify")] * 5
+        async with http(path, None) as client:
+            answer = await client.post(
+                "/mcp",
+                json=modern("tools/list"),
+                headers=[
+                    *headers("tools/list").items(),
+                    ("Authorization", "Bearer family-token"),
+                    ("Authorization", "x"),
+                ],
+            )
+            assert answer.status_code == 401
+
+
+async def test_a_loopback_port_serves_too_and_only_by_its_own_name(data: Path, wire: Any) -> None:
+    async with wire.process(data, "--port", "0") as (_, ready):
+        port = int(ready.split("port=")[1].split()[0])
+        for era in ERAS:
+            async with wire.client(port, mode=era) as client:
+                assert not (await client.call_tool("clock.time", {"place": "Tokyo"})).is_error
+        async with httpx2.AsyncClient(headers={"Authorization": "Bearer family-token"}) as client:
+            for host, status in (
+                (f"127.0.0.1:{port}", 200),
+                ("evil.example", 421),
+                (f"127.0.0.1:{port}.evil.example", 421),
+            ):
+                answer = await client.post(
+                    f"http://127.0.0.1:{port}/mcp",
+                    json=modern("tools/list"),
+                    headers={**headers("tools/list"), "Host": host},
+                )
+                assert answer.status_code == status
+            evil = {**headers("tools/list"), "Origin": "http://evil.example"}
+            answer = await client.post(f"http://127.0.0.1:{port}/mcp", json=modern("tools/list"), headers=evil)
+            assert answer.status_code == 403
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_stdio_serves_one_agent(data: Path, wire: Any, era: str) -> None:
+    arguments = ["-m", "tools_server.server", "--data", str(data), "--agents", str(wire.write_agents(data))]
+    server = StdioServerParameters(
+        command=sys.executable, args=[*arguments, "--stdio", "--agent", "guest"], cwd=Path(__file__).parents[2]
+    )
+    with anyio.fail_after(60):
+        async with Client(server, mode=era, read_timeout_seconds=30) as client:
+            assert [tool.name for tool in (await client.list_tools()).tools] == ["clock.date", "clock.time"]
+            assert not (await client.call_tool("clock.time", {})).is_error
+            assert (await client.call_tool("tasks.list", {})).meta["atlas.house/error"] == "denied"
+    rows = [json.loads(line) for line in (data / "audit.jsonl").read_text().splitlines()]
+    assert [(row["agent"], row["outcome"]) for row in rows] == [("guest", "ok"), ("guest", "denied")]
+    assert rows[0]["route"].endswith("stdio")
+
+
+async def test_what_no_decent_client_sends_gets_an_answer_and_kills_nothing(data: Path, wire: Any) -> None:
+    path = data / "tools.sock"
+    bad: list[tuple[bytes, set[int]]] = [
+        (b"", {400}),
+        (b"{", {400}),
+        (b"[]", {400}),
+        (b"\xff\xfe", {400}),
+        (b"[" * 100_000, {400}),
+        (b'{"jsonrpc":"2.0","id":1,"method":"tools/call"}', {400}),
+        (b"x" * (600 * 1024), {413}),
+    ]
+    async with wire.process(data, "--socket", str(path)), http(path) as client:
+        for body, statuses in bad:
+            answer = await client.post("/mcp", content=body, headers=headers("tools/call", "clock.time"))
+            assert answer.status_code in statuses, body[:40]
+        for raw in (
+            r'{"seconds": 5, "name": "\ud800"}',
+            '{"seconds": NaN}',
+            '{"seconds": 1e999}',
+            '{"seconds": 1' + "0" * 4000 + "}",
+        ):
+            body = json.dumps(modern("tools/call", name="timers.start", arguments="HERE")).replace('"HERE"', raw)
+            answer = await client.post("/mcp", content=body.encode(), headers=headers("tools/call", "timers.start"))
+            assert answer.status_code == 200, raw
+            assert answer.json()["result"]["_meta"]["atlas.house/error"] == "invalid", raw
+        async with wire.client(path) as good:
+            assert (await good.call_tool("timers.list", {})).content[0].text == "There are no timers."
+    assert verify(data / "audit.jsonl").problems == ()
+
+
+async def test_sigterm_ends_it_within_five_seconds_and_takes_the_socket_along(data: Path, wire: Any) -> None:
+    path = data / "tools.sock"
+    async with wire.process(data, "--socket", str(path)) as (process, _), wire.client(path) as client:
+        await client.call_tool("timers.start", {"seconds": 600})
+        process.send_signal(signal.SIGTERM)
+        with anyio.fail_after(5):
+            assert await process.wait() == 0
+    assert not path.exists()
+    assert verify(data / "audit.jsonl").problems == ()
+
+
+async def test_sigterm_ends_stdio_within_five_seconds(data: Path, wire: Any) -> None:
+    arguments = [sys.executable, "-m", "tools_server.server", "--data", str(data)]
+    arguments += ["--agents", str(wire.write_agents(data)), "--stdio", "--agent", "family"]
+    async with await anyio.open_process(arguments) as process:
+        assert process.stderr
+        with anyio.fail_after(60):
+            assert (await process.stderr.receive()).startswith(b"ready stdio agent=family")
+        process.send_signal(signal.SIGTERM)
+        with anyio.fail_after(5):
+            assert await process.wait() == 0
+
+
+async def call(client: httpx2.AsyncClient, tool: str, **arguments: Any) -> Any:
+    body = modern("tools/call", name=tool, arguments=arguments)
+    return (await client.post("/mcp", json=body, headers=headers("tools/call", tool))).json()["result"]
+
+
+async def test_after_a_kill_it_starts_again_on_the_same_socket_and_connections_go_on(data: Path, wire: Any) -> None:
+    path = data / "tools.sock"
+    async with http(path) as kept_alive:
+        async with wire.process(data, "--socket", str(path)) as (process, _):
+            await call(kept_alive, "timers.start", seconds=600, name="pizza")
+            process.send_signal(signal.SIGKILL)
+            await process.wait()
+            assert path.exists(), "a killed server cleans nothing up"
+            with pytest.raises(httpx2.HTTPError):
+                await call(kept_alive, "timers.list")
+        async with wire.process(data, "--socket", str(path)), wire.client(path) as client:
+            answered = await call(kept_alive, "timers.left")
+            assert answered["content"][0]["text"].startswith("Your pizza timer has 9 minutes and ")
+            left = await client.call_tool("timers.left", {"name": "pizza"})
+            assert left.content[0].text.startswith("Your pizza timer has 9 minutes and ")
+
+
+async def test_the_official_client_notices_a_kill_and_does_not_hang(data: Path, wire: Any) -> None:
+    path = data / "tools.sock"
+    async with wire.process(data, "--socket", str(path)) as (process, _):
+        noticed = []
+        with anyio.fail_after(20):
+            try:
+                async with wire.client(path) as client:
+                    process.send_signal(signal.SIGKILL)
+                    await process.wait()
+                    await client.call_tool("timers.list", {})
+            except* (MCPError, httpx2.HTTPError) as gone:
+                noticed.append(gone)
+    assert noticed, "a call to a dead server was answered"
+
+
+def refused(data: Path, *arguments: str) -> str:
+    """Start it and return what it says when it will not."""
+    command = [sys.executable, "-m", "tools_server.server", "--data", str(data), *arguments]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert ended.returncode != 0
+    return ended.stderr
+
+
+async def test_a_socket_in_use_is_left_to_its_owner(data: Path, wire: Any) -> None:
+    path = data / "tools.sock"
+    async with wire.process(data, "--socket", str(path)):
+        said = await anyio.to_thread.run_sync(
+            refused, data, "--agents", str(data / "agents.toml"), "--socket", str(path)
+        )
+        assert f"A tool server is already listening on {path}." in said
+        async with wire.client(path) as client:
+            assert not (await client.call_tool("clock.time", {})).is_error
+
+
+def test_what_is_wrong_at_boot_is_said_in_a_sentence(data: Path, wire: Any) -> None:
+    agents = str(wire.write_agents(data))
+    plain = data / "plain"
+    plain.write_text("precious")
+    assert "is there and is no socket; move it away" in refused(data, "--agents", agents, "--socket", str(plain))
+    assert plain.read_text() == "precious"
+    assert "cannot be read: No such file" in refused(data, "--agents", str(data / "nowhere"), "--port", "0")
+    assert "has no agent 'nobody'" in refused(data, "--agents", agents, "--stdio", "--agent", "nobody")
+    assert "no time zone 'Mars/Base'" in refused(data, "--agents", agents, "--port", "0", "--timezone", "Mars/Base")
+    (data / "tools.db").write_bytes(b"this is no database, it is a text" * 100)
+    assert "The tool server cannot start. file is not a database" in refused(data, "--agents", agents, "--port", "0")
+
+
+def test_the_record_is_checked_from_the_command_line(data: Path, wire: Any) -> None:
+    from tools_server.audit import Audit
+
+    audit = Audit(data / "audit.jsonl")
+    for number in range(3):
+        audit.append({"number": number})
+    audit.close()
+    command = [sys.executable, "-m", "tools_server.server", "audit", "verify", "--data", str(data)]
+    sound = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (sound.returncode, sound.stderr) == (0, "3 rows, all as they were written\n")
+    text = (data / "audit.jsonl").read_text()
+    (data / "audit.jsonl").write_text(text.replace('"number":1', '"number":7'))
+    broken = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert broken.returncode == 1
+    assert "row 2 was changed" in broken.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[family]\ntols = []", "unknown key 'tols'"),
+        ("[family]\ntools = 'clock.*'", "tools is not a list of texts"),
+        ("[family]\ntoken_sha256 = 'abc'", "64 small hexadecimal digits"),
+        (f"[a]\ntoken_sha256 = '{'0' * 64}'\n[b]\ntoken_sha256 = '{'0' * 64}'", "the same token as [a]"),
+        ("[family]\nroots = ['../etc']", "not the name of a folder"),
+        ("[family]\nroots = ['/etc']", "not the name of a folder"),
+        ("[family]\nroots = ['.ssh']", "not the name of a folder"),
+        ("family = 1", "is not the table of an agent"),
+        ("[", "is not TOML"),
+    ],
+)
+def test_a_mistake_in_the_agents_file_is_named(data: Path, text: str, said: str) -> None:
+    file = data / "agents.toml"
+    file.write_text(text)
+    with pytest.raises(BootFailed) as failed:
+        read_agents(file)
+    assert said in str(failed.value)
+
+
+def test_an_agent_without_a_token_can_only_be_served_over_stdio(data: Path) -> None:
+    file = data / "agents.toml"
+    file.write_text("[ide]\ntools = ['clock.*']")
+    by_token, by_name = read_agents(file)
+    assert (by_token, list(by_name)) == ({}, ["ide"])
+
+
+def test_only_this_user_can_read_what_is_kept(data: Path, wire: Any) -> None:
+    from tools_server.server import Settings, opened_gate
+
+    with opened_gate(Settings(data, wire.write_agents(data))):
+        for name in ("tools.db", "audit.jsonl", "audit.head"):
+            assert os.stat(data / name).st_mode & 0o077 == 0, name
