@@ -73,14 +73,15 @@ class Grammar:
             return None
         plain, said = _with_plain_durations(words)
         found = [
-            (self._guessed(result), -number, command)
-            for number, result in enumerate(hassil.recognize_all(plain, self._intents))
+            (self._guessed(result), command)
+            for result in hassil.recognize_all(plain, self._intents)
             if (command := self._command(result, plain, said))
         ]
         if not found:
             return None
-        _, _, command = min(found, key=lambda one: (one[0], -one[1]))
-        return replace(command, whole=True) if closed else command
+        _, surest = min(found, key=lambda one: one[0])  # the first of equals
+        closed = closed or any(command == replace(surest, whole=True) for _, command in found)
+        return replace(surest, whole=closed)
 
     def is_negated(self, text: str) -> bool:
         """Tell whether `text` says not to do something."""

@@ -1,0 +1,198 @@
+"""What people say becomes the right tool call, at once, or nothing at all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import anyio
+import pytest
+
+from atlas.agents.agent_commands import Commands
+from atlas.agents.grammar import Grammar, open_grammar
+from atlas.errors import ConfigError
+from atlas.events import ToolFinished
+from atlas.mcp.tools_scripted import Done, Household, ScriptedTools
+
+from .conftest import Room, ask, turn
+
+TABLE = [
+    tuple(line.split("\t"))
+    for line in (Path(__file__).parent / "commands_en.tsv").read_text(encoding="utf-8").splitlines()
+    if not line.startswith("#")
+]
+COMMANDS = [(said, wanted) for said, wanted in TABLE if wanted != "-"]
+SILENT = [said for said, wanted in TABLE if wanted == "-"]
+
+
+@pytest.mark.parametrize(("said", "wanted"), COMMANDS)
+def test_a_command_is_understood_with_all_its_words(grammar: Grammar, said: str, wanted: str) -> None:
+    tool, _, arguments = wanted.partition(" ")
+    command = grammar.read(said)
+    assert command is not None
+    assert (command.tool, dict(command.arguments)) == (tool, json.loads(arguments))
+
+
+@pytest.mark.parametrize("said", SILENT)
+def test_what_is_no_command_does_nothing(grammar: Grammar, said: str) -> None:
+    assert grammar.read(said) is None
+
+
+@pytest.mark.parametrize("said", [said for said, _ in COMMANDS])
+def test_a_command_is_understood_however_it_was_written_down(grammar: Grammar, said: str) -> None:
+    usual = grammar.read(said)
+    assert usual
+    for written in (said.strip(" .?!"), said.strip(" .?!") + ".", f"  {said}  ", f"Hey, {said[0].lower()}{said[1:]}"):
+        assert grammar.read(written) is not None
+        assert grammar.read(written).tool == usual.tool  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("said", [said for said, _ in COMMANDS])
+def test_a_denied_command_does_nothing(grammar: Grammar, said: str) -> None:
+    assert grammar.read(f"don't {said}") is None
+    assert grammar.read(f"Please do not {said}") is None
+
+
+# ── may a voice act at the first pause? ────────────────────────────────────────────────────────────
+
+
+def test_nothing_that_can_be_continued_counts_as_whole(grammar: Grammar) -> None:
+    """Whoever pauses inside a command of the table is not interrupted before its end."""
+    wrong = []
+    for said, _ in COMMANDS:
+        words = said.strip(" .?!").split()
+        full = grammar.read(said)
+        for length in range(1, len(words)):
+            begun = grammar.read(" ".join(words[:length]))
+            if begun and begun.whole and full and (begun.tool, begun.arguments) != (full.tool, full.arguments):
+                wrong.append(" ".join(words[:length]))
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "set a timer for ten",
+        "set a timer for ten minutes",  # and thirty seconds
+        "set a ten minute timer",  # for the pizza
+        "set a timer for ten minutes called tea",  # tea and toast
+        "timer ten minutes",
+        "cancel the timer",  # in the kitchen
+        "cancel all timers",  # in the kitchen
+        "what time is it",  # in Tokyo
+        "what time is it in New",  # York
+        "add milk to my tasks",  # and eggs
+        "what are my tasks",
+        "how much time is left",  # on the pizza timer
+        "what is the date",
+        "cancel the timer called pizza",
+        "add five minutes to my timer",
+        "tell me a story",
+        "",
+    ],
+)
+def test_a_sentence_that_may_go_on_is_waited_for(grammar: Grammar, said: str, tools: ScriptedTools) -> None:
+    assert not Commands("family", grammar, tools).is_whole_command(said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "set a ten minute pizza timer",
+        "set a timer for ten minutes please",
+        "cancel the pizza timer",
+        "pause the ten minute timer",
+        "how long is left on the pizza timer",
+        "what's the date today",
+        "mark buy milk as done",
+        "move buy milk to doing",
+        "remove buy milk from my tasks",
+        "cancel all timers, thank you",
+        "what time is it please",
+    ],
+)
+def test_a_sentence_that_is_closed_may_be_acted_on(grammar: Grammar, said: str, tools: ScriptedTools) -> None:
+    assert Commands("family", grammar, tools).is_whole_command(said)
+
+
+# ── the agent ──────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_a_command_is_done_and_told_in_the_tools_own_words(
+    grammar: Grammar, tools: ScriptedTools, house: Household
+) -> None:
+    answer, room = await ask(Commands("family", grammar, tools), "Set a timer for ten minutes.")
+    assert house.timers == {"": 600}
+    assert room.said == "Timer set for 600 seconds."
+    assert room.kinds == ["ToolStarted", "ToolFinished", "TextDelta"]
+    assert (answer.path, answer.end) == ("command", "done")
+    assert [message.author for message in answer.messages] == ["assistant", "tool", "assistant"]
+    assert answer.messages[0].calls[0].id == answer.messages[1].call_id
+    assert answer.receipts[0].changed == "started a timer"
+
+
+async def test_what_is_no_command_is_declined_without_a_sound(grammar: Grammar, tools: ScriptedTools) -> None:
+    room = Room()
+    assert await Commands("family", grammar, tools).respond(turn("What is the capital of France?"), room.emit) is None
+    assert room.events == [] and tools.calls == []
+
+
+async def test_the_first_reading_that_is_a_command_is_taken(
+    grammar: Grammar, tools: ScriptedTools, house: Household
+) -> None:
+    readings = ("set a time for ten minutes", "set a timer for ten minutes", "set a timer for two minutes")
+    await ask(Commands("family", grammar, tools), "said a timer for ten minutes", alternatives=readings)
+    assert house.timers == {"": 600}
+
+
+async def test_when_any_reading_says_dont_none_is_acted_on(grammar: Grammar, tools: ScriptedTools) -> None:
+    commands = Commands("family", grammar, tools)
+    asked = turn("set a timer for ten minutes", alternatives=("don't set a timer for ten minutes",))
+    assert await commands.respond(asked, Room().emit) is None
+    assert tools.calls == []
+
+
+async def test_a_tool_this_agent_may_not_use_is_left_to_others(grammar: Grammar, house: Household) -> None:
+    only_clock = ScriptedTools([entry for entry in house.tools()._actions.values() if entry[0].name == "clock.time"])
+    assert await Commands("guest", grammar, only_clock).respond(turn("cancel all timers"), Room().emit) is None
+
+
+async def test_what_is_not_there_is_an_answer_and_no_breakdown(grammar: Grammar, tools: ScriptedTools) -> None:
+    answer, _ = await ask(Commands("family", grammar, tools), "cancel the pizza timer")
+    assert (answer.text, answer.end, answer.receipts) == ("There is no such timer.", "done", ())
+
+
+async def test_an_interrupted_command_still_reports_how_its_tool_ended(grammar: Grammar) -> None:
+    began = anyio.Event()
+
+    async def forever(arguments: object, actor: object) -> Done:
+        began.set()
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    tool = (await Household().tools().listed())[0]
+    assert tool.name == "clock.date"
+    room = Room()
+    async with anyio.create_task_group() as group:
+        group.start_soon(
+            Commands("family", grammar, ScriptedTools([(tool, forever)])).respond, turn("what's the date"), room.emit
+        )
+        await began.wait()
+        group.cancel_scope.cancel()
+    assert room.kinds == ["ToolStarted", "ToolFinished"]
+    finished = room.events[1]
+    assert isinstance(finished, ToolFinished) and (finished.result.ok, finished.result.error) == (False, "cancelled")
+
+
+async def test_two_asked_at_once_do_not_mix(grammar: Grammar, tools: ScriptedTools, house: Household) -> None:
+    commands = Commands("family", grammar, tools)
+    async with anyio.create_task_group() as group:
+        for number in range(2, 12):
+            group.start_soon(ask, commands, f"set a {number} minute timer called tea")
+    assert sorted(call.arguments["seconds"] for call in tools.calls) == [number * 60 for number in range(2, 12)]
+
+
+def test_a_language_without_sentences_says_which_there_are() -> None:
+    with pytest.raises(ConfigError) as missing:
+        open_grammar("xx")
+    assert "en" in missing.value.hint

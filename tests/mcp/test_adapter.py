@@ -1,0 +1,118 @@
+"""Between MCP and Atlas words nothing is lost, and nothing gets through that would break either side."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import mcp.types
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp import MCPError
+
+from atlas.conversation import Actor, Receipt, ToolCall
+from atlas.mcp import adapter
+
+ANNA = Actor("Anna", "phone", "adult", "kitchen")
+CALL = ToolCall("call_1", "timers.start", {"seconds": 600})
+
+
+def answer(text: str = "Timer set.", **more: Any) -> mcp.types.CallToolResult:
+    content = [mcp.types.TextContent(type="text", text=text)]
+    return mcp.types.CallToolResult.model_validate({"content": content, **more})
+
+
+def listed(name: str, **more: Any) -> mcp.types.Tool:
+    return mcp.types.Tool(name=name, input_schema={"type": "object"}, **more)
+
+
+def test_tools_come_in_the_same_order_whatever_order_they_were_listed_in() -> None:
+    one = adapter.tools([listed("b"), listed("a"), listed("c")])
+    other = adapter.tools([listed("c"), listed("b"), listed("a")])
+    assert one == other
+    assert [tool.name for tool in one] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("annotations", "read_only"),
+    [
+        (None, False),
+        (mcp.types.ToolAnnotations(), False),
+        (mcp.types.ToolAnnotations(read_only_hint=False), False),
+        (mcp.types.ToolAnnotations(read_only_hint=True), True),
+    ],
+)
+def test_a_tool_only_reads_when_it_says_so(annotations: mcp.types.ToolAnnotations | None, read_only: bool) -> None:
+    assert adapter.tool(listed("a", annotations=annotations)).read_only is read_only
+
+
+def test_a_call_carries_who_asks_and_for_which_turn() -> None:
+    wire = adapter.request(CALL, ANNA, "turn_1").model_dump(by_alias=True, mode="json", exclude_none=True)
+    assert wire["params"]["name"] == "timers.start"
+    assert wire["params"]["arguments"] == {"seconds": 600}
+    assert wire["params"]["_meta"] == {
+        "atlas.house/actor": {"person": "Anna", "device": "phone", "role": "adult", "room": "kitchen"},
+        "atlas.house/turn": "turn_1",
+    }
+
+
+def test_a_success_keeps_sentence_data_and_receipt() -> None:
+    meta = {"atlas.house/receipt": {"id": "receipt_1", "changed": "Started a timer."}}
+    result = adapter.result(CALL, answer(structured_content={"seconds": 600}, _meta=meta))
+    assert (result.call_id, result.ok, result.text) == ("call_1", True, "Timer set.")
+    assert result.data == {"seconds": 600}
+    assert result.receipt == Receipt("receipt_1", "Started a timer.")
+
+
+@pytest.mark.parametrize("receipt", [None, "yes", {}, {"id": ""}, {"id": 7}, {"changed": "all of it"}, []])
+def test_what_is_not_a_receipt_proves_nothing(receipt: Any) -> None:
+    assert adapter.result(CALL, answer(_meta={"atlas.house/receipt": receipt})).receipt is None
+
+
+@pytest.mark.parametrize(
+    ("told", "error"),
+    [("denied", "denied"), ("not_found", "not_found"), ("weird", "failed"), (None, "failed"), (["denied"], "failed")],
+)
+def test_a_failure_says_of_what_kind_it_is_and_never_has_a_receipt(told: Any, error: str) -> None:
+    meta = {"atlas.house/error": told, "atlas.house/receipt": {"id": "r", "changed": "c"}}
+    result = adapter.result(CALL, answer("There is no such timer.", is_error=True, _meta=meta))
+    assert (result.ok, result.error, result.receipt) == (False, error, None)
+    assert result.text == "There is no such timer."
+
+
+def test_an_answer_without_words_still_says_something() -> None:
+    for is_error in (True, False):
+        assert adapter.result(CALL, mcp.types.CallToolResult(content=[], is_error=is_error)).text
+
+
+def test_a_refusal_of_the_protocol_is_a_result_too() -> None:
+    result = adapter.refusal(CALL, MCPError(mcp.types.INVALID_PARAMS, "seconds is missing"))
+    assert (result.ok, result.error) == (False, "invalid")
+    assert "seconds is missing" in result.text
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(st.characters(), max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(st.characters(), max_size=5), inner, max_size=3)
+    ),
+    max_leaves=10,
+)
+
+
+@given(st.dictionaries(st.text(st.characters(), max_size=8), json_values, max_size=4))
+def test_whatever_a_model_writes_can_be_sent(arguments: dict[str, Any]) -> None:
+    request = adapter.request(ToolCall("call_1", "t", arguments), ANNA, "turn_1")
+    json.dumps(request.model_dump(by_alias=True, mode="json"), ensure_ascii=False).encode("utf-8")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), {1, 2}, b"bytes", object()])
+def test_what_json_cannot_carry_is_refused(value: Any) -> None:
+    with pytest.raises(adapter.NotJson):
+        adapter.request(ToolCall("call_1", "t", {"a": [value]}), ANNA, "turn_1")
+
+
+def test_half_a_character_becomes_a_question_mark_and_whole_ones_stay() -> None:
+    assert adapter.scrub("milk \ud83d!") == "milk ?!"
+    assert adapter.scrub("милк 🥛 ü") == "милк 🥛 ü"
