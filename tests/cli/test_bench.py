@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from atlas.cli import bench
+from atlas.cli.main import run
+
+
+def test_a_target_is_the_most_that_its_figure_may_be() -> None:
+    assert bench.judged("x", {"wait_ms": 10.0}, {"wait_ms": 10.0})["met"]
+    assert not bench.judged("x", {"wait_ms": 10.1}, {"wait_ms": 10.0})["met"]
+
+
+def test_a_figure_that_could_not_be_taken_misses_its_target() -> None:
+    assert not bench.judged("x", {}, {"wait_ms": 10.0})["met"]
+
+
+def test_a_report_is_one_json_object_that_names_the_machine() -> None:
+    report = json.loads(json.dumps(bench.judged("x", {"a": 1.0}, {"a": 2.0})))
+    assert list(report) == ["bench", "machine", "figures", "targets", "met"]
+    assert report["machine"]["cores"] >= 1
+
+
+def test_a_table_says_which_target_was_missed() -> None:
+    shown = bench.table(bench.judged("x", {"a": 1.0, "b": 3.0, "c": 5.0}, {"a": 2.0, "b": 2.0}))
+    assert "within 2" in shown
+    assert "BEYOND 2" in shown
+    assert shown.endswith("a target was missed")
+
+
+def test_benchmarks_are_listed_by_what_they_measure(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["bench"]) == 0
+    shown = capsys.readouterr().out
+    assert "atlas bench voice" in shown
+    assert "_house" not in shown
+
+
+def test_a_benchmark_that_is_not_there_names_those_that_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["bench", "speed"]) == 1
+    assert "voice" in capsys.readouterr().err

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import dataclasses
+import os
+import socket
+
+import pytest
+
+from atlas.cli import doctor, memory
+from atlas.cli.keys import prepare_folders
+from atlas.config import Config, GatewayConfig
+from atlas.errors import ConfigError
+
+
+@pytest.fixture
+def settled(config: Config) -> Config:
+    """A data directory as `atlas run` leaves it, and a port that nobody has."""
+    prepare_folders(config)
+    return dataclasses.replace(config, gateway=GatewayConfig(port=9))
+
+
+def findings(config: Config) -> dict[str, doctor.Finding]:
+    return {finding.what: finding for finding in doctor.examine(config)}
+
+
+def test_a_damaged_memory_is_found_with_what_to_do(settled: Config) -> None:
+    (settled.data / "atlas.db").write_bytes(b"no database " * 500)
+    found = findings(settled)["memory"]
+    assert "atlas.db is damaged" in found.seen
+    assert "mv " in found.advice
+
+
+def test_a_missing_model_is_found_with_what_to_do(settled: Config) -> None:
+    missing = dataclasses.replace(settled, speech=dataclasses.replace(settled.speech, voice="xx_XX-nobody"))
+    advice = [f.advice for f in doctor.examine(missing) if "xx_XX-nobody" in f.seen]
+    assert len(advice) == 1
+    assert "atlas models fetch" in advice[0]
+
+
+def test_a_port_that_another_program_has_is_found(settled: Config) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        taken = dataclasses.replace(settled, gateway=GatewayConfig(port=other.getsockname()[1]))
+        assert "belongs to another program" in findings(taken)["port"].seen
+
+
+def test_a_data_directory_that_others_can_read_is_noted(settled: Config) -> None:
+    settled.data.chmod(0o755)
+    found = findings(settled)["data"]
+    assert "chmod 700" in found.advice
+    assert not found.grave
+
+
+def test_memory_counts_a_process_and_what_it_started() -> None:
+    rows = [memory._taken(pid) for pid in memory.family(os.getpid())]
+    assert rows[0]
+    assert rows[0].pss > 10_000_000
+    assert rows[0].rss >= rows[0].pss
+
+
+def test_memory_of_a_house_that_does_not_run_says_so(settled: Config) -> None:
+    with pytest.raises(ConfigError, match="does not run"):
+        memory.house(settled)

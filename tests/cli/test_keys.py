@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import tomllib
+
+import pytest
+
+from atlas.cli.keys import introduce_agents, owners_token, prepare_folders, read_secret
+from atlas.config import AgentConfig, Config
+from atlas.errors import ConfigError
+from atlas.store.devices import open_devices
+
+
+def test_nobody_else_can_read_what_atlas_keeps(config: Config) -> None:
+    prepare_folders(config)
+    introduce_agents(config)
+    for path in (config.data, config.run, config.secrets, *config.secrets.iterdir()):
+        assert path.stat().st_mode & 0o077 == 0, path
+
+
+def test_a_folder_that_was_open_to_others_is_closed(config: Config) -> None:
+    config.data.chmod(0o755)
+    prepare_folders(config)
+    assert config.data.stat().st_mode & 0o077 == 0
+
+
+def test_every_agent_is_known_by_its_own_token_and_has_its_own_tools(config: Config) -> None:
+    prepare_folders(config)
+    agents = tomllib.loads(introduce_agents(config).read_text())
+    assert set(agents) == {"family", "work", "house"}
+    assert agents["house"]["tools"] == ["timers.due", "timers.announced"]
+    assert agents["family"]["roots"] == ["family-agent-config"]
+    hashes = {agent["token_sha256"] for agent in agents.values()}
+    assert len(hashes) == 3
+    token = read_secret(config.tools_token("work"))
+    assert agents["work"]["token_sha256"] == hashlib.sha256(token.encode()).hexdigest()
+
+
+def test_tokens_stay_the_same_and_new_powers_are_written(config: Config) -> None:
+    prepare_folders(config)
+    introduce_agents(config)
+    before = read_secret(config.tools_token("family"))
+    changed = dataclasses.replace(config, agents={**config.agents, "family": AgentConfig(tools=("clock.*",))})
+    agents = tomllib.loads(introduce_agents(changed).read_text())
+    assert read_secret(config.tools_token("family")) == before
+    assert agents["family"]["tools"] == ["clock.*"]
+
+
+def test_no_agent_may_call_itself_the_house(config: Config) -> None:
+    prepare_folders(config)
+    with pytest.raises(ConfigError, match="house"):
+        introduce_agents(dataclasses.replace(config, agents={"house": AgentConfig()}))
+
+
+async def test_the_owners_token_is_made_once_and_works(config: Config) -> None:
+    prepare_folders(config)
+    async with open_devices(config.data) as devices:
+        token, new = await owners_token(config, devices)
+        assert new
+        actor = await devices.find(token)
+        assert actor
+        assert actor.role == "owner"
+        assert await owners_token(config, devices) == (token, False)
+
+
+async def test_when_the_file_of_the_owners_token_is_lost_the_old_token_stops_working(config: Config) -> None:
+    prepare_folders(config)
+    async with open_devices(config.data) as devices:
+        lost, _ = await owners_token(config, devices)
+        config.owner_token.unlink()
+        token, new = await owners_token(config, devices)
+        assert new
+        assert await devices.find(lost) is None
+        assert await devices.find(token)
+
+
+def test_a_missing_secret_says_what_makes_it(config: Config) -> None:
+    with pytest.raises(ConfigError, match=r"owner\.token cannot be read") as missing:
+        read_secret(config.owner_token)
+    assert "atlas run" in missing.value.hint
