@@ -1,0 +1,301 @@
+"""A backend over HTTP: any server with OpenAI's chat completions. Our own LLM host, llama-server, vLLM, Ollama.
+
+Servers differ in the small things, and all of these are met here: call fragments keyed by index, names repeated with
+every fragment or calls sent whole, ids missing, arguments as an object instead of a string, no usage, errors as events.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+from jsonschema import Draft202012Validator, ValidationError
+from jsonschema.exceptions import SchemaError
+from referencing import Registry
+from referencing.exceptions import Unresolvable
+
+from atlas.conversation import Message, Tool, ToolCall, Usage, fresh_id
+from atlas.errors import ConfigError, EngineError, LlmGone
+from atlas.llm.backend import Calls, Delta, Finish, Finished, Limits, ToolChoice, Words
+
+CONNECT_SECONDS = 5.0
+HEALTH_SECONDS = 3.0
+MAX_EVENT_BYTES = 1024 * 1024  # one event of a stream; a whole call may be in it
+MAX_CALLS = 32
+MAX_ARGUMENT_LETTERS = 256 * 1024
+MAX_ERROR_BYTES = 4096  # of an error's body, for the log
+DOT = "__"  # OpenAI's tool names have no dots
+
+
+@dataclass(frozen=True, slots=True)
+class BackendSettings:
+    """Where a model is served, and how patiently it is waited for."""
+
+    model: str
+    base_url: str = "http://llm/v1"  # the host's name is of no matter on a unix socket
+    socket: Path | None = None
+    api_key: str = field(default="", repr=False)
+    tools: bool = True  # False: tools are never sent, whatever the caller gives
+    own_host: bool = True  # our LLM host: it knows which conversation's cache to go on with
+    first_words_seconds: float = 120.0  # the line before the model, its reading of a long prompt, or one whole call
+    idle_seconds: float = 30.0  # between two events of a stream
+
+
+async def open(settings: BackendSettings) -> OpenAiBackend:
+    """Return the backend; nothing is connected until it is used. Raises `ConfigError` for an impossible address."""
+    if not settings.base_url.startswith(("http://", "https://")):
+        raise ConfigError(f"{settings.base_url!r} is no http address", hint="give the url as http://HOST:PORT/v1")
+    return OpenAiBackend(settings)
+
+
+class OpenAiBackend:
+    """Keeps the contract of `Backend` over HTTP."""
+
+    def __init__(self, settings: BackendSettings) -> None:
+        self.model = settings.model
+        self._settings = settings
+        self._url = settings.base_url.rstrip("/")
+        key = {"authorization": f"Bearer {settings.api_key}"} if settings.api_key else {}
+        self._http = httpx2.AsyncClient(
+            # One attempt: a request that is repeated would be answered twice.
+            transport=httpx2.AsyncHTTPTransport(uds=str(settings.socket) if settings.socket else None),
+            headers=key,
+            timeout=httpx2.Timeout(settings.first_words_seconds, connect=CONNECT_SECONDS),
+            trust_env=False,  # no proxy stands before a model of the house
+        )
+
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Tool] = (),
+        *,
+        tool_choice: ToolChoice = "auto",
+        limits: Limits = Limits(),
+        conversation: str = "",
+    ) -> AsyncGenerator[Delta, None]:
+        """Yield the answer, as the contract says. Closing hangs up, which stops the model."""
+        offered = {_wire_name(tool.name): tool for tool in tools} if self._settings.tools else {}
+        body = self._body(messages, offered, tool_choice, limits, conversation)
+        calls, usage, finish = _PartialCalls(), Usage(), ""
+        async with aclosing(self._events(body)) as events:
+            async for event in events:
+                usage = _usage(event) or usage
+                choice = _first(event.get("choices"))
+                delta = choice.get("delta") or choice.get("message") or {}
+                if isinstance(text := delta.get("content"), str) and text:
+                    yield Words(text)
+                calls.add(delta.get("tool_calls"))
+                finish = choice.get("finish_reason") or finish
+        if not finish:
+            raise LlmGone(f"{self.model} stopped in the middle of an answer")
+        made = calls.finished(offered) if finish != "length" else ()  # a call that was cut short is no call
+        if made:
+            yield Calls(made)
+        yield Finished(_finish(finish, made), usage)
+
+    async def health(self) -> str:
+        """Return the model's name, or raise `LlmGone`."""
+        path = self._url.removesuffix("/v1") + "/health" if self._settings.own_host else f"{self._url}/models"
+        with _as_llm_gone(self.model):
+            reply = await self._http.get(path, timeout=HEALTH_SECONDS)
+            if reply.status_code != 200:
+                raise LlmGone(f"{self.model} is not ready: {reply.text[:MAX_ERROR_BYTES]}")
+            facts = reply.json()
+        return str(facts.get("model", self.model)) if isinstance(facts, dict) else self.model
+
+    async def aclose(self) -> None:
+        """Close connections."""
+        await self._http.aclose()
+
+    def _body(
+        self,
+        messages: Sequence[Message],
+        offered: Mapping[str, Tool],
+        choice: ToolChoice,
+        limits: Limits,
+        conversation: str,
+    ) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "model": self.model,
+            "messages": [_wire_message(message) for message in messages],
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        if offered:
+            body["tools"] = [_wire_tool(name, tool) for name, tool in offered.items()]
+            plain = choice in ("auto", "required", "none")
+            body["tool_choice"] = choice if plain else {"type": "function", "function": {"name": _wire_name(choice)}}
+        if limits.max_tokens is not None:
+            body["max_tokens"] = limits.max_tokens
+        if limits.temperature is not None:
+            body["temperature"] = limits.temperature
+        if conversation and self._settings.own_host:
+            body["atlas_conversation"] = conversation
+        return body
+
+    async def _events(self, body: Mapping[str, Any]) -> AsyncGenerator[Mapping[str, Any], None]:
+        """Yield the JSON objects of the stream until it says it is done."""
+        with _as_llm_gone(self.model):
+            async with self._response(body) as response:
+                source = httpx2.EventSource(response, max_event_size=MAX_EVENT_BYTES)
+                async with aclosing(aiter(source)) as lines:  # type: ignore[type-var]
+                    seconds = self._settings.first_words_seconds
+                    while True:
+                        with anyio.fail_after(seconds):
+                            line = await anext(lines, None)
+                        if line is None or line.data == "[DONE]":
+                            return
+                        event = _object(line.data)
+                        if "error" in event:
+                            raise EngineError(f"{self.model} failed: {event['error']}")
+                        if _first(event.get("choices")).get("delta", {}).get("content"):
+                            seconds = self._settings.idle_seconds
+                        yield event
+
+    @asynccontextmanager
+    async def _response(self, body: Mapping[str, Any]) -> AsyncIterator[httpx2.Response]:
+        async with self._http.stream("POST", f"{self._url}/chat/completions", json=body) as response:
+            if response.status_code == 200:
+                yield response
+                return
+            text = await _beginning(response)
+        says = f"{self.model} answered {response.status_code}: {text}"
+        if response.status_code >= 500 or response.status_code == 429:
+            raise LlmGone(says, hint="look at the log of the LLM host")
+        raise EngineError(says, hint="check the model's name and key in atlas.toml")
+
+
+class _PartialCalls:
+    """Fragments of tool calls, put together by their index."""
+
+    def __init__(self) -> None:
+        self._parts: dict[int, dict[str, Any]] = {}
+
+    def add(self, fragments: Any) -> None:
+        """Take the fragments of one event."""
+        for place, fragment in enumerate(fragments if isinstance(fragments, list) else ()):
+            if not isinstance(fragment, dict):
+                raise EngineError("a fragment of a tool call is no object")
+            index = fragment.get("index")
+            part = self._parts.setdefault(index if isinstance(index, int) else place, {"text": ""})
+            function = fragment.get("function") or {}
+            part["id"] = part.get("id") or fragment.get("id")
+            part["name"] = part.get("name") or function.get("name")  # some servers repeat it with every fragment
+            arguments = function.get("arguments")
+            if isinstance(arguments, dict):
+                part["text"] = json.dumps(arguments)
+            elif isinstance(arguments, str):
+                part["text"] += arguments
+            if len(self._parts) > MAX_CALLS or len(part["text"]) > MAX_ARGUMENT_LETTERS:
+                raise EngineError("the model's tool calls do not end")
+
+    def finished(self, offered: Mapping[str, Tool]) -> tuple[ToolCall, ...]:
+        """Return the calls, checked. Raises `EngineError` for one that its tool could not take."""
+        return tuple(self._call(self._parts[index], offered) for index in sorted(self._parts))
+
+    def _call(self, part: Mapping[str, Any], offered: Mapping[str, Tool]) -> ToolCall:
+        tool = offered.get(str(part.get("name")))
+        if tool is None:
+            raise EngineError(f"the model called {part.get('name')!r}, which it was not offered")
+        try:
+            arguments = json.loads(_unbroken(part["text"] or "{}"))
+            schema = {"type": "object", **tool.parameters}
+            Draft202012Validator(schema, registry=Registry()).validate(arguments)  # the registry fetches nothing
+        except (ValueError, RecursionError, ValidationError, SchemaError, Unresolvable) as trouble:
+            reason = trouble.message if isinstance(trouble, ValidationError) else trouble
+            raise EngineError(f"the model called {tool.name} with arguments that do not fit: {reason}") from trouble
+        return ToolCall(str(part.get("id") or fresh_id("call")), tool.name, arguments)
+
+
+@contextmanager
+def _as_llm_gone(model: str) -> Iterator[None]:
+    """Turn what goes wrong on the wire into `LlmGone`."""
+    try:
+        yield
+    except (httpx2.TransportError, httpx2.DecodingError) as trouble:
+        raise LlmGone(
+            f"{model} cannot be reached: {type(trouble).__name__} {trouble}", hint="is the LLM host running?"
+        ) from trouble
+    except TimeoutError as trouble:
+        raise LlmGone(f"{model} said nothing for too long", hint="is the LLM host overloaded?") from trouble
+
+
+async def _beginning(response: httpx2.Response) -> str:
+    read = b""
+    async for piece in response.aiter_bytes():
+        read += piece
+        if len(read) >= MAX_ERROR_BYTES:
+            break
+    return read[:MAX_ERROR_BYTES].decode("utf-8", "replace")
+
+
+def _object(text: str) -> Mapping[str, Any]:
+    try:
+        event = json.loads(text)
+    except (ValueError, RecursionError) as trouble:
+        raise LlmGone(f"an event of the stream is not JSON: {text[:80]!r}") from trouble
+    if not isinstance(event, dict):
+        raise LlmGone(f"an event of the stream is no object: {text[:80]!r}")
+    return event
+
+
+def _first(choices: Any) -> Mapping[str, Any]:
+    return choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+
+
+def _usage(event: Mapping[str, Any]) -> Usage | None:
+    usage = event.get("usage")
+    if not isinstance(usage, dict):
+        return None
+    details = usage.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, dict) else 0
+    return Usage(_count(usage.get("prompt_tokens")), _count(cached), _count(usage.get("completion_tokens")))
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _finish(said: str, calls: Sequence[ToolCall]) -> Finish:
+    if calls:
+        return "tool_calls"
+    return "length" if said == "length" else "stop"
+
+
+def _wire_name(name: str) -> str:
+    return name.replace(".", DOT)
+
+
+def _wire_tool(name: str, tool: Tool) -> dict[str, Any]:
+    function = {"name": name, "description": tool.description, "parameters": dict(tool.parameters)}
+    return {"type": "function", "function": function}
+
+
+def _wire_message(message: Message) -> dict[str, Any]:
+    body: dict[str, Any] = {"role": message.author, "content": _unbroken(message.text)}
+    if message.calls:
+        body["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {
+                    "name": _wire_name(call.name),
+                    "arguments": json.dumps(dict(call.arguments), ensure_ascii=False, separators=(",", ":")),
+                },
+            }
+            for call in message.calls
+        ]
+    if message.author == "tool":
+        body["tool_call_id"] = message.call_id
+    return body
+
+
+def _unbroken(text: str) -> str:
+    """Return text with halves of surrogate pairs replaced: no bytes can hold them, and one kills an MCP connection."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,0 +1,123 @@
+"""A backend that reads its answers from a script, and keeps every promise of the contract. For tests."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import anyio
+
+from atlas.conversation import Message, Tool, ToolCall, Usage
+from atlas.errors import LlmGone
+from atlas.llm.backend import Calls, Delta, Finished, Limits, ToolChoice, Words
+
+
+@dataclass(frozen=True, slots=True)
+class Vanish:
+    """In a script: the model is gone from here on."""
+
+
+Line = Delta | Vanish
+Script = str | Sequence[Line]  # a text is said word by word
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What the backend was asked."""
+
+    messages: tuple[Message, ...]
+    tools: tuple[Tool, ...]
+    tool_choice: ToolChoice
+    limits: Limits
+    conversation: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedSettings:
+    """The answers in order, or a function of the prompt; when they run out, `LlmGone`."""
+
+    answers: Iterable[Script] | Callable[[Prompt], Script] = ()
+    seconds_between: float = 0.0  # of `anyio.sleep` before each delta
+    model: str = "scripted"
+    prompts: list[Prompt] = field(default_factory=list)  # filled with what was asked
+
+
+async def open(settings: ScriptedSettings) -> ScriptedBackend:
+    """Return the backend."""
+    return ScriptedBackend(settings)
+
+
+class ScriptedBackend:
+    """Keeps the contract of `Backend`. `prompts` holds what it was asked, `abandoned` counts streams that were left."""
+
+    def __init__(self, settings: ScriptedSettings) -> None:
+        self.model = settings.model
+        self.prompts = settings.prompts
+        self.abandoned = 0
+        self._seconds = settings.seconds_between
+        self._answers = settings.answers if callable(settings.answers) else _in_order(settings.answers)
+
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Tool] = (),
+        *,
+        tool_choice: ToolChoice = "auto",
+        limits: Limits = Limits(),
+        conversation: str = "",
+    ) -> AsyncGenerator[Delta, None]:
+        """Yield the next answer of the script; `Finished` is added when the script does not say how it ends."""
+        prompt = Prompt(tuple(messages), tuple(tools), tool_choice, limits, conversation)
+        self.prompts.append(prompt)
+        ended = False
+        try:
+            for line in _lines(self._answers(prompt)):
+                await anyio.sleep(self._seconds)
+                if isinstance(line, Vanish):
+                    ended = True
+                    raise LlmGone("the scripted model vanished")
+                ended = isinstance(line, Finished)
+                yield line
+        finally:
+            self.abandoned += not ended
+
+    async def health(self) -> str:
+        """Return the name."""
+        return self.model
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+def call(name: str, _id: str = "call_1", **arguments: object) -> tuple[Line, ...]:
+    """Return the script of an answer that calls one tool."""
+    return (Calls((ToolCall(_id, name, arguments),)), Finished("tool_calls", Usage(10, 0, 5)))
+
+
+def _in_order(answers: Iterable[Script]) -> Callable[[Prompt], Script]:
+    remaining = iter(answers)
+
+    def following(_prompt: Prompt) -> Script:
+        answer = next(remaining, None)
+        if answer is None:
+            raise LlmGone("the script is over")
+        return answer
+
+    return following
+
+
+def _lines(answer: Script) -> Sequence[Line]:
+    if not isinstance(answer, str):
+        lines = list(answer)
+        if lines and isinstance(lines[-1], (Finished, Vanish)):
+            return lines
+        called = any(isinstance(line, Calls) for line in lines)
+        return [*lines, Finished("tool_calls" if called else "stop", Usage(10, 0, len(lines)))]
+    words = [Words(part) for part in _words(answer)]
+    return [*words, Finished("stop", Usage(10, 0, len(words)))]
+
+
+def _words(text: str) -> list[str]:
+    """Cut before each space, so that the pieces put together are the text."""
+    parts = text.split(" ")
+    return [part for part in [parts[0], *(f" {part}" for part in parts[1:])] if part]

@@ -1,0 +1,145 @@
+"""One answer, made step by step: prompt in, bytes out, and what those bytes mean."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from atlas.conversation import Usage
+from atlas.errors import EngineError
+from atlas.llm_host.cache import Cache
+from atlas.llm_host.constrain import Constraint
+from atlas.llm_host.prompt import Format, begins_call, calls_in
+from atlas.llm_host.weights import PREFILL_TOKENS, Sampler, Weights
+
+Finish = Literal["stop", "length"]
+
+
+class Generation:
+    """Computes an answer. Every `step` is short, and after any of them it may be left: cells and cache agree."""
+
+    def __init__(
+        self,
+        weights: Weights,
+        cache: Cache,
+        *,
+        key: str,
+        prompt: Sequence[int],
+        sampler: Sampler,
+        constraint: Constraint | None,
+        max_tokens: int,
+    ) -> None:
+        self._weights, self._cache, self._sampler, self._constraint = weights, cache, sampler, constraint
+        self._max_tokens = max_tokens
+        self._kept = cache.take(key, prompt)
+        self._prompt, self._cached = len(prompt), len(self._kept.tokens)
+        self._pending = list(prompt[self._cached :])
+        self._made = 0
+        self.finish: Finish | None = None
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens so far."""
+        return Usage(self._prompt, self._cached, self._made)
+
+    def step(self) -> bytes:
+        """Compute the next part of the prompt, or choose the next token; return its bytes, often none."""
+        part = self._pending[:PREFILL_TOKENS]
+        self._decode(part)
+        self._kept.tokens += part
+        del self._pending[: len(part)]
+        return b"" if self._pending else self._choose()
+
+    def _decode(self, part: list[int]) -> None:
+        try:
+            while not self._weights.decode(self._kept.sequence, len(self._kept.tokens), part):
+                if not self._cache.make_room(self._kept):
+                    raise EngineError("the context is full")  # noqa: TRY301 - the entry is dropped below either way
+        except EngineError:
+            self._cache.drop(self._kept)
+            raise
+
+    def _choose(self) -> bytes:
+        if self._constraint:
+            self._constraint.mask(self._weights.logits())
+        token = self._weights.sample(self._sampler)
+        if self._weights.ends(token):
+            self.finish = "stop"
+            return b""
+        forced = self._constraint.accept(token) if self._constraint else []
+        for follower in forced:
+            self._sampler.accept(follower)
+        room = self._max_tokens - self._made
+        written = [token, *forced][:room]
+        complete = self._constraint is not None and self._constraint.complete and len(forced) < room
+        self._made += len(written)
+        self._pending = written
+        if complete:
+            self.finish = "stop"
+        elif self._made >= self._max_tokens:
+            self.finish = "length"
+        return b"".join(self._spelled(token) for token in written)
+
+    def _spelled(self, token: int) -> bytes:
+        """Control tokens are silent, but inside a call they are its brackets."""
+        piece = self._weights.piece(token)
+        return piece or (self._weights.text(token).encode() if self._constraint else b"")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A finished tool call."""
+
+    name: str
+    arguments: Any
+
+
+class Answer:
+    """Sorts the bytes of an answer into words to send now and calls to send when they are whole."""
+
+    def __init__(self, stops: Sequence[str] = (), form: Format | None = None) -> None:
+        self._characters = codecs.getincrementaldecoder("utf-8")("replace")
+        self._stops, self._form = [s for s in stops if s], form
+        self._calling: bool | None = None if form else False
+        self._text = ""  # a whole call, or words not sent yet
+        self.stopped = False  # by a stop string
+
+    def add(self, raw: bytes) -> str:
+        """Take more of the answer; return words that are certain."""
+        self._text += self._characters.decode(raw)
+        if self._calling is None and self._form:
+            self._calling = begins_call(self._text, self._form)
+        if self._calling is not False:
+            return ""
+        return self._until_stop()
+
+    def end(self, *, whole: bool) -> tuple[str, list[Call]]:
+        """Return the last words, and the calls. An answer that was cut short (not `whole`) has no calls."""
+        rest = "" if self.stopped else self._text + self._characters.decode(b"", final=True)
+        self._text = ""
+        if not self._calling or not self._form:
+            return rest, []
+        if not whole:
+            return "", []
+        found = calls_in(rest, self._form)
+        if found is None:
+            raise EngineError("a tool call came out broken")
+        return "", [Call(name, arguments) for name, arguments in found]
+
+    def _until_stop(self) -> str:
+        cuts = [at for stop in self._stops if (at := self._text.find(stop)) >= 0]
+        if cuts:
+            self.stopped = True
+            words, self._text = self._text[: min(cuts)], ""
+            return words
+        held = max((_overlap(self._text, stop) for stop in self._stops), default=0)
+        at = len(self._text) - held
+        words, self._text = self._text[:at], self._text[at:]
+        return words
+
+
+def _overlap(text: str, stop: str) -> int:
+    """Return how many characters at the end of `text` may be the beginning of `stop`."""
+    return next((n for n in range(min(len(text), len(stop) - 1), 0, -1) if text.endswith(stop[:n])), 0)

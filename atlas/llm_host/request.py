@@ -1,0 +1,269 @@
+"""The body of a chat completion request → one checked value. Every mistake is named, with the field it is in."""
+
+from __future__ import annotations
+
+import json
+import math
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from atlas.errors import RequestError
+from atlas.llm_host.constrain import valid_schema
+
+MAX_TEXT_STOPS = 4
+MAX_TOOLS = 128
+MAX_NAME_LETTERS = 64
+# Without a temperature the model answers soberly: small models wander above it, and loop without a penalty.
+DEFAULT_TEMPERATURE, DEFAULT_TOP_P, DEFAULT_TOP_K, DEFAULT_REPEAT = 0.2, 0.9, 40, 1.1
+DEFAULT_MAX_TOKENS = 512
+ROLES = ("system", "developer", "user", "assistant", "tool")
+UNDERSTOOD = {
+    *(
+        "model",
+        "messages",
+        "stream",
+        "stream_options",
+        "tools",
+        "tool_choice",
+        "parallel_tool_calls",
+        "response_format",
+    ),
+    *("temperature", "top_p", "top_k", "seed", "max_tokens", "max_completion_tokens", "stop", "n"),
+    *("frequency_penalty", "presence_penalty", "repeat_penalty", "logprobs", "top_logprobs", "logit_bias"),
+    *("atlas_conversation", "prompt_cache_key"),
+}
+HARMLESS = {  # what clients send that changes nothing here
+    *("user", "metadata", "store", "service_tier", "reasoning_effort", "verbosity", "safety_identifier"),
+    *("prompt_cache_retention", "modalities"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A request that makes sense."""
+
+    model: str
+    messages: tuple[dict[str, Any], ...]
+    tools: tuple[dict[str, Any], ...]
+    choice: str  # auto, required, none, or the name of a tool
+    parallel: bool
+    schema: Mapping[str, Any] | None  # what a JSON answer has to fit
+    stream: bool
+    include_usage: bool
+    conversation: str
+    stops: tuple[str, ...]
+    max_tokens: int | None
+    temperature: float
+    top_p: float
+    top_k: int
+    seed: int
+    repeat: float
+    frequency: float
+    presence: float
+
+
+def parse(raw: bytes) -> Ask:
+    """Return the request in `raw`. Raises `RequestError` whose `param` is the field that is wrong."""
+    try:
+        body = json.loads(raw, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as trouble:
+        raise RequestError(f"the body is not JSON: {trouble}", code="invalid_json") from trouble
+    if not isinstance(body, dict):
+        raise RequestError("the body must be a JSON object", code="invalid_json")
+    body = {key: value for key, value in body.items() if value is not None}
+    if unknown := set(body) - UNDERSTOOD - HARMLESS:
+        _wrong(min(unknown), "is not a parameter of this server", code="unknown_parameter")
+    _refuse_what_is_missing_here(body)
+    tools = _tools(body)
+    maximum = "max_completion_tokens" if "max_completion_tokens" in body else "max_tokens"
+    stream = _flag(body, "stream")
+    return Ask(
+        model=_text(body, "model"),
+        messages=_messages(body),
+        tools=tools,
+        choice=_choice(body, tools),
+        parallel=_flag(body, "parallel_tool_calls"),
+        schema=_response_schema(body, tools),
+        stream=stream,
+        include_usage=stream and _flag(_table(body, "stream_options"), "include_usage"),
+        conversation=_text(body, "atlas_conversation", "") or _text(body, "prompt_cache_key", ""),
+        stops=_stops(body),
+        max_tokens=_whole(body, maximum, 1, 10_000_000) if maximum in body else None,
+        temperature=_number(body, "temperature", DEFAULT_TEMPERATURE, 0, 2),
+        top_p=_number(body, "top_p", DEFAULT_TOP_P, 0, 1),
+        top_k=_whole(body, "top_k", 0, 1_000_000, DEFAULT_TOP_K),
+        seed=_whole(body, "seed", -(2**63), 2**64, secrets.randbits(32)) & 0xFFFFFFFF,
+        repeat=_number(body, "repeat_penalty", DEFAULT_REPEAT, 0.1, 2),
+        frequency=_number(body, "frequency_penalty", 0, -2, 2),
+        presence=_number(body, "presence_penalty", 0, -2, 2),
+    )
+
+
+def _refuse_what_is_missing_here(body: Mapping[str, Any]) -> None:
+    if body.get("logprobs") or body.get("top_logprobs"):
+        _wrong("logprobs", "are not offered by this server", code="unsupported_parameter")
+    if body.get("logit_bias"):
+        _wrong("logit_bias", "is not offered by this server", code="unsupported_parameter")
+    if _whole(body, "n", 1, 128, 1) != 1:
+        _wrong("n", "can only be 1 on this server", code="unsupported_parameter")
+
+
+def _messages(body: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
+    messages = body.get("messages")
+    if not isinstance(messages, list) or not messages:
+        _wrong("messages", "must be a list of at least one message")
+    return tuple(_message(message, f"messages[{i}]") for i, message in enumerate(messages))
+
+
+def _message(message: Any, where: str) -> dict[str, Any]:
+    if not isinstance(message, dict):
+        _wrong(where, "must be an object")
+    role = message.get("role")
+    if role not in ROLES:
+        _wrong(f"{where}.role", f"must be one of {', '.join(ROLES)}")
+    calls = message.get("tool_calls") if role == "assistant" else None
+    shaped: dict[str, Any] = {
+        "role": "system" if role == "developer" else role,
+        "content": _content(message.get("content"), f"{where}.content", may_be_missing=bool(calls)),
+    }
+    if calls:
+        if not isinstance(calls, list) or not all(_is_call(call) for call in calls):
+            _wrong(f"{where}.tool_calls", "must be a list of {id, type, function: {name, arguments}}")
+        shaped["tool_calls"] = calls
+    if role == "tool":
+        shaped["tool_call_id"] = _text(message, "tool_call_id", "")
+    return shaped
+
+
+def _is_call(call: Any) -> bool:
+    function = call.get("function") if isinstance(call, dict) else None
+    return isinstance(function, dict) and isinstance(function.get("name"), str) and isinstance(call.get("id", ""), str)
+
+
+def _content(content: Any, where: str, *, may_be_missing: bool) -> str:
+    if content is None and may_be_missing:
+        return ""
+    if isinstance(content, str):
+        return _unbroken(content)
+    if not isinstance(content, list):
+        _wrong(where, "must be text, or a list of text parts")
+    texts = []
+    for part in content:
+        if not isinstance(part, dict) or part.get("type") != "text" or not isinstance(part.get("text"), str):
+            _wrong(where, "may hold only parts of type text: this model reads nothing else")
+        texts.append(_unbroken(part["text"]))
+    return "".join(texts)
+
+
+def _unbroken(text: str) -> str:
+    """Return text with halves of surrogate pairs replaced: they are no characters, and no bytes can hold them."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _tools(body: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
+    tools = body.get("tools", [])
+    if not isinstance(tools, list) or len(tools) > MAX_TOOLS:
+        _wrong("tools", f"must be a list of at most {MAX_TOOLS} tools")
+    names: set[str] = set()
+    for i, tool in enumerate(tools):
+        where = f"tools[{i}]"
+        function = tool.get("function") if isinstance(tool, dict) else None
+        if not isinstance(function, dict) or tool.get("type", "function") != "function":
+            _wrong(where, 'must be {"type": "function", "function": {…}}')
+        name = function.get("name")
+        if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME_LETTERS or not name.isprintable():
+            _wrong(f"{where}.function.name", f"must be a name of 1 to {MAX_NAME_LETTERS} letters")
+        if name in names or name in ("auto", "required", "none"):
+            _wrong(f"{where}.function.name", f"{name!r} is taken")
+        names.add(name)
+        if not isinstance(function.get("parameters", {}), dict):
+            _wrong(f"{where}.function.parameters", f"of tool {name!r} must be a JSON schema", code="invalid_schema")
+        valid_schema(function.get("parameters", {}), f"tool {name!r}", "tools")
+    return tuple(tools)
+
+
+def _choice(body: Mapping[str, Any], tools: tuple[dict[str, Any], ...]) -> str:
+    choice = body.get("tool_choice", "auto" if tools else "none")
+    if isinstance(choice, dict):
+        function = choice.get("function")
+        choice = function.get("name") if isinstance(function, dict) else None
+        if not any(tool["function"]["name"] == choice for tool in tools):
+            _wrong("tool_choice", f"names {choice!r}, which is not among the tools")
+    elif choice not in ("auto", "required", "none"):
+        _wrong("tool_choice", 'must be "auto", "required", "none", or {"type": "function", "function": {"name": …}}')
+    if choice == "required" and not tools:
+        _wrong("tool_choice", "asks for a tool, but there are no tools")
+    return str(choice) if tools else "none"
+
+
+def _response_schema(body: Mapping[str, Any], tools: tuple[dict[str, Any], ...]) -> Mapping[str, Any] | None:
+    wanted = _table(body, "response_format")
+    kind = wanted.get("type", "text")
+    if kind == "text":
+        return None
+    if tools and body.get("tool_choice", "auto") != "none":
+        _wrong("response_format", 'cannot be combined with tools, unless tool_choice is "none"')
+    if kind == "json_object":
+        return {"type": "object"}
+    schema = _table(wanted, "json_schema").get("schema")
+    if kind != "json_schema" or not isinstance(schema, dict):
+        _wrong("response_format", "must be of type text, json_object, or json_schema with json_schema.schema")
+    valid_schema(schema, "response_format", "response_format")
+    return schema
+
+
+def _stops(body: Mapping[str, Any]) -> tuple[str, ...]:
+    stops = body.get("stop", [])
+    stops = [stops] if isinstance(stops, str) else stops
+    if not isinstance(stops, list) or len(stops) > MAX_TEXT_STOPS or not all(isinstance(s, str) and s for s in stops):
+        _wrong("stop", f"must be a text, or a list of at most {MAX_TEXT_STOPS} texts")
+    return tuple(stops)
+
+
+_MISSING: Any = object()
+
+
+def _text(body: Mapping[str, Any], key: str, default: str = _MISSING) -> str:
+    value = body.get(key, default)
+    if not isinstance(value, str):
+        _wrong(key, "must be a text" if key in body else "is missing")
+    return value
+
+
+def _flag(body: Mapping[str, Any], key: str) -> bool:
+    value = body.get(key, False)
+    if not isinstance(value, bool):
+        _wrong(key, "must be true or false")
+    return value
+
+
+def _table(body: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = body.get(key, {})
+    if not isinstance(value, dict):
+        _wrong(key, "must be an object")
+    return value
+
+
+def _whole(body: Mapping[str, Any], key: str, least: int, most: int, default: int = 0) -> int:
+    value = body.get(key, default)
+    if isinstance(value, bool) or not isinstance(value, int) or (key in body and not least <= value <= most):
+        _wrong(key, f"must be a whole number from {least} to {most}")
+    return value
+
+
+def _number(body: Mapping[str, Any], key: str, default: float, least: float, most: float) -> float:
+    value = body.get(key, default)
+    fits = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    if not fits or not least <= value <= most:
+        _wrong(key, f"must be a number from {least} to {most}")
+    return float(value)
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _wrong(param: str, what: str, code: str = "invalid_value") -> NoReturn:
+    raise RequestError(f"{param} {what}", code=code, param=param)

@@ -1,0 +1,240 @@
+"""The model in memory: tokens in, logits out, several sequences side by side in one key-value cache.
+
+This is the only file that touches llama.cpp. Nothing here is safe to call from two threads at once, but for
+`tokenize`, which only reads the vocabulary.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+# Threads of llama.cpp that spin while they wait starve the recogniser and the voice, which share these cores: on two
+# busy cores passive waiting gave four times the tokens a second. It must be set before libgomp is loaded.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+import llama_cpp as llama
+import numpy as np
+from numpy.typing import NDArray
+
+from atlas.errors import EngineError
+
+PREFILL_TOKENS = 128  # computed in one step; between two steps a client that has left is noticed
+MAX_PIECE_BYTES = 512
+PENALTY_TOKENS = 128  # how far back a repetition is a repetition
+LOG_LEVEL_ERROR = 4  # of ggml.h
+NO_ROOM = 1  # what llama_decode returns when no cell of the cache is free
+log = logging.getLogger("atlas.llm_host")
+
+
+class Weights:
+    """A loaded GGUF file and its context of `context` tokens, shared by up to `sequences` sequences.
+
+    The sequences share one pool of cells (a unified cache): a prefix that two of them have in common is stored
+    once, and one conversation may use the whole context when the others are forgotten.
+    Raises `EngineError` when the file is missing or is not a model that llama.cpp can load.
+    """
+
+    def __init__(self, file: Path, *, context: int, threads: int, gpu_layers: int, sequences: int) -> None:
+        if not file.is_file():
+            raise EngineError(f"there is no model file {file}", hint="fetch it with `atlas models pull`")
+        llama.llama_log_set(_on_log, None)
+        llama.llama_backend_init()
+        self._model = self._load(file, gpu_layers)
+        self.vocab = llama.llama_model_get_vocab(self._model)
+        self.metadata = self._read_metadata()
+        trained = llama.llama_model_n_ctx_train(self._model)
+        if context > trained > 0:
+            log.warning("context %d is more than the model was trained for; using %d", context, trained)
+            context = trained
+        self._ctx = self._open_context(context, threads, sequences)
+        self.context = context
+        self.size = llama.llama_vocab_n_tokens(self.vocab)
+        self._memory = llama.llama_get_memory(self._ctx)
+        # Recurrent and hybrid models keep one state, not a state per token: a prefix of it cannot be taken.
+        whole = llama.llama_model_is_recurrent(self._model) or llama.llama_model_is_hybrid(self._model)
+        self.can_share_prefix = not whole
+        self._batch = llama.llama_batch_init(PREFILL_TOKENS, 0, 1)
+        self._pieces: dict[int, bytes] = {}
+        self.special_texts = self._special_texts()
+
+    # ── tokens ─────────────────────────────────────────────────────────────────────────────────────
+
+    def tokenize(self, text: str, *, special: bool) -> list[int]:
+        """Return the tokens of `text`; control tokens spelled out in it count only when `special`."""
+        raw = text.encode("utf-8", "replace")
+        room = len(raw) + 8
+        found = (llama.llama_token * room)()
+        count = llama.llama_tokenize(self.vocab, raw, len(raw), found, room, False, special)
+        assert count >= 0, "a text never has more tokens than bytes"
+        return list(found[:count])
+
+    def piece(self, token: int) -> bytes:
+        """Return the bytes a token stands for; nothing for control tokens. They may end within a character."""
+        if token not in self._pieces:
+            self._pieces[token] = self._spell(token, special=False)
+        return self._pieces[token]
+
+    def text(self, token: int) -> str:
+        """Return how a token is spelled, control tokens included."""
+        return self._spell(token, special=True).decode("utf-8", "replace") if token >= 0 else ""
+
+    def ends(self, token: int) -> bool:
+        """Say whether the token ends an answer: end of sequence, of turn, of message."""
+        return bool(llama.llama_vocab_is_eog(self.vocab, token))
+
+    @property
+    def begin(self) -> int | None:
+        """The token that every prompt begins with, for models that want one."""
+        wanted = llama.llama_vocab_get_add_bos(self.vocab)
+        return int(llama.llama_vocab_bos(self.vocab)) if wanted else None
+
+    def _spell(self, token: int, *, special: bool) -> bytes:
+        spelled = ctypes.create_string_buffer(MAX_PIECE_BYTES)
+        count = llama.llama_token_to_piece(self.vocab, token, spelled, MAX_PIECE_BYTES, 0, special)
+        return spelled.raw[: max(count, 0)]
+
+    def _special_texts(self) -> tuple[str, ...]:
+        marked = llama.LLAMA_TOKEN_ATTR_CONTROL | llama.LLAMA_TOKEN_ATTR_USER_DEFINED
+        tokens = [t for t in range(self.size) if llama.llama_vocab_get_attr(self.vocab, t) & marked]
+        texts = {self.text(token) for token in tokens}
+        return tuple(sorted((t for t in texts if len(t) > 1 and not t.isspace()), key=len, reverse=True))
+
+    # ── sequences ──────────────────────────────────────────────────────────────────────────────────
+
+    def decode(self, sequence: int, position: int, tokens: Sequence[int]) -> bool:
+        """Compute up to `PREFILL_TOKENS` tokens at `position`; False when no cell is free, and then nothing changed.
+
+        Raises `EngineError` when llama.cpp fails; the sequence is then to be forgotten.
+        """
+        batch, count = self._batch, len(tokens)
+        assert 0 < count <= PREFILL_TOKENS, "a step has a size"
+        batch.n_tokens = count
+        for i, token in enumerate(tokens):
+            batch.token[i], batch.pos[i] = token, position + i
+            batch.n_seq_id[i], batch.seq_id[i][0] = 1, sequence
+            batch.logits[i] = i == count - 1
+        outcome = llama.llama_decode(self._ctx, batch)
+        if outcome == NO_ROOM:
+            llama.llama_memory_seq_rm(self._memory, sequence, position, -1)
+            return False
+        if outcome != 0:
+            raise EngineError(f"llama.cpp could not compute {count} tokens (it said {outcome})")
+        return True
+
+    def forget(self, sequence: int, start: int = 0) -> bool:
+        """Drop what the sequence holds from position `start` on; False when this model cannot drop a part."""
+        return bool(llama.llama_memory_seq_rm(self._memory, sequence, start, -1))
+
+    def copy(self, source: int, target: int, count: int) -> None:
+        """Let `target`, empty, begin with the first `count` tokens of `source`; no cell is used for it."""
+        llama.llama_memory_seq_cp(self._memory, source, target, 0, count)
+
+    # ── choosing ───────────────────────────────────────────────────────────────────────────────────
+
+    def logits(self) -> NDArray[np.float32]:
+        """Return the logits after the last decoded token, to be masked in place."""
+        pointer = llama.llama_get_logits_ith(self._ctx, -1)
+        return np.ctypeslib.as_array(pointer, shape=(self.size,))
+
+    def sample(self, sampler: Sampler) -> int:
+        """Choose the next token."""
+        return int(llama.llama_sampler_sample(sampler.chain, self._ctx, -1))
+
+    # ── opening ────────────────────────────────────────────────────────────────────────────────────
+
+    def _load(self, file: Path, gpu_layers: int) -> Any:
+        params = llama.llama_model_default_params()
+        params.n_gpu_layers = gpu_layers
+        params.use_mmap = True
+        # Under some hypervisors a processor that lists AMX dies of SIGILL in its tile instructions (seen in
+        # Firecracker). Without the extra buffer types llama.cpp does not use them, and keeps
+        # no second copy of the weights either.
+        params.use_extra_bufts = not _lists_amx()
+        model = llama.llama_model_load_from_file(os.fsencode(file), params)
+        if not model:
+            raise EngineError(f"{file} is not a model that llama.cpp can load", hint="fetch it again, or another one")
+        return model
+
+    def _open_context(self, context: int, threads: int, sequences: int) -> Any:
+        params = llama.llama_context_default_params()
+        params.n_ctx, params.n_batch, params.n_ubatch = context, PREFILL_TOKENS, PREFILL_TOKENS
+        params.n_seq_max, params.kv_unified = sequences, True
+        params.n_threads = params.n_threads_batch = threads
+        opened = llama.llama_init_from_model(self._model, params)
+        if not opened:
+            raise EngineError(f"no memory for a context of {context} tokens", hint="lower `context` in atlas.toml")
+        return opened
+
+    def _read_metadata(self) -> dict[str, str]:
+        found = {}
+        for index in range(llama.llama_model_meta_count(self._model)):
+            key = _grown(lambda b, n, i=index: llama.llama_model_meta_key_by_index(self._model, i, b, n))
+            if not key.startswith("tokenizer.ggml."):
+                found[key] = _grown(lambda b, n, i=index: llama.llama_model_meta_val_str_by_index(self._model, i, b, n))
+        return found
+
+
+class Sampler:
+    """How the next token is chosen: penalties, then top-k, top-p and temperature, then chance."""
+
+    def __init__(
+        self,
+        vocabulary: int,
+        *,
+        temperature: float,
+        top_p: float,
+        top_k: int,
+        repeat: float,
+        frequency: float,
+        presence: float,
+        seed: int,
+    ) -> None:
+        self.chain = llama.llama_sampler_chain_init(llama.llama_sampler_chain_default_params())
+        if repeat != 1.0 or frequency or presence:
+            self._add(llama.llama_sampler_init_penalties(vocabulary, PENALTY_TOKENS, repeat, frequency, presence))
+        if temperature <= 0:
+            self._add(llama.llama_sampler_init_greedy())
+            return
+        self._add(llama.llama_sampler_init_top_k(top_k))
+        self._add(llama.llama_sampler_init_top_p(top_p, 1))
+        self._add(llama.llama_sampler_init_temp(temperature))
+        self._add(llama.llama_sampler_init_dist(seed))
+
+    def _add(self, step: Any) -> None:
+        llama.llama_sampler_chain_add(self.chain, step)
+
+    def accept(self, token: int) -> None:
+        """Count a token that was not sampled but was forced."""
+        llama.llama_sampler_accept(self.chain, token)
+
+    def close(self) -> None:
+        """Free it."""
+        llama.llama_sampler_free(self.chain)
+
+
+def _said_by_llama(level: int, text: bytes, _data: object) -> None:
+    if level == LOG_LEVEL_ERROR:
+        log.error("llama.cpp: %s", text.decode("utf-8", "replace").strip())
+
+
+_on_log = llama.llama_log_callback(_said_by_llama)  # kept for as long as llama.cpp may call it
+
+
+def _lists_amx() -> bool:
+    cpu = Path("/proc/cpuinfo")
+    return cpu.is_file() and "amx_tile" in cpu.read_text(encoding="utf-8", errors="replace")
+
+
+def _grown(read: Any) -> str:
+    """Call a reader of llama.cpp twice: once for the length, once for the text."""
+    length = read(None, 0)
+    if length < 0:
+        return ""
+    room = ctypes.create_string_buffer(length + 1)
+    read(room, length + 1)
+    return room.value.decode("utf-8", "replace")
