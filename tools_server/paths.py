@@ -11,8 +11,10 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import re
 import secrets
 import stat
+import time
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -24,6 +26,8 @@ FILE_BYTES = 256 * 1024  # a note or a task written by hand is far smaller
 NAME_BYTES = 255  # the kernel's own limit
 DEPTH = 32  # deeper than any folder people keep; bounds the work of a hostile path
 LISTED = 2_000  # names returned of one folder
+SWEEP_SECONDS = 60  # another process may be in the middle of a write, which takes milliseconds
+_TEMPORARY = re.compile(r"\.tmp-[0-9a-f]{16}")
 
 Reason = Literal["name", "escape", "missing", "kind", "linked", "large", "changed", "exists"]
 
@@ -195,6 +199,14 @@ class Root:
             _regular(os.stat(name, dir_fd=folder, follow_symlinks=False), relative, most=None)
             os.unlink(name, dir_fd=folder)
             os.fsync(folder)
+
+    def sweep(self) -> None:
+        """Remove what writes that were cut off by a crash have left: hidden, never finished, a minute old at least."""
+        old = time.time() - SWEEP_SECONDS
+        for _, _, names, folder in os.fwalk(self.folder):
+            for name in names:
+                if _TEMPORARY.fullmatch(name) and os.stat(name, dir_fd=folder, follow_symlinks=False).st_mtime < old:
+                    os.unlink(name, dir_fd=folder)
 
     def names(self, relative: str) -> list[str]:
         """Return the visible names in a folder, sorted; [] when there is no such folder."""

@@ -37,7 +37,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import tools_server.tools
 from tools_server.audit import Audit, AuditBroken, verify
@@ -159,6 +159,44 @@ class Identified:
         await self._app({**scope, AGENT_SCOPE: agent}, receive, send)
 
 
+class Hangup:
+    """Cancels what a client no longer waits for: with JSON answers the SDK does not look whether anybody is there."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the request; when the connection closes before it is answered, cancel it, down to the tool."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        asked, answered = anyio.Event(), False
+
+        async def hear() -> Message:
+            message = await receive()
+            if not message.get("more_body"):
+                asked.set()
+            return message
+
+        async def answer(message: Message) -> None:
+            nonlocal answered
+            await send(message)
+            answered = message["type"] == "http.response.body" and not message.get("more_body")
+
+        async with anyio.create_task_group() as tasks:
+
+            async def watch() -> None:
+                await asked.wait()
+                while (await receive())["type"] != "http.disconnect":
+                    pass
+                if not answered:
+                    tasks.cancel_scope.cancel()
+
+            tasks.start_soon(watch)
+            await self._app(scope, hear, answer)
+            tasks.cancel_scope.cancel()
+
+
 def _bearer(scope: Scope) -> str:
     given = [value for name, value in scope["headers"] if name == b"authorization"]
     if len(given) != 1:  # two tokens are no token: which one would be meant?
@@ -184,7 +222,7 @@ def http_app(gate: Gate, hosts: list[str]) -> ASGIApp:
         ),
         custom_starlette_routes=[Route("/health", health)],
     )
-    return Identified(app, gate)
+    return Identified(Hangup(app), gate)
 
 
 def own_version() -> str:
@@ -267,6 +305,8 @@ def opened_gate(settings: Settings, now: Callable[[], float] = time.time) -> Ite
         with closing(audit):
             names = {root for agent in by_name.values() for root in agent.roots}
             roots = {name: Root(settings.data / name) for name in sorted(names)}
+            for root in roots.values():
+                root.sweep()
             yield Gate(tools, by_token, audit, state, roots, now, zone), by_name
 
 

@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from mcp.client.streamable_http import streamable_http_client
 from tools_server.gate import Answer, Gate, Wish
 from tools_server.policy import Agent
 from tools_server.server import AUDIT_FILE, Settings, opened_gate
+from tools_server.toolkit import Call, Result
 
 AGENTS = """
 [family]
@@ -80,6 +81,23 @@ class World:
 
     def pass_seconds(self, seconds: float) -> None:
         self.clock[0] += seconds
+
+    def make_slow(self, limit_seconds: float) -> dict[str, Any]:
+        """Let clock.time take as long as the test likes."""
+        state: dict[str, Any] = {"started": anyio.Event(), "go": anyio.Event(), "cancelled": False}
+
+        async def run(call: Call, place: str) -> Result:
+            state["started"].set()
+            try:
+                await state["go"].wait()
+            except anyio.get_cancelled_exc_class():
+                state["cancelled"] = True
+                raise
+            return Result("at last")
+
+        spec = replace(self.gate._tools["clock.time"], run=run, limit_seconds=limit_seconds)
+        self.gate._tools = {**self.gate._tools, "clock.time": spec}
+        return state
 
     @property
     def board(self) -> Path:

@@ -127,7 +127,7 @@ async def test_every_answer_survives_every_wire(world: Any) -> None:
 
 
 async def test_a_tool_that_takes_too_long_is_given_up(world: Any) -> None:
-    slow = make_slow(world, limit_seconds=0.02)
+    slow = world.make_slow(limit_seconds=0.02)
     answer = await world.refused("clock.time")
     assert (answer.error, answer.text) == ("timeout", "That took longer than 0.02 seconds, so I gave up.")
     assert slow["cancelled"]
@@ -135,7 +135,7 @@ async def test_a_tool_that_takes_too_long_is_given_up(world: Any) -> None:
 
 
 async def test_cancelling_a_call_reaches_the_tool_and_is_recorded(world: Any) -> None:
-    slow = make_slow(world, limit_seconds=60)
+    slow = world.make_slow(limit_seconds=60)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(world.call, "clock.time")
         await slow["started"].wait()
@@ -145,7 +145,7 @@ async def test_cancelling_a_call_reaches_the_tool_and_is_recorded(world: Any) ->
 
 
 async def test_while_draining_live_calls_finish_and_new_ones_are_refused(world: Any) -> None:
-    slow = make_slow(world, limit_seconds=60)
+    slow = world.make_slow(limit_seconds=60)
     answers = []
     async with anyio.create_task_group() as tasks:
 
@@ -176,28 +176,6 @@ async def test_when_the_record_cannot_be_written_nothing_more_is_done(
     assert (first.error, first.receipt is not None) == ("failed", True)  # it happened, and the answer says both
     assert "can't write down" in first.text
     assert (await world.refused("timers.cancel_all")).error == "failed"
-
-
-def make_slow(world: Any, limit_seconds: float) -> dict[str, Any]:
-    """Let clock.time take as long as the test likes."""
-    from dataclasses import replace
-
-    from tools_server.toolkit import Result
-
-    state: dict[str, Any] = {"started": anyio.Event(), "go": anyio.Event(), "cancelled": False}
-
-    async def run(call: Any, place: str) -> Result:
-        state["started"].set()
-        try:
-            await state["go"].wait()
-        except anyio.get_cancelled_exc_class():
-            state["cancelled"] = True
-            raise
-        return Result("at last")
-
-    world.gate._tools = {**world.gate._tools}
-    world.gate._tools["clock.time"] = replace(world.gate._tools["clock.time"], run=run, limit_seconds=limit_seconds)
-    return state
 
 
 async def test_the_houses_own_polling_fills_no_disk(world: Any) -> None:

@@ -347,3 +347,22 @@ def test_listing_shows_names_but_no_hidden_ones(root: Root) -> None:
     (root.folder / "sub/.hidden").write_text("x")
     assert root.names("sub") == ["ok.md"]
     assert root.names("nowhere") == []
+
+
+def test_what_a_crash_left_behind_is_swept_away_and_nothing_else(root: Root, outside: Path) -> None:
+    for name in (".tmp-0123456789abcdef", ".tmp-mine", "sub/.tmp-00000000000000ff"):
+        (root.folder / name).write_text("half")
+        os.utime(root.folder / name, (1, 1))
+    (root.folder / "sub/.tmp-0000000000000001").write_text("being written")
+    (root.folder / "door").symlink_to(outside)
+    root.sweep()
+    left = sorted(str(path.relative_to(root.folder)) for path in root.folder.rglob("*") if path.is_file())
+    assert left == [".tmp-mine", "sub/.tmp-0000000000000001", "sub/ok.md"]
+
+
+def test_this_kernel_confines_by_itself(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without this, both halves of every test above might be the same half."""
+    root = Root(data / "allowed")
+    root.create("a.md", b"x")
+    monkeypatch.setattr(paths, "walk_beneath", None)
+    assert root.read("a.md")[0] == b"x"

@@ -1,0 +1,101 @@
+"""The HTTP side without a process: a client that hangs up ends what it asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import pytest
+from starlette.types import ASGIApp, Message
+
+from tools_server.server import http_app
+
+MODERN = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+CALL = {"name": "clock.time", "arguments": {}}
+REQUESTS = {
+    "2026-07-28": (
+        {**CALL, "_meta": MODERN},
+        {"mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "clock.time"},
+    ),
+    "2025-11-25": (CALL, {"mcp-protocol-version": "2025-11-25"}),
+}
+
+
+@pytest.mark.parametrize("era", REQUESTS)
+@pytest.mark.parametrize("hangs_up", [True, False])
+async def test_a_client_that_hangs_up_cancels_its_call(world: Any, era: str, hangs_up: bool) -> None:
+    slow = world.make_slow(limit_seconds=60)
+    parameters, headers = REQUESTS[era]
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": parameters}).encode()
+    heard: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+    gone, sent = anyio.Event(), []
+
+    async def receive() -> Message:
+        if heard:
+            return heard.pop()
+        await gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async with lifespan(http_app(world.gate, ["tools"])) as app, anyio.create_task_group() as tasks:
+        tasks.start_soon(app, scope_of(headers), receive, send)
+        with anyio.fail_after(10):
+            await slow["started"].wait()
+        (gone if hangs_up else slow["go"]).set()
+    assert slow["cancelled"] is hangs_up
+    assert world.record[-1]["outcome"] == ("cancelled" if hangs_up else "ok")
+    assert (b"at last" in sent[-1]["body"] if sent else False) is not hangs_up
+
+
+def scope_of(headers: dict[str, str]) -> dict[str, Any]:
+    everything = {
+        **headers,
+        "host": "tools",
+        "authorization": "Bearer family-token",
+        "content-type": "application/json",
+        "accept": "application/json, text/event-stream",
+    }
+    return {
+        "type": "http",
+        "method": "POST",
+        "path": "/mcp",
+        "raw_path": b"/mcp",
+        "root_path": "",
+        "query_string": b"",
+        "scheme": "http",
+        "http_version": "1.1",
+        "server": ("tools", 80),
+        "client": None,
+        "headers": [(name.encode(), value.encode()) for name, value in everything.items()],
+    }
+
+
+@asynccontextmanager
+async def lifespan(app: ASGIApp) -> AsyncIterator[ASGIApp]:
+    """Start and stop an app around a block, as a server would."""
+    started, stop = anyio.Event(), anyio.Event()
+    steps = iter(("lifespan.startup", "lifespan.shutdown"))
+
+    async def receive() -> Message:
+        step = next(steps)
+        if step == "lifespan.shutdown":
+            await stop.wait()
+        return {"type": step}
+
+    async def send(message: Message) -> None:
+        started.set()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(app, {"type": "lifespan", "state": {}}, receive, send)
+        await started.wait()
+        yield app
+        stop.set()
