@@ -180,16 +180,18 @@ class Listener:
     async def run(self) -> list[Exchange]:
         """Play to the end and listen until every utterance has been answered. Cancelling is safe."""
         self._began = anyio.current_time()
-        hung_up = ""
+        trouble: Exception | None = None
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._play)
                 await self._listen()
                 tasks.cancel_scope.cancel()
-        except* ConnectionClosed as gone:
-            hung_up = str(gone.exceptions[0])
-        if hung_up:
-            raise AtlasError(f"Atlas hung up: {hung_up}", hint="see what its terminal says")
+        except* (ConnectionClosed, AtlasError) as group:
+            trouble = group.exceptions[0]
+        if isinstance(trouble, AtlasError):
+            raise trouble
+        if trouble:
+            raise AtlasError(f"Atlas hung up: {trouble}", hint="see what its terminal says") from trouble
         if not self._done:
             raise SoundError(
                 "Atlas heard somebody, but no words" if self._wordless else "Atlas heard nobody speak in it",

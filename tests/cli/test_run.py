@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from atlas.cli import memory
+from atlas.cli.keys import prepare_folders
+from atlas.cli.run import only_one, programs, say_ready, weights
+from atlas.config import Config, LlmConfig, ModelsConfig
+from atlas.errors import ConfigError
+
+
+def test_two_houses_in_one_data_directory_are_one_too_many(config: Config) -> None:
+    prepare_folders(config)
+    with only_one(config):
+        running_already = pytest.raises(ConfigError, match=f"running already on .*process {os.getpid()}")
+        with running_already as second, only_one(config):
+            pass
+        assert "ATLAS_DATA" in second.value.hint
+        assert memory.running_process(config) == os.getpid()
+    assert memory.running_process(config) is None
+    with only_one(config):
+        pass
+
+
+def test_each_model_that_an_agent_uses_gets_a_process_and_no_other(config: Config, data: Path) -> None:
+    for name in ("small", "big"):
+        (data / "models" / name).mkdir(parents=True)
+        (data / "models" / name / "weights.gguf").write_bytes(b"GGUF")
+    llm = {
+        "embedded": LlmConfig(model="small"),
+        "unused": LlmConfig(model="big"),
+        "far": LlmConfig(kind="server", url="http://127.0.0.1:1/v1"),
+    }
+    agents = {**config.agents, "work": dataclasses.replace(config.agents["work"], llm="far")}
+    found = dataclasses.replace(config, llm=llm, agents=agents, models=ModelsConfig(data / "models"))
+    prepare_folders(found)
+    assert [program.name for program in programs(found)] == ["tools", "llm-embedded"]
+    assert str(data / "models" / "small" / "weights.gguf") in programs(found)[1].command
+
+
+@pytest.mark.parametrize("files", [(), ("a.gguf", "b.gguf")])
+def test_a_model_folder_without_exactly_one_file_says_what_to_do(
+    config: Config, data: Path, files: tuple[str, ...]
+) -> None:
+    (data / "small").mkdir()
+    for file in files:
+        (data / "small" / file).write_bytes(b"GGUF")
+    with pytest.raises(ConfigError, match=r"\.gguf files") as trouble:
+        weights(dataclasses.replace(config, models=ModelsConfig(data)), LlmConfig(model="small"))
+    assert "atlas models fetch" in trouble.value.hint
+
+
+def test_the_owners_link_is_shown_once(config: Config, capsys: pytest.CaptureFixture[str]) -> None:
+    say_ready(config, "atlas_secret", first_time=True, seconds=6.2)
+    assert "http://127.0.0.1:8600/#token=atlas_secret" in capsys.readouterr().out
+    say_ready(config, "atlas_secret", first_time=False, seconds=6.2)
+    assert "atlas_secret" not in capsys.readouterr().out
+
+
+def test_a_port_that_is_taken_is_known_before_anything_is_loaded(data: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        environment = os.environ | {"ATLAS_DATA": str(data), "ATLAS_GATEWAY_PORT": str(other.getsockname()[1])}
+        run = subprocess.run(
+            [sys.executable, "-m", "atlas.cli.main", "run"], env=environment, capture_output=True, text=True, timeout=60
+        )
+    assert run.returncode == 1
+    assert "cannot listen on" in run.stderr
+    assert "warming" not in run.stdout
+    assert "Traceback" not in run.stderr
+
+
+@contextmanager
+def running(data: Path) -> Iterator[subprocess.Popen[str]]:
+    """A whole real house, until the end of the block."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    environment = os.environ | {"ATLAS_DATA": str(data), "ATLAS_GATEWAY_PORT": str(port)}
+    command = [sys.executable, "-m", "atlas.cli.main", "run"]
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=(data / "log").open("w"), text=True
+    ) as house:
+        assert house.stdout
+        for line in house.stdout:
+            if line.startswith("Atlas is ready"):
+                break
+        else:
+            pytest.fail((data / "log").read_text())
+        try:
+            yield house
+        finally:
+            if house.poll() is None:
+                house.terminate()
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_whole_house_starts_and_ends_in_time_with_all_its_processes(data: Path, number: signal.Signals) -> None:
+    with running(data) as house:
+        family = list(memory.family(house.pid))
+        assert len(family) == 3
+        house.send_signal(number)
+        assert house.wait(timeout=6) == 0
+    assert [pid for pid in family if Path(f"/proc/{pid}").exists()] == []
+    log = (data / "log").read_text()
+    assert "Traceback" not in log
+    assert re.search(r"llm-embedded is ready pid=\d+", log)
+
+
+@pytest.mark.real
+def test_a_house_that_is_killed_leaves_no_process_behind_and_starts_again(data: Path) -> None:
+    with running(data) as house:
+        family = list(memory.family(house.pid))
+        house.kill()
+        house.wait(timeout=5)
+    for _ in range(100):
+        if not any(Path(f"/proc/{pid}").exists() for pid in family):
+            break
+        subprocess.run(["/bin/sleep", "0.05"], check=True)
+    else:
+        pytest.fail("a child outlived its house")
+    with running(data) as again:
+        again.terminate()
+        assert again.wait(timeout=6) == 0
