@@ -1,0 +1,63 @@
+"""A voice for tests: every character lasts as long as every other, and hums."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator
+
+import anyio
+
+from atlas.audio import AudioChunk
+from atlas.config import SpeechConfig
+from atlas.errors import EngineError
+from atlas.speech.tts import MAX_TEXT_CHARACTERS, Tts
+from atlas.speech.vad_scripted import voice
+
+CHARACTER_SECONDS = 0.05
+
+
+async def open(settings: SpeechConfig) -> Tts:
+    """Return the voice, called as the configured one."""
+    return ScriptedTts(name=settings.voice)
+
+
+class ScriptedTts:
+    """Hums 0.05 s for each character, a piece for each sentence; `said` is what it was asked to say.
+
+    `seconds` is how long each piece takes to make. `trouble` is raised in place of the sound, once. `closed` counts
+    the replies that were left before their end.
+    """
+
+    rate = 16_000
+
+    def __init__(self, *, name: str = "scripted", seconds: float = 0.0, trouble: Exception | None = None) -> None:
+        self.voice = name
+        self.trouble = trouble
+        self.said: list[str] = []
+        self.closed = 0
+        self._seconds = seconds
+        self._open = True
+
+    async def speak(self, text: str, *, speed: float = 1.0) -> AsyncGenerator[AudioChunk, None]:
+        """Yield the hum of `text`."""
+        assert len(text) <= MAX_TEXT_CHARACTERS
+        assert 0.25 <= speed <= 4
+        if not self._open:
+            raise EngineError("the voice is closed")
+        self.said.append(text)
+        whole = False
+        try:
+            for sentence in re.findall(r"[^.!?]+[.!?]*\s*", text):
+                if any(c.isalnum() for c in sentence):
+                    await anyio.sleep(self._seconds)
+                    if self.trouble is not None:
+                        trouble, self.trouble = self.trouble, None
+                        raise trouble
+                    yield voice(len(sentence) * CHARACTER_SECONDS / speed)
+            whole = True
+        finally:
+            self.closed += not whole
+
+    async def aclose(self) -> None:
+        """Say nothing more."""
+        self._open = False

@@ -1,0 +1,149 @@
+"""Every voice keeps the same promises."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from dataclasses import replace
+
+import anyio
+import numpy as np
+import pytest
+
+from atlas.audio import AudioChunk
+from atlas.engine import open_engine
+from atlas.errors import EngineError
+from atlas.speech.resample import resampled
+from atlas.speech.tts import Tts
+from atlas.speech.tts_scripted import ScriptedTts
+
+NAMES = ["scripted", pytest.param("piper", marks=pytest.mark.real)]
+
+
+@pytest.fixture(scope="module")
+def opened():
+    """The real voice, loaded once for all these tests."""
+    voices: list[Tts] = []
+    yield lambda config: voices or voices.append(anyio.run(open_engine, "tts", "piper", config.speech)) or voices
+    for voice in voices:
+        anyio.run(voice.aclose)
+
+
+@pytest.fixture
+def piper(config, opened):
+    return opened(config)[0]
+
+
+@pytest.fixture(params=NAMES)
+def tts(request):
+    return ScriptedTts(name="en_US-joe-medium") if request.param == "scripted" else request.getfixturevalue("piper")
+
+
+async def said(tts: Tts, text: str, speed: float = 1.0) -> list[AudioChunk]:
+    async with aclosing(tts.speak(text, speed=speed)) as sounds:
+        return [sound async for sound in sounds]
+
+
+def seconds(sounds: list[AudioChunk]) -> float:
+    return sum(sound.seconds for sound in sounds)
+
+
+async def test_it_has_a_name_and_says_everything_at_its_rate(tts):
+    sounds = await said(tts, "Timer set for ten minutes.")
+    assert tts.voice == "en_US-joe-medium"
+    assert {sound.rate for sound in sounds} == {tts.rate}
+    assert 0.8 < seconds(sounds) < 3
+    assert max(np.abs(np.frombuffer(sound.pcm, np.int16)).max() for sound in sounds) > 3_000
+
+
+@pytest.mark.parametrize("text", ["", " ", "...", "—", "?!", "\n\n", "🎉", "* * *"])
+async def test_what_has_no_words_has_no_sound(tts, text):
+    assert await said(tts, text) == []
+
+
+async def test_sentences_come_one_by_one(tts):
+    assert len(await said(tts, "This is the first sentence. This is the second. And a third!")) == 3
+
+
+@pytest.mark.parametrize(
+    ("speed", "shortest", "longest"), [(0.5, 1.6, 2.4), (2.0, 0.4, 0.65), (0.25, 3, 5), (4, 0.15, 0.55)]
+)
+async def test_speed_makes_it_longer_or_shorter(tts, speed, shortest, longest):
+    text = "The timer for the pizza is set to ten minutes."
+    normal = seconds(await said(tts, text))
+    assert shortest < seconds(await said(tts, text, speed)) / normal < longest
+
+
+async def test_leaving_early_is_safe_and_the_next_reply_is_whole(tts):
+    async with aclosing(tts.speak("One is first. Two is next. Three is last.")) as sounds:
+        async for _ in sounds:
+            break
+    with anyio.move_on_after(0):
+        await said(tts, "This is never heard.")
+    assert len(await said(tts, "One is first. Two is next.")) == 2
+
+
+async def test_two_rooms_may_speak_at_a_time(tts):
+    lengths: dict[str, float] = {}
+
+    async def speak(room: str, text: str) -> None:
+        lengths[room] = seconds(await said(tts, text))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(speak, "kitchen", "Yes.")
+        tasks.start_soon(speak, "office", "The weather will be fine for the whole of tomorrow.")
+    assert lengths["office"] > 2 * lengths["kitchen"] > 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_closed_voice_says_so(config, name):
+    tts = await open_engine("tts", name, config.speech)
+    await tts.aclose()
+    await tts.aclose()
+    with pytest.raises(EngineError):
+        await said(tts, "Hello.")
+
+
+@pytest.mark.real
+async def test_sound_begins_at_once_without_silence_before_it(piper):
+    (sound,) = await said(piper, "Okay.")
+    loud = np.flatnonzero(np.abs(np.frombuffer(sound.pcm, np.int16)) > 400)
+    assert loud[0] / sound.rate < 0.03
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    "text", ["[[", "]] [[x]] and [[", "a\0b", "\x1b[31mred\x07", "ﷺ漢字", "word " * 800, "a" * 2_000]
+)
+async def test_no_text_breaks_the_voice(piper, text):
+    async with aclosing(piper.speak(text[:4096], speed=4)) as sounds:
+        async for sound in sounds:
+            assert sound.seconds < 30
+            break
+    assert await said(piper, "Still here.")
+
+
+@pytest.mark.real
+async def test_what_it_says_can_be_understood(piper, config):
+    stt = await open_engine("stt", "faster_whisper", config.speech)
+    (sound,) = await said(piper, "The timer is set for ten minutes.")
+    heard = await stt.transcribe(resampled(sound, 16_000))
+    assert heard.text.capitalize().replace("10", "ten") == "The timer is set for ten minutes."
+    await stt.aclose()
+
+
+@pytest.mark.real
+async def test_a_missing_or_broken_voice_is_an_engine_error_with_a_way_out(config, data):
+    settings = replace(config.speech, models=data)
+    folder = data / settings.voice
+    real = config.speech.models / settings.voice / f"{settings.voice}.onnx.json"
+    folder.mkdir()
+    for prepare in (
+        lambda: None,
+        lambda: (folder / real.name).write_text("{}"),
+        lambda: (folder / real.name).write_text(real.read_text()),
+        lambda: (folder / f"{settings.voice}.onnx").write_text("not weights"),
+    ):
+        prepare()
+        with pytest.raises(EngineError, match="does not load") as missing:
+            await open_engine("tts", "piper", settings)
+        assert missing.value.hint == "atlas models pull en_US-joe-medium"
