@@ -12,7 +12,7 @@ const [door, room, controls, talkButton, log] = ["door", "room", "controls", "ta
 const HINTS = {
   connecting: ["Connecting…", "Talk"],
   ready: ["Hold to talk, or tap", "Talk"],
-  listening: ["Listening… let go, or tap, when you have finished", "Stop listening"],
+  listening: ["Listening…", "Stop listening"],
   thinking: ["Thinking…", "Talk"],
   speaking: ["Speaking. Press to interrupt", "Interrupt and talk"],
   gone: ["The house does not answer. Trying again…", "Talk"],
@@ -34,8 +34,6 @@ const talk = new Talk(null, {
     if (event.type === "error") by("trouble").textContent = event.error.message;
     story.event(event);
   },
-  ended: () => story.ended(),
-  sound: () => story.sounded(),
   silenced: () => story.silenced(),
   heard: (ms) => (room.dataset.heardMs = String(ms)),
 });
@@ -49,7 +47,7 @@ function line(text, link) {
 /** @param {string} [trouble] */
 function askForToken(trouble = "") {
   door.hidden = false;
-  room.hidden = controls.hidden = by("leave").hidden = true;
+  room.hidden = controls.hidden = by("leave").hidden = by("sound").hidden = true;
   by("door-trouble").textContent = trouble;
   line("Not signed in", "gone");
   by("token").focus();
@@ -58,7 +56,7 @@ function askForToken(trouble = "") {
 /** @param {string} value */
 function enter(value) {
   door.hidden = true;
-  room.hidden = controls.hidden = by("leave").hidden = false;
+  room.hidden = controls.hidden = by("leave").hidden = by("sound").hidden = false;
   line("Connecting…", "connecting");
   talk.link = new Link(value, {
     event: (event) => talk.event(event),

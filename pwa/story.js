@@ -22,7 +22,6 @@ export class Story {
     this.said = new Map();
     /** @type {Answer | null} */
     this.answer = null;
-    this.marks = { end: 0, text: 0, word: 0 };
   }
 
   /** @param {string} text */
@@ -30,20 +29,6 @@ export class Story {
     const entry = new Entry(this.log, "you");
     entry.set(text);
     entry.finish();
-    this.ended();
-    this.marks.text = this.marks.end;
-  }
-
-  /** The person has finished; from here on they wait. */
-  ended() {
-    this.marks = { end: performance.now(), text: 0, word: 0 };
-  }
-
-  /** The first sound of the answer is heard. */
-  sounded() {
-    if (!this.answer || !this.marks.word || this.answer.timings.speak !== undefined) return;
-    this.answer.timings.speak = performance.now() - this.marks.word;
-    this.show(this.answer);
   }
 
   /** The answer was cut off by the person. */
@@ -62,9 +47,6 @@ export class Story {
   /** @param {import("./link.js").RealtimeEvent} event */
   event(event) {
     switch (event.type) {
-      case "input_audio_buffer.speech_stopped":
-        this.ended();
-        break;
       case "input_audio_buffer.committed":
         this.said.set(event.item_id, new Entry(this.log, "you"));
         break;
@@ -91,11 +73,11 @@ export class Story {
         if (this.answer) this.answer.facts = { agent: event.agent, path: event.path, reason: event.reason };
         break;
       case "atlas.timings":
-        if (this.answer) this.answer.stages = event.milliseconds;
+        if (this.answer) this.answer.timings = event.milliseconds;
         break;
       case "response.output_audio_transcript.delta":
       case "response.output_text.delta":
-        this.word(event.delta);
+        this.answer?.entry.add(event.delta);
         break;
       case "response.done":
         this.done(event.response);
@@ -107,23 +89,10 @@ export class Story {
   understood(item, text) {
     const entry = this.said.get(item);
     this.said.delete(item);
-    this.marks.text = performance.now();
     entry?.set(text);
     entry?.finish();
     if (!text) entry?.remove();
     else this.announce(`You said: ${text}`);
-  }
-
-  /** @param {string} delta */
-  word(delta) {
-    if (!this.answer) return;
-    if (!this.marks.word) {
-      this.marks.word = performance.now();
-      const { end, text, word } = this.marks;
-      if (text > end && end) this.answer.timings.hear = text - end;
-      if (end) this.answer.timings.think = word - (text || end);
-    }
-    this.answer.entry.add(delta);
   }
 
   /** @param {{call_id: string, ok: boolean, text: string}} finished */
@@ -151,7 +120,7 @@ export class Story {
     const parts = [];
     if (answer.facts.agent || answer.facts.path) parts.push(facts(answer.facts));
     if (answer.tools.length) parts.push(toolbox(answer.tools));
-    if (Object.keys(answer.timings).length) parts.push(bar(answer.timings));
+    parts.push(...bar(answer.timings));
     answer.entry.detail(...parts);
   }
 }

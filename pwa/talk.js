@@ -17,8 +17,8 @@ export class Talk {
   /**
    * @param {import("./link.js").Link | null} link set by whoever opens it
    * @param {{state: (state: State) => void, level: (level: number) => void, trouble: (text: string) => void,
-   *          event: (event: import("./link.js").RealtimeEvent) => void, sound: () => void,
-   *          ended: () => void, silenced: () => void, heard: (ms: number) => void}} told
+   *          event: (event: import("./link.js").RealtimeEvent) => void,
+   *          silenced: () => void, heard: (ms: number) => void}} told
    */
   constructor(link, told) {
     this.link = link;
@@ -67,7 +67,6 @@ export class Talk {
     await context.audioWorklet.addModule("/microphone-worklet.js");
     this.player = new Player(context, {
       started: () => {
-        this.told.sound();
         if (this.state !== "listening") this.become("speaking");
       },
       playing: (level) => {
@@ -137,7 +136,6 @@ export class Talk {
     this.quiet();
     if (kind === "hold" || kind === "tap") {
       this.become("thinking");
-      this.told.ended();
       this.committing = true;
       this.link?.send({ type: "input_audio_buffer.commit" });
     } else {

@@ -1,13 +1,15 @@
 // What is seen of the conversation. Text goes in as text, never as markup.
 
 const KEPT = 60; // entries; older ones leave the page
+// From the end of the words to the first sound, as the house's clock has it: each stage ends at its mark.
 const STAGES = [
-  ["hear", "understanding", "from the end of your words to their text"],
-  ["think", "thinking", "from the text to the first word of the answer"],
-  ["speak", "voice", "from the first word to the first sound"],
+  ["wait", "pause", "vad_ms", "how long the house waited to be sure that you had finished"],
+  ["hear", "understanding", "words_at_ms", "until it had your words as text"],
+  ["think", "thinking", "first_text_at_ms", "until it had the first words of the answer"],
+  ["speak", "voice", "first_sound_at_ms", "until it had their sound"],
 ];
 
-/** @typedef {{hear?: number, think?: number, speak?: number}} Timings milliseconds */
+/** @typedef {{vad_ms?: number, words_at_ms?: number, first_text_at_ms?: number, first_sound_at_ms?: number}} Timings */
 
 /**
  * @param {string} tag
@@ -109,24 +111,28 @@ export function toolbox(tools) {
 /**
  * The way from the end of the words to the first sound, as a bar.
  * @param {Timings} timings
+ * @returns {HTMLElement[]} nothing when nothing was timed
  */
 export function bar(timings) {
-  const known = STAGES.filter(([key]) => timings[key] !== undefined);
-  const total = known.reduce((sum, [key]) => sum + timings[key], 0);
   const picture = element("div", "bar");
   const legend = element("div", "legend");
-  for (const [key, name, meaning] of known) {
+  picture.setAttribute("aria-hidden", "true"); // the legend says the same in words
+  let until = 0;
+  for (const [key, name, mark, meaning] of STAGES) {
+    const at = timings[/** @type {keyof Timings} */ (mark)];
+    if (at === undefined || at < until || (key === "wait" && !at)) continue;
     const part = element("span", key);
-    part.style.setProperty("--part", String(Math.max(1, timings[key])));
+    part.style.setProperty("--part", String(Math.max(1, at - until)));
     part.title = meaning;
     picture.append(part);
-    legend.append(element("span", key, `${name} ${spell(timings[key])}`));
+    legend.append(element("span", key, `${name} ${spell(at - until)}`));
+    until = at;
   }
-  legend.append(element("b", "", `${spell(total)} in all`));
-  picture.setAttribute("aria-hidden", "true"); // the legend says the same in words
+  if (!picture.children.length) return [];
+  legend.append(element("b", "", `${spell(until)} in all`));
   const both = element("div", "timings");
   both.append(picture, legend);
-  return both;
+  return [both];
 }
 
 /** @param {number} ms */

@@ -24,7 +24,7 @@ from atlas.gateway.wire import Fields, Stream, Write, json_body, sse, sse_error,
 from atlas.house import House
 from atlas.speech.long import Segment, transcribe_long
 from atlas.speech.resample import Resampler
-from atlas.speech.sentences import Sentences
+from atlas.speech.sentences import pieces
 from atlas.speech.spoken import spoken
 from atlas.speech.tts import MAX_TEXT_CHARACTERS
 from atlas.speech.wav import read_sound, wav_header
@@ -213,9 +213,7 @@ def _read_speech(body: dict[str, Any], house: House) -> Saying:
     text = fields.text("input", longest=MAX_TEXT_CHARACTERS)
     fields.choice("voice", (*VOICE_NAMES, house.tts.voice), "atlas")
     fields.text("instructions", "", MAX_TEXT_CHARACTERS)  # how to sound: taken, though this voice sounds one way
-    sentences = Sentences()
-    pieces = [*sentences.feed(text), *sentences.flush()]
-    said = tuple(said for said in map(spoken, pieces) if any(letter.isalnum() for letter in said))
+    said = tuple(piece for piece in map(spoken, pieces(text)) if any(letter.isalnum() for letter in piece))
     if not said:
         raise RequestError("input has nothing that can be said", code="invalid_value", param="input")
     return Saying(

@@ -196,7 +196,9 @@ async def served(config: Config, data: Path) -> AsyncIterator[SmallHouse]:
             with anyio.fail_after(20):
                 await ready.wait()
             world.url = f"http://127.0.0.1:{port}"
-            yield world
-            for client in world.clients.values():
-                await client.close()
+            try:
+                yield world
+            finally:
+                for client in world.clients.values():
+                    await client.close()
             tasks.cancel_scope.cancel()
