@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from atlas.config import Config, load
+from atlas.errors import ConfigError
+
+ROOT = Path(__file__).parent.parent
+
+
+def write(data: Path, text: str) -> Path:
+    file = data / "atlas.toml"
+    file.write_text(text)
+    return file
+
+
+def test_the_settings_file_of_the_checkout_says_what_the_defaults_are(data: Path) -> None:
+    empty = write(data, '[models]\nfolder = "models"\n')
+    written, default = load({"ATLAS_DATA": str(data)}, ROOT / "atlas.toml"), load({"ATLAS_DATA": str(data)}, empty)
+    assert written.house == default.house
+    assert written.gateway == default.gateway
+    assert written.agents == default.agents
+    assert written.llm == default.llm
+
+
+def test_the_environment_wins_over_the_file_and_the_file_over_the_default(data: Path) -> None:
+    file = write(data, "[gateway]\nport = 1111\n")
+    assert load({}, file).gateway.port == 1111
+    assert load({"ATLAS_GATEWAY_PORT": "2222"}, file).gateway.port == 2222
+
+
+def test_every_value_knows_where_it_came_from(data: Path) -> None:
+    file = write(data, "[gateway]\nport = 1111\n")
+    config = load({"ATLAS_SPEECH_THREADS": "1"}, file)
+    assert config.origin("gateway.port") == str(file)
+    assert config.origin("speech.threads") == "ATLAS_SPEECH_THREADS"
+    assert config.origin("gateway.host") == "default"
+
+
+def test_the_data_directory_is_atlas_data_or_lies_in_the_home_folder(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write(data, "")
+    assert load({"ATLAS_DATA": str(data / "deep")}, file).data == data / "deep"
+    monkeypatch.setenv("HOME", str(data))
+    assert load({}, file).data == data / ".local/share/atlas"
+
+
+def test_models_lie_beside_the_settings_file(data: Path) -> None:
+    config = load({}, write(data, '[models]\nfolder = "weights"\n'))
+    assert config.models.folder == data / "weights"
+    assert config.speech.models == data / "weights"
+
+
+def test_an_agent_may_be_pointed_at_another_server(data: Path) -> None:
+    file = write(data, '[llm.big]\nkind = "server"\nurl = "http://gpu:8080/v1"\n[agents.work]\nllm = "big"\n')
+    config = load({}, file)
+    assert config.agents["work"].llm == "big"
+    assert config.agents["work"].memory == "work.db"  # the rest of its settings stays
+    assert config.agents["family"].llm == "embedded"
+
+
+def test_sockets_secrets_and_tokens_have_their_places(config: Config) -> None:
+    assert config.socket("tools") == config.data / "run" / "tools.sock"
+    assert config.tools_token("work") == config.data / "secrets" / "tools-work.token"
+    assert config.owner_token == config.data / "secrets" / "owner.token"
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("[gatway]\n", r"no section is called \[gatway\]"),
+        ("[gateway]\nprot = 1\n", r"\[gateway\] has no setting 'prot'"),
+        ('[gateway]\nport = "8600"\n', "gateway.port must be a value like 0"),
+        ("[house]\nlanguage = 7\n", "house.language must be"),
+        ('[speech]\nwake_words = "okay_nabu"\n', "must be a list of texts"),
+        ('[tools]\ncall_seconds = "soon"\n', "must be a number"),
+        ('[llm.x]\nkind = "magic"\n', "'embedded' or 'server'"),
+        ('[llm.x]\nkind = "server"\n', "server without url"),
+        ('[agents.family]\nllm = "nowhere"\n', r"there is no \[llm.nowhere\]"),
+        ('[house]\nagent = "butler"\n', "which is no agent"),
+        ('[agents.work]\nmemory = "atlas.db"\n', "share one memory file"),
+        ("agents = 3\n", "agents must be a section"),
+        ("[gateway\n", "is not TOML"),
+    ],
+)
+def test_a_mistake_names_the_file_and_the_key(data: Path, text: str, complaint: str) -> None:
+    file = write(data, text)
+    with pytest.raises(ConfigError, match=complaint) as mistake:
+        load({}, file)
+    assert str(file) in str(mistake.value)
+    assert mistake.value.hint
+
+
+@pytest.mark.parametrize(("variable", "text"), [("ATLAS_GATEWAY_PORT", "eighty"), ("ATLAS_TOOLS_CALL_SECONDS", "soon")])
+def test_a_mistake_in_the_environment_names_the_variable(data: Path, variable: str, text: str) -> None:
+    with pytest.raises(ConfigError, match=variable):
+        load({variable: text}, write(data, ""))
+
+
+def test_lists_in_the_environment_are_separated_by_commas(data: Path) -> None:
+    config = load({"ATLAS_SPEECH_WAKE_WORDS": "okay_nabu, hey_jarvis,"}, write(data, ""))
+    assert config.speech.wake_words == ("okay_nabu", "hey_jarvis")
+
+
+def test_a_settings_file_that_is_not_there_is_an_error_and_not_the_defaults(data: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load({"ATLAS_CONFIG": str(data / "none.toml")})
+
+
+def test_a_data_directory_too_deep_for_sockets_is_refused_at_once(data: Path) -> None:
+    with pytest.raises(ConfigError, match="more than 107 bytes") as deep:
+        load({"ATLAS_DATA": str(data / ("x" * 100))}, write(data, ""))
+    assert "shorter" in deep.value.hint
