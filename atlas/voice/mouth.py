@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 
 import anyio
@@ -59,26 +59,19 @@ class Mouth:
         self._emit = emit
         self._speed = speed
         self._sentences = Sentences()
-        self._written = ""  # the reply so far
-        self._cut = 0  # how much of it has gone into pieces
         self._pieces: list[Piece] = []
         # As many pieces as a reply has sentences: they are only text, and the model must not wait for the voice.
         self._intake, self._pending = anyio.create_memory_object_stream[Piece](math.inf)
         self._given = 0.0  # seconds of sound given out
         self._silent_at = -math.inf  # when the last of it will have been played
 
-    async def add(self, text: str) -> None:
+    def add(self, text: str) -> None:
         """Take more words of the reply."""
-        self._written += text
-        for sentence in self._sentences.feed(text):
-            self._take(sentence)
+        self._take(self._sentences.feed(text))
 
     def finish(self) -> None:
-        """Say that there are no more words. Idempotent."""
-        for sentence in self._sentences.flush():
-            self._take(sentence)
-        if self._cut < len(self._written):
-            self._take(self._written[self._cut :])
+        """Say that there are no more words."""
+        self._take(self._sentences.finish())
         self._intake.close()
 
     async def run(self) -> None:
@@ -107,16 +100,14 @@ class Mouth:
             said += words
             if words != piece.text:
                 break
-        return said
+        return said.rstrip()
 
-    def _take(self, sentence: str) -> None:
-        """Queue the stretch of the reply that ends with `sentence`; all pieces together are the reply to the letter."""
-        found = self._written.find(sentence.strip(), self._cut)
-        end = found + len(sentence.strip()) if found >= 0 else len(self._written)
-        piece = Piece(self._written[self._cut : end])
-        self._cut = end
-        self._pieces.append(piece)
-        self._intake.send_nowait(piece)
+    def _take(self, texts: list[str]) -> None:
+        for text in texts:
+            piece = Piece(text)
+            self._pieces.append(piece)
+            with suppress(anyio.BrokenResourceError):  # cancelled, and the model's last words come too late to be said
+                self._intake.send_nowait(piece)
 
     async def _synthesise(self, sounds: MemoryObjectSendStream[tuple[Piece, AudioChunk | None]]) -> None:
         """Make sound, piece after piece; `None` ends a piece."""

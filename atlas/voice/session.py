@@ -528,7 +528,7 @@ class Session:
                     timed.mark("first_text")
                     reply.text += text
                     if reply.mouth is not None:
-                        await reply.mouth.add(text)
+                        reply.mouth.add(text)
             await self._emit(event)
 
         with trace.tracing(timed):

@@ -1,0 +1,464 @@
+"""/v1/realtime: the Realtime protocol of OpenAI over a WebSocket, to and from one voice session."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import anyio
+from starlette.routing import BaseRoute, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from atlas import trace
+from atlas.conversation import Actor, Message, fresh_id
+from atlas.errors import AtlasError, RequestError
+from atlas.events import Event
+from atlas.gateway import realtime_settings as settings
+from atlas.gateway.auth import require, subprotocol_of, until_revoked
+from atlas.gateway.chat import ANY_AGENT, MAX_NAME_CHARACTERS, agent_for
+from atlas.gateway.realtime_settings import Json, Own
+from atlas.gateway.realtime_sound import Inward
+from atlas.gateway.realtime_wire import (
+    Asked,
+    Wire,
+    added_and_done,
+    error,
+    message,
+    read_item,
+    text_of,
+    truncated,
+)
+from atlas.gateway.wire import refusal
+from atlas.house import House
+from atlas.voice.session import Session, Wish
+
+SESSION_SECONDS = 60 * 60  # as OpenAI's
+MESSAGE_BYTES = 4 * 1024 * 1024  # a minute of sound in one message; parsing more would make other sessions stutter
+WAITING_GROUPS = 64  # of messages that wait for a slow reader …
+SEND_SECONDS = 10.0  # … and how long; a client that reads nothing for so long is gone
+STEP_SECONDS = 1  # of sound that is resampled at a time, so that a long message stops nobody else
+MAX_METADATA = 16
+MAX_DEPTH = 16  # the deepest field of the protocol lies at 6
+POLICY_VIOLATION, NORMAL = 1008, 1000  # codes of RFC 6455, section 7.4.1
+
+
+def routes(house: House) -> list[BaseRoute]:
+    """Return the URLs of this door."""
+
+    async def realtime(websocket: WebSocket) -> None:
+        try:
+            actor = await require(websocket, house)
+            actor, model = _asker(websocket, actor)
+            agent = agent_for(websocket.query_params.get("agent") or model, actor, house)
+        except AtlasError as trouble:
+            await websocket.send_denial_response(refusal(trouble))
+            return
+        await websocket.accept(subprotocol=subprotocol_of(websocket))
+        await Connection(websocket, house, actor, model, agent).run()
+
+    return [WebSocketRoute("/v1/realtime", realtime)]
+
+
+def _asker(websocket: WebSocket, actor: Actor) -> tuple[Actor, str]:
+    """Return who asks, from where, and which model. Only an owner's token may say which device it is."""
+    query = websocket.query_params
+    for name in ("device", "room", "model", "agent"):
+        if len(query.get(name, "")) > MAX_NAME_CHARACTERS:
+            raise RequestError(f"{name} is too long", code="string_too_long", param=name)
+    device = query.get("device") or actor.device
+    if device != actor.device and actor.role != "owner":
+        raise RequestError("only an owner's token may say device", code="permission_denied", param="device")
+    return replace(actor, device=device, room=query.get("room") or actor.room), query.get("model") or ANY_AGENT
+
+
+class Connection:
+    """One client: its session object, its view of the conversation, and the voice session that does the work."""
+
+    def __init__(self, websocket: WebSocket, house: House, actor: Actor, model: str, agent: str) -> None:
+        self._websocket = websocket
+        self._house = house
+        self._own = Own(house.tts.voice, house.config.speech.stt_model, house.config.house.language)
+        expires = int(time.time()) + SESSION_SECONDS
+        self._object = settings.opening(fresh_id("sess"), model, self._own, expires)
+        self._conversation_id = fresh_id("conv")
+        self._wire = Wire(self._conversation_id, self._defaults, house.tts.voice, house.tts.rate)
+        self._inward = Inward("audio/pcm")
+        self._typed: list[Json] = []  # user items that no response has answered yet
+        self._noted: set[str] = set()  # system and assistant items that the client added
+        self._outbox, self._inbox = anyio.create_memory_object_stream[list[str] | int](WAITING_GROUPS)
+        self._session = Session(
+            stt=house.stt,
+            tts=house.tts,
+            vad=house.vad,
+            wake=house.wake if websocket.query_params.get("wake") == "true" else None,
+            actor=actor,
+            reply=house.reply,
+            remember=house.remember,
+            is_whole_command=house.is_whole_command,
+            emit=self._tell,
+            options=settings.options(self._object),
+            wish=Wish(agent=agent),
+        )
+
+    async def run(self) -> None:
+        """Serve until the client goes, its token is taken back, or its hour is over."""
+        async with anyio.create_task_group() as tasks:
+
+            async def until(over: Callable[[], Awaitable[None]], code: int = 0) -> None:
+                await over()
+                if code:
+                    await self._outbox.send(code)
+                else:
+                    tasks.cancel_scope.cancel()
+
+            tasks.start_soon(until, self._send)
+            await self._put(message("session.created", session=self._object))
+            conversation = {"id": self._conversation_id, "object": "realtime.conversation"}
+            await self._put(message("conversation.created", conversation=conversation))
+            await tasks.start(self._session.run)
+            tasks.start_soon(until, self._revoked, POLICY_VIOLATION)
+            tasks.start_soon(until, self._expired, NORMAL)
+            actor = self._session.actor
+            with self._house.speaking_device(actor.device, actor.room, self._session.say):
+                await self._receive()
+            tasks.cancel_scope.cancel()
+
+    async def _revoked(self) -> None:
+        await until_revoked(self._websocket, self._house)
+        gone = RequestError("this token was taken back", code="invalid_api_key")
+        await self._put(error(gone, None))
+
+    async def _expired(self) -> None:
+        await anyio.sleep(SESSION_SECONDS)
+        over = RequestError("a session lasts 60 minutes", code="session_expired", hint="connect again")
+        await self._put(error(over, None))
+
+    # ── out ────────────────────────────────────────────────────────────────────────────────────────
+
+    async def _tell(self, event: Event) -> None:
+        await self._put(*self._wire.messages(event, trace.current().milliseconds()))
+
+    async def _put(self, *messages: Json) -> None:
+        """Queue messages for the client, side by side; when it is gone they go nowhere."""
+        # Written out at once: the items in them go on changing.
+        group = [json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in messages]
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            await self._outbox.send(group)
+
+    async def _send(self) -> None:
+        """Write what is queued, until the client is gone or has read nothing for `SEND_SECONDS`."""
+        async with self._inbox:
+            async for group in self._inbox:
+                with anyio.move_on_after(SEND_SECONDS) as patience:
+                    try:
+                        if isinstance(group, int):
+                            await self._websocket.close(group)
+                            return
+                        for text in group:
+                            await self._websocket.send_text(text)
+                    except WebSocketDisconnect:
+                        return
+                if patience.cancelled_caught:
+                    trace.line("client stopped reading", device=self._session.actor.device)
+                    return
+
+    # ── in ─────────────────────────────────────────────────────────────────────────────────────────
+
+    async def _receive(self) -> None:
+        """Carry out client events one after the other; the next is not read before, so nothing piles up."""
+        while True:
+            frame = await self._websocket.receive()
+            if frame["type"] == "websocket.disconnect":
+                return
+            event_id: str | None = None
+            try:
+                event = _read(frame)
+                identity = event.get("event_id")
+                event_id = identity[:512] if isinstance(identity, str) else None
+                await self._carry_out(event)
+            except RequestError as trouble:
+                await self._put(error(trouble, event_id))
+            except AtlasError as trouble:
+                trace.line("client event failed", device=self._session.actor.device, error=trouble)
+                await self._put(error(RequestError(trouble.spoken, code="server_error", hint=trouble.hint), event_id))
+
+    async def _carry_out(self, event: Json) -> None:
+        kind = event.get("type")
+        if not isinstance(kind, str):
+            raise RequestError("type is missing", code="missing_required_parameter", param="type")
+        verbs: dict[str, Callable[[Json], Awaitable[None]]] = {
+            "session.update": self._update,
+            "input_audio_buffer.append": self._append,
+            "input_audio_buffer.commit": self._commit,
+            "input_audio_buffer.clear": self._clear,
+            "conversation.item.create": self._create_item,
+            "conversation.item.retrieve": self._retrieve_item,
+            "conversation.item.delete": self._delete_item,
+            "conversation.item.truncate": self._truncate_item,
+            "response.create": self._respond,
+            "response.cancel": self._cancel,
+            "output_audio_buffer.clear": self._clear_output,
+        }
+        if kind not in verbs:
+            raise RequestError(
+                f"there is no client event {kind[:100]!r}",
+                code="unknown_event",
+                param="type",
+                hint=f"there are {', '.join(verbs)}",
+            )
+        await verbs[kind](event)
+
+    # ── session ────────────────────────────────────────────────────────────────────────────────────
+
+    async def _update(self, event: Json) -> None:
+        changed = settings.merged(self._object, _needed(event, "session"), self._own)
+        formats = [whole["audio"]["output"]["format"]["type"] for whole in (self._object, changed)]
+        if self._wire.response is not None and formats[0] != formats[1]:
+            raise RequestError(
+                "the output format cannot change in the middle of a response",
+                code="invalid_value",
+                param="session.audio.output.format",
+            )
+        self._object = changed
+        kind = changed["audio"]["input"]["format"]["type"]
+        if kind != self._inward.format_name:
+            self._inward = Inward(kind)
+        self._wire.transcribes = changed["audio"]["input"]["transcription"] is not None
+        self._session.wish = replace(
+            self._session.wish,
+            instructions=self._instructions(changed["instructions"]),
+            max_tokens=settings.tokens(changed["max_output_tokens"]),
+            temperature=changed.get("temperature"),
+        )
+        await self._session.configure(settings.options(changed))
+        await self._put(message("session.updated", session=changed))
+
+    def _instructions(self, own: str) -> str:
+        """Return the client's instructions, with what its system and assistant items add to them."""
+        notes = [
+            text_of(item) if item["role"] == "system" else f"Earlier you said: {text_of(item)}"
+            for item in self._wire.items.all()
+            if item["role"] != "user" and item["id"] in self._noted
+        ]
+        return "\n".join([own, *notes]).strip()
+
+    def _defaults(self) -> Asked:
+        """Return how a response goes that nobody asked for in particular."""
+        whole = self._object
+        return Asked(
+            whole["output_modalities"][0], whole["audio"]["output"]["format"], None, whole["max_output_tokens"]
+        )
+
+    # ── sound ──────────────────────────────────────────────────────────────────────────────────────
+
+    async def _append(self, event: Json) -> None:
+        text = _needed(event, "audio")
+        if not isinstance(text, str):
+            raise settings.wrong("audio", "base64 in a text", text, "invalid_type")
+        sound = self._inward.unpack(text)
+        step = sound.rate * STEP_SECONDS
+        for start in range(0, sound.samples, step):
+            await self._session.hear(self._inward.heard(sound.cut(start, start + step)))
+
+    async def _commit(self, event: Json) -> None:
+        await self._session.commit()
+
+    async def _clear(self, event: Json) -> None:
+        await self._session.clear()
+        await self._put(message("input_audio_buffer.cleared"))
+
+    async def _clear_output(self, event: Json) -> None:
+        raise RequestError(
+            "output_audio_buffer.clear is for WebRTC and SIP; on a WebSocket the client owns the playback",
+            code="unsupported",
+            param="type",
+            hint="send response.cancel, then conversation.item.truncate with what was played",
+        )
+
+    # ── items ──────────────────────────────────────────────────────────────────────────────────────
+
+    async def _create_item(self, event: Json) -> None:
+        item = read_item(_needed(event, "item"))
+        after = event.get("previous_item_id")
+        if after is not None and not isinstance(after, str):
+            raise settings.wrong("previous_item_id", "a text", after, "invalid_type")
+        before = self._wire.items.add(item, after)
+        if item["role"] == "user":
+            self._typed.append(item)
+        else:
+            self._noted.add(item["id"])
+            self._session.wish = replace(
+                self._session.wish, instructions=self._instructions(self._object["instructions"])
+            )
+        await self._put(*added_and_done(item, before))
+
+    async def _retrieve_item(self, event: Json) -> None:
+        item = self._wire.items.get(_needed(event, "item_id"))
+        await self._put(message("conversation.item.retrieved", item=item))
+
+    async def _delete_item(self, event: Json) -> None:
+        item = self._wire.items.get(_needed(event, "item_id"))
+        self._not_under_way(item)
+        self._wire.items.remove(item["id"])
+        self._typed = [typed for typed in self._typed if typed is not item]
+        if turn_id := self._wire.turn_of_item.pop(item["id"], ""):
+            await self._house.remember(turn_id, "")  # what the client deletes, the agent shall not go by
+        self._session.wish = replace(self._session.wish, instructions=self._instructions(self._object["instructions"]))
+        await self._put(message("conversation.item.deleted", item_id=item["id"]))
+
+    async def _truncate_item(self, event: Json) -> None:
+        item = self._wire.items.get(_needed(event, "item_id"))
+        end = _needed(event, "audio_end_ms")
+        if type(end) is not int or end < 0:
+            raise settings.wrong("audio_end_ms", "a whole number, not negative", end)
+        if event.get("content_index", 0) != 0:
+            raise settings.wrong("content_index", "0", event["content_index"])
+        self._not_under_way(item)
+        turn_id = self._wire.turn_of_item.get(item["id"], "")
+        item["content"][0]["transcript"] = await self._session.truncate(turn_id, end)
+        await self._put(truncated(item["id"], end))
+
+    def _not_under_way(self, item: Json) -> None:
+        if item["status"] == "in_progress":
+            raise RequestError(
+                f"item {item['id']!r} is still being made",
+                code="item_in_progress",
+                param="item_id",
+                hint="send response.cancel first",
+            )
+
+    # ── responses ──────────────────────────────────────────────────────────────────────────────────
+
+    async def _respond(self, event: Json) -> None:
+        asked, wish = self._read_response(event.get("response") or {})
+        typed, self._typed = self._typed, [] if wish.remembered else self._typed
+        if wish.remembered:
+            wish = replace(wish, text=" ".join(text_of(item) for item in typed))
+        self._wire.asked[wish.turn_id] = asked
+        try:
+            await self._session.respond(wish)
+        except RequestError:
+            del self._wire.asked[wish.turn_id]
+            self._typed = typed
+            raise
+
+    def _read_response(self, given: Any) -> tuple[Asked, Wish]:
+        """Return what is special about one response. Raises `RequestError` naming the field."""
+        if not isinstance(given, dict):
+            raise settings.wrong("response", "an object", given, "invalid_type")
+        fields = settings.current_names(given)
+        apart = {"conversation", "input", "metadata"}
+        known = {"instructions", "output_modalities", "audio", "max_output_tokens", "tools", "tool_choice", "prompt"}
+        if extra := set(fields) - apart - known - {"temperature", "parallel_tool_calls", "reasoning"}:
+            raise settings.unknown(f"response.{min(extra)}")
+        like_session = {name: value for name, value in fields.items() if name not in apart and value is not None}
+        try:
+            whole = settings.merged(self._object, like_session, self._own)
+        except RequestError as trouble:
+            place = trouble.param.replace("session.", "response.", 1)
+            raise RequestError(
+                str(trouble).replace("session.", "response.", 1), code=trouble.code, param=place, hint=trouble.hint
+            ) from trouble
+        conversation = fields.get("conversation") or "auto"
+        if conversation not in ("auto", "none"):
+            raise settings.wrong("response.conversation", '"auto" or "none"', conversation)
+        asked = Asked(
+            modality=whole["output_modalities"][0],
+            format=whole["audio"]["output"]["format"],
+            metadata=_metadata(fields.get("metadata")),
+            max_output_tokens=whole["max_output_tokens"],
+            in_conversation=conversation == "auto",
+        )
+        history, text, remembered = self._context(fields.get("input"), conversation)
+        wish = Wish(
+            text=text,
+            instructions=self._instructions(whole["instructions"]),
+            history=history,
+            remembered=remembered,
+            prompt=fields.get("instructions") or "",
+            max_tokens=settings.tokens(whole["max_output_tokens"]),
+            temperature=whole.get("temperature"),
+            speak=asked.modality == "audio",
+            turn_id=fresh_id("turn"),
+        )
+        return asked, wish
+
+    def _context(self, given: Any, conversation: str) -> tuple[tuple[Message, ...], str, bool]:
+        """Return history, text and whether the house remembers: a context of its own is not the house's to keep."""
+        if given is None and conversation == "auto":
+            return (), "", True
+        if given is None:
+            items = self._wire.items.all()
+        elif isinstance(given, list):
+            items = [self._input_item(part) for part in given]
+        else:
+            raise settings.wrong("response.input", "a list of items", given, "invalid_type")
+        messages = [Message(item["role"], text_of(item)) for item in items if text_of(item)]
+        if messages and messages[-1].author == "user":
+            return tuple(messages[:-1]), messages[-1].text, False
+        return tuple(messages), "", False
+
+    def _input_item(self, part: Any) -> Json:
+        if isinstance(part, dict) and part.get("type") == "item_reference":
+            return self._wire.items.get(part.get("id"))
+        return read_item(part)
+
+    async def _cancel(self, event: Json) -> None:
+        response, wanted = self._wire.response, event.get("response_id")
+        if wanted is not None and (response is None or wanted != response.id):
+            raise RequestError(
+                f"no response {wanted!r} is under way", code="response_cancel_not_active", param="response_id"
+            )
+        await self._session.cancel()
+
+
+def _read(frame: Any) -> Json:
+    """Return the client event in a WebSocket message. Raises `RequestError` for what is none."""
+    text = frame.get("text")
+    if text is None:
+        raise RequestError(
+            "binary messages are not part of the protocol", code="invalid_message", hint="send JSON in text messages"
+        )
+    if len(text) > MESSAGE_BYTES:
+        raise RequestError(
+            f"a message of {len(text)} characters; {MESSAGE_BYTES} is the most",
+            code="message_too_large",
+            hint="send sound in pieces of a second or less",
+        )
+    try:
+        event = json.loads(text)
+    except (ValueError, RecursionError) as trouble:
+        raise RequestError(f"the message is not JSON: {trouble}", code="invalid_json") from trouble
+    if not isinstance(event, dict):
+        raise RequestError("an event is a JSON object", code="invalid_json")
+    if _depth(event) > MAX_DEPTH:
+        raise RequestError(f"the event is nested more than {MAX_DEPTH} deep", code="invalid_json")
+    return event
+
+
+def _depth(value: Any) -> int:
+    """Return how deep JSON is nested, without recursion: that is what deep nesting attacks."""
+    depth, level = 0, [value]
+    while level := [part for part in level if isinstance(part, (dict, list))]:
+        depth += 1
+        level = [inner for part in level for inner in (part.values() if isinstance(part, dict) else part)]
+    return depth
+
+
+def _needed(event: Json, name: str) -> Any:
+    if event.get(name) is None:
+        raise RequestError(f"{name} is missing", code="missing_required_parameter", param=name)
+    return event[name]
+
+
+def _metadata(given: Any) -> dict[str, str] | None:
+    if given is None:
+        return None
+    fits = isinstance(given, dict) and len(given) <= MAX_METADATA
+    if not fits or not all(isinstance(v, str) and len(k) <= 64 and len(v) <= 512 for k, v in given.items()):
+        raise settings.wrong("response.metadata", f"up to {MAX_METADATA} short texts by short names", given)
+    return dict(given)

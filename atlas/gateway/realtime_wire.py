@@ -1,0 +1,485 @@
+"""Events of a session → messages of the Realtime protocol, in the documented order. Pure: it sends nothing.
+
+OpenAI's Realtime API, general availability form: https://platform.openai.com/docs/api-reference/realtime-server-events
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from atlas.audio import HEARING_RATE
+from atlas.conversation import Usage, fresh_id
+from atlas.errors import RequestError
+from atlas.events import (
+    Committed,
+    End,
+    Event,
+    Hush,
+    SpeechOut,
+    SpeechStarted,
+    SpeechStopped,
+    TextDelta,
+    ToolFinished,
+    ToolStarted,
+    Transcribed,
+    TurnEnded,
+    TurnStarted,
+    Woken,
+)
+from atlas.gateway.realtime_settings import Json
+from atlas.gateway.realtime_sound import Outward
+
+MAX_ITEMS = 1_000  # an hour of talk has fewer; the oldest are forgotten here, not by the house
+MAX_ITEM_CHARACTERS = 100_000
+STATUS_OF_END: dict[End, str] = {
+    "done": "completed",
+    "interrupted": "cancelled",
+    "cancelled": "cancelled",
+    "length": "incomplete",
+    "failed": "failed",
+}
+REASON_OF_END: dict[End, str] = {
+    "interrupted": "turn_detected",
+    "cancelled": "client_cancelled",
+    "length": "max_output_tokens",
+}
+
+
+def message(kind: str, **fields: Any) -> Json:
+    """Return one server event with an id of its own."""
+    return {"type": kind, "event_id": fresh_id("event"), **fields}
+
+
+def error(trouble: RequestError, event_id: str | None) -> Json:
+    """Return the `error` event of a client event that could not be carried out."""
+    text = f"{trouble}; {trouble.hint}" if trouble.hint else str(trouble)
+    return message(
+        "error",
+        error={
+            "type": "invalid_request_error",
+            "code": trouble.code,
+            "message": text[:1].upper() + text[1:],
+            "param": trouble.param or None,
+            "event_id": event_id,
+        },
+    )
+
+
+class Items:
+    """The conversation as this connection sees it: items in order."""
+
+    def __init__(self) -> None:
+        self._items: OrderedDict[str, Json] = OrderedDict()
+
+    def get(self, item_id: Any) -> Json:
+        """Return an item. Raises `RequestError` when there is none of that id."""
+        if not isinstance(item_id, str) or item_id not in self._items:
+            raise RequestError(f"there is no item {item_id!r}", code="item_not_found", param="item_id")
+        return self._items[item_id]
+
+    def add(self, item: Json, after: str | None = None) -> str | None:
+        """Put `item` behind the item `after` ("root": at the front; `None`: at the end); return the id before it."""
+        if item["id"] in self._items:
+            raise RequestError(f"there is an item {item['id']!r} already", code="item_exists", param="item.id")
+        order = list(self._items)
+        if after is None:
+            place = len(order)
+        elif after == "root":
+            place = 0
+        else:
+            self.get(after)
+            place = order.index(after) + 1
+        self._items[item["id"]] = item
+        for later in order[place:]:
+            self._items.move_to_end(later)
+        while len(self._items) > MAX_ITEMS:
+            self._items.popitem(last=False)
+        return order[place - 1] if place else None
+
+    def before(self, item_id: str) -> str | None:
+        """Return the id in front of an item's."""
+        order = list(self._items)
+        place = order.index(item_id) if item_id in self._items else 0
+        return order[place - 1] if place else None
+
+    def last(self) -> str | None:
+        """Return the id of the last item."""
+        return next(reversed(self._items), None)
+
+    def remove(self, item_id: Any) -> Json:
+        """Take an item out and return it. Raises `RequestError` when there is none of that id."""
+        item = self.get(item_id)
+        del self._items[item["id"]]
+        return item
+
+    def all(self) -> list[Json]:
+        """Return the items in order."""
+        return list(self._items.values())
+
+
+@dataclass(slots=True)
+class Asked:
+    """What is special about a response: the client's wish, as the protocol wants it repeated."""
+
+    modality: str = "audio"
+    format: Json = field(default_factory=dict)
+    metadata: Mapping[str, str] | None = None
+    max_output_tokens: int | str = "inf"
+    in_conversation: bool = True
+
+
+@dataclass(slots=True)
+class Response:
+    """A response that is under way."""
+
+    id: str
+    turn_id: str
+    asked: Asked
+    agent: str
+    reason: str
+    outward: Outward
+    item: Json | None = None  # once it has content
+    transcript: str = ""
+    hush: Hush | None = None
+
+
+class Wire:
+    """One connection's view of its session: which items there are, which response is under way."""
+
+    def __init__(self, conversation_id: str, defaults: Callable[[], Asked], voice: str, voice_rate: int) -> None:
+        self.items = Items()
+        self.response: Response | None = None
+        self.asked: dict[str, Asked] = {}  # by turn, for responses that the client asked for
+        self.turn_of_item: dict[str, str] = {}  # spoken replies
+        self.transcribes = True  # the client wants to see what was understood
+        self._conversation_id = conversation_id
+        self._defaults = defaults
+        self._voice = voice
+        self._voice_rate = voice_rate
+        self._seconds: dict[str, float] = {}  # of utterances not transcribed yet
+
+    def messages(self, event: Event, timings: Mapping[str, int]) -> list[Json]:
+        """Return what to send for `event`, in order; `timings` are those of the turn so far, in milliseconds."""
+        match event:
+            case Woken(phrase):
+                return [message("atlas.woken", phrase=phrase)]
+            case SpeechStarted(utterance, at):
+                start = {"audio_start_ms": _milliseconds(at), "item_id": _item_id(utterance)}
+                return [message("input_audio_buffer.speech_started", **start)]
+            case SpeechStopped(utterance, at):
+                stop = {"audio_end_ms": _milliseconds(at), "item_id": _item_id(utterance)}
+                return [message("input_audio_buffer.speech_stopped", **stop)]
+            case Committed():
+                return self._committed(event)
+            case Transcribed():
+                return self._transcribed(event)
+            case TurnStarted():
+                return self._started(event)
+            case TurnEnded():
+                return self._ended(event, timings)
+        return self._in_response(event) if self.response is not None else []
+
+    def _in_response(self, event: Event) -> list[Json]:
+        response = self.response
+        assert response is not None
+        match event:
+            case TextDelta(text) if response.asked.modality == "text" and text:
+                response.transcript += text
+                return [*self._begun(), self._part("response.output_text.delta", delta=text)]
+            case SpeechOut(audio, text):
+                sound = response.outward.pack(audio)
+                response.transcript += text
+                kinds = {"output_audio_transcript": text, "output_audio": sound}
+                deltas = [self._part(f"response.{kind}.delta", delta=delta) for kind, delta in kinds.items() if delta]
+                return [*self._begun(), *deltas] if deltas else []
+            case ToolStarted(call):
+                used = {"call_id": call.id, "name": call.name, "arguments": dict(call.arguments)}
+                return [message("atlas.tool_started", response_id=response.id, **used)]
+            case ToolFinished():
+                return [message("atlas.tool_finished", response_id=response.id, **_result(event))]
+            case Hush():
+                response.hush = event
+        return []
+
+    # ── what was heard ─────────────────────────────────────────────────────────────────────────────
+
+    def _committed(self, event: Committed) -> list[Json]:
+        item_id = _item_id(event.utterance_id)
+        item = _item(item_id, "user", "completed", {"type": "input_audio", "transcript": None})
+        before = self.items.add(item)
+        self._seconds[item_id] = event.seconds
+        return [
+            message("input_audio_buffer.committed", item_id=item_id, previous_item_id=before),
+            *added_and_done(item, before),
+        ]
+
+    def _transcribed(self, event: Transcribed) -> list[Json]:
+        item_id = _item_id(event.utterance_id)
+        seconds = self._seconds.pop(item_id, 0.0)
+        for item in self.items.all():
+            if item["id"] == item_id:
+                item["content"][0]["transcript"] = event.text
+        if not self.transcribes:
+            return []
+        kind, place = "conversation.item.input_audio_transcription", {"item_id": item_id, "content_index": 0}
+        if event.error:
+            trouble = {
+                "type": "server_error",
+                "code": "transcription_failed",
+                "message": "the recogniser is not working right now",
+                "param": None,
+            }
+            return [message(f"{kind}.failed", **place, error=trouble)]
+        usage = {"type": "duration", "seconds": round(seconds, 3)}
+        deltas = [message(f"{kind}.delta", **place, delta=event.text)] if event.text else []
+        return [*deltas, message(f"{kind}.completed", **place, transcript=event.text, usage=usage)]
+
+    # ── a response, from its start to its end ──────────────────────────────────────────────────────
+
+    def _started(self, event: TurnStarted) -> list[Json]:
+        asked = self.asked.pop(event.turn_id, None) or self._defaults()
+        outward = Outward(asked.format["type"], self._voice_rate)
+        identity = event.turn_id.replace("turn_", "resp_")
+        self.response = Response(identity, event.turn_id, asked, event.agent, event.reason, outward)
+        return [message("response.created", response=self._response("in_progress"))]
+
+    def _begun(self) -> list[Json]:
+        """Open the item of the response, before its first content."""
+        response = self.response
+        assert response is not None
+        if response.item is not None:
+            return []
+        spoken = response.asked.modality == "audio"
+        if spoken:
+            part, content = {"type": "audio", "transcript": ""}, {"type": "output_audio", "transcript": ""}
+        else:
+            part, content = {"type": "text", "text": ""}, {"type": "output_text", "text": ""}
+        response.item = _item(response.id.replace("resp_", "item_"), "assistant", "in_progress", content)
+        empty = response.item | {"content": []}
+        opened = [message("response.output_item.added", response_id=response.id, output_index=0, item=empty)]
+        if response.asked.in_conversation:
+            before = self.items.add(response.item)
+            opened.append(message("conversation.item.added", item=empty, previous_item_id=before))
+        if spoken:
+            self.turn_of_item[response.item["id"]] = response.turn_id
+        return [*opened, self._part("response.content_part.added", part=part)]
+
+    def _ended(self, event: TurnEnded, timings: Mapping[str, int]) -> list[Json]:
+        response = self.response
+        if response is None:
+            return []
+        closing = self._closed(event) if response.item is not None else []
+        turn = {"response_id": response.id, "agent": response.agent, "reason": response.reason, "path": event.path}
+        done = self._response(STATUS_OF_END[event.end]) | {
+            "status_details": _details(event.end),
+            "output": [response.item] if response.item is not None else [],
+            "usage": _usage(event.usage),
+        }
+        self.response = None
+        return [
+            *closing,
+            message("atlas.turn", **turn),
+            message("atlas.timings", response_id=response.id, path=event.path, milliseconds=dict(timings)),
+            message("response.done", response=done),
+            message("rate_limits.updated", rate_limits=[]),  # a house has none
+        ]
+
+    def _closed(self, event: TurnEnded) -> list[Json]:
+        """Close the content and the item; what was not heard is cut from the item."""
+        response = self.response
+        assert response is not None
+        assert response.item is not None
+        item, spoken = response.item, response.asked.modality == "audio"
+        cut = response.hush if spoken else None
+        item["status"] = "completed" if event.end == "done" else "incomplete"
+        item["content"][0]["transcript" if spoken else "text"] = cut.heard if cut else response.transcript
+        last = self._last_content(spoken)
+        ended = message("response.output_item.done", response_id=response.id, output_index=0, item=item)
+        closing = [*last, ended]
+        if response.asked.in_conversation:
+            before = self.items.before(item["id"])
+            closing.append(message("conversation.item.done", item=item, previous_item_id=before))
+            if cut:
+                closing.append(truncated(item["id"], cut.played_ms))
+        return closing
+
+    def _last_content(self, spoken: bool) -> list[Json]:
+        response = self.response
+        assert response is not None
+        text = response.transcript
+        if not spoken:
+            return [
+                self._part("response.output_text.done", text=text),
+                self._part("response.content_part.done", part={"type": "text", "text": text}),
+            ]
+        rest = "" if response.hush else response.outward.rest()
+        return [
+            *([self._part("response.output_audio.delta", delta=rest)] if rest else []),
+            self._part("response.output_audio.done"),
+            self._part("response.output_audio_transcript.done", transcript=text),
+            self._part("response.content_part.done", part={"type": "audio", "transcript": text}),
+        ]
+
+    def _part(self, kind: str, **fields: Any) -> Json:
+        response = self.response
+        assert response is not None
+        item_id = response.id.replace("resp_", "item_")
+        return message(kind, response_id=response.id, item_id=item_id, output_index=0, content_index=0, **fields)
+
+    def _response(self, status: str) -> Json:
+        response = self.response
+        assert response is not None
+        asked = response.asked
+        return {
+            "id": response.id,
+            "object": "realtime.response",
+            "status": status,
+            "status_details": None,
+            "output": [],
+            "conversation_id": self._conversation_id if asked.in_conversation else None,
+            "output_modalities": [asked.modality],
+            "max_output_tokens": asked.max_output_tokens,
+            "audio": {"output": {"format": asked.format, "voice": self._voice}},
+            "usage": None,
+            "metadata": dict(asked.metadata) if asked.metadata else None,
+        }
+
+
+# ── items ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def added_and_done(item: Json, before: str | None) -> list[Json]:
+    """Return the two events of an item that is complete when it comes."""
+    return [
+        message("conversation.item.added", item=item, previous_item_id=before),
+        message("conversation.item.done", item=item, previous_item_id=before),
+    ]
+
+
+def truncated(item_id: str, audio_end_ms: int) -> Json:
+    """Return the event that says how much of an item was heard."""
+    return message("conversation.item.truncated", item_id=item_id, content_index=0, audio_end_ms=audio_end_ms)
+
+
+CONTENT_OF_ROLE = {
+    "system": ("input_text", "text"),
+    "user": ("input_text", "text"),
+    "assistant": ("output_text", "text"),
+}
+
+
+def read_item(value: Any) -> Json:
+    """Return a message item that a client made, complete and in today's names. Raises `RequestError`."""
+    if not isinstance(value, dict):
+        raise RequestError("item must be an object", code="invalid_type", param="item")
+    kind, role = value.get("type", "message"), value.get("role")
+    if kind != "message":
+        raise RequestError(
+            f"items of type {kind!r} are not taken: the house uses its own tools", code="unsupported", param="item.type"
+        )
+    if not isinstance(role, str) or role not in CONTENT_OF_ROLE:
+        raise RequestError("item.role must be system, user or assistant", code="invalid_value", param="item.role")
+    item_id = value.get("id") or fresh_id("item")
+    if not isinstance(item_id, str) or len(item_id) > 64:
+        raise RequestError("item.id must be a text of at most 64 characters", code="invalid_value", param="item.id")
+    parts = value.get("content")
+    if not isinstance(parts, list) or not parts:
+        raise RequestError("item.content must be a list with a part", code="invalid_type", param="item.content")
+    content = [_read_part(part, role, f"item.content[{place}]") for place, part in enumerate(parts)]
+    return _item(item_id, role, "completed", *content)
+
+
+def _read_part(part: Any, role: str, param: str) -> Json:
+    wanted, _ = CONTENT_OF_ROLE[role]
+    if not isinstance(part, dict):
+        raise RequestError(f"{param} must be an object", code="invalid_type", param=param)
+    kind = part.get("type")
+    if kind not in (wanted, "text"):  # "text" is the Beta's name for it
+        raise RequestError(
+            f"{param}.type must be {wanted!r}, not {kind!r}",
+            code="unsupported" if kind in ("input_audio", "input_image", "output_audio") else "invalid_value",
+            param=f"{param}.type",
+            hint="send sound by input_audio_buffer.append" if kind == "input_audio" else "",
+        )
+    text = part.get("text")
+    if not isinstance(text, str) or not text.strip():
+        raise RequestError(f"{param}.text must be a text with words in it", code="invalid_type", param=f"{param}.text")
+    if len(text) > MAX_ITEM_CHARACTERS:
+        raise RequestError(
+            f"{param}.text has more than {MAX_ITEM_CHARACTERS} characters",
+            code="string_too_long",
+            param=f"{param}.text",
+        )
+    return {"type": wanted, "text": text}
+
+
+def text_of(item: Json) -> str:
+    """Return the words of an item, said or written."""
+    return " ".join(part.get("text") or part.get("transcript") or "" for part in item["content"]).strip()
+
+
+def _item(item_id: str, role: str, status: str, *content: Json) -> Json:
+    return {
+        "id": item_id,
+        "object": "realtime.item",
+        "type": "message",
+        "status": status,
+        "role": role,
+        "content": list(content),
+    }
+
+
+def _item_id(utterance_id: str) -> str:
+    return utterance_id.replace("utt_", "item_")
+
+
+def _milliseconds(samples: int) -> int:
+    return samples * 1000 // HEARING_RATE
+
+
+def _result(event: ToolFinished) -> Json:
+    result = event.result
+    receipt = {"id": result.receipt.id, "changed": result.receipt.changed} if result.receipt else None
+    return {
+        "call_id": event.call.id,
+        "name": event.call.name,
+        "ok": result.ok,
+        "text": result.text,
+        "data": dict(result.data),
+        "receipt": receipt,
+        "error": result.error or None,
+    }
+
+
+def _details(end: End) -> Json | None:
+    status = STATUS_OF_END[end]
+    if end == "done":
+        return None
+    if end == "failed":
+        trouble = {
+            "type": "server_error",
+            "code": "reply_failed",
+            "message": "a part of the house that the reply needed is not working",
+        }
+        return {"type": status, "error": trouble}
+    return {"type": status, "reason": REASON_OF_END[end]}
+
+
+def _usage(usage: Usage) -> Json:
+    cached = {"text_tokens": usage.cached, "audio_tokens": 0, "image_tokens": 0}
+    return {
+        "total_tokens": usage.prompt + usage.completion,
+        "input_tokens": usage.prompt,
+        "output_tokens": usage.completion,
+        "input_token_details": {
+            "text_tokens": usage.prompt,
+            "audio_tokens": 0,
+            "image_tokens": 0,
+            "cached_tokens": usage.cached,
+            "cached_tokens_details": cached,
+        },
+        "output_token_details": {"text_tokens": usage.completion, "audio_tokens": 0},
+    }
