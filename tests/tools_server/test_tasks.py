@@ -110,6 +110,25 @@ async def test_the_same_title_twice_is_two_tasks_done_one_after_the_other(world:
     assert titles(await world.ok("tasks.list")) == []
 
 
+async def test_the_hundredth_task_of_a_title_costs_no_more_writes_than_the_first(
+    world: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import os
+
+    syncs: list[int] = []
+    real = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda fd: (syncs.append(fd), real(fd))[1])
+    for _ in range(2):
+        await world.ok("tasks.add", title="Buy milk")  # the first makes the folders
+    first = len(syncs)
+    for _ in range(20):
+        await world.ok("tasks.add", title="Buy milk")
+    syncs.clear()
+    await world.ok("tasks.add", title="Buy milk")
+    assert len(syncs) <= first
+    assert (world.board / "buy-milk-23.md").exists()
+
+
 # ── odd titles ─────────────────────────────────────────────────────────────────────────────────────
 
 ODD = [
@@ -217,6 +236,7 @@ BROKEN = {
     "an unknown priority": "---\npriority: extreme\n---\n",
     "a python object": "---\ntitle: !!python/object/apply:os.system [id]\n---\n",
     "deep": "---\ntitle: " + "[" * 5000 + "\n---\n",
+    "endless": "---\ntitle: x\nnote: " + "y" * 20_000 + "\n---\n",
     "tabs": "---\ntitle:\tx\n\tcolumn: y\n---\n",
     "an impossible date": "---\ndue: 2026-02-31\n---\n",
 }
