@@ -22,7 +22,7 @@ from atlas.gateway.auth import require
 from atlas.gateway.encode import FORMATS, SPEECH_RATE, available, encoder
 from atlas.gateway.wire import Fields, Stream, Write, json_body, sse, sse_error, while_wanted
 from atlas.house import House
-from atlas.speech.long import Segment, transcribe_long
+from atlas.speech.recording import Passage, transcribe_long, whole_text
 from atlas.speech.resample import Resampler
 from atlas.speech.sentences import pieces
 from atlas.speech.spoken import spoken
@@ -114,48 +114,46 @@ async def _read_form(form: FormData, house: House) -> Recording:
 
 
 async def _transcript(asked: Recording, house: House, request: Request) -> Response:
-    segments: list[Segment] = []
+    passages: tuple[Passage, ...] = ()
 
     async def listen() -> None:
-        async with aclosing(transcribe_long(house.stt, house.vad, asked.sound)) as heard:
-            segments.extend([segment async for segment in heard])
+        nonlocal passages
+        passages = await transcribe_long(asked.sound, house.stt, house.vad)
 
     if not await while_wanted(request, listen):
         return Response(status_code=499)  # nobody reads it
     match asked.format:
         case "text":
-            return PlainTextResponse(_joined(segments) + "\n")
+            return PlainTextResponse(whole_text(passages) + "\n")
         case "srt":
-            return PlainTextResponse(srt(segments))
+            return PlainTextResponse(srt(passages))
         case "vtt":
-            return PlainTextResponse(vtt(segments), media_type="text/vtt")
+            return PlainTextResponse(vtt(passages), media_type="text/vtt")
         case "verbose_json":
-            return JSONResponse(_verbose(asked, segments, house))
+            return JSONResponse(_verbose(asked, passages, house))
         case _:
-            return JSONResponse({"text": _joined(segments), "usage": _duration(asked)})
+            return JSONResponse({"text": whole_text(passages), "usage": _duration(asked)})
 
 
 async def _tell(asked: Recording, house: House, write: Write) -> None:
-    """Write each segment as soon as it is understood."""
-    segments: list[Segment] = []
-    async with aclosing(transcribe_long(house.stt, house.vad, asked.sound)) as heard:
-        async for segment in heard:
-            delta = f" {segment.text}" if segments else segment.text
-            segments.append(segment)
-            await write(sse({"type": "transcript.text.delta", "delta": delta}))
-    await write(sse({"type": "transcript.text.done", "text": _joined(segments)}))
+    """Write each passage as soon as it is understood."""
+    between = ""
+
+    async def tell(passage: Passage) -> None:
+        nonlocal between
+        await write(sse({"type": "transcript.text.delta", "delta": between + passage.utterance.text}))
+        between = " "
+
+    passages = await transcribe_long(asked.sound, house.stt, house.vad, tell)
+    await write(sse({"type": "transcript.text.done", "text": whole_text(passages)}))
     await write(sse("[DONE]"))
-
-
-def _joined(segments: Sequence[Segment]) -> str:
-    return " ".join(segment.text for segment in segments)
 
 
 def _duration(asked: Recording) -> dict[str, Any]:
     return {"type": "duration", "seconds": math.ceil(asked.sound.seconds)}
 
 
-def _verbose(asked: Recording, segments: Sequence[Segment], house: House) -> dict[str, Any]:
+def _verbose(asked: Recording, passages: tuple[Passage, ...], house: House) -> dict[str, Any]:
     # OpenAI's clients require the recogniser's private figures. These are the ones that say "nothing known".
     unknown = {"seek": 0, "tokens": [], "temperature": 0.0}
     unknown |= {"avg_logprob": 0.0, "compression_ratio": 1.0, "no_speech_prob": 0.0}
@@ -163,28 +161,29 @@ def _verbose(asked: Recording, segments: Sequence[Segment], house: House) -> dic
         "task": "transcribe",
         "language": LANGUAGE_NAMES.get(house.config.house.language, house.config.house.language),
         "duration": round(asked.sound.seconds, 3),
-        "text": _joined(segments),
+        "text": whole_text(passages),
         "segments": [
-            {"id": index, "start": round(segment.start, 3), "end": round(segment.end, 3), "text": segment.text}
-            | unknown
-            for index, segment in enumerate(segments)
+            {"id": index, "start": round(passage.start_seconds, 3), "end": round(passage.end_seconds, 3)}
+            | {"text": passage.utterance.text, **unknown}
+            for index, passage in enumerate(passages)
         ],
         "usage": _duration(asked),
     }
 
 
-def srt(segments: Sequence[Segment]) -> str:
-    """Return segments as SubRip subtitles."""
-    return "\n".join(
-        f"{number}\n{_clock(segment.start, ',')} --> {_clock(segment.end, ',')}\n{segment.text}\n"
-        for number, segment in enumerate(segments, 1)
-    )
+def srt(passages: Sequence[Passage]) -> str:
+    """Return passages as SubRip subtitles."""
+    return "\n".join(f"{number}\n{_cue(passage, ',')}" for number, passage in enumerate(passages, 1))
 
 
-def vtt(segments: Sequence[Segment]) -> str:
-    """Return segments as WebVTT subtitles."""
-    cues = [f"{_clock(segment.start, '.')} --> {_clock(segment.end, '.')}\n{segment.text}\n" for segment in segments]
-    return "\n".join(["WEBVTT\n", *cues])
+def vtt(passages: Sequence[Passage]) -> str:
+    """Return passages as WebVTT subtitles."""
+    return "\n".join(["WEBVTT\n", *(_cue(passage, ".") for passage in passages)])
+
+
+def _cue(passage: Passage, point: str) -> str:
+    start, end = _clock(passage.start_seconds, point), _clock(passage.end_seconds, point)
+    return f"{start} --> {end}\n{passage.utterance.text}\n"
 
 
 def _clock(seconds: float, point: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from anyio import to_thread
@@ -28,9 +29,12 @@ class Passage:
         return self.start_seconds + self.utterance.seconds
 
 
-async def transcribe_long(sound: AudioChunk, stt: Stt, vad: Vad) -> tuple[Passage, ...]:
+async def transcribe_long(
+    sound: AudioChunk, stt: Stt, vad: Vad, tell: Callable[[Passage], Awaitable[None]] | None = None
+) -> tuple[Passage, ...]:
     """Return the passages of `sound` that have words, in order; sound of any length at `HEARING_RATE`.
 
+    `tell` gets each of them as soon as it is understood.
     Sound no longer than one utterance is recognised as it is. Ten minutes take half a minute of one core. The loop
     stays free. Cancelling is safe. Raises what `stt` raises.
     """
@@ -40,6 +44,8 @@ async def transcribe_long(sound: AudioChunk, stt: Stt, vad: Vad) -> tuple[Passag
         utterance = await stt.transcribe(part)
         if utterance.text:
             passages.append(Passage(start / HEARING_RATE, utterance))
+            if tell is not None:
+                await tell(passages[-1])
     return tuple(passages)
 
 

@@ -74,6 +74,17 @@ async def test_a_transcript_may_come_as_it_is_understood(config, data):
         assert events[0].delta == events[1].text == "hello there"
 
 
+async def test_a_long_recording_is_told_part_by_part(config, data):
+    async with served(config, data) as world:
+        world.ear.lines = ["first", "second", "third"]
+        long = write_wav(voice(12.0) + silence(2.0) + voice(12.0) + silence(2.0) + voice(12.0))
+        stream = await world.client().audio.transcriptions.create(model="atlas", file=("long.wav", long), stream=True)
+        events = [event async for event in stream]
+        deltas = [event.delta for event in events[:-1]]
+        assert len(deltas) > 1
+        assert "".join(deltas) == events[-1].text
+
+
 async def test_a_recording_without_speech_is_no_words(config, data):
     async with served(config, data) as world:
         silent = write_wav(silence(2.0))
@@ -266,5 +277,5 @@ async def test_a_voice_that_is_gone_is_a_503_before_the_first_sound(config, data
 async def test_a_voice_that_breaks_off_leaves_no_file_that_looks_whole(config, data):
     async with served(config, data) as world:
         world.voice.trouble, world.voice.fails_after = EngineError("piper is gone"), 1
-        with pytest.raises((openai.APIError, Exception), match="(?i)incomplete|closed|disconnect|connection"):
+        with pytest.raises((openai.APIError, Exception), match=r"(?i)incomplete|closed|disconnect|connection"):
             await said(world, response_format="pcm", input="This is the first one. This is the second one.")
