@@ -7,6 +7,7 @@ checked against the original by `check`. A schema that cannot be projected eithe
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -73,7 +74,9 @@ class Constraint:
 def tokenizer_of(weights: Weights) -> LLTokenizer:
     """Build what grammars need to know of the vocabulary; about half a second, so once."""
     ends = [token for token in range(weights.size) if weights.ends(token)]
-    return lltokenizer_from_vocab(weights.vocab, eos_token=ends or None)
+    with warnings.catch_warnings():  # it asks llama-cpp-python by an old name, once a token
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return lltokenizer_from_vocab(weights.vocab, eos_token=ends or None)
 
 
 def valid_schema(schema: Any, what: str, param: str) -> None:

@@ -108,6 +108,8 @@ class Answer:
 
     def add(self, raw: bytes) -> str:
         """Take more of the answer; return words that are certain."""
+        if self.stopped:
+            return ""
         self._text += self._characters.decode(raw)
         if self._calling is None and self._form:
             self._calling = begins_call(self._text, self._form)

@@ -128,7 +128,7 @@ class Prompts:
 def grammar(weights: Weights, form: Format, tools: Sequence[Wire], choice: str, *, parallel: bool) -> str:
     """Return the Lark grammar of an answer: words, calls, or either, by `choice`."""
     chosen = [tool for tool in tools if choice in ("auto", "required", tool["function"]["name"])]
-    rules = [f"say: {_say(weights, form)}"]
+    rules = [f"say: {_say(form)}"]
     if choice == "none":
         return "start: say\n" + rules[0] + "\n"
     for index, tool in enumerate(chosen):
@@ -170,10 +170,10 @@ def begins_call(answer: str, form: Format) -> bool | None:
     return None if mark.startswith(text) else False
 
 
-def _say(weights: Weights, form: Format) -> str:
+def _say(form: Format) -> str:
     """Words: anything that does not begin like a call."""
-    first = (form.opening or "{")[0]
-    return rf"/[ \n]*[^\{first}\s](.|\n)*/"
+    first = (form.opening or "{")[0].replace("[", "\\[")
+    return rf"/[ \n]*[^{first}\s](.|\n)*/"
 
 
 def _literal(weights: Weights, text: str) -> str:

@@ -1,0 +1,78 @@
+"""Bytes become words as soon as they are certain, and calls only when they are whole."""
+
+from __future__ import annotations
+
+import pytest
+
+from atlas.errors import EngineError
+from atlas.llm_host.generate import Answer, Call
+from atlas.llm_host.prompt import GENERIC, HERMES, LLAMA3, MISTRAL, Format
+
+
+def said(answer: Answer, text: str, size: int = 1) -> str:
+    raw = text.encode()
+    return "".join(answer.add(raw[at : at + size]) for at in range(0, len(raw), size))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_characters_that_arrive_in_pieces_come_out_whole(size: int) -> None:
+    answer = Answer()
+    words = said(answer, "Grüße 你好 👩‍👩‍👧‍👦!", size)
+    assert words + answer.end(whole=True)[0] == "Grüße 你好 👩‍👩‍👧‍👦!"
+
+
+def test_half_a_character_at_the_end_does_not_hide_what_went_before() -> None:
+    answer = Answer()
+    assert answer.add(b"ok \xf0\x9f") + answer.end(whole=False)[0] == "ok \ufffd"
+
+
+def test_a_stop_string_is_found_across_pieces_and_never_comes_out() -> None:
+    answer = Answer(["END", "ENOUGH"])
+    assert said(answer, "the EN of it ENDxx") == "the EN of it "
+    assert answer.stopped
+    assert answer.end(whole=True) == ("", [])
+
+
+def test_what_only_looked_like_a_stop_comes_out_at_the_end() -> None:
+    answer = Answer(["END"])
+    assert said(answer, "a EN") == "a "
+    assert answer.end(whole=True)[0] == "EN"
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        (GENERIC, '{"name":"a","arguments":{"x":"}{\\n"}}'),
+        (HERMES, '<tool_call>\n{"name":"a","arguments":{"x":"}{\\n"}}\n</tool_call>'),
+        (LLAMA3, '{"name":"a","parameters":{"x":"}{\\n"}}'),
+        (MISTRAL, '[TOOL_CALLS][{"name":"a","arguments":{"x":"}{\\n"}}]'),
+    ],
+)
+def test_a_call_is_read_in_the_form_of_its_model(form: Format, text: str) -> None:
+    answer = Answer(form=form)
+    assert said(answer, text, 3) == ""
+    assert answer.end(whole=True) == ("", [Call("a", {"x": "}{\n"})])
+
+
+def test_two_calls_are_two_calls() -> None:
+    answer = Answer(form=GENERIC)
+    said(answer, '{"name":"a","arguments":{}}\n{"name":"b","arguments":{}}')
+    assert [call.name for call in answer.end(whole=True)[1]] == ["a", "b"]
+
+
+def test_words_are_sent_at_once_although_there_are_tools() -> None:
+    answer = Answer(form=HERMES)
+    assert said(answer, "<tool is what I would use") == "<tool is what I would use"
+
+
+def test_a_call_that_was_cut_short_is_no_call() -> None:
+    answer = Answer(form=GENERIC)
+    said(answer, '{"name":"a","argum')
+    assert answer.end(whole=False) == ("", [])
+
+
+def test_a_call_that_is_broken_is_an_error_and_not_words() -> None:
+    answer = Answer(form=GENERIC)
+    said(answer, '{"name":"a",')
+    with pytest.raises(EngineError):
+        answer.end(whole=True)

@@ -1,0 +1,80 @@
+"""A request is understood whole, or the field that is wrong is named."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from atlas.errors import RequestError
+from atlas.llm_host.request import parse
+
+HELLO: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "hello"}]}
+TOOL = {"type": "function", "function": {"name": "a", "parameters": {"type": "object"}}}
+
+
+def test_the_least_request_is_enough() -> None:
+    ask = parse(json.dumps(HELLO).encode())
+    assert ask.messages[0]["content"] == "hello" and ask.choice == "none" and not ask.stream
+
+
+def test_parts_of_text_are_joined_and_a_developer_is_a_system_message() -> None:
+    parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    ask = parse(json.dumps({**HELLO, "messages": [{"role": "developer", "content": parts}]}).encode())
+    assert ask.messages == ({"role": "system", "content": "ab"},)
+
+
+def test_half_a_surrogate_pair_becomes_a_character_that_can_be_written() -> None:
+    ask = parse(b'{"model":"m","messages":[{"role":"user","content":"a\\ud83d \\ud83d\\ude00"}]}')
+    assert ask.messages[0]["content"].encode() == "a\ufffd 😀".encode()
+
+
+@pytest.mark.parametrize(
+    ("change", "param"),
+    [
+        ({"model": None}, "model"),
+        ({"model": 3}, "model"),
+        ({"messages": []}, "messages"),
+        ({"messages": "hi"}, "messages"),
+        ({"messages": ["hi"]}, "messages[0]"),
+        ({"messages": [{"role": "king", "content": "hi"}]}, "messages[0].role"),
+        ({"messages": [{"role": "user"}]}, "messages[0].content"),
+        ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages[0].content"),
+        ({"messages": [{"role": "assistant", "tool_calls": [{"function": 1}]}]}, "messages[0].tool_calls"),
+        ({"max_tokens": 0}, "max_tokens"),
+        ({"max_tokens": True}, "max_tokens"),
+        ({"max_completion_tokens": 1.5}, "max_completion_tokens"),
+        ({"temperature": 3}, "temperature"),
+        ({"temperature": "hot"}, "temperature"),
+        ({"top_p": -0.1}, "top_p"),
+        ({"n": 2}, "n"),
+        ({"logprobs": True}, "logprobs"),
+        ({"logit_bias": {"1": 5}}, "logit_bias"),
+        ({"stop": ["a", "b", "c", "d", "e"]}, "stop"),
+        ({"stop": [""]}, "stop"),
+        ({"stream": 1}, "stream"),
+        ({"tools": {}}, "tools"),
+        ({"tools": [TOOL, TOOL]}, "tools[1].function.name"),
+        ({"tools": [{"type": "function", "function": {"name": "", "parameters": {}}}]}, "tools[0].function.name"),
+        ({"tools": [{"type": "function", "function": {"name": "a", "parameters": {"type": "foo"}}}]}, "tools"),
+        ({"tool_choice": "required"}, "tool_choice"),
+        ({"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "b"}}}, "tool_choice"),
+        ({"tools": [TOOL], "response_format": {"type": "json_object"}}, "response_format"),
+        ({"response_format": {"type": "xml"}}, "response_format"),
+        ({"response_format": {"type": "json_schema", "json_schema": {}}}, "response_format"),
+        ({"temprature": 1}, "temprature"),
+    ],
+)
+def test_what_is_wrong_is_named(change: dict[str, Any], param: str) -> None:
+    with pytest.raises(RequestError) as wrong:
+        parse(json.dumps({**HELLO, **change}).encode())
+    assert wrong.value.param == param
+    assert param.split("[")[0] in str(wrong.value) or "tool" in str(wrong.value)
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"3", b'{"a":NaN}', b"[" * 100_000, b"\xff\xfe", b"9" * 5000])
+def test_what_is_not_json_is_said_to_be_not_json(body: bytes) -> None:
+    with pytest.raises(RequestError) as wrong:
+        parse(body)
+    assert wrong.value.code == "invalid_json"
