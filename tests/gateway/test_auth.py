@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import anyio
 import openai
 import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.typing import Origin, Subprotocol
 
 from atlas.gateway import auth
-from tests.gateway.small_house import served
+from tests.gateway.small_house import SmallHouse, served
 
 
 async def test_a_missing_token_is_told_how_to_make_one(config, data):
@@ -90,3 +94,42 @@ async def _wrong(guesses: auth.Guesses, peer: str) -> None:
         await guesses.wrong(peer)
     except auth.RequestError as flood:
         assert flood.code == "too_many_guesses"
+
+
+def address(world: SmallHouse) -> str:
+    return world.url.replace("http", "ws") + "/v1/realtime"
+
+
+async def test_a_browser_sends_its_token_as_a_sub_protocol_and_never_gets_it_back(config, data):
+    async with served(config, data) as world:
+        offered = [Subprotocol("realtime"), Subprotocol(auth.TOKEN_PROTOCOL + world.tokens["owner"])]
+        async with connect(address(world), subprotocols=offered, origin=Origin(world.url)) as socket:
+            assert socket.subprotocol == "realtime"
+            assert json.loads(await socket.recv())["type"] == "session.created"
+
+
+@pytest.mark.parametrize(
+    ("token", "origin", "status"),
+    [("right", "http://evil.example", 403), ("wrong", None, 401), ("none", None, 401)],
+)
+async def test_a_websocket_that_may_not_come_in_is_told_why_before_it_opens(config, data, token, origin, status):
+    async with served(config, data) as world:
+        sent = {"right": world.tokens["owner"], "wrong": "atlas_" + "q" * 32}.get(token)
+        offered = [Subprotocol("realtime"), *([Subprotocol(auth.TOKEN_PROTOCOL + sent)] if sent else [])]
+        with pytest.raises(InvalidStatus) as trouble:
+            await connect(address(world), subprotocols=offered, origin=Origin(origin) if origin else None)
+        reply = trouble.value.response
+        assert reply.status_code == status
+        assert json.loads(reply.body)["error"]["message"]
+        assert reply.headers["x-request-id"].startswith("req_")
+
+
+async def test_an_open_websocket_ends_when_its_token_is_taken_back(config, data, monkeypatch):
+    monkeypatch.setattr(auth, "CHECK_SECONDS", 0.05)
+    async with served(config, data) as world:
+        headers = {"Authorization": f"Bearer {world.tokens['adult']}"}
+        async with connect(address(world), additional_headers=headers) as socket:
+            await world.devices.revoke("the adult")
+            with anyio.fail_after(10), pytest.raises(ConnectionClosed):
+                while True:
+                    await socket.recv()
