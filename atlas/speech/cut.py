@@ -69,7 +69,7 @@ def _short_enough(run: tuple[int, int], probabilities: Sequence[float], most: in
     start, end = run
     parts: list[tuple[int, int]] = []
     while end - start > most:
-        cut = min(range(start + most // 2, start + most), key=lambda at: probabilities[at])
+        cut = min(range(start + most // 2, start + most), key=lambda at: (probabilities[at], -at))
         parts.append((start, cut))
         start = cut
     return [*parts, (start, end)]

@@ -42,9 +42,11 @@ def test_a_full_passage_ends_in_the_pause_before_it_would_be_too_long():
 
 
 def test_endless_speech_is_cut_at_its_weakest_moment():
-    cut = stretches(heard((20, 0.9), (0.064, 0.4), (30, 0.9)), max_seconds=28)
+    speech = heard((20, 0.9), (0.064, 0.4), (30, 0.9))
+    cut = stretches(speech, max_seconds=28)
     assert seconds(cut)[0] == (0.0, 20.0)
-    assert seconds(cut)[-1][1] == 50.0
+    assert len(cut) == 3
+    assert cut[-1].end == len(speech) * FRAME_SAMPLES
 
 
 @given(

@@ -1,0 +1,321 @@
+"""Written text → text that a voice reads well: numbers, times, units, money, markdown, addresses. Pure.
+
+The written text stays what is shown and remembered; this is only for the ear. Digits are left to the voice wherever it
+reads them right ("10", "3.14", "1,000,000", "1st"); what it gets wrong ("9:05", "$3.50", "5 km") is written out.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+
+CODE = "I've left out the code."
+
+Change = str | Callable[[re.Match[str]], str]
+
+_MONTHS = "January February March April May June July August September October November December".split()  # noqa: SIM905
+_MONTH = "|".join([*_MONTHS, *(f"{month[:3]}\\b\\.?" for month in _MONTHS), "Sept\\b\\.?"])
+
+# ── money, units, fractions ────────────────────────────────────────────────────────────────────────
+
+_MONEY = {
+    "$": ("dollar", "dollars", "cent", "cents"),
+    "£": ("pound", "pounds", "penny", "pence"),
+    "€": ("euro", "euros", "cent", "cents"),
+    "¥": ("yen", "yen", "", ""),
+}
+_MANY = {"k": "thousand", "K": "thousand", "m": "million", "M": "million", "bn": "billion", "B": "billion"}
+_UNITS = {
+    "°C": ("degree Celsius", "degrees Celsius"),
+    "°F": ("degree Fahrenheit", "degrees Fahrenheit"),
+    "°": ("degree", "degrees"),
+    "km/h": ("kilometer per hour", "kilometers per hour"),
+    "kph": ("kilometer per hour", "kilometers per hour"),
+    "mph": ("mile per hour", "miles per hour"),
+    "m/s": ("meter per second", "meters per second"),
+    "km²": ("square kilometer", "square kilometers"),
+    "m²": ("square meter", "square meters"),
+    "m³": ("cubic meter", "cubic meters"),
+    "km": ("kilometer", "kilometers"),
+    "cm": ("centimeter", "centimeters"),
+    "mm": ("millimeter", "millimeters"),
+    "m": ("meter", "meters"),
+    "mi": ("mile", "miles"),
+    "ft": ("foot", "feet"),
+    "yd": ("yard", "yards"),
+    "kg": ("kilogram", "kilograms"),
+    "mg": ("milligram", "milligrams"),
+    "g": ("gram", "grams"),
+    "lbs": ("pound", "pounds"),
+    "lb": ("pound", "pounds"),
+    "oz": ("ounce", "ounces"),
+    "ml": ("milliliter", "milliliters"),
+    "mL": ("milliliter", "milliliters"),
+    "l": ("liter", "liters"),
+    "L": ("liter", "liters"),
+    "tbsp": ("tablespoon", "tablespoons"),
+    "tsp": ("teaspoon", "teaspoons"),
+    "hrs": ("hour", "hours"),
+    "hr": ("hour", "hours"),
+    "h": ("hour", "hours"),
+    "mins": ("minute", "minutes"),
+    "min": ("minute", "minutes"),
+    "secs": ("second", "seconds"),
+    "sec": ("second", "seconds"),
+    "ms": ("millisecond", "milliseconds"),
+    "s": ("second", "seconds"),
+    "kB": ("kilobyte", "kilobytes"),
+    "KB": ("kilobyte", "kilobytes"),
+    "MB": ("megabyte", "megabytes"),
+    "GB": ("gigabyte", "gigabytes"),
+    "TB": ("terabyte", "terabytes"),
+    "Mbps": ("megabit per second", "megabits per second"),
+    "Hz": ("hertz", "hertz"),
+    "kHz": ("kilohertz", "kilohertz"),
+    "MHz": ("megahertz", "megahertz"),
+    "GHz": ("gigahertz", "gigahertz"),
+    "kWh": ("kilowatt hour", "kilowatt hours"),
+    "kW": ("kilowatt", "kilowatts"),
+    "W": ("watt", "watts"),
+    "V": ("volt", "volts"),
+    "%": ("percent", "percent"),
+}
+_UNIT = "|".join(re.escape(unit) for unit in sorted(_UNITS, key=len, reverse=True))
+_FRACTIONS = {
+    "1/2": ("one half", "a half"),
+    "1/3": ("one third", "a third"),
+    "2/3": ("two thirds", "two thirds"),
+    "1/4": ("one quarter", "a quarter"),
+    "3/4": ("three quarters", "three quarters"),
+    "1/5": ("one fifth", "a fifth"),
+    "1/8": ("one eighth", "an eighth"),
+}
+_ONE_CHARACTER = {"½": "1/2", "⅓": "1/3", "⅔": "2/3", "¼": "1/4", "¾": "3/4", "⅕": "1/5", "⅛": "1/8"}
+_NUMBER = r"\d[\d,]*(?:\.\d+)?"
+
+
+def _money(found: re.Match[str]) -> str:
+    one, several, small, smalls = _MONEY[found["sign"]]
+    whole, part, many = found["whole"], found["part"] or "", found["many"] or found["word"] or ""
+    if many:
+        return f"{whole}{part} {_MANY.get(many, many)} {several}"
+    amount = int(part[1:].ljust(2, "0")) if part else 0
+    if part and (not small or len(part) > 3):
+        return f"{whole}{part} {several}"
+    cents = f"{amount} {small if amount == 1 else smalls}" if amount else ""
+    if whole == "0" and cents:
+        return cents
+    return " and ".join(filter(None, [f"{whole} {one if whole == '1' else several}", cents]))
+
+
+def _unit(found: re.Match[str]) -> str:
+    return ("minus " if found["minus"] else "") + _counted(found["number"], found["unit"])
+
+
+def _hours(found: re.Match[str]) -> str:
+    return f"{_counted(found['h'], 'h')} {_counted(found['m'], 'min')}"
+
+
+def _counted(number: str, unit: str) -> str:
+    one, several = _UNITS[unit]
+    return f"{number} {one if number == '1' else several}"
+
+
+def _fraction(found: re.Match[str]) -> str:
+    whole, fraction = found["whole"], found["fraction"]
+    if fraction in _FRACTIONS:
+        return f"{whole.strip()} and {_FRACTIONS[fraction][1]}" if whole else _FRACTIONS[fraction][0]
+    return found.group()
+
+
+# ── times and dates ────────────────────────────────────────────────────────────────────────────────
+
+
+def _clock(found: re.Match[str]) -> str:
+    hour, minute, half = int(found["hour"]), int(found["minute"]), (found["half"] or "").upper().replace(".", "")
+    if hour > 24 or minute > 59:
+        return found.group()
+    if not half and (hour > 12 or found["hour"] in ("0", "00")):
+        half = "PM" if 12 < hour < 24 else "AM"
+    hour = (hour - 1) % 12 + 1
+    if minute == 0:
+        return f"{hour} {half}" if half else f"{hour} o'clock"
+    return f"{hour} {minute if minute > 9 else f'oh {minute}'} {half}".rstrip()
+
+
+def _year(text: str) -> str:
+    century, rest = divmod(int(text), 100)
+    if not 11 <= century <= 20 or (century == 20 and rest < 10):
+        return text
+    return f"{century} {rest if rest > 9 else f'oh {rest}' if rest else 'hundred'}"
+
+
+def _ordinal(day: int) -> str:
+    ending = "th" if 10 < day < 20 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
+    return f"{day}{ending}"
+
+
+def _iso_date(found: re.Match[str]) -> str:
+    year, month, day = int(found[1]), int(found[2]), int(found[3])
+    if not (1 <= month <= 12 and 1 <= day <= 31):
+        return found.group()
+    return f"{_MONTHS[month - 1]} {_ordinal(day)}, {_year(str(year))}"
+
+
+def _slash_date(found: re.Match[str]) -> str:
+    """Read 21/11/2026 and 11/21/2026; of 5/6/2026 nobody knows which is the month, so the numbers are said."""
+    first, second, year = int(found[1]), int(found[2]), found[3]
+    if first > 12 >= second >= 1 and first <= 31:
+        return f"{_MONTHS[second - 1]} {_ordinal(first)}, {_year(year)}"
+    if second > 12 >= first >= 1 and second <= 31:
+        return f"{_MONTHS[first - 1]} {_ordinal(second)}, {_year(year)}"
+    return f"{first}, {second}, {_year(year)}"
+
+
+def _named_date(found: re.Match[str]) -> str:
+    month = next(month for month in _MONTHS if month.startswith(found["month"].rstrip(".")[:3]))
+    year = f", {_year(found['year'])}" if found["year"] else ""
+    return f"{month} {_ordinal(int(found['day']))}{year}"
+
+
+# ── addresses and digits ───────────────────────────────────────────────────────────────────────────
+
+
+def _address(found: re.Match[str]) -> str:
+    """Say where a link leads, not how: the host alone."""
+    host = found["host"].removeprefix("www.")
+    return host.replace(".", " dot ")
+
+
+def _email(found: re.Match[str]) -> str:
+    said = found.group().replace("@", " at ").replace(".", " dot ").replace("_", " underscore ").replace("-", " dash ")
+    return re.sub(r" +", " ", said)
+
+
+def _digits(found: re.Match[str]) -> str:
+    groups = re.findall(r"\d+", found.group())
+    return ", ".join(" ".join(group) for group in groups)
+
+
+# ── the changes, in order ──────────────────────────────────────────────────────────────────────────
+
+_MARKDOWN: list[tuple[str, Change]] = [
+    (r"(?ms)^[ \t]*```.*?(?:^[ \t]*```[^\n]*|\Z)", f"\n{CODE}\n"),
+    (r"(?m)^[ \t]*(?:[-*_][ \t]*){3,}$", ""),  # a line across
+    (r"(?m)^[ \t|:-]*-{2,}[ \t|:-]*$", ""),  # under the head of a table
+    (r"(?m)^[ \t]*\|(.*?)\|?[ \t]*$", lambda m: m[1].strip().replace("|", ",")),
+    (r"(?m)^[ \t]*#{1,6}[ \t]+", ""),
+    (r"(?m)^[ \t]*(?:>[ \t]?)+", ""),
+    (r"(?m)^[ \t]*[-*+•‣▪][ \t]+(?:\[[ xX]\][ \t]+)?", ""),
+    (r"!?\[([^\]\n]{0,500})\]\([^)\s]{0,2000}(?:[ \t]+\"[^\"\n]{0,200}\")?\)", r"\1"),
+    (r"\[\^?\d{1,3}\]", ""),  # a note's number
+    (r"</?[a-zA-Z][^<>\n]{0,200}>", ""),
+    (r"(\*\*\*|\*\*|__|~~)(?=\S)(.{1,500}?)(?<=\S)\1", r"\2"),
+    (r"(?<![\w*])([*_])(?=\S)([^*_\n]{1,500})(?<=\S)\1(?![\w*])", r"\2"),
+    (r"`([^`\n]{1,500})`", r"\1"),
+]
+_WORDS: list[tuple[str, Change]] = [
+    (r"(?i)\bhttps?://(?P<host>[a-z0-9.-]+)(?::\d+)?(?:[/?#][^\s<>\"]*[^\s<>\".,;:!?)'])?/?", _address),
+    (r"(?i)\b(?P<host>www\.[a-z0-9-]+(?:\.[a-z0-9-]+)+)(?:/[^\s<>\"]*[^\s<>\".,;:!?)'])?", _address),
+    (r"\b[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,8}\b", _email),
+    (r"\b(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})\b", r"\1 dot \2 dot \3 dot \4"),
+    (r"\bMr\.", "Mister"),
+    (r"\bMrs\.", "Missus"),
+    (r"\bMs\.", "Miz"),
+    (r"\bDr\.(?= [A-Z])", "Doctor"),
+    (r"\bSt\.(?= [A-Z])", "Saint"),
+    (r"\bProf\.", "Professor"),
+    (r"\bvs\.?(?=\s)", "versus"),
+    (r"\be\.g\.,?", "for example"),
+    (r"\bi\.e\.,?", "that is"),
+    (r"\betc\.(?=\s+[^A-Z\s])", "et cetera"),
+    (r"\betc\.", "et cetera."),
+    (r"\bapprox\.", "approximately"),
+    (r"\bw/o\b", "without"),
+    (r"\bw/(?=\s)", "with"),
+    (r"\bC#", "C sharp"),
+    (r"\bNo\. ?(?=\d)", "number "),
+    (r"(?<!\w)#(?=\d)", "number "),
+    (r"\b([A-Za-z]{2,})/([A-Za-z]{2,})\b", r"\1 \2"),
+]
+_NUMBERS: list[tuple[str, Change]] = [
+    (r"\b(\d{4})-(\d{2})-(\d{2})\b", _iso_date),
+    (r"\b(\d{1,2})/(\d{1,2})/(\d{4})\b", _slash_date),
+    (
+        rf"\b(?P<month>{_MONTH}) (?P<day>[12]?\d|3[01])(?:st|nd|rd|th)?\b(?![:.]\d)(?:,? (?P<year>\d{{4}})\b)?",
+        _named_date,
+    ),
+    (
+        rf"\b((?:{_MONTH}),?|[Ii]n|[Ss]ince|[Uu]ntil|[Yy]ear) (1[1-9]\d\d|20\d\d)\b(?![.,]?\d| ?%)",
+        lambda m: f"{m[1]} {_year(m[2])}",
+    ),
+    (
+        r"\b(?P<hour>\d{1,2})[:.](?P<minute>\d\d) ?(?P<half>[AaPp]\.?[Mm]\b\.?(?=\s+[a-z\d]|[,;:?!)])|[AaPp]\.?[Mm]\b)",
+        _clock,
+    ),
+    (r"(?<![\w:.,])(?P<hour>\d{1,2}):(?P<minute>\d\d)\b(?!:)(?P<half>)", _clock),
+    (r"\b(\d{1,2}) ?([AaPp])\.[Mm]\.(?=\s+[a-z\d]|[,;:?!)])", lambda m: f"{m[1]} {m[2].upper()}M"),
+    (r"\b(\d{1,2}) ?([AaPp])\.?[Mm]\b", lambda m: f"{m[1]} {m[2].upper()}M"),
+    (r"(?<![\w.])\+?\d{0,3}[ -]?\(\d{3}\)[ -]?\d{3}[ -]\d{4}\b", _digits),
+    (r"(?<![\w.-])(?:\+?\d{1,3}[ -])?\d{3}[ -]\d{3}[ -]\d{4}\b|(?<![\w.-])\d{3}-\d{4}\b(?!-)", _digits),
+    (
+        r"(?P<sign>[$£€¥]) ?(?P<whole>\d[\d,]*)(?P<part>\.\d+)?"
+        r"(?:(?P<many>bn|[kKmMB])\b| (?P<word>thousand|million|billion|trillion)\b)?",
+        _money,
+    ),
+    (r"[½⅓⅔¼¾⅕⅛]", lambda m: f" {_ONE_CHARACTER[m.group()]}"),
+    (r"(?<![\d/.,])(?P<whole>\d{1,4} +)?(?P<fraction>[1-3]/[2-8])(?![\d/])", _fraction),
+    (r"\b24/7\b", "24 7"),
+    (r"\b(\d+)/(\d+)\b", r"\1 over \2"),
+    (r"\b(\d{1,3})' ?(\d{1,2})(?:\"|'')", r"\1 feet \2 inches"),
+    (r"\b(?P<h>\d{1,3}) ?h(?:rs?)? ?(?P<m>\d{1,2}) ?m(?:ins?)?\b", _hours),
+    (rf"(?<![\w.,-])({_NUMBER})(?: ?(%|°[CF]?))? ?[-–—] ?({_NUMBER})(?![\w]*-\d)", r"\1 to \3"),
+    (rf"(?<![\w.,])(?P<minus>(?:(?<=\s)|^)[-−])?(?P<number>{_NUMBER}) ?(?P<unit>{_UNIT})(?![\w/²³])", _unit),
+    (r"(?:(?<=[\s(])|^)[-−](?=\d)", "minus "),
+    (r"[~≈] ?(?=\d)", "about "),
+    (r"(?<=\d) ?[×x] ?(?=\d)", " times "),
+    (r"(?<=\d)x\b", " times"),
+    (r" ?÷ ?", " divided by "),
+    (r" ?± ?", " plus or minus "),
+    (r" ?≤ ?", " at most "),
+    (r" ?≥ ?", " at least "),
+    (r"(?<=\s)<(?=\s)", "less than"),
+    (r"(?<=\s)>(?=\s)", "greater than"),
+]
+_LEFT_OVER: list[tuple[str, Change]] = [
+    (r"[*_`~|^\\{}\[\]<>#]+", " "),
+    (r"(?<![.!?,;:…])[ \t]*\n\s*", ". "),  # a line's end is a pause
+    (r"\s+", " "),
+    (r" +(?=[.,;:!?])", ""),
+    (r"^[ .,;:]+", ""),
+]
+_COMPILED = [
+    [(re.compile(pattern), change) for pattern, change in changes]
+    for changes in (_MARKDOWN, _WORDS, _NUMBERS, _LEFT_OVER)
+]
+
+
+def spoken(text: str) -> str:
+    """Return `text` as it should be read aloud; "" when there is nothing to say."""
+    markdown, words, numbers, left_over = _COMPILED
+    for changes in (markdown, words):
+        text = _changed(text, changes)
+    text = "".join(_heard(c) for c in text)
+    for changes in (numbers, left_over):
+        text = _changed(text, changes)
+    return text.strip() if any(c.isalnum() for c in text) else ""
+
+
+def _changed(text: str, changes: list[tuple[re.Pattern[str], Change]]) -> str:
+    for pattern, change in changes:
+        text = pattern.sub(change, text)
+    return text
+
+
+def _heard(c: str) -> str:
+    """Return a character that has a sound; pictures, arrows and marks that only steer the display have none."""
+    category = unicodedata.category(c)
+    if c in "°\n" or c.isascii():
+        return c if c == "\n" or c.isprintable() else " "
+    return " " if category in ("So", "Sk", "Cf", "Cc", "Cs", "Co", "Cn") or c in "←↑→↓️" else c
