@@ -249,7 +249,7 @@ class Settings:
 
 
 _KEYS = {"token_sha256", "tools", "roots", "roles"}
-_AGENT_NAME = re.compile(r"[a-z][a-z0-9_-]{0,40}")
+_AGENT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,40}")
 _ROOT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,80}")
 
 
