@@ -35,9 +35,10 @@ def _is_loop(text: str, spans: list[re.Match[str]], start: int, period: int, end
     seam = start + period
     again = len(spans) - seam  # how many words are said again
     between = text[spans[seam - 1].end() : spans[seam].start()]
+    if period >= SENTENCE_WORDS and again >= period:
+        return True
     if ended:
-        sentence = period >= SENTENCE_WORDS or (start == 0 and between.strip() in FULL_STOPS)
-        return sentence and again >= period
+        return start == 0 and between.strip() in FULL_STOPS and again >= period
     if again >= 2 * period or (start == 0 and again >= period):
         return True
     return start == 0 and not between.isspace() and again >= min(period, 2)

@@ -92,7 +92,7 @@ _FRACTIONS = {
     "1/8": ("one eighth", "an eighth"),
 }
 _ONE_CHARACTER = {"½": "1/2", "⅓": "1/3", "⅔": "2/3", "¼": "1/4", "¾": "3/4", "⅕": "1/5", "⅛": "1/8"}
-_NUMBER = r"\d[\d,]*(?:\.\d+)?"
+_NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
 
 
 def _money(found: re.Match[str]) -> str:
@@ -260,7 +260,7 @@ _NUMBERS: list[tuple[str, Change]] = [
     (r"(?<![\w.])\+?\d{0,3}[ -]?\(\d{3}\)[ -]?\d{3}[ -]\d{4}\b", _digits),
     (r"(?<![\w.-])(?:\+?\d{1,3}[ -])?\d{3}[ -]\d{3}[ -]\d{4}\b|(?<![\w.-])\d{3}-\d{4}\b(?!-)", _digits),
     (
-        r"(?P<sign>[$£€¥]) ?(?P<whole>\d[\d,]*)(?P<part>\.\d+)?"
+        r"(?P<sign>[$£€¥]) ?(?P<whole>\d+(?:,\d{3})*)(?P<part>\.\d+)?"
         r"(?:(?P<many>bn|[kKmMB])\b| (?P<word>thousand|million|billion|trillion)\b)?",
         _money,
     ),
@@ -285,7 +285,7 @@ _NUMBERS: list[tuple[str, Change]] = [
 ]
 _LEFT_OVER: list[tuple[str, Change]] = [
     (r"[*_`~|^\\{}\[\]<>#]+", " "),
-    (r"(?<![.!?,;:…])[ \t]*\n\s*", ". "),  # a line's end is a pause
+    (r"(?<![.!?,;:…\s])\s*\n\s*", ". "),  # a line's end is a pause
     (r"\s+", " "),
     (r" +(?=[.,;:!?])", ""),
     (r"^[ .,;:]+", ""),

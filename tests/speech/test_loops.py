@@ -23,6 +23,11 @@ RAN_ON, ENDED = False, True
         ("Stop. Stop. Stop.", ENDED, "Stop."),
         ("Turn it on, and on, and on, and on, and", RAN_ON, "Turn it on, and"),
         ("Tell me what's new. Tell me what's new.", ENDED, "Tell me what's new."),
+        (
+            "Run ten minutes, about five miles an hour. About five miles an hour.",
+            RAN_ON,
+            "Run ten minutes, about five miles an hour.",
+        ),
         ("Turn on the light and turn on the", RAN_ON, None),  # the sentence goes on
         ("Stop, stop.", ENDED, None),
         ("No, no, no.", ENDED, None),

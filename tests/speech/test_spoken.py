@@ -44,6 +44,8 @@ TABLE = {
     "€1,250.99": "1,250 euros and 99 cents",
     "$5 million": "5 million dollars",
     "$1.5k": "1.5 thousand dollars",
+    "£20, €1,250.99": "20 pounds, 1,250 euros and 99 cents",
+    "5 km, 3 kg": "5 kilometers, 3 kilograms",
     "¥500": "500 yen",
     # units
     "It is 20°C.": "It is 20 degrees Celsius.",
@@ -98,6 +100,7 @@ TABLE = {
     # markdown
     "**Bold** and *soft* and `code` and ~~gone~~": "Bold and soft and code and gone",
     "# Title\nText": "Title. Text",
+    "One.\n\nTwo\n \nThree": "One. Two. Three",
     "- Milk\n- Bread": "Milk. Bread",
     "1. Milk\n2. Bread": "1. Milk. 2. Bread",
     "- [x] Done": "Done",
