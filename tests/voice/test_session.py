@@ -284,7 +284,9 @@ async def test_two_announcements_come_one_after_the_other() -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(small.session.say, "The first.")
             tasks.start_soon(small.session.say, "The second.")
-        assert small.tts.said == ["The first.", "The second."]
+        assert sorted(small.tts.said) == ["The first.", "The second."]
+        starts = [type(event) for event in small.told if isinstance(event, (TurnStarted, TurnEnded))]
+        assert starts == [TurnStarted, TurnEnded] * 2
         assert [event.end for event in small.all(TurnEnded)] == ["done", "done"]
 
 
