@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
+from playwright.async_api import async_playwright
+from playwright.async_api import expect as expect_async
 from playwright.sync_api import Page, expect, sync_playwright
 
 from atlas.audio import AudioChunk, silence
+from atlas.config import GatewayConfig
+from atlas.gateway import app
+from tests.gateway.small_house import SmallHouse, small_house
 from tests.journeys.conftest import Running, write_wav
 
 pytestmark = pytest.mark.real
@@ -21,7 +28,7 @@ ANSWER_MS = 30_000
 
 
 @contextmanager
-def opened(house: Running, wav: Path | None = None, **options: Any) -> Iterator[Page]:
+def opened(house: Running, wav: Path | None = None, token: str = "", **options: Any) -> Iterator[Page]:
     """Open the page with the owner's token in its address; `wav` is what the microphone will hear."""
     if not CHROMIUM:
         pytest.fail("there is no Chromium on this machine; install it (apt-get install chromium)")
@@ -35,10 +42,11 @@ def opened(house: Running, wav: Path | None = None, **options: Any) -> Iterator[
         wrong: list[str] = []
         page.on("pageerror", lambda trouble: wrong.append(str(trouble)))
         page.on("console", lambda line: wrong.append(line.text) if line.type == "error" else None)
-        page.goto(f"{house.url}/#token={house.token}")
+        page.goto(f"{house.url}/#token={token or house.token}")
         yield page
         browser.close()
-    assert wrong == []
+    # A refused token is an answer; it is the browser that calls it an error.
+    assert [line for line in wrong if "401" not in line] == []
 
 
 def heard_ms(page: Page) -> int:
@@ -113,13 +121,51 @@ def test_the_token_leaves_the_address_and_is_kept_until_it_is_forgotten(house):
 def test_without_a_microphone_one_is_told_why_and_can_type(house):
     with opened(house) as page:
         page.evaluate(
-            "navigator.mediaDevices.getUserMedia = async () => { throw new DOMException('', 'NotAllowedError') }"
+            "void (navigator.mediaDevices.getUserMedia = async () => { throw new DOMException('', 'NotAllowedError') })"
         )
         page.locator("#talk").click()
         expect(page.locator("#trouble")).to_contain_text("microphone is not allowed")
         expect(page.locator("body")).to_have_attribute("data-state", "ready")
         page.get_by_role("button", name="What time is it?").click()
         expect(page.locator(".house .words")).to_have_text(re.compile(r"\w"), timeout=ANSWER_MS)
+
+
+def test_a_token_that_is_taken_back_closes_the_page_that_used_it(house):
+    token = house.atlas("token", "create", "--name", "lost phone", "--role", "adult").stdout.strip()
+    with opened(house, token=token) as page:
+        expect(page.locator("#link")).to_have_text("Connected")
+        assert house.atlas("token", "revoke", "lost phone").returncode == 0
+        expect(page.locator("#door")).to_be_visible(timeout=ANSWER_MS)
+        expect(page.locator("#door-trouble")).to_contain_text("does not know this token any more")
+
+
+async def test_a_house_that_went_away_is_found_again(config, data):
+    with app.listen(GatewayConfig(port=0)) as probe:
+        port = probe.getsockname()[1]
+    config = replace(config, gateway=GatewayConfig(port=port))
+    async with small_house(config, data) as world, async_playwright() as play:
+        browser = await play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = await browser.new_page()
+        async with serving(world):
+            await page.goto(f"http://127.0.0.1:{port}/#token={world.tokens['owner']}")
+            await expect_async(page.locator("#link")).to_have_text("Connected")
+        await expect_async(page.locator("#link")).to_contain_text("No answer")
+        await expect_async(page.locator("body")).to_have_attribute("data-state", "gone")
+        async with serving(world):
+            await expect_async(page.locator("#link")).to_have_text("Connected", timeout=ANSWER_MS)
+            await page.get_by_role("button", name="Set a timer for ten minutes").click()
+            await expect_async(page.locator(".house .words")).to_have_text("Timer set for 10 minutes.")
+            await browser.close()
+
+
+@asynccontextmanager
+async def serving(world: SmallHouse) -> AsyncIterator[None]:
+    async with anyio.create_task_group() as tasks:
+        ready = anyio.Event()
+        tasks.start_soon(app.serve, world.house, ready.set)
+        await ready.wait()
+        yield
+        tasks.cancel_scope.cancel()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
