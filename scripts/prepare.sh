@@ -42,7 +42,7 @@ compiler() { # llama.cpp is compiled here; nothing else is
     }
 }
 
-show_compiling() { # the installer's debug log → a line now and then about the one long step
+show_compiling() { # the log of pip → a line now and then about the one long step
     awk -v cores="$(nproc)" '
         # ninja counts its steps as [57/140]; everything else is kept for the case that it fails
         match($0, /\[[0-9]+\/[0-9]+\]/) {
@@ -54,7 +54,7 @@ show_compiling() { # the installer's debug log → a line now and then about the
             }
             next
         }
-        /^error|^  (×|╰|├)|cause:|^hint/ { print }
+        /^ *(ERROR|error:|fatal error)|: error:/ { print }
     '
 }
 
@@ -63,7 +63,7 @@ prepare() { # prepare LOCK: the environment of that lock file, ready to run
     cd "$root" || fail "cannot enter $root"
     python=$(find_python) || exit 1
     stamp=.venv/.prepared-$(basename "$lock" .lock)
-    wanted=$("$python" -c 'import sys; print(sys.version, sys.prefix)'; cat "$lock" scripts/uv.lock pyproject.toml; pwd -P)
+    wanted=$("$python" -c 'import sys; print(sys.version, sys.prefix)'; cat "$lock" scripts/pip.lock pyproject.toml; pwd -P)
     wanted=$(printf '%s' "$wanted" | sha256sum | cut -d' ' -f1)
     if [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then
         say "environment is as locked"
@@ -80,17 +80,15 @@ prepare() { # prepare LOCK: the environment of that lock file, ready to run
     fi
     .venv/bin/python -c 'import llama_cpp' 2>/dev/null || compiler
     say "installing what $lock names, checked by hash"
-    # uv reads neither pip's choice of registry nor its certificates: pass on what this machine has set.
-    local registry=${PIP_INDEX_URL:-$(.venv/bin/python -m pip config get global.index-url 2>/dev/null)}
-    [ -n "$registry" ] && export UV_DEFAULT_INDEX=${UV_DEFAULT_INDEX:-$registry}
-    [ -n "${PIP_CERT:-}" ] && export SSL_CERT_FILE=${SSL_CERT_FILE:-$PIP_CERT}
-    .venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r scripts/uv.lock ||
+    # The pip of an old Python cannot reuse a wheel that it compiled once when hashes are asked for; this one can.
+    .venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r scripts/pip.lock ||
         fail "the package registry did not answer: check the network, then run this again."
     # The examples and vision tools of llama.cpp are not used; leaving them out saves a minute.
-    CMAKE_ARGS="${CMAKE_ARGS:--DLLAVA_BUILD=OFF}" .venv/bin/uv pip install --python .venv/bin/python --require-hashes \
-        --build-constraints scripts/build.lock -v -r "$lock" 2>&1 | show_compiling
+    CMAKE_ARGS="${CMAKE_ARGS:--DLLAVA_BUILD=OFF}" .venv/bin/python -m pip install --disable-pip-version-check \
+        --require-hashes --build-constraint scripts/build.lock -v -r "$lock" 2>&1 | show_compiling
     [ "${PIPESTATUS[0]}" = 0 ] || fail "installing failed; the lines above say why. Run it again once that is mended: what is done is kept."
-    .venv/bin/uv pip install -q --python .venv/bin/python --no-deps --no-build-isolation -e . || fail "Atlas itself could not be installed."
+    .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation --no-index -e . ||
+        fail "Atlas itself could not be installed."
     printf '%s' "$wanted" >"$stamp"
 }
 

