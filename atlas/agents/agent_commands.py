@@ -55,8 +55,3 @@ class Commands:
         if any(self._grammar.is_negated(text) for text in readings):
             return None
         return next((command for text in readings if (command := self._grammar.read(text))), None)
-
-    def is_whole_command(self, text: str) -> bool:
-        """Tell whether `text` may be acted on although the speaker has only paused."""
-        command = self._grammar.read(text)
-        return command is not None and command.whole

@@ -68,8 +68,10 @@ class Grammar:
 
     def read(self, text: str) -> Command | None:
         """Return the command that `text` is, from its first word to its last; else `None`."""
+        if len(text) > LONGEST_CHARACTERS:
+            return None
         words, closed = self._bare(text)
-        if not words or len(words) > LONGEST_CHARACTERS or self._negation.search(words):
+        if not words or self._negation.search(words):
             return None
         plain, said = _with_plain_durations(words)
         found = [
@@ -85,7 +87,7 @@ class Grammar:
 
     def is_negated(self, text: str) -> bool:
         """Tell whether `text` says not to do something."""
-        return bool(self._negation.search(self._bare(text)[0]))
+        return len(text) <= LONGEST_CHARACTERS and bool(self._negation.search(self._bare(text)[0]))
 
     def _bare(self, text: str) -> tuple[str, bool]:
         """Return the words without punctuation and politeness, and whether their end was marked by a "please"."""

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 NOT_DONE = "I haven't done that: nothing was changed."
+LONGEST_CHARACTERS = 600  # a sentence is not held back longer than this; what never ends is no claim
 _END = re.compile(r"[.!?…]+[\"'”’)\]*_]*(?=\s)\s+|\n+")
 
 _TOPICS = {  # what a claim is about → how deeds on it are named, in tool names and receipts
@@ -156,8 +157,8 @@ class Truth:
         """Take more text; return what may be said now."""
         self._unread += text
         free: list[str] = []
-        while end := _END.search(self._unread):
-            sentence, self._unread = self._unread[: end.end()], self._unread[end.end() :]
+        while end := _end(self._unread):
+            sentence, self._unread = self._unread[:end], self._unread[end:]
             if self._waiting or not is_true(sentence, deeds):
                 self._waiting.append(sentence)
             else:
@@ -175,6 +176,13 @@ class Truth:
                 self._confessed = True
                 said.append(_confession(deeds) + (sentence[len(sentence.rstrip()) :]))
         return "".join(said)
+
+
+def _end(text: str) -> int:
+    """Return where the first sentence of `text` ends, its white space included; 0 while it has not ended."""
+    if found := _END.search(text[: LONGEST_CHARACTERS + 1]):
+        return found.end()
+    return 0 if len(text) <= LONGEST_CHARACTERS else (text.rfind(" ", 0, LONGEST_CHARACTERS) + 1 or LONGEST_CHARACTERS)
 
 
 def _confession(deeds: Deeds) -> str:

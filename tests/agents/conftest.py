@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import anyio
 import pytest
 
 from atlas.agents.agent import Agent, Answer
 from atlas.agents.grammar import Grammar, open_grammar
-from atlas.conversation import Actor, Message, Tool, ToolCall, Turn, Usage
+from atlas.conversation import Actor, ToolCall, Turn
 from atlas.events import Event, TextDelta
-from atlas.llm.backend import Calls, Delta, Finished, Limits, ToolChoice, Words
+from atlas.llm.backend import Calls, Words
+from atlas.llm.backend_scripted import Line, Prompt, ScriptedBackend, ScriptedSettings
 from atlas.mcp.tools_scripted import Household, ScriptedTools
 
 ANNA = Actor("Anna", "phone", "adult", "kitchen")
@@ -23,56 +23,17 @@ def turn(text: str, **more: Any) -> Turn:
     return replace(Turn("turn_1", text, ANNA, at=1_795_300_000.0), **more)
 
 
-@dataclass
-class Model:
-    """A backend that plays one list of deltas for each time it is asked; an exception in it is raised there.
+def says(*rounds: Sequence[Line | str] | Exception) -> ScriptedBackend:
+    """A backend that plays one round each time it is asked, and the last again; an exception is raised instead."""
+    prompts: list[Prompt] = []
 
-    It adds the `Finished` itself. `asked` holds the messages and `limits` the limits of each time.
-    """
+    def answer(_: Prompt) -> Sequence[Line]:
+        now = rounds[min(len(prompts), len(rounds)) - 1]
+        if isinstance(now, Exception):
+            raise now
+        return [Words(part) if isinstance(part, str) else part for part in now]
 
-    rounds: list[list[Delta | Exception | str]]
-    model: str = "scripted"
-    asked: list[list[Message]] = field(default_factory=list)
-    offered: list[list[Tool]] = field(default_factory=list)
-    choices: list[ToolChoice] = field(default_factory=list)
-    limits: list[Limits] = field(default_factory=list)
-    conversations: list[str] = field(default_factory=list)
-    closed: int = 0
-
-    async def stream(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[Tool] = (),
-        *,
-        tool_choice: ToolChoice = "auto",
-        limits: Limits = Limits(),
-        conversation: str = "",
-    ) -> AsyncGenerator[Delta, None]:
-        self.asked.append(list(messages))
-        self.offered.append(list(tools))
-        self.choices.append(tool_choice)
-        self.limits.append(limits)
-        self.conversations.append(conversation)
-        calls = False
-        try:
-            for delta in self.rounds[min(len(self.asked), len(self.rounds)) - 1]:
-                await anyio.lowlevel.checkpoint()
-                if isinstance(delta, Exception):
-                    raise delta
-                if isinstance(delta, Finished):
-                    yield delta
-                    return
-                calls = calls or isinstance(delta, Calls)
-                yield Words(delta) if isinstance(delta, str) else delta
-            yield Finished("tool_calls" if calls else "stop", Usage(10, 5, 2))
-        finally:
-            self.closed += 1
-
-    async def health(self) -> str:
-        return self.model
-
-    async def aclose(self) -> None:
-        pass
+    return ScriptedBackend(ScriptedSettings(answer, prompts=prompts))
 
 
 @dataclass

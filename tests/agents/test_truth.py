@@ -147,6 +147,14 @@ def test_it_does_not_matter_how_the_text_is_cut(size: int) -> None:
     assert said + truth.settle(Deeds()) == text.replace("I've set a timer.", NOT_DONE)
 
 
+def test_a_sentence_that_never_ends_is_not_held_back_for_ever() -> None:
+    truth, said = Truth(), ""
+    for _ in range(5_000):
+        said += truth.feed("and on ", Deeds())
+    assert len(said) > 30_000
+    assert said + truth.settle(Deeds()) == "and on " * 5_000
+
+
 @given(st.lists(st.sampled_from(ORDINARY)), st.lists(st.integers(1, 9), min_size=1))
 def test_ordinary_talk_comes_out_letter_by_letter(sentences: list[str], sizes: list[int]) -> None:
     text, truth, said, at = " ".join(sentences), Truth(), "", 0
