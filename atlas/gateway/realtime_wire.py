@@ -74,6 +74,9 @@ class Items:
     def __init__(self) -> None:
         self._items: OrderedDict[str, Json] = OrderedDict()
 
+    def __contains__(self, item_id: object) -> bool:
+        return item_id in self._items
+
     def get(self, item_id: Any) -> Json:
         """Return an item. Raises `RequestError` when there is none of that id."""
         if not isinstance(item_id, str) or item_id not in self._items:
@@ -104,10 +107,6 @@ class Items:
         order = list(self._items)
         place = order.index(item_id) if item_id in self._items else 0
         return order[place - 1] if place else None
-
-    def last(self) -> str | None:
-        """Return the id of the last item."""
-        return next(reversed(self._items), None)
 
     def remove(self, item_id: Any) -> Json:
         """Take an item out and return it. Raises `RequestError` when there is none of that id."""
@@ -219,9 +218,8 @@ class Wire:
     def _transcribed(self, event: Transcribed) -> list[Json]:
         item_id = _item_id(event.utterance_id)
         seconds = self._seconds.pop(item_id, 0.0)
-        for item in self.items.all():
-            if item["id"] == item_id:
-                item["content"][0]["transcript"] = event.text
+        if item_id in self.items:  # the client may have deleted it meanwhile
+            self.items.get(item_id)["content"][0]["transcript"] = event.text
         if not self.transcribes:
             return []
         kind, place = "conversation.item.input_audio_transcription", {"item_id": item_id, "content_index": 0}
@@ -364,11 +362,7 @@ def truncated(item_id: str, audio_end_ms: int) -> Json:
     return message("conversation.item.truncated", item_id=item_id, content_index=0, audio_end_ms=audio_end_ms)
 
 
-CONTENT_OF_ROLE = {
-    "system": ("input_text", "text"),
-    "user": ("input_text", "text"),
-    "assistant": ("output_text", "text"),
-}
+CONTENT_OF_ROLE = {"system": "input_text", "user": "input_text", "assistant": "output_text"}
 
 
 def read_item(value: Any) -> Json:
@@ -393,7 +387,7 @@ def read_item(value: Any) -> Json:
 
 
 def _read_part(part: Any, role: str, param: str) -> Json:
-    wanted, _ = CONTENT_OF_ROLE[role]
+    wanted = CONTENT_OF_ROLE[role]
     if not isinstance(part, dict):
         raise RequestError(f"{param} must be an object", code="invalid_type", param=param)
     kind = part.get("type")
@@ -446,6 +440,7 @@ def _result(event: ToolFinished) -> Json:
     return {
         "call_id": event.call.id,
         "name": event.call.name,
+        "arguments": dict(event.call.arguments),
         "ok": result.ok,
         "text": result.text,
         "data": dict(result.data),

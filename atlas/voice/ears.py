@@ -23,10 +23,10 @@ _INPUT_OF = {
 
 
 class Notice(NamedTuple):
-    """Something was noticed. `at_sample` counts from the first sample ever heard."""
+    """Something was noticed."""
 
     what: Input
-    at_sample: int
+    at_sample: int  # now, or for speech where its utterance begins; counted from the first sample ever heard
     phrase: str = ""  # the wake word that was said
 
 

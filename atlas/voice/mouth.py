@@ -32,8 +32,8 @@ class Piece:
 
     text: str
     start: float = math.inf  # seconds of the reply's sound before it; inf: not given out yet
-    seconds: float = 0.0  # of its sound given out so far
-    whole: bool = False  # all of its sound has been given out
+    seconds: float = 0.0  # of its sound made so far
+    whole: bool = False  # all of its sound has been made
 
     def heard(self, played: float) -> str:
         """Return the words of this piece that are over when `played` seconds of the reply have been heard."""
@@ -118,6 +118,7 @@ class Mouth:
                         await self._say(piece, sounds)
                     except EngineError as trouble:
                         self.trouble = trouble
+                piece.whole = True
                 await sounds.send((piece, None))
 
     async def _say(self, piece: Piece, sounds: MemoryObjectSendStream[tuple[Piece, AudioChunk | None]]) -> None:
@@ -127,6 +128,7 @@ class Mouth:
                     chunk = await anext(chunks, None)
                 if chunk is None:
                     return
+                piece.seconds += chunk.seconds
                 await sounds.send((piece, chunk))
 
     async def _play(self, made: MemoryObjectReceiveStream[tuple[Piece, AudioChunk | None]]) -> None:
@@ -136,7 +138,6 @@ class Mouth:
                     if math.isinf(piece.start):  # nothing in it can be spoken; it still is a part of the reply
                         piece.start = self._given
                         await self._emit(SpeechOut(AudioChunk(b"", self._tts.rate), piece.text))
-                    piece.whole = True
                     continue
                 step = round(SLICE_SECONDS * chunk.rate)
                 for start in range(0, chunk.samples, step):
@@ -149,7 +150,6 @@ class Mouth:
         first = math.isinf(piece.start)
         if first:
             piece.start = self._given
-        piece.seconds += sound.seconds
         self._given += sound.seconds
         self._silent_at = max(self._silent_at, anyio.current_time()) + sound.seconds
         await self._emit(SpeechOut(sound, piece.text if first else ""))

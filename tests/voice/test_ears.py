@@ -1,0 +1,89 @@
+"""Ears take chunks of any size, and keep the utterance whole."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from atlas.audio import HEARING_RATE, AudioChunk, silence
+from atlas.speech.endpoint import EndpointOptions
+from atlas.speech.stt import MAX_UTTERANCE_SECONDS
+from atlas.speech.vad_scripted import ScriptedVad, voice
+from atlas.speech.wake_scripted import ScriptedWake
+from atlas.voice.ears import Ears, Notice
+from atlas.voice.turns import Input
+
+
+def ears(wake: ScriptedWake | None = None) -> Ears:
+    return Ears(ScriptedVad().listen(), wake.listen() if wake else None, EndpointOptions())
+
+
+def told(listener: Ears, sound: AudioChunk, step: int = 4096) -> list[Notice]:
+    return [
+        notice for start in range(0, sound.samples, step) for notice in listener.hear(sound.cut(start, start + step))
+    ]
+
+
+SENTENCE = silence(1.0) + voice(1.0) + silence(0.4) + voice(0.6) + silence(1.0)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 20_000))
+def test_the_size_of_chunks_changes_nothing(step: int) -> None:
+    one, other = ears(), ears()
+    assert told(one, SENTENCE, step) == told(other, SENTENCE, SENTENCE.samples)
+    assert one.sound() == other.sound()
+
+
+def test_a_sentence_with_a_pause_is_told_in_order() -> None:
+    kinds = [notice.what for notice in told(ears(), SENTENCE)]
+    assert kinds == [Input.SPEECH, Input.SUSTAINED, Input.PAUSE, Input.SPEECH, Input.PAUSE, Input.ENDPOINT]
+
+
+def test_the_utterance_begins_before_its_first_word_and_is_taken_once() -> None:
+    listener = ears()
+    told(listener, SENTENCE)
+    sound = listener.take()
+    assert sound.pcm in SENTENCE.pcm
+    start = SENTENCE.pcm.index(sound.pcm) / 2 / HEARING_RATE
+    assert 0.4 <= start <= 0.6, "half a second of what was before"
+    assert not listener.has_sound
+    assert listener.take().samples == 0
+
+
+def test_no_sound_is_longer_than_the_recogniser_takes() -> None:
+    listener = ears()
+    longest = 0.0
+    for _ in told(listener, voice(70.0)):
+        longest = max(longest, listener.sound().seconds)
+    assert longest <= MAX_UTTERANCE_SECONDS
+
+
+def test_a_client_that_commits_gets_every_sample() -> None:
+    listener = ears()
+    listener.detecting = False
+    sound = voice(1.2345)
+    told(listener, sound, 777)
+    assert listener.take() == sound
+
+
+def test_asleep_only_the_wake_word_counts() -> None:
+    wake = ScriptedWake("okay nabu")
+    listener = ears(wake)
+    assert told(listener, SENTENCE) == []
+    (notice,) = told(listener, wake.call() + silence(0.1))
+    assert (notice.what, notice.phrase) == (Input.WAKE, "okay nabu")
+    listener.watch()
+    assert Input.ENDPOINT in [heard.what for heard in told(listener, SENTENCE)]
+    listener.sleep()
+    assert told(listener, SENTENCE) == []
+
+
+def test_positions_count_from_the_first_sample_ever_heard() -> None:
+    listener = ears()
+    told(listener, SENTENCE)
+    listener.drop()
+    again = told(listener, SENTENCE)
+    began, ended = again[0].at_sample / HEARING_RATE, again[-1].at_sample / HEARING_RATE
+    assert (round(began, 1), round(ended, 1)) == (4.5, 7.7)
+    assert again[3].at_sample == again[0].at_sample, "who goes on after a pause goes on with the same utterance"
