@@ -27,7 +27,7 @@ class Telling:
         """Take note of `event` and pass it on."""
         match event:
             case TextDelta(text):
-                trace.current().mark("first_word")
+                trace.current().mark("first_text")
                 self.text += text
                 self._words += text
             case ToolStarted():

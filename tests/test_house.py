@@ -309,7 +309,7 @@ async def test_a_typed_turn_leaves_one_line_in_the_log(world: World, caplog: pyt
     world.agents["family"].script = sets_a_timer
     await world.ask("set a timer")
     [line] = [message for message in caplog.messages if message.startswith("turn ended")]
-    for part in ("device=phone", "agent=family", "path=command", "tools=1", "end=done", "first_word_at_ms="):
+    for part in ("device=phone", "agent=family", "path=command", "tools=1", "end=done", "first_text_at_ms="):
         assert part in line
 
 

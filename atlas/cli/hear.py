@@ -274,10 +274,11 @@ class Listener:
                 exchange.sound += AudioChunk(base64.b64decode(message["delta"]), WIRE_RATE)
             case "response.output_audio_transcript.delta" if exchange:
                 exchange.reply += message["delta"]
+            case "atlas.tool_started" if exchange:
+                exchange.tools.append(_bare(message))
             case "atlas.tool_finished" if exchange:
-                exchange.tools.append(
-                    {k: v for k, v in message.items() if k not in ("type", "event_id", "response_id")}
-                )
+                started = [tool for tool in exchange.tools if tool["call_id"] == message["call_id"]]
+                started[0].update(_bare(message))
             case "atlas.turn" if exchange:
                 exchange.agent, exchange.reason, exchange.path = (message[k] for k in ("agent", "reason", "path"))
             case "atlas.timings" if exchange:
@@ -298,6 +299,11 @@ class Listener:
         exchange.ended_at = self._last_loud(self._stopped_at)
         exchange.noticed_at, exchange.words_at = self._stopped_at, self._now
         self._waiting = exchange
+
+
+def _bare(message: dict[str, Any]) -> dict[str, Any]:
+    """Return what a message says of a tool, without the envelope."""
+    return {key: value for key, value in message.items() if key not in ("type", "event_id", "response_id")}
 
 
 def describe(exchange: Exchange) -> str:

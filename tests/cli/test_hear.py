@@ -76,7 +76,9 @@ async def test_an_answer_is_collected_and_timed_at_its_first_audible_sample(conf
         await anyio.sleep(0.3)
         await send(socket, "input_audio_buffer.speech_stopped")
         await send(socket, "conversation.item.input_audio_transcription.completed", transcript=" What time is it?")
-        await send(socket, "atlas.tool_finished", response_id="r", event_id="e", name="clock.time", text="Noon.")
+        call = {"call_id": "call_1", "name": "clock.time"}
+        await send(socket, "atlas.tool_started", response_id="r", event_id="e", **call, arguments={"place": "Rome"})
+        await send(socket, "atlas.tool_finished", response_id="r", event_id="e", **call, ok=True, text="Noon.")
         quiet_then_loud = bytes(2 * 12_000) + tone(0.1)
         audio = base64.b64encode(quiet_then_loud).decode()
         await send(socket, "response.output_audio_transcript.delta", delta="It's noon.")
@@ -90,13 +92,14 @@ async def test_an_answer_is_collected_and_timed_at_its_first_audible_sample(conf
         [one] = await hear.hear(found, SPOKEN)
     told = one.summary()
     assert (told["transcript"], told["reply"], told["path"]) == ("What time is it?", "It's noon.", "command")
-    assert told["tools"] == [{"name": "clock.time", "text": "Noon."}]
+    [tool] = told["tools"]
+    assert (tool["name"], tool["arguments"], tool["text"]) == ("clock.time", {"place": "Rome"}, "Noon.")
     assert told["timings"]["stt_ms"] == 60
     first = one.first_sound_seconds
     assert first is not None
     arrived = one.sound_at - one.ended_at
     assert first - arrived == pytest.approx(0.5, abs=0.01)  # the half second of silence counts as waiting
-    assert "tool      clock.time" in hear.describe(one)
+    assert 'tool      clock.time {"place": "Rome"} → Noon.' in hear.describe(one)
 
 
 async def test_when_nobody_speaks_in_it_that_is_said(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
