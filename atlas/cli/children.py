@@ -7,9 +7,9 @@ import os
 import signal
 import sys
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
@@ -36,7 +36,6 @@ class Program:
     name: str  # as it stands in the log
     command: tuple[str, ...]
     socket: Path
-    environment: Mapping[str, str] = field(default_factory=dict)  # added to ours
 
 
 class Child:
@@ -77,8 +76,7 @@ class Child:
         """Run one process from start to end and say how it ended; cancelling ends it and its descendants."""
         self.program.socket.unlink(missing_ok=True)  # else a dead one's socket looks alive for a moment
         tethered = (sys.executable, "-m", "atlas.cli.tether", str(os.getpid()), *self.program.command)
-        environment = {**os.environ, **self.program.environment}
-        process = await anyio.open_process(tethered, stdin=None, env=environment, start_new_session=True)
+        process = await anyio.open_process(tethered, stdin=None, start_new_session=True)
         self.pid = process.pid
         try:
             async with anyio.create_task_group() as tasks:

@@ -148,7 +148,7 @@ async def hear(config: Config, sound: AudioChunk, agent: str = "", *, first_soun
 @asynccontextmanager
 async def connected(config: Config, agent: str) -> AsyncGenerator[ClientConnection, None]:
     """Open the realtime door with the terminal's token."""
-    url = f"{door.address(config, 'ws')}/v1/realtime?model={agent or 'atlas'}&device=terminal"
+    url = f"{door.address(config, 'ws')}/v1/realtime?model={agent or 'atlas'}&device=terminal&announce=false"
     headers = {"authorization": f"Bearer {door.token(config)}"}
     try:
         socket = await connect(

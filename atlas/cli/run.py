@@ -28,9 +28,6 @@ from atlas.house import open_house
 from atlas.store.devices import open_devices
 
 STOP_SECONDS = 5.0  # from Ctrl-C to the end, whatever hangs
-# Threads of a model wait for each other after every layer. By default they spin, and when others want the cores too
-# (the ears, the voice), each spins while the one it waits for cannot run: 0.9 tokens a second, and 35 without spinning.
-SHARING = {"OMP_WAIT_POLICY": os.environ.get("OMP_WAIT_POLICY", "passive")}
 log = logging.getLogger("atlas")
 
 
@@ -42,6 +39,9 @@ def main(arguments: Sequence[str]) -> int:
     config = load_config(os.environ, given.config)
     began = time.monotonic()
     write_logs()
+    # Threads of a model wait for each other after every layer. Left to itself OpenMP spins, and when others want the
+    # cores too (the ears, the voice), each spins while the one it waits for cannot run: 0.9 tokens a second, not 35.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     prepare_folders(config)
     with only_one(config), app.listen(config.gateway) as listener:
         anyio.run(run, config, listener, began)
@@ -105,7 +105,7 @@ def _llm_host(config: Config, name: str, llm: LlmConfig) -> Program:
         *("--threads", str(llm.threads), "--gpu-layers", str(llm.gpu_layers)),
         *("--conversations", str(llm.conversations)),
     )
-    return Program(f"llm-{name}", command, path, SHARING)
+    return Program(f"llm-{name}", command, path)
 
 
 def weights(config: Config, llm: LlmConfig) -> Path:

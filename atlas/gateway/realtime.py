@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -106,26 +106,28 @@ class Connection:
 
     async def run(self) -> None:
         """Serve until the client goes, its token is taken back, or its hour is over."""
-        async with anyio.create_task_group() as tasks:
+        conversation = {"id": self._conversation_id, "object": "realtime.conversation"}
+        await self._put(message("session.created", session=self._object))
+        await self._put(message("conversation.created", conversation=conversation))
+        actor = self._session.actor
+        with ExitStack() as until_all_is_over:
+            async with anyio.create_task_group() as tasks:
 
-            async def until(over: Callable[[], Awaitable[None]], code: int = 0) -> None:
-                await over()
-                if code:
-                    await self._outbox.send(code)
-                else:
-                    tasks.cancel_scope.cancel()
+                async def until(over: Callable[[], Awaitable[None]], code: int = 0) -> None:
+                    await over()
+                    if code:
+                        await self._outbox.send(code)
+                    else:
+                        tasks.cancel_scope.cancel()
 
-            tasks.start_soon(until, self._send)
-            await self._put(message("session.created", session=self._object))
-            conversation = {"id": self._conversation_id, "object": "realtime.conversation"}
-            await self._put(message("conversation.created", conversation=conversation))
-            await tasks.start(self._session.run)
-            tasks.start_soon(until, self._revoked, POLICY_VIOLATION)
-            tasks.start_soon(until, self._expired, NORMAL)
-            actor = self._session.actor
-            with self._house.speaking_device(actor.device, actor.room, self._session.say):
+                tasks.start_soon(until, self._send)
+                tasks.start_soon(until, self._revoked, POLICY_VIOLATION)
+                tasks.start_soon(until, self._expired, NORMAL)
+                await tasks.start(self._session.run)
+                device = self._house.speaking_device(actor.device, actor.room, self._session.say)
+                until_all_is_over.enter_context(device)
                 await self._receive()
-            tasks.cancel_scope.cancel()
+                tasks.cancel_scope.cancel()
 
     async def _revoked(self) -> None:
         await until_revoked(self._websocket, self._house)
