@@ -1,0 +1,169 @@
+"""A whole running house for the journeys: real processes, real engines, an empty data directory."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+import wave
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import rmtree
+from typing import Any
+
+import pytest
+from openai import OpenAI
+
+from atlas.audio import AudioChunk
+
+ROOT = Path(__file__).parents[2]
+READY_SECONDS = 120.0
+LOOK_AGAIN_SECONDS = 0.1
+
+
+def until(happened: Callable[[], Any], seconds: float, what: str) -> Any:
+    """Wait for something of another process; return it as soon as it is there."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if found := happened():
+            return found
+        time.sleep(LOOK_AGAIN_SECONDS)
+    raise AssertionError(f"{what} did not happen within {seconds:.0f} s")
+
+
+def write_wav(file: Path, sound: AudioChunk) -> Path:
+    with wave.open(str(file), "wb") as out:
+        out.setnchannels(1)
+        out.setsampwidth(2)
+        out.setframerate(sound.rate)
+        out.writeframes(sound.pcm)
+    return file
+
+
+@dataclass
+class Running:
+    """A house in processes of its own, and what a person at its terminal can do."""
+
+    process: subprocess.Popen[bytes]
+    data: Path
+    port: int
+    log: Path
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "ATLAS_DATA": str(self.data), "ATLAS_GATEWAY_PORT": str(self.port)}
+
+    @property
+    def token(self) -> str:
+        return (self.data / "secrets" / "owner.token").read_text().strip()
+
+    def client(self, token: str | None = None) -> OpenAI:
+        return OpenAI(base_url=f"{self.url}/v1", api_key=token or self.token, max_retries=0, timeout=60)
+
+    def atlas(self, *arguments: str, seconds: float = 90) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "atlas.cli.main", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=seconds, env=self.environment, cwd=ROOT)
+
+    def told(self, *arguments: str) -> dict[str, Any]:
+        """Run a command with --json and return the one object that it printed."""
+        done = self.atlas(*arguments, "--json")
+        assert done.returncode == 0, done.stderr
+        answer: dict[str, Any] = json.loads(done.stdout)
+        return answer
+
+    def heard(self, *arguments: str) -> dict[str, Any]:
+        """Run `atlas hear`, and return the one turn that came of it."""
+        (turn,) = self.told(*arguments)["turns"]
+        return dict(turn)
+
+    def health(self) -> dict[str, Any] | None:
+        """Return what /health says once it says 200."""
+        try:
+            with urllib.request.urlopen(f"{self.url}/health", timeout=5) as answer:
+                return dict(json.load(answer))
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            return None
+
+    def pid_of(self, module: str) -> int | None:
+        """Return the process of this house that runs `module`."""
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    words = (entry / "cmdline").read_bytes().split(b"\0")
+                except OSError:
+                    continue
+                if module.encode() in words and any(str(self.data).encode() in word for word in words):
+                    return int(entry.name)
+        return None
+
+    def kill(self, module: str) -> int:
+        """`kill -9` that process; return the pid it had."""
+        pid = self.pid_of(module)
+        assert pid, f"{module} does not run"
+        os.kill(pid, signal.SIGKILL)
+        return pid
+
+    def is_back(self, module: str, after: int) -> None:
+        """Wait until another process than `after` runs `module`, and the house is healthy again."""
+        until(lambda: (pid := self.pid_of(module)) and pid != after, 30, f"a new {module}")
+        until(self.health, 60, "the house being healthy again")
+
+
+def start(data: Path, port: int) -> Running:
+    log = data / "house.log"
+    environment = {**os.environ, "ATLAS_DATA": str(data), "ATLAS_GATEWAY_PORT": str(port)}
+    with log.open("ab") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "atlas.cli.main", "run"], stdout=out, stderr=out, env=environment, cwd=ROOT
+        )
+    house = Running(process, data, port, log)
+
+    def ready() -> bool:
+        assert process.poll() is None, f"the house went away:\n{log.read_text()[-3000:]}"
+        return house.health() is not None
+
+    until(ready, READY_SECONDS, "the house being ready")
+    return house
+
+
+def stop(house: Running) -> None:
+    house.process.send_signal(signal.SIGTERM)
+    try:
+        house.process.wait(10)
+    except subprocess.TimeoutExpired:
+        house.process.kill()
+        house.process.wait()
+        raise AssertionError(f"the house did not stop within 10 s:\n{house.log.read_text()[-3000:]}") from None
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="session")
+def house() -> Iterator[Running]:
+    data = Path(tempfile.mkdtemp(prefix="atlas-"))
+    running = start(data, free_port())
+    yield running
+    stop(running)
+    rmtree(data, ignore_errors=True)
+
+
+@pytest.fixture
+def said(spoken: Callable[[str], AudioChunk], tmp_path: Path) -> Callable[[str], Path]:
+    """Say a sentence into a WAV file."""
+    return lambda text: write_wav(tmp_path / "said.wav", spoken(text))

@@ -1,0 +1,126 @@
+"""`kill -9` in the middle of a turn: an honest sentence, the process back, the next turn works, nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from typing import Any
+
+import pytest
+
+from tests.journeys.conftest import Running, free_port, start, stop, until
+
+pytestmark = pytest.mark.real
+
+
+def ask(house: Running, text: str, model: str = "family") -> dict[str, Any]:
+    answer = house.client().chat.completions.create(model=model, messages=[{"role": "user", "content": text}])
+    told: dict[str, Any] = answer.choices[0].message.model_extra["atlas"]  # type: ignore[index]
+    return {**told, "text": answer.choices[0].message.content}
+
+
+@contextmanager
+def frozen(house: Running, module: str) -> Iterator[int]:
+    """Stop a process of the house without ending it, so that whatever is asked of it is under way."""
+    pid = house.pid_of(module)
+    assert pid, f"{module} does not run"
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield pid
+    finally:
+        if Path(f"/proc/{pid}").exists():
+            os.kill(pid, signal.SIGCONT)
+
+
+def test_the_tool_server_dies_in_the_middle_of_a_call(house: Running) -> None:
+    ask(house, "set a timer for fifty minutes")
+    client = house.client()
+    said: list[str] = []
+    with client.realtime.connect(model="family") as connection, frozen(house, "tools_server.server") as pid:
+        connection.session.update(session={"type": "realtime", "output_modalities": ["text"]})
+        item: Any = {
+            "type": "message",
+            "role": "user",
+            "content": [{"type": "input_text", "text": "what are my tasks"}],
+        }
+        connection.conversation.item.create(item=item)
+        connection.response.create()
+        for event in connection:
+            if event.type == "atlas.tool_started":  # type: ignore[comparison-overlap]
+                os.kill(pid, signal.SIGKILL)
+            elif event.type == "response.output_text.delta":
+                said.append(event.delta)
+            elif event.type == "response.done":
+                break
+    house.is_back("tools_server.server", pid)
+    assert said, "the turn ended without a word"
+    left = ask(house, "how long is left on my timer")
+    assert left["tools"][0]["ok"]
+    assert "49 minutes" in left["text"], left
+
+
+def test_an_acknowledged_change_is_never_claimed_when_the_tool_server_dies_under_it(house: Running) -> None:
+    client = house.client()
+    said = ""
+    with client.realtime.connect(model="family") as connection, frozen(house, "tools_server.server") as pid:
+        connection.session.update(session={"type": "realtime", "output_modalities": ["text"]})
+        text = "add polish the silver to my tasks"
+        item: Any = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
+        connection.conversation.item.create(item=item)
+        connection.response.create()
+        for event in connection:
+            if event.type == "atlas.tool_started":  # type: ignore[comparison-overlap]
+                os.kill(pid, signal.SIGKILL)
+            elif event.type == "response.output_text.delta":
+                said += event.delta
+            elif event.type == "response.done":
+                break
+    house.is_back("tools_server.server", pid)
+    assert "can't tell" in said, said
+    assert "added" not in said.lower(), said
+
+
+def test_the_language_model_dies_in_the_middle_of_its_answer(house: Running) -> None:
+    stream = house.client().chat.completions.create(
+        model="family",
+        messages=[{"role": "user", "content": "Tell me a long story about a lighthouse and the sea."}],
+        stream=True,
+    )
+    text, pid, finish = "", 0, None
+    for chunk in stream:
+        if chunk.choices and chunk.choices[0].delta.content:
+            text += chunk.choices[0].delta.content
+            pid = pid or house.kill("atlas.llm_host.server")
+        if chunk.choices and chunk.choices[0].finish_reason:
+            finish = chunk.choices[0].finish_reason
+    assert pid, "the model never began"
+    assert finish, "the stream was closed properly"
+    assert "train of thought" in text or "ask me again" in text.lower(), text
+    still = ask(house, "what time is it")
+    assert still["path"] == "command", "simple things work while the model is away"
+    house.is_back("atlas.llm_host.server", pid)
+    assert ask(house, "What is the capital of France?")["path"] == "model"
+
+
+def test_the_whole_house_dies_and_nothing_acknowledged_is_lost() -> None:
+    data = Path(mkdtemp(prefix="atlas-"))
+    first = start(data, free_port())
+    ask(first, "set a pizza timer for forty minutes")
+    ask(first, "add wash the car to my tasks")
+    children = [first.pid_of("tools_server.server"), first.pid_of("atlas.llm_host.server")]
+    first.process.kill()
+    first.process.wait()
+    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in children), 10, "the end of every child")
+    second = start(data, free_port())
+    try:
+        left = ask(second, "how long is left on the pizza timer")
+        assert "39 minutes" in left["text"] or "40 minutes" in left["text"], left
+        assert "wash the car" in ask(second, "what are my tasks")["text"].lower()
+    finally:
+        stop(second)
+        rmtree(data, ignore_errors=True)

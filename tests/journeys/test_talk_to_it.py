@@ -1,0 +1,76 @@
+"""A person speaks to the house and is answered: the stories of the front page, from sound to sound."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.journeys.conftest import Running
+
+pytestmark = pytest.mark.real
+
+
+def words_of(house: Running, wav: Path) -> str:
+    """What the reply says, heard by the house itself."""
+    return house.client().audio.transcriptions.create(model="whisper-1", file=wav).text.lower()
+
+
+def test_a_timer_is_set_by_voice_and_really_exists(house: Running, said: Callable[[str], Path], tmp_path: Path) -> None:
+    reply = tmp_path / "reply.wav"
+    told = house.heard("hear", str(said("Set a timer for ten minutes.")), "--out", str(reply))
+    assert re.search(r"set a timer for (ten|10) minutes", told["transcript"].lower())
+    assert told["path"] == "command"
+    assert told["tools"][0]["name"] == "timers.start"
+    assert told["tools"][0]["receipt"]
+    assert re.search(r"(ten|10)[ -]minute", words_of(house, reply)), "the reply says so, aloud"
+    left = house.told("ask", "how long is left on my 10 minute timer")
+    assert "9 minutes" in left["reply"], left
+
+
+def test_the_time_is_told_by_voice(house: Running, said: Callable[[str], Path], tmp_path: Path) -> None:
+    reply = tmp_path / "reply.wav"
+    told = house.heard("hear", str(said("What time is it?")), "--out", str(reply))
+    assert told["tools"][0]["name"] == "clock.time"
+    assert any(letter.isdigit() for letter in words_of(house, reply))
+
+
+def test_a_task_is_added_by_voice_and_the_file_is_there(house: Running, said: Callable[[str], Path]) -> None:
+    told = house.heard("hear", str(said("Add buy milk to my tasks.")))
+    assert told["tools"][0]["name"] == "tasks.add"
+    files = [file.read_text() for file in (house.data / "family-agent-config/tasks/home").glob("*.md")]
+    assert any("buy milk" in text.lower() for text in files), files
+
+
+def test_an_open_question_is_answered_by_the_model(house: Running, said: Callable[[str], Path], tmp_path: Path) -> None:
+    reply = tmp_path / "reply.wav"
+    told = house.heard("hear", str(said("What is the capital of France?")), "--out", str(reply))
+    assert told["path"] == "model"
+    assert "paris" in told["reply"].lower()
+    assert "paris" in words_of(house, reply)
+
+
+def test_two_agents_remember_apart(house: Running) -> None:
+    house.told("ask", "My favourite colour is vermilion.", "--agent", "work")
+    memory = {name: (house.data / name).read_bytes() + _wal(house.data / name) for name in ("atlas.db", "work.db")}
+    assert b"vermilion" in memory["work.db"]
+    assert b"vermilion" not in memory["atlas.db"]
+
+
+def _wal(file: Path) -> bytes:
+    log = file.with_name(file.name + "-wal")
+    return log.read_bytes() if log.exists() else b""
+
+
+def test_a_timer_that_ends_is_announced_where_somebody_listens(house: Running) -> None:
+    with house.client().realtime.connect(model="family", extra_query={"device": "den", "room": "den"}) as connection:
+        house.told("ask", "set a 2 second timer", "--room", "den")
+        spoken = ""
+        for event in connection:
+            if event.type == "response.output_audio_transcript.delta":
+                spoken += event.delta
+            elif event.type == "response.done":
+                break
+    assert "timer" in spoken.lower(), spoken
