@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -124,8 +124,9 @@ class Connection:
                 tasks.start_soon(until, self._revoked, POLICY_VIOLATION)
                 tasks.start_soon(until, self._expired, NORMAL)
                 await tasks.start(self._session.run)
-                device = self._house.speaking_device(actor.device, actor.room, self._session.say)
-                until_all_is_over.enter_context(device)
+                if self._websocket.query_params.get("announce") != "false":  # somebody listens
+                    device = self._house.speaking_device(actor.device, actor.room, self._session.say)
+                    until_all_is_over.enter_context(device)
                 await self._receive()
                 tasks.cancel_scope.cancel()
 

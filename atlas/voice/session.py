@@ -474,9 +474,10 @@ class Session:
         await self._own_words(reply, Wish(), Trace(), self._announcement, "announcement")
 
     async def _announcement_is_over(self) -> None:
-        if self._announced is not None:
-            await self._announced.gone.wait()
-        if self._over:
+        said = self._announced
+        if said is not None:
+            await said.gone.wait()
+        if said is None or not (said.complete or said.hushed):
             raise EngineError(f"the speaker of {self.actor.device!r} is gone")
 
     async def _own_words(self, reply: Reply, wish: Wish, timed: Trace, text: str, reason: str, error: str = "") -> None:
