@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import signal
 import sys
 from collections import deque
@@ -26,6 +27,7 @@ GRACE_SECONDS = 2.0  # from the polite signal to the last one; two children and 
 LAST_WORDS_SECONDS = 0.5  # for reading what a dead child left in its pipes, which its own children may hold open
 LINE_CHARACTERS = 2_000  # longer lines of a log are cut
 REMEMBERED_LINES = 8  # the last words of a child that cannot start
+TIME = re.compile(r"^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.,]\d+ ")  # at the start of a child's line; our log has its own
 log = logging.getLogger("atlas")
 
 
@@ -122,7 +124,7 @@ class Child:
             self._say(rest)
 
     def _say(self, line: bytes) -> None:
-        text = line.decode("utf-8", "replace").rstrip()[:LINE_CHARACTERS]
+        text = TIME.sub("", line.decode("utf-8", "replace").rstrip())[:LINE_CHARACTERS]
         if text:
             self._last_lines.append(text)
             log.info("%s | %s", self.program.name, text)

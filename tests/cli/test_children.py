@@ -30,7 +30,7 @@ class Health(http.server.BaseHTTPRequestHandler):
         pass
 
 socket, manner, note = sys.argv[1:4]
-print("good morning", flush=True)
+print("2026-11-21 22:09:49,682 good morning", flush=True)
 if manner == "hopeless":
     sys.exit("I have no weights")
 if manner == "stubborn":
