@@ -88,10 +88,11 @@ async def _read_form(form: FormData, house: House) -> Recording:
     fields = Fields(texts)
     fields.only(FORM_FIELDS)
     _check_name(fields, (*HEARING_NAMES, house.config.speech.stt_model))
-    language = fields.text("language", house.config.house.language)
-    if language.partition("-")[0].lower() not in (house.config.house.language, LANGUAGE_NAMES.get(language, "")):
+    ours = house.config.house.language
+    language = fields.text("language", "") or ours
+    if language.partition("-")[0].lower() not in (ours, LANGUAGE_NAMES.get(ours)):
         raise RequestError(
-            f"this house listens in {house.config.house.language!r}, not in {language!r}",
+            f"this house listens in {ours!r}, not in {language!r}",
             code="unsupported_language",
             param="language",
         )

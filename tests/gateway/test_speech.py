@@ -35,6 +35,15 @@ async def test_a_recording_becomes_text(config, data):
         assert all(chunk.rate == 16_000 for chunk in world.ear.heard)
 
 
+@pytest.mark.parametrize("language", ["en", "EN", "en-GB", "english", ""])
+async def test_the_houses_language_goes_by_many_names(config, data, language):
+    async with served(config, data) as world, world.http() as http:
+        world.ear.lines = ["hello there"]
+        form = {"model": "atlas", "language": language}
+        reply = await http.post("/v1/audio/transcriptions", data=form, files={"file": ("said.wav", SAID)})
+        assert reply.json()["text"] == "hello there"
+
+
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
