@@ -119,7 +119,7 @@ def read(body: Mapping[str, Any], actor: Actor, house: House) -> Asked:
     turn = Turn(
         id=fresh_id("turn"),
         text=text,
-        actor=_speaking_for(actor, own),
+        actor=speaking_for(actor, own),
         at=time.time(),
         agent=agent_for(model, actor, house),
         history=history,
@@ -235,10 +235,13 @@ def _text(content: Any, where: str) -> str:
     return "\n".join(texts)
 
 
-def _speaking_for(actor: Actor, own: Fields) -> Actor:
-    """Return the actor as the request says more exactly who and where it is, as far as this role may say so."""
+def speaking_for(actor: Actor, own: Fields) -> Actor:
+    """Return the actor as the request says more exactly who and where it is, as far as this role may say so.
+
+    Raises `RequestError` (`permission_denied`, 403) naming the field that it may not say.
+    """
     for key, roles in MAY_SAY.items():
-        if own.value(key) is not None and actor.role not in roles:
+        if own.value(key) not in (None, getattr(actor, key)) and actor.role not in roles:
             raise RequestError(
                 f"a {actor.role} may not say {own.name(key)}", code="permission_denied", param=own.name(key)
             )

@@ -19,7 +19,7 @@ from atlas.errors import AtlasError, RequestError
 from atlas.events import Event
 from atlas.gateway import realtime_settings as settings
 from atlas.gateway.auth import require, subprotocol_of, until_revoked
-from atlas.gateway.chat import ANY_AGENT, MAX_NAME_CHARACTERS, agent_for
+from atlas.gateway.chat import ANY_AGENT, MAX_CHARACTERS, MAX_NAME_CHARACTERS, agent_for, speaking_for
 from atlas.gateway.realtime_settings import Json, Own
 from atlas.gateway.realtime_sound import Inward
 from atlas.gateway.realtime_wire import (
@@ -32,7 +32,7 @@ from atlas.gateway.realtime_wire import (
     text_of,
     truncated,
 )
-from atlas.gateway.wire import refusal
+from atlas.gateway.wire import Fields, json_object, refusal
 from atlas.house import House
 from atlas.voice.session import Session, Wish
 
@@ -51,9 +51,10 @@ def routes(house: House) -> list[BaseRoute]:
 
     async def realtime(websocket: WebSocket) -> None:
         try:
-            actor = await require(websocket, house)
-            actor, model = _asker(websocket, actor)
-            agent = agent_for(websocket.query_params.get("agent") or model, actor, house)
+            query = Fields({name: value for name, value in websocket.query_params.items() if value})
+            actor = speaking_for(await require(websocket, house), query)
+            model = query.text("model", ANY_AGENT, MAX_NAME_CHARACTERS)
+            agent = agent_for(query.text("agent", model, MAX_NAME_CHARACTERS), actor, house)
         except AtlasError as trouble:
             await websocket.send_denial_response(refusal(trouble))
             return
@@ -61,18 +62,6 @@ def routes(house: House) -> list[BaseRoute]:
         await Connection(websocket, house, actor, model, agent).run()
 
     return [WebSocketRoute("/v1/realtime", realtime)]
-
-
-def _asker(websocket: WebSocket, actor: Actor) -> tuple[Actor, str]:
-    """Return who asks, from where, and which model. Only an owner's token may say which device it is."""
-    query = websocket.query_params
-    for name in ("device", "room", "model", "agent"):
-        if len(query.get(name, "")) > MAX_NAME_CHARACTERS:
-            raise RequestError(f"{name} is too long", code="string_too_long", param=name)
-    device = query.get("device") or actor.device
-    if device != actor.device and actor.role != "owner":
-        raise RequestError("only an owner's token may say device", code="permission_denied", param="device")
-    return replace(actor, device=device, room=query.get("room") or actor.room), query.get("model") or ANY_AGENT
 
 
 class Connection:
@@ -116,7 +105,7 @@ class Connection:
                 async def until(over: Callable[[], Awaitable[None]], code: int = 0) -> None:
                     await over()
                     if code:
-                        await self._outbox.send(code)
+                        await self._queue(code)
                     else:
                         tasks.cancel_scope.cancel()
 
@@ -146,9 +135,12 @@ class Connection:
         await self._put(*self._wire.messages(event, trace.current().milliseconds()))
 
     async def _put(self, *messages: Json) -> None:
-        """Queue messages for the client, side by side; when it is gone they go nowhere."""
+        """Queue messages for the client, side by side."""
         # Written out at once: the items in them go on changing.
-        group = [json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in messages]
+        await self._queue([json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in messages])
+
+    async def _queue(self, group: list[str] | int) -> None:
+        """Queue messages, or the code to close with; when the client is gone they go nowhere."""
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             await self._outbox.send(group)
 
@@ -291,7 +283,7 @@ class Connection:
             raise settings.wrong("previous_item_id", "a text", after, "invalid_type")
         before = self._wire.items.add(item, after)
         if item["role"] == "user":
-            self._typed.append(item)
+            self._typed = [*(one for one in self._typed if one["id"] in self._wire.items), item]
         else:
             self._noted.add(item["id"])
             self._session.wish = replace(
@@ -337,17 +329,20 @@ class Connection:
     # ── responses ──────────────────────────────────────────────────────────────────────────────────
 
     async def _respond(self, event: Json) -> None:
-        asked, wish = self._read_response(event.get("response") or {})
-        typed, self._typed = self._typed, [] if wish.remembered else self._typed
-        if wish.remembered:
-            wish = replace(wish, text=" ".join(text_of(item) for item in typed))
+        given = event.get("response")
+        asked, wish = self._read_response({} if given is None else given)
+        typed = self._typed if wish.remembered else []
+        if typed:
+            wish = replace(wish, text=" ".join(map(text_of, typed)))
+        _check_length(wish)
         self._wire.asked[wish.turn_id] = asked
         try:
             await self._session.respond(wish)
         except RequestError:
             del self._wire.asked[wish.turn_id]
-            self._typed = typed
             raise
+        if typed:
+            self._typed = []
 
     def _read_response(self, given: Any) -> tuple[Asked, Wish]:
         """Return what is special about one response. Raises `RequestError` naming the field."""
@@ -432,12 +427,7 @@ def _read(frame: Any) -> Json:
             code="message_too_large",
             hint="send sound in pieces of a second or less",
         )
-    try:
-        event = json.loads(text)
-    except (ValueError, RecursionError) as trouble:
-        raise RequestError(f"the message is not JSON: {trouble}", code="invalid_json") from trouble
-    if not isinstance(event, dict):
-        raise RequestError("an event is a JSON object", code="invalid_json")
+    event = json_object(text, "the message")
     if _depth(event) > MAX_DEPTH:
         raise RequestError(f"the event is nested more than {MAX_DEPTH} deep", code="invalid_json")
     return event
@@ -450,6 +440,17 @@ def _depth(value: Any) -> int:
         depth += 1
         level = [inner for part in level for inner in (part.values() if isinstance(part, dict) else part)]
     return depth
+
+
+def _check_length(wish: Wish) -> None:
+    """Refuse what no context holds. Raises `RequestError`, as the chat door does."""
+    characters = len(wish.text) + len(wish.instructions) + sum(len(one.text) for one in wish.history)
+    if characters > MAX_CHARACTERS:
+        raise RequestError(
+            f"{characters} characters to answer; {MAX_CHARACTERS} is the most",
+            code="context_length_exceeded",
+            hint="delete some items",
+        )
 
 
 def _needed(event: Json, name: str) -> Any:

@@ -204,7 +204,11 @@ def _unchanged(whole: Json, name: str, value: Any, own: Own) -> None:
 
 def _hint(whole: Json, name: str, value: Any, own: Own) -> None:
     """Keep and show what changes nothing here, and breaks no promise by that."""
-    if len(json.dumps(value, default=str)) > MAX_INSTRUCTIONS_CHARACTERS:
+    try:
+        size = len(json.dumps(value, allow_nan=False))
+    except ValueError as trouble:  # 1e999 is JSON, but nothing that could be shown again
+        raise wrong(f"session.{name}", "JSON", value) from trouble
+    if size > MAX_INSTRUCTIONS_CHARACTERS:
         raise RequestError(f"session.{name} is too long", code="string_too_long", param=f"session.{name}")
     whole[name] = value
 

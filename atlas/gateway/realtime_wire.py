@@ -59,7 +59,7 @@ def error(trouble: RequestError, event_id: str | None) -> Json:
     return message(
         "error",
         error={
-            "type": "invalid_request_error",
+            "type": "server_error" if trouble.code == "server_error" else "invalid_request_error",
             "code": trouble.code,
             "message": text[:1].upper() + text[1:],
             "param": trouble.param or None,
@@ -383,6 +383,10 @@ def read_item(value: Any) -> Json:
     if not isinstance(parts, list) or not parts:
         raise RequestError("item.content must be a list with a part", code="invalid_type", param="item.content")
     content = [_read_part(part, role, f"item.content[{place}]") for place, part in enumerate(parts)]
+    if sum(len(part["text"]) for part in content) > MAX_ITEM_CHARACTERS:
+        raise RequestError(
+            f"an item of more than {MAX_ITEM_CHARACTERS} characters", code="string_too_long", param="item.content"
+        )
     return _item(item_id, role, "completed", *content)
 
 
@@ -401,12 +405,6 @@ def _read_part(part: Any, role: str, param: str) -> Json:
     text = part.get("text")
     if not isinstance(text, str) or not text.strip():
         raise RequestError(f"{param}.text must be a text with words in it", code="invalid_type", param=f"{param}.text")
-    if len(text) > MAX_ITEM_CHARACTERS:
-        raise RequestError(
-            f"{param}.text has more than {MAX_ITEM_CHARACTERS} characters",
-            code="string_too_long",
-            param=f"{param}.text",
-        )
     return {"type": wanted, "text": text}
 
 

@@ -96,8 +96,8 @@ async def http_error(request: Request, trouble: Exception) -> Response:
 async def own_mistake(request: Request, trouble: Exception) -> Response:
     """Answer a mistake of ours by its number alone; the server logs the traceback after this line."""
     trace.line("request broke", request=request_id(request), path=request.url.path, error=type(trouble).__name__)
-    message = f"something in Atlas broke; its log knows more under {request_id(request)}"
-    return error_response(message.capitalize(), 500, "internal_error", headers={"x-request-id": request_id(request)})
+    message = f"Something in Atlas broke; its log knows more under {request_id(request)}"
+    return error_response(message, 500, "internal_error", headers={"x-request-id": request_id(request)})
 
 
 def request_id(request: Request) -> str:
@@ -110,18 +110,20 @@ def request_id(request: Request) -> str:
 
 async def json_body(request: Request) -> dict[str, Any]:
     """Return the request's JSON object; `RequestError` for anything else, at any depth."""
-    raw = await request.body()
+    return json_object(await request.body(), "the body")
+
+
+def json_object(raw: str | bytes, what: str) -> dict[str, Any]:
+    """Return the JSON object in `raw`, which errors call `what`; `RequestError` for anything else, at any depth."""
     try:
-        body = json.loads(raw, parse_constant=_no_constant)
-        json.dumps(body, ensure_ascii=False).encode()  # half a surrogate pair is no text, and would break the reply
+        value = json.loads(raw, parse_constant=_no_constant)
+        json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair is no text, and would break the reply
     except (ValueError, RecursionError) as trouble:
         reason = "it is nested too deeply" if isinstance(trouble, RecursionError) else str(trouble)
-        raise RequestError(
-            f"the body is not JSON: {reason}", code="invalid_json", hint="send a JSON object"
-        ) from trouble
-    if not isinstance(body, dict):
-        raise RequestError("the body is not a JSON object", code="invalid_json", hint="send {…}")
-    return body
+        raise RequestError(f"{what} is not JSON: {reason}", code="invalid_json", hint="send a JSON object") from trouble
+    if not isinstance(value, dict):
+        raise RequestError(f"{what} is not a JSON object", code="invalid_json", hint="send {…}")
+    return value
 
 
 def _no_constant(name: str) -> None:

@@ -16,7 +16,7 @@ import websockets
 from atlas.audio import AudioChunk, silence
 from atlas.config import Config
 from atlas.conversation import Role
-from atlas.errors import EngineError
+from atlas.errors import EngineError, StoreError
 from atlas.gateway import realtime
 from atlas.gateway.realtime_sound import CODES, LEVELS, Inward, Outward
 from atlas.speech.resample import resampled
@@ -406,6 +406,21 @@ async def test_a_client_that_played_less_has_the_rest_forgotten(small: SmallHous
 # ── the session object ─────────────────────────────────────────────────────────────────────────────
 
 
+async def test_trouble_of_the_house_is_not_blamed_on_the_client(
+    small: SmallHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(turn_id: str, heard: str) -> None:
+        raise StoreError("the disk is full")
+
+    async with calling(small) as caller:
+        await caller.hear()
+        item = (await caller.until("response.output_item.done")).item
+        await caller.until("response.done")
+        monkeypatch.setattr(small.house, "remember", broken)
+        error = await caller.refused("conversation.item.delete", item_id=item.id)
+        assert (error.type, error.code) == ("server_error", "server_error")
+
+
 async def test_a_change_is_laid_over_the_session_and_shown_whole(small: SmallHouse) -> None:
     async with calling(small) as caller:
         await caller.connection.session.update(
@@ -545,6 +560,12 @@ REFUSED: list[tuple[str, Any, str, str | None]] = [
     ),
     (
         "conversation.item.create",
+        {"item": {"role": "user", "content": [{"type": "input_text", "text": "x" * 60_000}] * 2}},
+        "string_too_long",
+        "item.content",
+    ),
+    (
+        "conversation.item.create",
         {"item": {"role": "user", "content": [{"type": "input_text", "text": "a"}]}, "previous_item_id": "gone"},
         "item_not_found",
         "item_id",
@@ -554,6 +575,7 @@ REFUSED: list[tuple[str, Any, str, str | None]] = [
     ("conversation.item.delete", {}, "missing_required_parameter", "item_id"),
     ("conversation.item.truncate", {"item_id": "gone", "audio_end_ms": 1}, "item_not_found", "item_id"),
     ("response.create", {"response": 7}, "invalid_type", "response"),
+    ("response.create", {"response": []}, "invalid_type", "response"),
     ("response.create", {"response": {"tools": [{}]}}, "unsupported", "response.tools"),
     ("response.create", {"response": {"colour": 1}}, "unknown_parameter", "response.colour"),
     ("response.create", {"response": {"conversation": "x"}}, "invalid_value", "response.conversation"),
@@ -585,6 +607,9 @@ async def test_an_event_that_cannot_be_carried_out_is_refused_and_the_talk_goes_
         ("7", "invalid_json"),
         ("{}", "missing_required_parameter"),
         ('{"type": 7}', "missing_required_parameter"),
+        ('{"type": "make.coffee", "event_id": "\\ud800"}', "invalid_json"),
+        ('{"type": "session.update", "session": {"tracing": NaN}}', "invalid_json"),
+        ('{"type": "session.update", "session": {"tracing": 1e999}}', "invalid_value"),
         (b"\0\1\2", "invalid_message"),
         ("x" * 10_000_000, "message_too_large"),
         ("[" * 100_000, "invalid_json"),
@@ -600,6 +625,20 @@ async def test_nonsense_is_answered_and_loses_nothing(small: SmallHouse, frame: 
         await caller.hear(wire(voice(0.5) + silence(1.0)))
         assert (await caller.until("response.done")).response.status == "completed"
         assert caller.kinds().count("input_audio_buffer.committed") == 1, "what was said before it is not lost"
+
+
+async def test_more_words_than_a_turn_takes_are_refused_and_lose_nothing(small: SmallHouse) -> None:
+    async with calling(small) as caller:
+        for _ in range(3):
+            content = [{"type": "input_text", "text": "long " * 18_000}]
+            await caller.send("conversation.item.create", item={"type": "message", "role": "user", "content": content})
+            added = await caller.until("conversation.item.added")
+        error = await caller.refused("response.create")
+        assert error.code == "context_length_exceeded"
+        await caller.send("conversation.item.delete", item_id=added.item.id)
+        await caller.send("response.create")
+        assert (await caller.until("response.done")).response.status == "completed"
+        assert len(small.chat.turns[-1].text) > 170_000
 
 
 async def test_a_flood_is_read_no_faster_than_it_is_worked_off(small: SmallHouse) -> None:
@@ -684,6 +723,7 @@ async def test_a_session_ends_after_its_hour(small: SmallHouse, monkeypatch: pyt
         ("?model=gpt-12", "owner", 404),
         ("?model=work", "guest", 403),
         ("?device=kitchen", "guest", 403),
+        ("?room=kitchen", "guest", 403),  # a room's conversation is not a guest's to hear
         ("?device=" + "x" * 200, "owner", 400),
     ],
 )
