@@ -84,11 +84,14 @@ TABLE: dict[tuple[State, Input], Step] = {
     (S.LISTENING, I.RESPOND):    Step(S.REPLYING, (A.ANSWER,)),
     (S.LISTENING, I.ANNOUNCE):   Step(S.REPLYING, (A.ANNOUNCE,)),
     (S.LISTENING, I.CANCEL):     Step(S.LISTENING, (A.REFUSE,)),
-    # Words said over the last of a reply, and understood only after it.
+    # Words said over the last of a reply, and understood only after it. Kept, a "stop" would open the next question.
     (S.LISTENING, I.COMMAND):    Step(S.REPLYING, (A.SPEECH_STARTED, A.SPEECH_STOPPED, A.COMMIT, A.ANSWER)),
-    (S.LISTENING, I.STOP):       Step(S.LISTENING, (A.SPEECH_STARTED, A.SPEECH_STOPPED, A.COMMIT)),
+    (S.LISTENING, I.STOP):       Step(S.LISTENING, (A.DROP,)),
     (S.LISTENING, I.NOTHING):    Step(S.LISTENING, (A.DROP,)),
 
+    # A pause may have begun before this state: while a reply went on, and the guess at it is still there.
+    (S.HEARING, I.SPEECH):       Step(S.HEARING, (A.FORGET_GUESS,)),
+    (S.HEARING, I.UNHEEDED):     Step(S.HEARING, (A.FORGET_GUESS,)),
     (S.HEARING, I.PAUSE):        Step(S.PAUSED, (A.GUESS,)),
     (S.HEARING, I.ENDPOINT):     Step(S.REPLYING, (A.SPEECH_STOPPED, A.COMMIT, A.ANSWER)),
     (S.HEARING, I.FULL):         Step(S.LISTENING, (A.SPEECH_STOPPED, A.COMMIT, A.WATCH)),
