@@ -44,7 +44,8 @@ from atlas.voice.turns import Action, Input, State, step
 
 WAITING_CHUNKS = 16  # sound that arrives faster than it is listened to waits at the door, not in memory
 STEP_SAMPLES = HEARING_RATE // 10  # a chunk is listened to in steps, so that a long one stops nobody else
-CLOSING_SECONDS = 5.0  # what a reply that was cancelled may take to be remembered
+REMEMBERING_SECONDS = 5.0  # what a reply may take to be remembered, also when it was cancelled
+ANNOUNCING_SECONDS = 60.0  # no announcement is longer
 MAX_UNANSWERED = 32  # utterances that wait for a client to ask for an answer; older ones are out of date
 TRUNCATABLE = 16  # replies whose heard words can still be corrected
 WANTS_SILENCE = re.compile(  # said over a reply, these want silence and no answer
@@ -177,7 +178,6 @@ class Session:
         self._guess: Guess | None = None
         self._unanswered: deque[Heard] = deque(maxlen=MAX_UNANSWERED)
         self._reply: Reply | None = None
-        self._wanted: Wish = self.wish  # of the reply that is about to start
         self._announcement = ""
         self._announced: Reply | None = None
         self._over = False
@@ -246,7 +246,7 @@ class Session:
     async def say(self, text: str) -> None:
         """Say something that nobody asked for, as soon as nobody speaks; returns when it is over or was hushed.
 
-        Raises `EngineError` when the session ends first.
+        Cancelling takes it back, until it has begun. Raises `EngineError` when the session ends first.
         """
         async with self._announcing:
             self._announcement, self._announced = text, None
@@ -305,18 +305,18 @@ class Session:
         async with self._turnstile:
             if (guess is not None and guess is not self._guess) or (reply is not None and reply is not self._reply):
                 return False
-            self._wanted = wish or self.wish
             if reply is not None:
                 self._reply = None
             row = step(self._state, happened)
             self._state = row.state
-            for action in row.actions:
-                await self._act(action, happened)
+            with anyio.CancelScope(shield=True):  # half a row would leave state, sound and reply at odds
+                for action in row.actions:
+                    await self._act(action, happened, wish or self.wish)
             self._changed.set()
             self._changed = anyio.Event()
             return Action.REFUSE not in row.actions
 
-    async def _act(self, action: Action, happened: Input) -> None:
+    async def _act(self, action: Action, happened: Input, wish: Wish) -> None:
         match action:
             case Action.SPEECH_STARTED:
                 self._utterance_id = fresh_id("utt")
@@ -330,9 +330,9 @@ class Session:
             case Action.COMMIT:
                 await self._commit()
             case Action.ANSWER:
-                self._begin_reply(self._answer, asked=happened is Input.RESPOND)
+                self._begin_reply(self._answer, wish, asked=happened is Input.RESPOND)
             case Action.ANNOUNCE:
-                self._announced = self._begin_reply(self._speak_announcement)
+                self._announced = self._begin_reply(self._speak_announcement, Wish())
             case Action.HUSH:
                 await self._hush("cancelled" if happened is Input.CANCEL else "interrupted")
             case Action.DROP:
@@ -423,9 +423,9 @@ class Session:
 
     # ── replying ───────────────────────────────────────────────────────────────────────────────────
 
-    def _begin_reply(self, work: Work, *, asked: bool = False) -> Reply:
+    def _begin_reply(self, work: Work, wish: Wish, *, asked: bool = False) -> Reply:
         assert self._reply is None, "two replies at once"
-        self._reply = Reply(self._wanted, asked)
+        self._reply = Reply(wish, asked)
         self._start(self._replying, self._reply, work)
         return self._reply
 
@@ -471,12 +471,14 @@ class Session:
             await self._own_words(reply, wish, timed, "I didn't hear anything.", "there were no words")
 
     async def _speak_announcement(self, reply: Reply) -> None:
-        await self._own_words(reply, Wish(), Trace(), self._announcement, "announcement")
+        await self._own_words(reply, reply.wish, Trace(), self._announcement, "announcement")
 
     async def _announcement_is_over(self) -> None:
         said = self._announced
         if said is not None:
-            await said.gone.wait()
+            # Whoever gives up on what is being said would have it said again.
+            with anyio.move_on_after(ANNOUNCING_SECONDS, shield=True):
+                await said.gone.wait()
         if said is None or not (said.complete or said.hushed):
             raise EngineError(f"the speaker of {self.actor.device!r} is gone")
 
@@ -544,8 +546,7 @@ class Session:
                         reply.mouth.finish()
                 reply.complete = True
             finally:
-                with anyio.move_on_after(CLOSING_SECONDS, shield=True):
-                    await self._close(reply, turn)
+                await self._close(reply, turn)
 
     async def _worked(self, reply: Reply, turn: Turn, told: Emit, work: Answer) -> None:
         try:
@@ -557,7 +558,7 @@ class Session:
             await told(TurnEnded(turn.id, "failed", reply.text, "model", error=str(trouble)))
 
     async def _close(self, reply: Reply, turn: Turn) -> None:
-        """Tell how the turn ended, and have remembered what was heard of it."""
+        """Tell how the turn ended, and have remembered what was heard of it. Not to be cancelled, but bounded."""
         if not reply.started:
             return
         mouth, heard = reply.mouth, reply.text
@@ -575,11 +576,15 @@ class Session:
             while len(self._said) > TRUNCATABLE:
                 self._said.popitem(last=False)
         if turn.remembered and mouth is not None:
-            try:
-                await self._house_remembers(turn.id, heard)
-            except AtlasError as trouble:
-                trace.line("what was heard was not remembered", turn=turn.id, error=trouble)
+            await self._remember(turn.id, heard)
         await self._emit(end)
+
+    async def _remember(self, turn_id: str, heard: str) -> None:
+        with anyio.move_on_after(REMEMBERING_SECONDS, shield=True):
+            try:
+                await self._house_remembers(turn_id, heard)
+            except AtlasError as trouble:
+                trace.line("what was heard was not remembered", turn=turn_id, error=trouble)
 
     # ── owning tasks, telling events ───────────────────────────────────────────────────────────────
 

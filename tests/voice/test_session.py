@@ -306,6 +306,40 @@ async def test_an_announcement_to_a_session_that_ends_says_so() -> None:
     assert failed == [True]
 
 
+async def test_an_announcement_that_has_begun_is_said_to_its_end_and_counts_as_said() -> None:
+    async with world() as small:
+        with anyio.move_on_after(WORD_SECONDS) as patience:
+            await small.session.say("Your pizza timer is done.")
+        assert not patience.cancelled_caught, "whoever gives up here has it said again"
+        assert [event.end for event in small.all(TurnEnded)] == ["done"]
+
+
+async def test_whoever_gives_up_on_a_cancel_leaves_the_session_whole() -> None:
+    class Slow(House):
+        async def remember(self, turn_id: str, heard: str) -> None:
+            await anyio.sleep(1.0)
+
+    async with world(house=Slow()) as small, anyio.create_task_group() as tasks:
+        await small.speak(1.0)
+        await small.until(spoke)
+        tasks.start_soon(small.session.say, "Your pizza timer is done.")
+        await small.keep_quiet(0.1)
+        with anyio.move_on_after(0.1):
+            await small.session.cancel()
+        await small.ended(2)
+    assert small.tts.said[-1] == "Your pizza timer is done."
+
+
+async def test_a_memory_that_hangs_costs_no_end() -> None:
+    class Absent(House):
+        async def remember(self, turn_id: str, heard: str) -> None:
+            await anyio.sleep_forever()
+
+    async with world(house=Absent()) as small:
+        await small.speak(1.0)
+        assert (await small.ended()).end == "done"
+
+
 async def test_ten_turns_in_a_row_leave_no_task_behind() -> None:
     import trio
 
@@ -421,6 +455,20 @@ async def test_a_reply_that_may_not_be_interrupted_is_not_and_the_words_are_kept
         assert end.end == "done"
         assert [event.text for event in small.all(Transcribed)] == ["what is new", "me too"]
         assert len(house.turns) == 1
+
+
+async def test_who_pauses_while_such_a_reply_ends_and_then_goes_on_loses_no_word() -> None:
+    house = House(answer="One two three.")
+    by_length = ScriptedStt(lambda sound: f"{sound.seconds:.0f} seconds", seconds=0.05)
+    async with world(house=house, stt=by_length, options=Options(interrupt=False)) as small:
+        await small.speak(1.0)
+        await small.until(spoke)
+        await small.keep_quiet(0.3)
+        await small.speak(0.6)
+        await small.until(lambda event: isinstance(event, TurnEnded))  # in the pause
+        await small.speak(1.0)
+        await small.ended(2)
+        assert house.turns[1].text == "3 seconds"
 
 
 async def test_stop_works_even_on_a_reply_that_may_not_be_interrupted() -> None:
