@@ -10,14 +10,13 @@ from typing import Any
 
 import anyio
 
-from atlas.conversation import Actor, ToolCall, fresh_id
+from atlas.conversation import HOUSE, ToolCall, fresh_id
 from atlas.errors import AtlasError
 from atlas.mcp.tools import Tools
 
 POLL_SECONDS = 1.0  # how late a bell may ring without anyone noticing
 SAY_SECONDS = 30.0  # a device that has not taken an announcement by then has not heard it
 LATE_SECONDS = 30  # from here on "has ended" would be misleading
-HOUSE = Actor(person="", device="house", role="owner")
 Say = Callable[[str], Awaitable[None]]
 log = logging.getLogger("atlas")
 
@@ -92,17 +91,21 @@ class Bell:
     def __init__(self, tools: Tools, speakers: Speakers) -> None:
         self._tools = tools
         self._speakers = speakers
+        self._telling: set[str] = set()  # by tasks of their own: a busy device holds up no other
         self._told: set[str] = set()  # announced, and not yet marked so: never told twice
         self._away = False
 
     async def ring(self) -> None:
         """Ring whenever there is a reason, until cancelled. While nobody could hear it, nothing is asked."""
-        while True:
-            await self._speakers.someone()
-            for timer in await self._due():
-                await self._tell(timer)
-            await self._mark()
-            await anyio.sleep(POLL_SECONDS)
+        async with anyio.create_task_group() as tasks:
+            while True:
+                await self._speakers.someone()
+                for timer in await self._due():
+                    if timer["id"] not in self._told | self._telling:
+                        self._telling.add(timer["id"])
+                        tasks.start_soon(self._tell, timer)
+                await self._mark()
+                await anyio.sleep(POLL_SECONDS)
 
     async def _due(self) -> list[Mapping[str, Any]]:
         result = await self._tools.call(ToolCall(fresh_id("call"), "timers.due", {}), HOUSE, "")
@@ -112,17 +115,18 @@ class Bell:
         return list(result.data.get("timers", ())) if result.ok else []
 
     async def _tell(self, timer: Mapping[str, Any]) -> None:
-        if timer["id"] in self._told:
-            return
         near = self._speakers.near(timer.get("device", ""), timer.get("room", ""))
-        if await spoken_to_any(near, sentence(timer)):
-            self._told.add(timer["id"])
+        try:
+            if await spoken_to_any(near, sentence(timer)):
+                self._told.add(timer["id"])
+        finally:
+            self._telling.remove(timer["id"])
 
     async def _mark(self) -> None:
-        if self._told:
-            call = ToolCall(fresh_id("call"), "timers.announced", {"ids": sorted(self._told)})
+        if told := sorted(self._told):
+            call = ToolCall(fresh_id("call"), "timers.announced", {"ids": told})
             if (await self._tools.call(call, HOUSE, "")).ok:
-                self._told.clear()
+                self._told.difference_update(told)
 
 
 def sentence(timer: Mapping[str, Any]) -> str:

@@ -26,6 +26,9 @@ class Actor:
     room: str = ""
 
 
+HOUSE = Actor(person="", device="house", role="owner")  # when nobody asked: bells, health, warming up
+
+
 @dataclass(frozen=True, slots=True)
 class Utterance:
     """One stretch of user speech: its best text, other readings of it, and how long it lasted."""

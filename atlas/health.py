@@ -6,12 +6,13 @@ import platform
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 import anyio
 
 from atlas import __version__
-from atlas.conversation import Actor, ToolCall, fresh_id
+from atlas.conversation import HOUSE, ToolCall, fresh_id
 from atlas.errors import AtlasError, EngineError
 from atlas.llm.backend import Backend
 from atlas.mcp.tools import Tools
@@ -58,7 +59,7 @@ class Health:
         }
 
     async def _tools_answer(self) -> str:
-        result = await self._tools.call(ToolCall(fresh_id("call"), "timers.due", {}), Actor("", "house", "owner"), "")
+        result = await self._tools.call(ToolCall(fresh_id("call"), "timers.due", {}), HOUSE, "")
         if not result.ok:
             raise EngineError(result.text, hint="it is started again by itself; see the log if it does not come back")
         return "the tool server answers"
@@ -73,6 +74,7 @@ async def _ask(parts: dict[str, Part], name: str, question: Callable[[], Awaitab
         parts[name] = Part(False, str(trouble), trouble.hint)
 
 
+@cache
 def _versions() -> dict[str, str]:
     found: dict[str, str] = {}
     for library in LIBRARIES:

@@ -23,7 +23,7 @@ from atlas.agents.grammar import open_grammar
 from atlas.agents.minds import open_agent
 from atlas.bell import Bell, Say, Speaker, Speakers, spoken_to_any
 from atlas.config import Config, LlmConfig
-from atlas.conversation import Actor, Message, Turn, fresh_id
+from atlas.conversation import HOUSE, Actor, Message, Turn, fresh_id
 from atlas.engine import open_engine
 from atlas.errors import AtlasError, ConfigError, StoreError
 from atlas.events import Emit, Event, TextDelta, TurnEnded, TurnStarted
@@ -174,9 +174,8 @@ class House:
 
         for name, mind in self._minds.items():
             began = time.monotonic()
-            asks = Actor("", "house", "owner")
             answer = await mind.agent.respond(
-                Turn(fresh_id("turn"), WARMING, asks, time.time(), max_tokens=1, remembered=False), nobody
+                Turn(fresh_id("turn"), WARMING, HOUSE, time.time(), max_tokens=1, remembered=False), nobody
             )
             trace.line("warmed", agent=name, seconds=f"{time.monotonic() - began:.1f}", error=answer and answer.error)
 

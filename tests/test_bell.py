@@ -121,6 +121,20 @@ async def test_one_broken_device_does_not_silence_the_others() -> None:
     assert [device for device, _ in home.heard] == ["phone"]
 
 
+async def test_a_device_that_is_busy_does_not_hold_up_the_bell_of_another() -> None:
+    home = Room(TimerShelf(timer("a", device="busy"), timer("b", device="phone")))
+    asked: list[str] = []
+
+    async def busy(text: str) -> None:
+        asked.append(text)
+        await anyio.sleep_forever()
+
+    with home.speakers.connected(Speaker("busy", "", busy)), home.device("phone"):
+        await home.pass_time(2 * POLL_SECONDS)
+    assert [device for device, _ in home.heard] == ["phone"]
+    assert len(asked) == 1, "it is being told already"
+
+
 async def test_it_does_not_ring_twice_when_the_mark_could_not_be_made() -> None:
     shelf = TimerShelf(timer())
     shelf.marking_fails = True
