@@ -25,6 +25,7 @@ from tools_server.toolkit import Call, Error, Result, ToolFailed, ToolSpec
 ARGUMENT_BYTES = 64 * 1024  # a long note is a tenth of it
 ARGUMENT_DEPTH = 16
 ACTOR_CHARACTERS = 100  # of each of its names
+UNWRITABLE = "I can't write down what I do, so I do nothing more. Is the disk full?"
 FLUSH_SECONDS = 1.0  # how long the record of a read may be with the kernel only
 _PATH_ERRORS: Mapping[str, Error] = {"missing": "not_found", "changed": "failed", "exists": "failed"}
 
@@ -187,8 +188,7 @@ class Gate:
         try:
             self._audit.append(row, durable=not (spec and spec.reads and outcome == "ok"))
         except OSError:
-            # Power without a record is the one thing this server must not have.
-            self._closed = "I can't write down what I do, so I do nothing more. Is the disk full?"
+            self._closed = UNWRITABLE  # power without a record is the one thing this server must not have
             return False
         return True
 
@@ -196,10 +196,13 @@ class Gate:
         return Answer(f"{answer.text} {self._closed}", answer.data, answer.receipt, "failed")
 
     async def keep_flushed(self) -> None:
-        """Bring the record of reads to the disk every second, until cancelled."""
-        while True:
+        """Bring the record of reads to the disk every second, until cancelled. A disk that fails ends all calls."""
+        while self._closed != UNWRITABLE:
             await anyio.sleep(FLUSH_SECONDS)
-            self._audit.flush()
+            try:
+                self._audit.flush()
+            except OSError:
+                self._closed = UNWRITABLE
 
     async def drain(self, seconds: float) -> None:
         """Accept nothing more and wait for live calls, for `seconds` at most."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from typing import Any
 
 import anyio
 import pytest
 
+from tools_server import gate
 from tools_server.gate import Wish
 from tools_server.policy import Action, Actor, Agent, decide
 
@@ -165,8 +167,6 @@ async def test_while_draining_live_calls_finish_and_new_ones_are_refused(world: 
 async def test_when_the_record_cannot_be_written_nothing_more_is_done(
     world: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import os
-
     def full(fd: int, line: bytes) -> int:
         raise OSError(28, "No space left on device")
 
@@ -176,6 +176,20 @@ async def test_when_the_record_cannot_be_written_nothing_more_is_done(
     assert (first.error, first.receipt is not None) == ("failed", True)  # it happened, and the answer says both
     assert "can't write down" in first.text
     assert (await world.refused("timers.cancel_all")).error == "failed"
+
+
+async def test_when_what_was_recorded_cannot_be_kept_nothing_more_is_done(
+    world: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(fd: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    await world.ok("timers.list")
+    with monkeypatch.context() as patched, anyio.fail_after(5):
+        patched.setattr(os, "fdatasync", full)
+        patched.setattr(gate, "FLUSH_SECONDS", 0)
+        await world.gate.keep_flushed()
+    assert "can't write down" in (await world.refused("timers.list")).text
 
 
 async def test_the_houses_own_polling_fills_no_disk(world: Any) -> None:
