@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zoneinfo
 from typing import Any
 
 import pytest
@@ -48,6 +49,12 @@ async def test_midnight_and_noon_are_twelve(world: Any) -> None:
 async def test_the_day_changes_across_the_date_line(world: Any) -> None:
     world.pass_seconds(13 * 3600)
     assert await world.said("clock.time", place="Auckland") == "In Auckland it's 10:00 AM tomorrow."
+
+
+async def test_two_days_apart_is_said_by_the_name_of_the_day(world: Any) -> None:
+    world.gate._zone = zoneinfo.ZoneInfo("Pacific/Pago_Pago")  # where it is 9 PM on Thursday
+    world.pass_seconds(2.5 * 3600)
+    assert await world.said("clock.time", place="Kiritimati") == "In Kiritimati it's 12:30 AM on Saturday."
 
 
 async def test_summer_time_is_known(world: Any) -> None:

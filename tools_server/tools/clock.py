@@ -135,10 +135,10 @@ def _moment(call: Call, place: str) -> tuple[datetime, str]:
 def known_places() -> dict[str, str]:
     """Return place → IANA zone: every city a zone is named after, and the aliases above."""
     places: dict[str, str] = {}
-    for zone in sorted(zoneinfo.available_timezones()):
+    available = zoneinfo.available_timezones()
+    for zone in sorted(available):
         if zone.split("/")[0] in _CONTINENTS:
             places[_plain(zone.rsplit("/", 1)[-1])] = zone
-    available = zoneinfo.available_timezones()
     for zone, names in ALIASES.items():
         if zone in available:
             places.update((_plain(name), zone) for name in names.split(","))
@@ -162,7 +162,7 @@ def _spoken_name(plain: str) -> str:
 
 def _other_day(call: Call, there: datetime) -> str:
     days = (there.date() - call.local().date()).days
-    return {0: "", 1: " tomorrow", -1: " yesterday"}[days]
+    return {0: "", 1: " tomorrow", -1: " yesterday"}.get(days, f" on {there:%A}")  # the date line has 25 hours
 
 
 def _data(moment: datetime, place: str) -> dict[str, str]:
