@@ -237,6 +237,10 @@ BROKEN = {
     "a python object": "---\ntitle: !!python/object/apply:os.system [id]\n---\n",
     "deep": "---\ntitle: " + "[" * 5000 + "\n---\n",
     "endless": "---\ntitle: x\nnote: " + "y" * 20_000 + "\n---\n",
+    "a thousand million words": "---\na: &a [x, x]\n"
+    + "".join(f"{new}: &{new} [{', '.join([f'*{old}'] * 9)}]\n" for old, new in zip("abcde", "bcdef", strict=True))
+    + "column: *f\n---\n",
+    "a column without end": f"---\ncolumn: {'y' * 10_000}\n---\n",
     "tabs": "---\ntitle:\tx\n\tcolumn: y\n---\n",
     "an impossible date": "---\ndue: 2026-02-31\n---\n",
 }
@@ -250,6 +254,7 @@ async def test_one_broken_file_is_reported_and_hides_no_other(world: Any, case: 
     assert titles(answer) == ["Buy milk"]
     assert [problem["file"] for problem in answer.data["problems"]] == ["broken.md"]
     assert answer.text.startswith("You have 1 task: Buy milk. I could not read broken.md: ")
+    assert len(answer.text) < 300, "nobody listens to more"
     await world.ok("tasks.done", title="Buy milk")
     assert (world.board / "broken.md").read_text() == BROKEN[case]
 
