@@ -173,7 +173,7 @@ class Root:
 
     def create(self, relative: str, content: bytes) -> None:
         """Write a new file, whole and durable or not at all; its folders are made. An existing one is left alone."""
-        with self._parent(relative, make=True) as (folder, name), _temporary(folder, content, 0o660) as temporary:
+        with self._parent(relative, make=True) as (folder, name), _temporary(folder, content) as temporary:
             _rename_without_replacing(folder, temporary, name)
             os.fsync(folder)
 
@@ -186,7 +186,7 @@ class Root:
         with self._parent(relative) as (folder, name):
             was = os.stat(name, dir_fd=folder, follow_symlinks=False)
             _regular(was, relative, FILE_BYTES)
-            with _temporary(folder, content, stat.S_IMODE(was.st_mode)) as temporary:
+            with _temporary(folder, content, like=was) as temporary:
                 now = os.stat(name, dir_fd=folder, follow_symlinks=False)
                 if Stamp(now.st_ino, now.st_mtime_ns, now.st_size) != read:
                     raise PathDenied("changed", f"{relative} was edited just now.")
@@ -255,12 +255,17 @@ def _regular(found: os.stat_result, relative: str, most: int | None) -> None:
 
 
 @contextmanager
-def _temporary(folder: int, content: bytes, mode: int) -> Iterator[str]:
-    """Write and sync a hidden file beside the wanted one; it is gone afterwards unless it was renamed."""
+def _temporary(folder: int, content: bytes, like: os.stat_result | None = None) -> Iterator[str]:
+    """Write and sync a hidden file beside the wanted one; it is gone afterwards unless it was renamed.
+
+    It has the permissions of `like`; without one, those that this process gives to new files.
+    """
     name = f".tmp-{secrets.token_hex(8)}"
-    file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=folder)
+    file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o660, dir_fd=folder)
     try:
         with os.fdopen(file, "wb") as opened:
+            if like is not None:
+                os.fchmod(file, stat.S_IMODE(like.st_mode))  # which no umask narrows
             opened.write(content)
             opened.flush()
             os.fsync(file)

@@ -336,11 +336,12 @@ def test_a_write_leaves_nothing_half_made_behind(root: Root) -> None:
     assert sorted(path.name for path in root.folder.iterdir()) == ["a.md", "sub"]
 
 
-def test_permissions_chosen_by_people_are_kept(root: Root) -> None:
-    (root.folder / "sub/ok.md").chmod(0o640)
+@pytest.mark.parametrize("mode", [0o640, 0o666])
+def test_permissions_chosen_by_people_are_kept(root: Root, mode: int) -> None:
+    (root.folder / "sub/ok.md").chmod(mode)
     _, stamp = root.read("sub/ok.md")
     root.replace("sub/ok.md", b"new", stamp)
-    assert (root.folder / "sub/ok.md").stat().st_mode & 0o777 == 0o640
+    assert (root.folder / "sub/ok.md").stat().st_mode & 0o777 == mode
 
 
 def test_listing_shows_names_but_no_hidden_ones(root: Root) -> None:
