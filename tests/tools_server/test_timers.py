@@ -163,6 +163,20 @@ async def test_an_ended_timer_is_due_until_it_was_announced(world: Any) -> None:
     assert (await world.ok("timers.announced", "house", ids=[egg["id"]])).receipt is None
 
 
+async def test_a_timer_that_was_announced_is_remembered_for_an_hour(world: Any) -> None:
+    await world.ok("timers.start", seconds=60, name="pizza")
+    world.pass_seconds(60)
+    (pizza,) = (await world.ok("timers.due", "house")).data["timers"]
+    await world.ok("timers.announced", "house", ids=[pizza["id"]])
+    world.pass_seconds(600)
+    assert await world.said("timers.left", name="pizza") == "Your pizza timer ended 10 minutes ago."
+    assert await world.said("timers.left") == "Your pizza timer ended 10 minutes ago."
+    assert (await world.refused("timers.left", name="egg")).error == "not_found"
+    assert (await world.refused("timers.cancel")).text == "There are no timers."
+    world.pass_seconds(3600)
+    assert (await world.refused("timers.left", name="pizza")).error == "not_found"
+
+
 async def test_a_timer_that_still_runs_cannot_be_announced_away(world: Any) -> None:
     answer = await world.ok("timers.start", seconds=60)
     await world.ok("timers.announced", "house", ids=[answer.data["timer"]["id"]])

@@ -122,6 +122,8 @@ async def list_timers(call: Call) -> Result:
 async def left(call: Call, name: Name = "", seconds: Length = 0, room: Room = "") -> Result:
     """Tell how long a timer has left."""
     now, timers = call.now(), _waiting(call)
+    if not timers and (lately := _announced(call, name, seconds)):
+        return Result(_ended_sentence(lately, _plain_label(lately), now), {"timers": [_shown(lately, now)]})
     found = _narrow(call, timers, name, seconds, room)
     text = _sentence(found[0], timers, now) if len(found) == 1 else _told(found, now)
     return Result(text, {"timers": [_shown(timer, now) for timer in found]})
@@ -400,6 +402,15 @@ def _waiting(call: Call) -> list[Timer]:
     rows = call.state.rows("SELECT * FROM timers WHERE announced_at IS NULL")
     now = call.now()
     return sorted((_timer(row) for row in rows), key=lambda timer: (timer.left(now), timer.id))
+
+
+def _announced(call: Call, name: str, seconds: int) -> Timer | None:
+    """Return the timer that was announced last, of those that may be meant."""
+    since = call.now() - REMEMBERED_SECONDS
+    rows = call.state.rows("SELECT * FROM timers WHERE announced_at > ? ORDER BY announced_at DESC", since)
+    wanted = plain_name(name)
+    fitting = (t for t in map(_timer, rows) if wanted in ("", t.name) and seconds in (0, t.seconds))
+    return next(fitting, None)
 
 
 def _timer(row: sqlite3.Row) -> Timer:
