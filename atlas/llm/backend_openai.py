@@ -49,7 +49,12 @@ class BackendSettings:
 
 async def open(settings: BackendSettings) -> OpenAiBackend:
     """Return the backend; nothing is connected until it is used. Raises `ConfigError` for an impossible address."""
-    if not settings.base_url.startswith(("http://", "https://")):
+    try:
+        url = httpx2.URL(settings.base_url)
+        fits = url.scheme in ("http", "https") and bool(url.host)
+    except httpx2.InvalidURL:
+        fits = False
+    if not fits:
         raise ConfigError(f"{settings.base_url!r} is no http address", hint="give the url as http://HOST:PORT/v1")
     return OpenAiBackend(settings)
 
@@ -87,7 +92,7 @@ class OpenAiBackend:
             async for event in events:
                 usage = _usage(event) or usage
                 choice = _first(event.get("choices"))
-                delta = choice.get("delta") or choice.get("message") or {}
+                delta = _delta(choice)
                 if isinstance(text := delta.get("content"), str) and text:
                     yield Words(text)
                 calls.add(delta.get("tool_calls"))
@@ -106,8 +111,8 @@ class OpenAiBackend:
             reply = await self._http.get(path, timeout=HEALTH_SECONDS)
             if reply.status_code != 200:
                 raise LlmGone(f"{self.model} is not ready: {reply.text[:MAX_ERROR_BYTES]}")
-            facts = reply.json()
-        return str(facts.get("model", self.model)) if isinstance(facts, dict) else self.model
+            facts = _object(reply.text)
+        return str(facts.get("model", self.model))
 
     async def aclose(self) -> None:
         """Close connections."""
@@ -154,7 +159,7 @@ class OpenAiBackend:
                         event = _object(line.data)
                         if "error" in event:
                             raise EngineError(f"{self.model} failed: {event['error']}")
-                        if _first(event.get("choices")).get("delta", {}).get("content"):
+                        if _delta(_first(event.get("choices"))).get("content"):
                             seconds = self._settings.idle_seconds
                         yield event
 
@@ -180,11 +185,11 @@ class _PartialCalls:
     def add(self, fragments: Any) -> None:
         """Take the fragments of one event."""
         for place, fragment in enumerate(fragments if isinstance(fragments, list) else ()):
-            if not isinstance(fragment, dict):
+            function = (fragment.get("function") or {}) if isinstance(fragment, dict) else None
+            if not isinstance(function, dict):
                 raise EngineError("a fragment of a tool call is no object")
             index = fragment.get("index")
             part = self._parts.setdefault(index if isinstance(index, int) else place, {"text": ""})
-            function = fragment.get("function") or {}
             part["id"] = part.get("id") or fragment.get("id")
             part["name"] = part.get("name") or function.get("name")  # some servers repeat it with every fragment
             arguments = function.get("arguments")
@@ -239,14 +244,19 @@ def _object(text: str) -> Mapping[str, Any]:
     try:
         event = json.loads(text)
     except (ValueError, RecursionError) as trouble:
-        raise LlmGone(f"an event of the stream is not JSON: {text[:80]!r}") from trouble
+        raise LlmGone(f"the server's answer is not JSON: {text[:80]!r}") from trouble
     if not isinstance(event, dict):
-        raise LlmGone(f"an event of the stream is no object: {text[:80]!r}")
+        raise LlmGone(f"the server's answer is no JSON object: {text[:80]!r}")
     return event
 
 
 def _first(choices: Any) -> Mapping[str, Any]:
     return choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+
+
+def _delta(choice: Mapping[str, Any]) -> Mapping[str, Any]:
+    delta = choice.get("delta") or choice.get("message")
+    return delta if isinstance(delta, dict) else {}
 
 
 def _usage(event: Mapping[str, Any]) -> Usage | None:

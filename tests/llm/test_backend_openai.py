@@ -46,9 +46,9 @@ class Server:
     async def answer(self, client: SocketStream) -> None:
         async with client:
             request = b""
-            while b"\r\n\r\n" not in request or not request.endswith(b"}"):
+            while b"\r\n\r\n" not in request or not request.endswith((b"}", b"\r\n\r\n")):
                 request += await client.receive()
-            self.asked.append(json.loads(request.split(b"\r\n\r\n", 1)[1]))
+            self.asked.append(json.loads(request.split(b"\r\n\r\n", 1)[1] or "{}"))
             with anyio.CancelScope(shield=True), suppress(anyio.BrokenResourceError):
                 for part in self.said:
                     await client.send(part)
@@ -92,6 +92,7 @@ WAYS: dict[str, list[bytes]] = {
     "in one piece, with the end": [event(call(name="timers__start", arguments=ARGUMENTS), "tool_calls")],
     "arguments as an object": [event(call(name="timers__start", arguments={"seconds": 5}), "stop")],
     "no index": [event(call(None, name="timers__start", arguments=ARGUMENTS)), event({}, "stop")],
+    "an end without a delta": [event(call(name="timers__start", arguments=ARGUMENTS)), event(None, "stop")],
     "no end mark, pings, a usage without choices": [
         b": ping\n\n",
         event(call(name="timers__start", arguments=ARGUMENTS), "tool_calls"),
@@ -117,12 +118,12 @@ async def test_a_call_is_understood_in_every_way_that_servers_send_it(data: Path
         {"name": "timers__start", "arguments": "[5]"},
         {"name": "timers__start"},
         {"name": "doors__open", "arguments": "{}"},
+        "timers__start",
     ],
 )
-async def test_a_call_that_its_tool_could_not_take_is_an_error_and_no_call(
-    data: Path, function: dict[str, Any]
-) -> None:
-    async with before(Server(HEAD, event(call(**function), "tool_calls")), data) as backend:
+async def test_a_call_that_its_tool_could_not_take_is_an_error_and_no_call(data: Path, function: Any) -> None:
+    fragment = {"tool_calls": [{"index": 0, "function": function}]}
+    async with before(Server(HEAD, event(fragment, "tool_calls")), data) as backend:
         with pytest.raises(EngineError):
             await everything(backend)
 
@@ -208,9 +209,17 @@ async def test_a_model_that_is_not_trusted_with_tools_is_not_told_of_them(data: 
     assert not {"tools", "tool_choice", "atlas_conversation"} & set(server.asked[0])
 
 
-async def test_an_impossible_address_is_a_mistake_in_the_settings() -> None:
+@pytest.mark.parametrize("url", ["llm:8080", "http://llm:port/v1", "http://[::1/v1", "http:///v1"])
+async def test_an_impossible_address_is_a_mistake_in_the_settings(url: str) -> None:
     with pytest.raises(ConfigError):
-        await backend_openai.open(BackendSettings("m", base_url="llm:8080"))
+        await backend_openai.open(BackendSettings("m", base_url=url))
+
+
+async def test_a_page_instead_of_a_list_of_models_is_not_ready(data: Path) -> None:
+    page = Server(b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\nconnection: close\r\n\r\n<html>")
+    async with before(page, data, own_host=False) as backend:
+        with pytest.raises(LlmGone):
+            await backend.health()
 
 
 async def test_a_key_is_not_printed() -> None:
