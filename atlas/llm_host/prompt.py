@@ -28,7 +28,7 @@ CHATML = (
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>\n' }}"
     "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
 )
-SPLIT = "\ue000"  # put inside spelled-out control tokens in people's text, so that they stay text
+SPLIT = "\ue000"  # put inside control tokens that people, tools or the model spelled out, so that they stay text
 MAX_CALLS = 8
 
 Wire = Mapping[str, Any]
@@ -87,14 +87,15 @@ class Prompts:
     def text(self, messages: Sequence[Wire], tools: Sequence[Wire]) -> str:
         """Return the prompt before it is cut into tokens."""
         tools = sorted(tools, key=lambda tool: str(tool["function"]["name"]))
-        safe = [self._harmless(message) for message in messages]
         native = self.format is not GENERIC
-        shaped = [_native(m, self.format) for m in safe] if native else _plain(safe, tools)
+        # Only now that arguments are no longer JSON in a text, where a control token could hide behind an escape.
+        shaped = self._harmless([_native(m, self.format) for m in messages] if native else _plain(messages, tools))
+        offered = self._harmless(tools) if native else ()
         try:
-            return self._render(shaped, tools if native else ())
+            return self._render(shaped, offered)
         except jinja2.TemplateError as first:
             try:  # some templates know no system message: its text then opens the first user message
-                return self._render(_without_system(shaped), tools if native else ())
+                return self._render(_without_system(shaped), offered)
             except (jinja2.TemplateError, TypeError):
                 raise RequestError(
                     f"the model's chat template refused the messages: {first}",
@@ -117,12 +118,18 @@ class Prompts:
             eos_token=self._end,
         )
 
-    def _harmless(self, message: Wire) -> dict[str, Any]:
-        """Return the message with control tokens that people or tools wrote turned into plain text."""
-        text = str(message.get("content") or "").replace(SPLIT, "")
+    def _harmless(self, value: Any) -> Any:
+        """Return `value` with the control tokens that are spelled out in any text of it turned into plain text."""
+        if isinstance(value, dict):
+            return {self._harmless(key): self._harmless(inner) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [self._harmless(inner) for inner in value]
+        if not isinstance(value, str):
+            return value
+        text = value.replace(SPLIT, "")
         for special in self._weights.special_texts:
             text = text.replace(special, special[0] + SPLIT + special[1:])
-        return {**message, "content": text}
+        return text
 
 
 def grammar(weights: Weights, form: Format, tools: Sequence[Wire], choice: str, *, parallel: bool) -> str:
