@@ -20,19 +20,10 @@ DEFAULT_TEMPERATURE, DEFAULT_TOP_P, DEFAULT_TOP_K, DEFAULT_REPEAT = 0.2, 0.9, 40
 DEFAULT_MAX_TOKENS = 512
 ROLES = ("system", "developer", "user", "assistant", "tool")
 UNDERSTOOD = {
-    *(
-        "model",
-        "messages",
-        "stream",
-        "stream_options",
-        "tools",
-        "tool_choice",
-        "parallel_tool_calls",
-        "response_format",
-    ),
+    *("model", "messages", "stream", "stream_options", "tools", "tool_choice", "parallel_tool_calls"),
+    *("response_format", "atlas_conversation", "prompt_cache_key"),
     *("temperature", "top_p", "top_k", "seed", "max_tokens", "max_completion_tokens", "stop", "n"),
     *("frequency_penalty", "presence_penalty", "repeat_penalty", "logprobs", "top_logprobs", "logit_bias"),
-    *("atlas_conversation", "prompt_cache_key"),
 }
 HARMLESS = {  # what clients send that changes nothing here
     *("user", "metadata", "store", "service_tier", "reasoning_effort", "verbosity", "safety_identifier"),

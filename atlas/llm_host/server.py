@@ -169,7 +169,7 @@ class Host:
                     first = first or (time.monotonic() if raw else 0.0)
                     if words := answer.add(raw):
                         yield Part(words)
-                whole = generation.finish != "length"
+                whole = answer.stopped or generation.finish != "length"
                 words, calls = answer.end(whole=whole)
                 _check_calls(calls, job.ask)
                 if words or calls:

@@ -118,6 +118,14 @@ def test_a_stop_string_ends_the_answer_and_is_not_in_it(host: Host) -> None:
     assert choice["finish_reason"] == "stop" and " the" not in choice["message"]["content"]
 
 
+def test_a_stop_string_in_the_very_last_token_is_a_stop(host: Host) -> None:
+    shorter, longer = (
+        host.chat(max_tokens=count, temperature=0).json()["choices"][0]["message"]["content"] for count in (11, 12)
+    )
+    choice = host.chat(max_tokens=12, temperature=0, stop=longer.removeprefix(shorter)).json()["choices"][0]
+    assert choice["finish_reason"] == "stop"
+
+
 @pytest.mark.parametrize("choice", ["required", {"type": "function", "function": {"name": "b"}}])
 def test_a_call_that_must_be_made_fits_its_schema_even_when_the_model_is_wild(host: Host, choice: Any) -> None:
     tools = [tool("a", SECONDS), tool("b", SECONDS)]
