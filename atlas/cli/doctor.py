@@ -65,9 +65,9 @@ def examine(config: Config) -> Iterator[Finding]:
     for name in sorted({agent.memory for agent in config.agents.values()} | {"devices.db", "tools.db"}):
         if (config.data / name).exists():
             yield _file(config.data / name)
-    running = _answers(config)
+    running = memory.running_process(config)
     yield _port(config, running)
-    if running:
+    if running is not None:
         yield from _parts(config)
 
 
@@ -126,21 +126,18 @@ def _file(file: Path) -> Finding:
     return Finding("memory", f"{file.name} {'is whole' if verdict == 'ok' else f'is damaged: {verdict}'}", advice)
 
 
-def _answers(config: Config) -> bool:
-    """Tell whether an Atlas listens on its port: only it holds the lock of its data directory as well."""
-    return memory.running_process(config) is not None
-
-
-def _port(config: Config, running: bool) -> Finding:
-    where = f"{config.gateway.host}:{config.gateway.port}"
-    if running:
-        return Finding("atlas", f"runs as process {memory.running_process(config)}")
-    with socket.socket() as probe:
-        probe.settimeout(1)
-        taken = probe.connect_ex((config.gateway.host, config.gateway.port)) == 0
-    if taken:
-        return Finding("port", f"{where} belongs to another program", "stop it, or choose another [gateway] port")
-    return Finding("atlas", "does not run", "start it with ./up", grave=False)
+def _port(config: Config, running: int | None) -> Finding:
+    """Say whether Atlas runs, or else whether another program has its port."""
+    if running is not None:
+        return Finding("atlas", f"runs as process {running}")
+    where = config.gateway.host, config.gateway.port
+    try:
+        socket.create_connection(where, timeout=1).close()
+    except OSError:
+        return Finding("atlas", "does not run", "start it with ./up", grave=False)
+    return Finding(
+        "port", f"{where[0]}:{where[1]} belongs to another program", "stop it, or choose another [gateway] port"
+    )
 
 
 def _parts(config: Config) -> Iterator[Finding]:

@@ -18,8 +18,8 @@ NO_TOKEN_STATUS = 401
 
 def address(config: Config, scheme: str = "http") -> str:
     """Return where the running house listens, as one of its own machine reaches it."""
-    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(config.gateway.host, config.gateway.host)  # noqa: S104
-    return f"{scheme}://{host}:{config.gateway.port}"
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(config.gateway.host, config.gateway.host)  # noqa: S104
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{config.gateway.port}"
 
 
 def token(config: Config, environment: Mapping[str, str] | None = None) -> str:

@@ -18,6 +18,7 @@ from pathlib import Path
 import anyio
 
 from atlas import __version__
+from atlas.cli import door
 from atlas.cli.children import Program, supervised
 from atlas.cli.keys import introduce_agents, owners_token, prepare_folders
 from atlas.config import Config, LlmConfig
@@ -140,7 +141,7 @@ def only_one(config: Config) -> Iterator[None]:
 
 def say_ready(config: Config, token: str, *, first_time: bool, seconds: float) -> None:
     """Print where Atlas is and how to talk to it. The token is shown once; later it is in its file."""
-    address = f"http://{config.gateway.host}:{config.gateway.port}"
+    address = door.address(config)
     lines = [f"Atlas is ready after {seconds:.1f} s: {address}"]
     if first_time:
         lines += [f"  talk   {address}/#token={token}   (you are the owner; shown only this once)"]

@@ -45,6 +45,11 @@ def test_a_port_that_another_program_has_is_found(settled: Config) -> None:
         assert "belongs to another program" in findings(taken)["port"].seen
 
 
+def test_a_house_on_an_ipv6_address_is_looked_at_too(settled: Config) -> None:
+    found = findings(dataclasses.replace(settled, gateway=GatewayConfig(host="::1", port=9)))
+    assert found["atlas"].seen == "does not run"
+
+
 def test_a_data_directory_that_others_can_read_is_noted(settled: Config) -> None:
     settled.data.chmod(0o755)
     found = findings(settled)["data"]

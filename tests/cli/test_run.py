@@ -3,6 +3,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
+import select
 import signal
 import socket
 import subprocess
@@ -16,7 +17,7 @@ import pytest
 from atlas.cli import memory
 from atlas.cli.keys import prepare_folders
 from atlas.cli.run import only_one, programs, say_ready, weights
-from atlas.config import Config, LlmConfig, ModelsConfig
+from atlas.config import Config, GatewayConfig, LlmConfig, ModelsConfig
 from atlas.errors import ConfigError
 
 
@@ -68,6 +69,12 @@ def test_the_owners_link_is_shown_once(config: Config, capsys: pytest.CaptureFix
     assert "atlas_secret" not in capsys.readouterr().out
 
 
+def test_the_link_can_be_opened_wherever_atlas_listens(config: Config, capsys: pytest.CaptureFixture[str]) -> None:
+    open_to_all = dataclasses.replace(config, gateway=GatewayConfig(host="0.0.0.0"))
+    say_ready(open_to_all, "atlas_secret", first_time=True, seconds=6.2)
+    assert "http://127.0.0.1:8600/#token=atlas_secret" in capsys.readouterr().out
+
+
 def test_a_port_that_is_taken_is_known_before_anything_is_loaded(data: Path) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
@@ -80,6 +87,18 @@ def test_a_port_that_is_taken_is_known_before_anything_is_loaded(data: Path) -> 
     assert "cannot listen on" in run.stderr
     assert "warming" not in run.stdout
     assert "Traceback" not in run.stderr
+
+
+def gone_within(pid: int, seconds: float) -> bool:
+    """Wait for the end of a process that is no child of ours."""
+    try:
+        process = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([process], [], [], seconds)[0])
+    finally:
+        os.close(process)
 
 
 @contextmanager
@@ -126,12 +145,8 @@ def test_a_house_that_is_killed_leaves_no_process_behind_and_starts_again(data: 
         family = list(memory.family(house.pid))
         house.kill()
         house.wait(timeout=5)
-    for _ in range(100):
-        if not any(Path(f"/proc/{pid}").exists() for pid in family):
-            break
-        subprocess.run(["/bin/sleep", "0.05"], check=True)
-    else:
-        pytest.fail("a child outlived its house")
+    for pid in family:
+        assert gone_within(pid, seconds=5), "a child outlived its house"
     with running(data) as again:
         again.terminate()
         assert again.wait(timeout=6) == 0
