@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import anyio
 import numpy as np
@@ -148,7 +149,8 @@ async def hear(config: Config, sound: AudioChunk, agent: str = "", *, first_soun
 @asynccontextmanager
 async def connected(config: Config, agent: str) -> AsyncGenerator[ClientConnection, None]:
     """Open the realtime door with the terminal's token."""
-    url = f"{door.address(config, 'ws')}/v1/realtime?model={agent or 'atlas'}&device=terminal&announce=false"
+    query = urlencode({"model": agent or "atlas", "device": "terminal", "announce": "false"})
+    url = f"{door.address(config, 'ws')}/v1/realtime?{query}"
     headers = {"authorization": f"Bearer {door.token(config)}"}
     try:
         socket = await connect(
@@ -218,15 +220,9 @@ class Listener:
     async def _listen(self) -> None:
         """Take messages until nothing more can come. Raises `AtlasError` when something that must come does not."""
         while True:
-            patience = (
-                REPLY_SECONDS
-                if self._waiting
-                else WORDS_SECONDS
-                if self._speaking
-                else self._nothing_more_at - self._now
-            )
+            patience = self._patience_seconds
             message: dict[str, Any] | None = None
-            with anyio.move_on_after(max(0.0, patience)):
+            with anyio.move_on_after(patience):
                 message = json.loads(await self._socket.recv())
             if message is not None:
                 self._take(message)
@@ -246,10 +242,14 @@ class Listener:
             await self._socket.send(json.dumps({"type": "response.cancel"}))
 
     @property
-    def _nothing_more_at(self) -> float:
-        """When it is certain that no further utterance will be noticed."""
+    def _patience_seconds(self) -> float:
+        """How long the next message may take; with nothing under way, until no further utterance will be noticed."""
+        if self._waiting:
+            return REPLY_SECONDS
+        if self._speaking:
+            return WORDS_SECONDS
         answered = bool(self._done) and self._done[-1].ended_at >= self._last_loud(self._sound.seconds)
-        return self._sound.seconds + (0.0 if answered else NOTHING_SECONDS)
+        return max(0.0, self._sound.seconds + (0.0 if answered else NOTHING_SECONDS) - self._now)
 
     def _last_loud(self, before: float) -> float:
         """Return when the last sample that can be heard was played, `before` a moment."""

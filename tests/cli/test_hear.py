@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
-import anyio
 import numpy as np
 import pytest
 from websockets.asyncio.server import ServerConnection, serve
@@ -73,7 +73,8 @@ async def test_an_answer_is_collected_and_timed_at_its_first_audible_sample(conf
         while "append" not in await socket.recv():
             pass
         await send(socket, "input_audio_buffer.speech_started")
-        await anyio.sleep(0.3)
+        for _ in range(15):  # 20 ms each: the whole of what was spoken, and some silence
+            await socket.recv()
         await send(socket, "input_audio_buffer.speech_stopped")
         await send(socket, "conversation.item.input_audio_transcription.completed", transcript=" What time is it?")
         call = {"call_id": "call_1", "name": "clock.time"}
@@ -100,6 +101,19 @@ async def test_an_answer_is_collected_and_timed_at_its_first_audible_sample(conf
     arrived = one.sound_at - one.ended_at
     assert first - arrived == pytest.approx(0.5, abs=0.01)  # the half second of silence counts as waiting
     assert 'tool      clock.time {"place": "Rome"} → Noon.' in hear.describe(one)
+
+
+async def test_an_agent_is_asked_for_by_its_whole_name(config: Config) -> None:
+    asked: list[str] = []
+
+    async def behave(socket: ServerConnection) -> None:
+        assert socket.request
+        asked.extend(parse_qs(urlsplit(socket.request.path).query)["model"])
+
+    async with door(config, behave) as found:
+        with pytest.raises(AtlasError, match="hung up"):
+            await hear.hear(found, SPOKEN, "nobody & nothing")
+    assert asked == ["nobody & nothing"]
 
 
 async def test_when_nobody_speaks_in_it_that_is_said(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
