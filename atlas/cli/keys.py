@@ -33,12 +33,15 @@ def introduce_agents(config: Config) -> Path:
     """Give every agent its own token, once; return the file by which the tool server knows them and their powers."""
     if "house" in config.agents:
         raise ConfigError("no agent can be called 'house', for that is the house's own name", hint="rename it")
-    powers: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-        "house": (HOUSE_TOOLS, ()),
-        **{name: (agent.tools, (config.tools.folder,)) for name, agent in config.agents.items()},
+    powers: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+        "house": {"tools": HOUSE_TOOLS},
+        **{
+            name: {"tools": agent.tools, "roots": (config.tools.folder,), "roles": agent.roles}
+            for name, agent in config.agents.items()
+        },
     }
     lines: list[str] = []
-    for name, (tools, roots) in powers.items():
+    for name, power in powers.items():
         file = config.tools_token(name)
         if not file.exists():
             write_secret(file, secrets.token_urlsafe(32))
@@ -46,8 +49,7 @@ def introduce_agents(config: Config) -> Path:
         lines += [
             f"[{json.dumps(name)}]",
             f"token_sha256 = {json.dumps(digest)}",
-            f"tools = {json.dumps(tools)}",
-            f"roots = {json.dumps(roots)}",
+            *(f"{key} = {json.dumps(values)}" for key, values in power.items()),
             "",
         ]
     agents = config.secrets / "agents.toml"

@@ -31,6 +31,7 @@ def test_every_agent_is_known_by_its_own_token_and_has_its_own_tools(config: Con
     assert set(agents) == {"family", "work", "house"}
     assert agents["house"]["tools"] == ["timers.due", "timers.announced"]
     assert agents["family"]["roots"] == ["family-agent-config"]
+    assert agents["work"]["roles"] == ["owner"]
     hashes = {agent["token_sha256"] for agent in agents.values()}
     assert len(hashes) == 3
     token = read_secret(config.tools_token("work"))
