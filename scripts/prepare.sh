@@ -93,5 +93,5 @@ prepare() { # prepare LOCK: the environment of that lock file, ready to run
 }
 
 weights() { # the default model files, verified
-    .venv/bin/python -m atlas.cli.models fetch || exit 1
+    .venv/bin/atlas models fetch || exit 1
 }

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from atlas.config import load as load_config
-from atlas.errors import AtlasError
 from atlas.models import catalogue, fetch
 
 CATALOGUE = Path(__file__).parents[2] / "models" / "catalogue.toml"
@@ -20,16 +19,12 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="atlas models", description=__doc__)
     parser.add_argument("verb", choices=("list", "verify", "fetch"))
     verb = parser.parse_args(arguments).verb
-    try:
-        folder = load_config(os.environ).models.folder
-        models = catalogue.load(CATALOGUE)
-        if verb == "fetch":
-            fetch.ensure((model for model in models if model.default), folder, tell)
-            return 0
-        return listing(models, folder) if verb == "list" else verification(models, folder)
-    except AtlasError as trouble:
-        print(f"atlas: {trouble}." + (f" Now: {trouble.hint}." if trouble.hint else ""), file=sys.stderr)
-        return 1
+    folder = load_config(os.environ).models.folder
+    models = catalogue.load(CATALOGUE)
+    if verb == "fetch":
+        fetch.ensure((model for model in models if model.default), folder, tell)
+        return 0
+    return listing(models, folder) if verb == "list" else verification(models, folder)
 
 
 def tell(line: str) -> None:
@@ -56,7 +51,3 @@ def verification(models: Sequence[catalogue.Model], folder: Path) -> int:
     if bad:
         print("atlas: run `atlas models fetch` to replace what is wrong.", file=sys.stderr)
     return 1 if bad else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

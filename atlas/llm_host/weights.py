@@ -41,7 +41,7 @@ class Weights:
 
     def __init__(self, file: Path, *, context: int, threads: int, gpu_layers: int, sequences: int) -> None:
         if not file.is_file():
-            raise EngineError(f"there is no model file {file}", hint="fetch it with `atlas models pull`")
+            raise EngineError(f"there is no model file {file}", hint="run `atlas models fetch`")
         llama.llama_log_set(_on_log, None)
         llama.llama_backend_init()
         self._model = self._load(file, gpu_layers)

@@ -50,7 +50,7 @@ async def open(settings: SpeechConfig) -> Stt:
         raise EngineError(
             f"the recogniser {folder} does not load: {trouble}",
             spoken="I can't hear words right now.",
-            hint=f"atlas models pull {settings.stt_model}",
+            hint="run `atlas models fetch`",
         ) from trouble
     stt = FasterWhisper(whisper, worker)
     await stt.transcribe(silence(1.0))

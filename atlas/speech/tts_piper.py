@@ -40,7 +40,7 @@ async def open(settings: SpeechConfig) -> Tts:
         raise EngineError(
             f"the voice {file} does not load: {trouble}",
             spoken="I've lost my voice.",
-            hint=f"atlas models pull {settings.voice}",
+            hint="run `atlas models fetch`",
         ) from trouble
     return Piper(settings.voice, voice, worker)
 

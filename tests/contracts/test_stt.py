@@ -171,7 +171,7 @@ async def test_missing_or_broken_weights_are_an_engine_error_with_a_way_out(conf
         prepare()
         with pytest.raises(EngineError, match="does not load") as missing:
             await open_engine("stt", "faster_whisper", replace(config.speech, models=data))
-        assert missing.value.hint == "atlas models pull whisper-tiny.en"
+        assert missing.value.hint == "run `atlas models fetch`"
     folder, real = data / "whisper-tiny.en", config.speech.models / "whisper-tiny.en"
     for name in ("model.bin", "config.json", "vocabulary.txt"):
         (folder / name).symlink_to(real / name)

@@ -146,4 +146,4 @@ async def test_a_missing_or_broken_voice_is_an_engine_error_with_a_way_out(confi
         prepare()
         with pytest.raises(EngineError, match="does not load") as missing:
             await open_engine("tts", "piper", settings)
-        assert missing.value.hint == "atlas models pull en_US-joe-medium"
+        assert missing.value.hint == "run `atlas models fetch`"
