@@ -63,6 +63,7 @@ class Chat:
             await reply.say_honestly(trouble.spoken, str(trouble))
         except EngineError as trouble:
             await reply.say_honestly(MISUSED if self._trusted else trouble.spoken, str(trouble))
+        await reply.own_up()
         if not reply.said.strip():
             end = "failed"
             await reply.say_honestly(NOTHING_SAID, "the model said nothing")
@@ -163,6 +164,7 @@ class _Reply:
         self.usage = Usage()
         self.error = ""
         self._truth = Truth()
+        self._untold: list[str] = []  # what was done and has not been spoken of since
 
     async def hear(self, text: str) -> None:
         """Take words of the model; say what may already be said."""
@@ -172,9 +174,14 @@ class _Reply:
         """Say the rest of a message that the model has finished, as far as it is true."""
         await self._say(self._truth.settle(self.deeds))
 
+    async def own_up(self) -> None:
+        """Say what was done, when the model does not: whoever hears nothing of it asks again, and has it done twice."""
+        await self._say(" ".join(self._untold))
+
     async def say_honestly(self, sentence: str, error: str) -> None:
         """Say what went wrong, after whatever was said before."""
         await self.settle()
+        await self.own_up()
         self.error = error
         await self._say(sentence)
 
@@ -185,6 +192,7 @@ class _Reply:
             self.deeds = replace(self.deeds, failed=result.text)
         elif result.receipt:
             self.receipts.append(result.receipt)
+            self._untold.append(result.text)
             self.deeds = replace(
                 self.deeds, changed=(*self.deeds.changed, f"{call.name} {result.receipt.changed}"), failed=""
             )
@@ -210,6 +218,8 @@ class _Reply:
         if self.said and not self.said[-1].isspace() and not text[0].isspace():
             text = f" {text}"  # two messages of the model, or a sentence of ours after one of its
         self.said += text
+        if text.strip():
+            self._untold.clear()
         await self.emit(TextDelta(text))
 
 

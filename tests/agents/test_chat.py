@@ -95,6 +95,22 @@ async def test_a_tool_is_used_and_its_result_read(tools: ScriptedTools, house: H
     assert tools.actors == [ANNA]
 
 
+@pytest.mark.parametrize(
+    ("then", "said", "end"),
+    [
+        ([""], "Timer set for 600 seconds.", "done"),
+        (LlmGone("no model"), f"Timer set for 600 seconds. {LlmGone('').spoken}", "failed"),
+        ([wants("timers.cancel", name="pizza")], "Timer set for 600 seconds. There is no such timer.", "failed"),
+    ],
+    ids=["says nothing", "is gone", "fails at the rest"],
+)
+async def test_a_deed_that_the_model_does_not_speak_of_is_told_all_the_same(
+    tools: ScriptedTools, then: list[str | Calls] | Exception, said: str, end: str
+) -> None:
+    answer, _ = await ask(chat(says([wants("timers.start", seconds=600)], then), tools), "timer!")
+    assert (answer.text, answer.end) == (said, end)
+
+
 async def test_a_claim_before_the_call_waits_for_the_receipt(tools: ScriptedTools) -> None:
     model = says(["I've set a timer. ", wants("timers.start", seconds=600)], ["Enjoy."])
     answer, room = await ask(chat(model, tools), "timer!")
