@@ -37,7 +37,7 @@ from atlas.speech.tts import Tts
 from atlas.speech.vad import Vad
 from atlas.speech.wake import Wake
 from atlas.store import conversations, turns
-from atlas.store.conversations import Conversation
+from atlas.store.conversations import Conversation, conversation_of
 from atlas.store.database import Database, open_database
 from atlas.store.devices import open_devices
 from atlas.store.migrations import MEMORY
@@ -115,7 +115,7 @@ class House:
         with trace.tracing(trace.current()) as stopwatch:
             with stopwatch.stage("route"):
                 choice = self._choose(turn)
-            exchange = Exchange(turn, choice, _conversation(turn, choice.agent), Telling(emit))
+            exchange = Exchange(turn, choice, conversation_of(choice.agent, turn.actor), Telling(emit))
             async with AsyncExitStack() as stack:
                 try:
                     await exchange.telling.emit(TurnStarted(turn.id, choice.agent, choice.reason))
@@ -342,12 +342,6 @@ def _timed(part: str, name: str) -> Iterator[None]:
     began = time.monotonic()
     yield
     trace.line("opened", part=part, name=name, seconds=f"{time.monotonic() - began:.2f}")
-
-
-def _conversation(turn: Turn, agent: str) -> Conversation:
-    """Whose conversation is this? A room's, when nobody is known by name; a device's, when it is in no room either."""
-    actor = turn.actor
-    return Conversation(agent, actor.person or ("" if actor.room else f"device {actor.device}"), actor.room)
 
 
 def _path(exchange: Exchange) -> Literal["command", "model"]:

@@ -17,6 +17,7 @@ from atlas.errors import EngineError, LlmGone
 from atlas.events import Emit, End, TextDelta
 from atlas.llm.backend import Backend, Calls, Finish, Finished, Limits, ToolChoice, Words
 from atlas.mcp.tools import Tools
+from atlas.store.conversations import conversation_of
 from atlas.trace import current
 
 MOST_ROUNDS = 4  # of tools in one turn; a model that needs more is going in circles
@@ -111,9 +112,8 @@ class Chat:
         calls: tuple[ToolCall, ...] = ()
         finish: Finish = "stop"
         words: list[str] = []
-        stream = self._backend.stream(
-            shown, offered, tool_choice=choice, limits=limits, conversation=conversation_key(self.name, turn)
-        )
+        key = str(conversation_of(self.name, turn.actor)) if turn.remembered else ""
+        stream = self._backend.stream(shown, offered, tool_choice=choice, limits=limits, conversation=key)
         with current().stage("llm"):
             async with aclosing(stream) as deltas:
                 async for delta in deltas:
@@ -221,12 +221,6 @@ class _Reply:
         if text.strip():
             self._untold.clear()
         await self.emit(TextDelta(text))
-
-
-def conversation_key(agent: str, turn: Turn) -> str:
-    """Return whose key-value cache the turn goes on with: one for each agent, person (or device) and room."""
-    actor = turn.actor
-    return "/".join((agent, actor.person or f"device {actor.device}", actor.room)) if turn.remembered else ""
 
 
 def _refused(call: ToolCall, known: Collection[str]) -> ToolResult:

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from atlas.conversation import Message, ToolCall
+from atlas.conversation import Actor, Message, ToolCall
 
 # Old turns are forgotten a block at a time: were it one by one, every prompt would begin differently from the last,
 # and the model would have to read all of it anew.
@@ -26,6 +26,11 @@ class Conversation:
         return "/".join((self.agent, self.person, self.room))
 
 
+def conversation_of(agent: str, actor: Actor) -> Conversation:
+    """Whose conversation is this? A room's, when nobody is known by name; a device's, when it is in no room either."""
+    return Conversation(agent, actor.person or ("" if actor.room else f"device {actor.device}"), actor.room)
+
+
 def number_of(connection: sqlite3.Connection, conversation: Conversation) -> int:
     """Return the row of a conversation, made when it is new."""
     key = (conversation.agent, conversation.person, conversation.room)
@@ -39,20 +44,16 @@ def load(connection: sqlite3.Connection, conversation: Conversation) -> tuple[Me
 
     The first message stays the same while turns are added, until a whole block is forgotten at once.
     """
-    turns = connection.execute(
-        "SELECT number FROM turns JOIN conversations c ON c.id = conversation"
-        " WHERE (c.agent, c.person, c.room) = (?, ?, ?) ORDER BY number",
-        (conversation.agent, conversation.person, conversation.room),
-    ).fetchall()
-    forgotten = max(0, len(turns) // BLOCK_TURNS - 1) * BLOCK_TURNS
-    if not turns[forgotten:]:
-        return ()
+    turns = (
+        "(SELECT number FROM turns JOIN conversations c ON c.id = conversation"
+        " WHERE (c.agent, c.person, c.room) = (?, ?, ?) ORDER BY number LIMIT -1 OFFSET ?)"
+    )
+    key = (conversation.agent, conversation.person, conversation.room)
+    (count,) = connection.execute(f"SELECT count(*) FROM {turns}", (*key, 0)).fetchone()  # noqa: S608  no value is in it
+    forgotten = max(0, count // BLOCK_TURNS - 1) * BLOCK_TURNS
     rows = connection.execute(
-        "SELECT author, text, calls, call_id FROM messages WHERE turn IN"
-        " (SELECT number FROM turns WHERE number >= ? AND conversation ="
-        "  (SELECT conversation FROM turns WHERE number = ?))"
-        " ORDER BY turn, id",
-        (turns[forgotten][0], turns[forgotten][0]),
+        f"SELECT author, text, calls, call_id FROM messages WHERE turn IN {turns} ORDER BY turn, id",  # noqa: S608
+        (*key, forgotten),
     )
     return tuple(message for message in map(_message, rows) if message.text or message.calls)
 
