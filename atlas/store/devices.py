@@ -8,13 +8,13 @@ import secrets
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
 from atlas.conversation import Actor, Role
-from atlas.errors import RequestError
+from atlas.errors import RequestError, StoreError
 from atlas.store.database import Database, open_database
 from atlas.store.migrations import Migrations
 
@@ -113,11 +113,12 @@ class Devices:
         name, role, used = row
         now = self._now()
         if used is None or now - used > USED_SECONDS:
-            await self._database.write(
-                lambda connection: connection.execute(
-                    "UPDATE devices SET used = ? WHERE token_sha256 = ?", (now, digest)
+            with suppress(StoreError):  # a full disk locks nobody out
+                await self._database.write(
+                    lambda connection: connection.execute(
+                        "UPDATE devices SET used = ? WHERE token_sha256 = ?", (now, digest)
+                    )
                 )
-            )
         return Actor(person="", device=name, role=role)
 
     async def list(self) -> tuple[Device, ...]:

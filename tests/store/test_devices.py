@@ -44,6 +44,14 @@ async def test_a_token_that_was_taken_back_opens_nothing_at_once_also_from_anoth
         assert not await terminal.revoke("phone")
 
 
+async def test_a_disk_that_takes_no_more_locks_nobody_out(data):
+    async with open_database(data / FILE, DEVICES) as database:
+        devices = Devices(database)
+        token = await devices.create("phone", "owner")
+        await database.read(lambda connection: connection.execute("PRAGMA query_only = ON") and None)
+        assert (await devices.find(token)).device == "phone"
+
+
 @pytest.mark.parametrize("guess", ["", "atlas_", "atlas_" + "a" * 32, "sk-proj-123", "x" * 10_000, "atlas_\x00\ud800"])
 async def test_what_is_no_token_opens_nothing(data, guess):
     async with open_devices(data) as devices:
