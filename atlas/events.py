@@ -9,7 +9,7 @@ from typing import Literal
 from atlas.audio import AudioChunk
 from atlas.conversation import ToolCall, ToolResult, Usage
 
-Path = Literal["command", "model"]
+Route = Literal["command", "model"]  # with or without a model
 End = Literal["done", "interrupted", "cancelled", "length", "failed"]
 
 # ── from a session: what is heard ──────────────────────────────────────────────────────────────────
@@ -119,7 +119,7 @@ class TurnEnded:
     turn_id: str
     end: End
     text: str  # the whole reply
-    path: Path
+    path: Route
     usage: Usage = Usage()
     error: str = ""
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from pathlib import Path
 from sqlite3 import Connection
-from typing import Any, Literal
+from typing import Any
 from weakref import WeakValueDictionary
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -26,7 +26,7 @@ from atlas.config import Config, LlmConfig
 from atlas.conversation import HOUSE, Actor, Message, Turn, fresh_id
 from atlas.engine import open_engine
 from atlas.errors import AtlasError, ConfigError, StoreError
-from atlas.events import Emit, Event, TextDelta, TurnEnded, TurnStarted
+from atlas.events import Emit, Event, Route, TextDelta, TurnEnded, TurnStarted
 from atlas.health import Health
 from atlas.llm.backend_openai import BackendSettings
 from atlas.mcp import tools_mcp
@@ -344,7 +344,7 @@ def _timed(part: str, name: str) -> Iterator[None]:
     trace.line("opened", part=part, name=name, seconds=f"{time.monotonic() - began:.2f}")
 
 
-def _path(exchange: Exchange) -> Literal["command", "model"]:
+def _path(exchange: Exchange) -> Route:
     """Which way was a turn going that has no answer?"""
     return "model" if "llm" in exchange.stopwatch.stages else "command"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from atlas.conversation import Message, Receipt, Turn, Usage
-from atlas.events import Emit, End, Path
+from atlas.events import Emit, End, Route
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +14,7 @@ class Answer:
     """What an agent made of a turn. `messages` are the reply and its tool exchanges, whole, in order."""
 
     text: str
-    path: Path
+    path: Route
     end: End
     messages: tuple[Message, ...]
     receipts: tuple[Receipt, ...] = ()

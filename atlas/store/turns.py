@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from atlas.conversation import Usage
-from atlas.events import End, Path
+from atlas.events import End, Route
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class TurnRecord:
     id: str
     agent: str
     reason: str  # why this agent
-    path: Path
+    path: Route
     device: str
     spoken: bool
     began: float  # wall clock, seconds since 1970
