@@ -280,8 +280,6 @@ def _parsed(text: str, hint: Any, variable: str) -> Any:
             return hint(text)
         except ValueError as trouble:
             raise ConfigError(f"{variable} must be a number, not {text!r}", hint=f"mend {variable}") from trouble
-    if hint is bool:
-        return text.lower() in ("1", "true", "yes", "on")
     if typing.get_origin(hint) is tuple:
         return tuple(part.strip() for part in text.split(",") if part.strip())
     return _typed(text, hint, variable, "environment")

@@ -17,9 +17,7 @@ from atlas.speech.sentences import Sentences
 from atlas.speech.spoken import spoken
 from atlas.speech.tts import Tts
 
-AHEAD_SECONDS = (
-    0.3  # sound given out before it is played: bridges a network's hiccup, and is all that a barge-in wastes
-)
+AHEAD_SECONDS = 0.3  # given out before it is played: bridges a network's hiccup, and is all that a barge-in wastes
 SLICE_SECONDS = 0.1
 PIECES_AHEAD = 1  # whole chunks of sound made while an earlier one plays; more would be work thrown away at a barge-in
 ROUNDING_SECONDS = 0.001  # what was counted in samples comes back in whole milliseconds
