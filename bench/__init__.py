@@ -1,1 +1,1 @@
-"""Figures of speed, each as a ratio or a time beside its command. Run with `atlas bench NAME`."""
+"""What this machine gives: a file for each thing that is measured. Run with `atlas bench NAME`."""
