@@ -37,39 +37,11 @@ def frozen(house: Running, module: str) -> Iterator[int]:
             os.kill(pid, signal.SIGCONT)
 
 
-def test_the_tool_server_dies_in_the_middle_of_a_call(house: Running) -> None:
-    ask(house, "set a timer for fifty minutes")
-    client = house.client()
-    said: list[str] = []
-    with client.realtime.connect(model="family") as connection, frozen(house, "tools_server.server") as pid:
-        connection.session.update(session={"type": "realtime", "output_modalities": ["text"]})
-        item: Any = {
-            "type": "message",
-            "role": "user",
-            "content": [{"type": "input_text", "text": "what are my tasks"}],
-        }
-        connection.conversation.item.create(item=item)
-        connection.response.create()
-        for event in connection:
-            if event.type == "atlas.tool_started":  # type: ignore[comparison-overlap]
-                os.kill(pid, signal.SIGKILL)
-            elif event.type == "response.output_text.delta":
-                said.append(event.delta)
-            elif event.type == "response.done":
-                break
-    house.is_back("tools_server.server", pid)
-    assert said, "the turn ended without a word"
-    left = ask(house, "how long is left on my timer")
-    assert left["tools"][0]["ok"]
-    assert "49 minutes" in left["text"], left
-
-
-def test_an_acknowledged_change_is_never_claimed_when_the_tool_server_dies_under_it(house: Running) -> None:
-    client = house.client()
+def answer_while_the_tool_server_dies(house: Running, text: str) -> str:
+    """Ask over realtime, kill the tool server under its call, and return what was said once it is back."""
     said = ""
-    with client.realtime.connect(model="family") as connection, frozen(house, "tools_server.server") as pid:
+    with house.client().realtime.connect(model="family") as connection, frozen(house, "tools_server.server") as pid:
         connection.session.update(session={"type": "realtime", "output_modalities": ["text"]})
-        text = "add polish the silver to my tasks"
         item: Any = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
         connection.conversation.item.create(item=item)
         connection.response.create()
@@ -81,6 +53,19 @@ def test_an_acknowledged_change_is_never_claimed_when_the_tool_server_dies_under
             elif event.type == "response.done":
                 break
     house.is_back("tools_server.server", pid)
+    return said
+
+
+def test_the_tool_server_dies_in_the_middle_of_a_call(house: Running) -> None:
+    ask(house, "set a timer for fifty minutes")
+    assert answer_while_the_tool_server_dies(house, "what are my tasks"), "the turn ended without a word"
+    left = ask(house, "how long is left on my timer")
+    assert left["tools"][0]["ok"]
+    assert "49 minutes" in left["text"], left
+
+
+def test_a_change_is_never_claimed_when_the_tool_server_dies_under_it(house: Running) -> None:
+    said = answer_while_the_tool_server_dies(house, "add polish the silver to my tasks")
     assert "can't tell" in said, said
     assert "added" not in said.lower(), said
 
