@@ -76,7 +76,7 @@ class Ears:
 
         Read the iterator to its end. Between two notices the state may be changed (`sleep`, `take`, …).
         """
-        sound = self._rest + chunk
+        sound, self._rest = self._rest + chunk, AudioChunk(b"")  # whoever takes between two notices has it already
         for start in range(0, sound.samples - FRAME_SAMPLES + 1, FRAME_SAMPLES):
             yield from self._frame(sound.cut(start, start + FRAME_SAMPLES))
         self._rest = sound.cut(sound.samples - sound.samples % FRAME_SAMPLES)

@@ -67,6 +67,20 @@ def test_a_client_that_commits_gets_every_sample() -> None:
     assert listener.take() == sound
 
 
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 20_000))
+def test_a_client_that_speaks_for_a_minute_gets_every_sample_once(step: int) -> None:
+    listener = ears()
+    listener.detecting = False
+    sound = AudioChunk(bytes(range(256)) * (60 * 2 * HEARING_RATE // 256))
+    taken = AudioChunk(b"")
+    for start in range(0, sound.samples, step):
+        for _full in listener.hear(sound.cut(start, start + step)):
+            taken += listener.take()
+    assert taken + listener.take() == sound
+    assert listener.heard_samples == sound.samples
+
+
 def test_asleep_only_the_wake_word_counts() -> None:
     wake = ScriptedWake("okay nabu")
     listener = ears(wake)
