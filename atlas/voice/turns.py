@@ -111,6 +111,8 @@ TABLE: dict[tuple[State, Input], Step] = {
     (S.PAUSED, I.RESPOND):       Step(S.ASIDE, (A.ANSWER,)),
     (S.PAUSED, I.CANCEL):        Step(S.PAUSED, (A.REFUSE,)),
 
+    # Only a reply that began while asleep, as a bell does, hears the wake word.
+    (S.REPLYING, I.WAKE):        Step(S.LISTENING, (A.HUSH, A.WATCH)),
     (S.REPLYING, I.SPEECH):      Step(S.OVERTALKED, (A.FORGET_GUESS,)),
     (S.REPLYING, I.UNHEEDED):    Step(S.ASIDE, (A.FORGET_GUESS, A.SPEECH_STARTED)),
     (S.REPLYING, I.STOP):        Step(S.LISTENING, (A.SPEECH_STARTED, A.HUSH, A.SPEECH_STOPPED, A.COMMIT, A.WATCH)),

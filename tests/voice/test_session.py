@@ -552,6 +552,18 @@ async def test_an_announcement_is_said_even_while_asleep() -> None:
         assert small.tts.said == ["Your pizza timer is done."]
 
 
+async def test_the_wake_word_over_an_announcement_stops_it_and_listens() -> None:
+    wake = ScriptedWake()
+    async with world("what is new", wake=wake) as small, anyio.create_task_group() as tasks:
+        tasks.start_soon(small.session.say, "Your pizza timer is done, and so is the one for the eggs.")
+        await small.until(spoke)
+        await small.hear(wake.call())
+        assert (await small.ended()).end == "interrupted"
+        await small.speak(1.0)
+        assert (await small.ended(2)).end == "done"
+        assert small.house.turns[0].text == "what is new"
+
+
 # ── what it costs ───────────────────────────────────────────────────────────────────────────────────
 
 
