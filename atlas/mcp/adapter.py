@@ -45,7 +45,10 @@ def request(call: ToolCall, actor: Actor, turn_id: str) -> mcp.types.CallToolReq
         ACTOR_META: {"person": actor.person, "device": actor.device, "role": actor.role, "room": actor.room},
         TURN_META: turn_id,
     }
-    params = {"name": scrub(call.name), "arguments": clean(call.arguments), "_meta": clean(meta)}
+    try:
+        params = {"name": scrub(call.name), "arguments": clean(call.arguments), "_meta": clean(meta)}
+    except RecursionError as deep:
+        raise NotJson("they are nested too deeply") from deep
     return mcp.types.CallToolRequest(params=mcp.types.CallToolRequestParams.model_validate(params))
 
 

@@ -107,7 +107,11 @@ def test_whatever_a_model_writes_can_be_sent(arguments: dict[str, Any]) -> None:
     json.dumps(request.model_dump(by_alias=True, mode="json"), ensure_ascii=False).encode("utf-8")
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), {1, 2}, b"bytes", object()])
+def nested(depth: int) -> list[Any]:
+    return [] if depth == 0 else [nested(depth - 1)]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), {1, 2}, b"bytes", object(), nested(600)])
 def test_what_json_cannot_carry_is_refused(value: Any) -> None:
     with pytest.raises(adapter.NotJson):
         adapter.request(ToolCall("call_1", "t", {"a": [value]}), ANNA, "turn_1")
