@@ -135,6 +135,8 @@ DEFAULT_AGENTS = {
     "family": AgentConfig(tools=("clock.*", "timers.*", "tasks.*")),
     "work": AgentConfig(tools=("clock.*", "timers.*", "tasks.*"), memory="work.db", roles=("owner",)),
 }
+_AT_LEAST_ONE = (1, 10_000_000)
+_BOUNDS = {"port": (1, 65_535), "gpu_layers": (-1, 10_000), "call_seconds": (0.1, 3_600)}  # of numbers, by their names
 _NAMED = {"llm": LlmConfig, "agents": AgentConfig}
 _PLAIN = {
     "house": HouseConfig,
@@ -249,9 +251,18 @@ def _piece(
         key, variable = f"{section}.{name}", f"ATLAS_{section}_{name}".upper()
         if variable in environment:
             values[name], origins[key] = _parsed(environment[variable], hints[name], variable), variable
+            _bounded(name, values[name], variable)
         elif name in table:
             values[name], origins[key] = _typed(table[name], hints[name], key, where), where
+            _bounded(name, values[name], f"{where}: {key}")
     return dataclasses.replace(start, **values) if start is not None else kind(**values)
+
+
+def _bounded(name: str, value: Any, what: str) -> None:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        least, most = _BOUNDS.get(name, _AT_LEAST_ONE)
+        if not least <= value <= most:
+            raise ConfigError(f"{what} must be from {least} to {most}, not {value}", hint=f"mend {name}")
 
 
 def _typed(value: Any, hint: Any, key: str, where: str) -> Any:

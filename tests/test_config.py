@@ -77,6 +77,10 @@ def test_sockets_secrets_and_tokens_have_their_places(config: Config) -> None:
         ("[house]\nlanguage = 7\n", "house.language must be"),
         ('[speech]\nwake_words = "okay_nabu"\n', "must be a list of texts"),
         ('[tools]\ncall_seconds = "soon"\n', "must be a number"),
+        ("[gateway]\nport = 86000\n", "gateway.port must be from 1 to 65535"),
+        ("[speech]\nthreads = 0\n", "speech.threads must be from 1"),
+        ("[llm.x]\ncontext = -1\n", "llm.x.context must be from 1"),
+        ("[tools]\ncall_seconds = nan\n", "tools.call_seconds must be from"),
         ('[llm.x]\nkind = "magic"\n', "'embedded' or 'server'"),
         ('[llm.x]\nkind = "server"\n', "server without url"),
         ('[agents.family]\nllm = "nowhere"\n', r"there is no \[llm.nowhere\]"),
@@ -94,7 +98,10 @@ def test_a_mistake_names_the_file_and_the_key(data: Path, text: str, complaint: 
     assert mistake.value.hint
 
 
-@pytest.mark.parametrize(("variable", "text"), [("ATLAS_GATEWAY_PORT", "eighty"), ("ATLAS_TOOLS_CALL_SECONDS", "soon")])
+@pytest.mark.parametrize(
+    ("variable", "text"),
+    [("ATLAS_GATEWAY_PORT", "eighty"), ("ATLAS_TOOLS_CALL_SECONDS", "soon"), ("ATLAS_GATEWAY_PORT", "-1")],
+)
 def test_a_mistake_in_the_environment_names_the_variable(data: Path, variable: str, text: str) -> None:
     with pytest.raises(ConfigError, match=variable):
         load({variable: text}, write(data, ""))
