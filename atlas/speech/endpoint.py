@@ -63,11 +63,6 @@ class Endpoint:
         """How much of the utterance was speech, also before it was enough to report SPEECH; 0 between utterances."""
         return self._speech
 
-    @property
-    def silence_seconds(self) -> float:
-        """How long it has been quiet since speech was last heard."""
-        return self._silence
-
     def hear(self, seconds: float, probability: float) -> Heard | None:
         """Take the next frame, `seconds` long and speech with `probability` 0 to 1; return what it decided."""
         self.at_seconds += seconds

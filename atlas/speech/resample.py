@@ -39,11 +39,6 @@ class Resampler:
         self._stream.clear()
         return self._to_chunk(rest)
 
-    def reset(self) -> None:
-        """Drop what was held back, as when a reply is interrupted."""
-        if self._stream is not None:
-            self._stream.clear()
-
     def _to_chunk(self, samples: np.ndarray) -> AudioChunk:
         return AudioChunk(samples.tobytes(), self.to_rate)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from atlas.audio import AudioChunk, silence
+from atlas.audio import AudioChunk
 from atlas.errors import SoundError
 from atlas.speech.resample import Resampler, resampled
 
@@ -53,14 +53,6 @@ def test_a_stream_is_ready_for_the_next_one_after_its_flush():
         assert abs(out.seconds - 0.5) < 0.001
 
 
-def test_a_reset_lets_nothing_of_the_old_reply_into_the_new_one():
-    stream = Resampler(24_000, 16_000)
-    stream.feed(tone(440, 0.5, 24_000))
-    stream.reset()
-    out = stream.feed(silence(0.5, 24_000)) + stream.flush()
-    assert np.abs(np.frombuffer(out.pcm, np.int16)).max() <= 1
-
-
 def test_the_same_rate_passes_through_untouched():
     sound, stream = tone(440, 0.1, 16_000), Resampler(16_000, 16_000)
     assert stream.feed(sound) + stream.flush() == sound
@@ -75,7 +67,9 @@ def test_less_than_45_ms_are_held_back():
 def test_loud_sound_is_clipped_and_does_not_turn_over():
     square = AudioChunk(np.tile(np.repeat(np.array([32767, -32768], np.int16), 100), 100).tobytes(), 48_000)
     samples = np.frombuffer(resampled(square, 16_000).pcm, np.int16)
-    assert np.abs(np.diff(samples.astype(int))).max() < 65_536
+    place = np.arange(len(samples)) * 3  # in the square wave, whose edges lie 100 samples apart
+    inside = (place % 100 > 8) & (place % 100 < 92)
+    assert ((samples > 0) == (place // 100 % 2 == 0))[inside].all()
     assert (samples == 32767).any()
 
 
