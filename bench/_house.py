@@ -13,7 +13,8 @@ from pathlib import Path
 import anyio
 import httpx2
 
-from atlas.cli import door, memory
+from atlas.cli import door
+from atlas.cli.lock import running_process
 from atlas.config import Config
 from atlas.config import load as load_config
 from atlas.errors import EngineError
@@ -24,7 +25,7 @@ START_SECONDS = 120.0
 @asynccontextmanager
 async def running_house(config: Config) -> AsyncIterator[Config]:
     """Yield the settings by which a house can be reached. Its own gets an empty data directory and a free port."""
-    if memory.running_process(config) is not None:
+    if running_process(config) is not None:
         yield config
         return
     with tempfile.TemporaryDirectory(prefix="atlas-bench-") as data:

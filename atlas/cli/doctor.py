@@ -16,6 +16,7 @@ from pathlib import Path
 import httpx2
 
 from atlas.cli import door, memory
+from atlas.cli.lock import running_process
 from atlas.config import Config
 from atlas.config import load as load_config
 
@@ -65,7 +66,7 @@ def examine(config: Config) -> Iterator[Finding]:
     for name in sorted({agent.memory for agent in config.agents.values()} | {"devices.db", "tools.db"}):
         if (config.data / name).exists():
             yield _file(config.data / name)
-    running = memory.running_process(config)
+    running = running_process(config)
     yield _port(config, running)
     if running is not None:
         yield from _parts(config)

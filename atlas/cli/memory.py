@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from atlas.cli.lock import running_process
 from atlas.config import Config
 from atlas.errors import ConfigError
 
@@ -44,19 +44,6 @@ def house(config: Config) -> list[Taken]:
     if pid is None:
         raise ConfigError(f"Atlas does not run on {config.data}", hint="start it with ./up")
     return [taken for taken in map(_taken, family(pid)) if taken]
-
-
-def running_process(config: Config) -> int | None:
-    """Return the process that holds the data directory; `None` when nobody does."""
-    try:
-        with (config.run / "lock").open(encoding="utf-8") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return int(lock.read().strip() or 0) or None
-    except (OSError, ValueError):
-        return None
-    return None
 
 
 def family(pid: int) -> Iterator[int]:

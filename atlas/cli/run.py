@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import argparse
 import faulthandler
-import fcntl
 import logging
 import os
 import signal
 import socket
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import anyio
@@ -21,6 +20,7 @@ from atlas import __version__
 from atlas.cli import door
 from atlas.cli.children import Program, supervised
 from atlas.cli.keys import introduce_agents, owners_token, prepare_folders
+from atlas.cli.lock import only_one
 from atlas.config import Config, LlmConfig
 from atlas.config import load as load_config
 from atlas.errors import ConfigError
@@ -119,24 +119,6 @@ def weights(config: Config, llm: LlmConfig) -> Path:
             hint="run `atlas models fetch`, or give llm.*.model the name of a folder that holds one .gguf file",
         )
     return found[0]
-
-
-@contextmanager
-def only_one(config: Config) -> Iterator[None]:
-    """Hold the data directory. Raises `ConfigError` when another Atlas does."""
-    with (config.run / "lock").open("a+", encoding="utf-8") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as held:
-            lock.seek(0)
-            raise ConfigError(
-                f"Atlas is running already on {config.data} (process {lock.read().strip() or 'unknown'})",
-                hint="stop that one first, or give this one another ATLAS_DATA and ATLAS_GATEWAY_PORT",
-            ) from held
-        lock.truncate(0)
-        lock.write(str(os.getpid()))
-        lock.flush()
-        yield
 
 
 def say_ready(config: Config, token: str, *, first_time: bool, seconds: float) -> None:

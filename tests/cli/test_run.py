@@ -16,7 +16,8 @@ import pytest
 
 from atlas.cli import memory
 from atlas.cli.keys import prepare_folders
-from atlas.cli.run import only_one, programs, say_ready, weights
+from atlas.cli.lock import only_one, running_process
+from atlas.cli.run import programs, say_ready, weights
 from atlas.config import Config, GatewayConfig, LlmConfig, ModelsConfig
 from atlas.errors import ConfigError
 
@@ -28,8 +29,8 @@ def test_two_houses_in_one_data_directory_are_one_too_many(config: Config) -> No
         with running_already as second, only_one(config):
             pass
         assert "ATLAS_DATA" in second.value.hint
-        assert memory.running_process(config) == os.getpid()
-    assert memory.running_process(config) is None
+        assert running_process(config) == os.getpid()
+    assert running_process(config) is None
     with only_one(config):
         pass
 
