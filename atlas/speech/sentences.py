@@ -76,9 +76,10 @@ def _next_cut(text: str, first: bool, done: bool) -> int:
     """Return how much of `text` is the next piece; 0 when that is not known yet."""
     if FENCE.startswith(text.lstrip()[:3]) and text.strip():
         return _fence_end(text)
-    cuts = [_sentence_end(text, done)]
+    head = text[: LONGEST_CHARACTERS + 1]  # with the character that decides; what is further away changes no cut
+    cuts = [_sentence_end(head, done)]
     if first:
-        cuts += [_clause_end(text), _too_many_words(text)]
+        cuts += [_clause_end(head), _too_many_words(head)]
     cut = min((cut for cut in cuts if cut), default=0)
     return cut if 0 < cut <= LONGEST_CHARACTERS or len(text) <= LONGEST_CHARACTERS else _forced(text)
 

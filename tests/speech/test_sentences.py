@@ -104,3 +104,10 @@ def test_nothing_is_lost_however_the_words_arrive(text, steps):
 @given(st.text(max_size=1_000))
 def test_any_text_at_all_can_be_cut(text):
     assert "".join(pieces(text)) == text
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("part", [" ", "\n", "A. ", "word ", "etc. x, "])
+def test_a_text_of_any_length_is_cut_in_time_that_grows_with_it(part: str) -> None:
+    text = part * (100_000 // len(part))
+    assert "".join(pieces(text)) == text
