@@ -273,12 +273,14 @@ async def test_what_is_no_json_object_is_a_clear_400(config, data, body):
         assert reply.json()["error"]["code"] == "invalid_json"
 
 
-async def test_a_huge_number_is_no_temperature(config, data):
+@pytest.mark.parametrize("field", ["temperature", "max_tokens", "n"])
+@pytest.mark.parametrize("number", ["1e999", "1" + "0" * 400, "-1" + "0" * 400])
+async def test_a_huge_number_is_refused_by_the_name_of_its_field(config, data, field, number):
     async with served(config, data) as world, world.http() as http:
-        text = '{"model": "atlas", "messages": [{"role": "user", "content": "x"}], "temperature": 1e999}'
+        text = f'{{"model": "atlas", "messages": [{{"role": "user", "content": "x"}}], "{field}": {number}}}'
         reply = await http.post("/v1/chat/completions", content=text)
         assert reply.status_code == 400
-        assert reply.json()["error"]["param"] == "temperature"
+        assert reply.json()["error"]["param"] == field
 
 
 @pytest.mark.parametrize("stream", [False, True])

@@ -48,6 +48,8 @@ def test_half_a_surrogate_pair_becomes_a_character_that_can_be_written() -> None
         ({"temperature": 3}, "temperature"),
         ({"temperature": "hot"}, "temperature"),
         ({"top_p": -0.1}, "top_p"),
+        ({"temperature": 10**400}, "temperature"),
+        ({"max_tokens": -(10**400)}, "max_tokens"),
         ({"n": 2}, "n"),
         ({"logprobs": True}, "logprobs"),
         ({"logit_bias": {"1": 5}}, "logit_bias"),
