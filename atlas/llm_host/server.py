@@ -178,20 +178,8 @@ class Host:
                 yield Part(finish=end, usage=generation.usage)
             finally:
                 sampler.close()
-                usage, now = generation.usage, time.monotonic()
-                rate = (usage.completion - 1) / (now - first) if first and now > first else 0.0
-                log.info(
-                    "answered conversation=%s prompt=%d cached=%d generated=%d wait_ms=%d first_ms=%d tok_s=%.1f "
-                    "end=%s",
-                    (job.ask.conversation or "-")[:64].encode("unicode_escape").decode(),
-                    usage.prompt,
-                    usage.cached,
-                    usage.completion,
-                    (began - arrived) * 1000,
-                    (first - began) * 1000 if first else -1,
-                    rate,
-                    end,
-                )
+                wait_ms, first_ms = (began - arrived) * 1000, (first - began) * 1000 if first else -1
+                _write_line(job, generation.usage, wait_ms, first_ms, time.monotonic() - first, end)
 
 
 def _job(loaded: Loaded, ask: Ask) -> Job:
@@ -217,6 +205,17 @@ def _job(loaded: Loaded, ask: Ask) -> Job:
         except EngineError as trouble:
             raise RequestError(str(trouble), code="invalid_schema", param="tools") from trouble
     return Job(ask, tuple(prompt), grammar, form, wanted)
+
+
+def _write_line(job: Job, usage: Usage, wait_ms: float, first_ms: float, seconds: float, end: str) -> None:
+    """Leave the one line of an answer in the log; `seconds` have passed since its first token, if there was one."""
+    log.info(
+        "answered conversation=%s prompt=%d cached=%d generated=%d wait_ms=%d first_ms=%d tok_s=%.1f end=%s",
+        (job.ask.conversation or "-")[:64].encode("unicode_escape").decode(),
+        *(usage.prompt, usage.cached, usage.completion, wait_ms, first_ms),
+        (usage.completion - 1) / seconds if usage.completion > 1 else 0.0,
+        end,
+    )
 
 
 def _begin(loaded: Loaded, job: Job) -> tuple[Generation, Sampler]:
