@@ -262,7 +262,7 @@ class Stream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Write the reply."""
-        begun = False
+        begun = whole = False
         reader = anyio.CancelScope()
 
         async def write(piece: bytes) -> None:
@@ -278,16 +278,20 @@ class Stream(Response):
                 await anyio.lowlevel.checkpoint()
 
         async def work() -> None:
+            nonlocal whole
             try:
                 await self._work(write)
             except AtlasError as trouble:
-                if not begun or self._late is None:
+                if not begun:
                     raise
                 trace.line("reply broke off", request=request_id(self._request), error=str(trouble))
+                if self._late is None:
+                    return  # without its last message: the server cuts the connection
                 await write(self._late(trouble))
+            whole = True
 
         with reader:
-            if await while_wanted(self._request, work):
+            if await while_wanted(self._request, work) and whole:
                 await write(b"")  # begins a reply that had nothing to say
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
 
