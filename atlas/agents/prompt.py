@@ -9,7 +9,7 @@ from datetime import datetime, tzinfo
 from atlas.agents.persona import Persona
 from atlas.conversation import Message, Tool, ToolResult, Turn
 
-CHARACTERS_A_TOKEN = 3  # English has about 4, JSON and other languages about 3: too few only shortens the memory
+CHARACTERS_A_TOKEN = 3  # English has about 4, JSON about 3: too few only shortens the memory
 RESULT_CHARACTERS = 4000  # of one tool result; a longer one would push the conversation out
 TEMPLATE_CHARACTERS = 24  # what a chat template puts around each message
 
@@ -103,11 +103,17 @@ def _words_only(history: Sequence[Message]) -> list[Message]:
 
 def _size(message: Message) -> int:
     calls = sum(len(call.name) + len(json.dumps(dict(call.arguments), default=str)) for call in message.calls)
-    return len(message.text) + calls + TEMPLATE_CHARACTERS
+    return _length(message.text) + calls + TEMPLATE_CHARACTERS
 
 
 def _tool_size(tool: Tool) -> int:
-    return len(tool.name) + len(tool.description) + len(json.dumps(dict(tool.parameters))) + TEMPLATE_CHARACTERS
+    return len(tool.name) + _length(tool.description) + len(json.dumps(dict(tool.parameters))) + TEMPLATE_CHARACTERS
+
+
+def _length(text: str) -> int:
+    """Return how many characters of English are as many tokens: beyond ASCII every byte may be one."""
+    beyond = sum(byte > 127 for byte in text.encode("utf-8", "replace"))
+    return len(text.encode("ascii", "ignore")) + CHARACTERS_A_TOKEN * beyond
 
 
 def _one_line(text: str) -> str:

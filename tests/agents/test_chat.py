@@ -254,6 +254,15 @@ async def test_old_exchanges_are_forgotten_whole(tools: ScriptedTools) -> None:
     assert sum(len(m.text) for m in model.prompts[0].messages) < 4096 * prompt.CHARACTERS_A_TOKEN
 
 
+async def test_no_script_of_the_world_fills_the_context_past_its_end(tools: ScriptedTools) -> None:
+    past = [Message("user", "今天天气怎么样" * 20), Message("assistant", "天气很好🌞" * 20)] * 20
+    model = says(["好。"])
+    await ask(chat(model, tools, trusted=False, context=4096), "那明天呢?", history=tuple(past))
+    shown = model.prompts[0].messages
+    assert len(shown) > 2
+    assert sum(len(m.text.encode()) for m in shown) < 4096, "a byte may be a token"
+
+
 async def test_a_request_that_cannot_fit_is_refused_in_words(tools: ScriptedTools) -> None:
     model = says(["never asked"])
     answer, _ = await ask(chat(model, tools), "word " * 10_000)
