@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 
 import anyio
 import openai
@@ -11,6 +12,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Origin, Subprotocol
 
+from atlas.errors import StoreError
 from atlas.gateway import auth
 from tests.conftest import virtual_time
 from tests.gateway.small_house import SmallHouse, served
@@ -143,3 +145,28 @@ async def test_an_open_websocket_ends_when_its_token_is_taken_back(config, data,
             with anyio.fail_after(10), pytest.raises(ConnectionClosed):
                 while True:
                     await socket.recv()
+
+
+async def test_a_disk_that_fails_for_a_moment_takes_nobodys_token_back(config, data, monkeypatch, caplog):
+    monkeypatch.setattr(auth, "CHECK_SECONDS", 0)
+    caplog.set_level(logging.INFO)
+    checks = 0
+
+    async def broken(token: str) -> None:
+        nonlocal checks
+        checks += 1
+        raise StoreError("the disk does not answer")
+
+    async with served(config, data) as world:
+        headers = {"Authorization": f"Bearer {world.tokens['adult']}"}
+        async with connect(address(world), additional_headers=headers) as socket:
+            assert json.loads(await socket.recv())["type"] == "session.created"
+            monkeypatch.setattr(world.house, "authenticate", broken)
+            with anyio.fail_after(10):
+                while checks < 3:
+                    await anyio.lowlevel.checkpoint()
+            await socket.send('{"type": "make.coffee"}')
+            with anyio.fail_after(10):
+                while json.loads(await socket.recv())["type"] != "error":
+                    pass
+    assert "token not checked" in caplog.text
