@@ -204,9 +204,10 @@ class Root:
         """Remove what writes that were cut off by a crash have left: hidden, never finished, a minute old at least."""
         old = time.time() - SWEEP_SECONDS
         for _, _, names, folder in os.fwalk(self.folder):
-            for name in names:
-                if _TEMPORARY.fullmatch(name) and os.stat(name, dir_fd=folder, follow_symlinks=False).st_mtime < old:
-                    os.unlink(name, dir_fd=folder)
+            for name in filter(_TEMPORARY.fullmatch, names):
+                with suppress(FileNotFoundError):  # another process has just finished it
+                    if os.stat(name, dir_fd=folder, follow_symlinks=False).st_mtime < old:
+                        os.unlink(name, dir_fd=folder)
 
     def names(self, relative: str) -> list[str]:
         """Return the visible names in a folder, sorted; [] when there is no such folder."""

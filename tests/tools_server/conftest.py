@@ -6,7 +6,7 @@ import hashlib
 import json
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -114,17 +114,12 @@ def world(data: Path) -> Iterator[World]:
         yield opened
 
 
-def opened_world(data: Path, at: float = 1_800_000_000.0) -> Any:
-    from contextlib import contextmanager
-
-    @contextmanager
-    def opening() -> Iterator[World]:
-        clock = [at]
-        settings = Settings(data, write_agents(data), agent="", timezone="Europe/Paris")
-        with opened_gate(settings, lambda: clock[0]) as (gate, agents):
-            yield World(data, gate, agents, clock)
-
-    return opening()
+@contextmanager
+def opened_world(data: Path, at: float = 1_800_000_000.0) -> Iterator[World]:
+    clock = [at]
+    settings = Settings(data, write_agents(data), timezone="Europe/Paris")
+    with opened_gate(settings, lambda: clock[0]) as (gate, agents):
+        yield World(data, gate, agents, clock)
 
 
 @pytest.fixture
@@ -184,7 +179,7 @@ async def client(wire: Path | int, token: str = "family-token", mode: str = "aut
 
 
 class Wire:
-    """The helpers above, handed to tests as a fixture: test folders are no packages to import from."""
+    """The process and its client, handed to tests as a fixture: test folders are no packages to import from."""
 
     process = staticmethod(server_process)
     client = staticmethod(client)

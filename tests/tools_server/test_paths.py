@@ -361,6 +361,20 @@ def test_what_a_crash_left_behind_is_swept_away_and_nothing_else(root: Root, out
     assert left == [".tmp-mine", "sub/.tmp-0000000000000001", "sub/ok.md"]
 
 
+def test_a_write_that_ends_while_the_folder_is_swept_is_no_trouble(root: Root, monkeypatch: pytest.MonkeyPatch) -> None:
+    walk = os.fwalk
+
+    def with_one_that_is_gone(folder: Path) -> Iterator[tuple[str, list[str], list[str], int]]:
+        for place, folders, names, here in walk(folder):
+            yield place, folders, [*names, ".tmp-00000000000000aa"], here
+
+    (root.folder / ".tmp-0123456789abcdef").write_text("half")
+    os.utime(root.folder / ".tmp-0123456789abcdef", (1, 1))
+    monkeypatch.setattr(os, "fwalk", with_one_that_is_gone)
+    root.sweep()
+    assert not (root.folder / ".tmp-0123456789abcdef").exists()
+
+
 def test_this_kernel_confines_by_itself(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without this, both halves of every test above might be the same half."""
     root = Root(data / "allowed")
