@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import logging
 import socket
@@ -9,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 
 import anyio
+import h11
 import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -16,6 +18,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from atlas.config import GatewayConfig
 from atlas.errors import AtlasError, ConfigError
@@ -26,7 +29,7 @@ from atlas.house import House
 
 WEBSOCKET_BYTES = 16 * 1024 * 1024  # the wire's own upper bound; the realtime door refuses less, and says why
 OPEN_CONNECTIONS = 256  # WebSockets and idle keep-alive connections count too
-IDLE_SECONDS = 30  # an HTTP connection without a request is closed
+IDLE_SECONDS = 30  # an HTTP connection without a request is closed, also one that only ever begins to ask
 HIGHEST_PORT = 65_535
 DRAIN_SECONDS = 3  # what replies under way get when Atlas stops
 
@@ -98,7 +101,7 @@ async def serve(house: House, ready: Callable[[], object], listener: socket.sock
             log_level=logging.WARNING,
             access_log=False,  # one line per turn says more
             lifespan="off",  # the house is open already
-            http="h11",
+            http=_Http,
             ws="websockets-sansio",  # the one that stops reading when its reader is slow
             ws_max_size=WEBSOCKET_BYTES,
             ws_per_message_deflate=False,  # sound does not shrink, and the work would delay it
@@ -121,6 +124,43 @@ async def serve(house: House, ready: Callable[[], object], listener: socket.sock
             await anyio.sleep_forever()
         finally:
             server.should_exit = True
+
+
+class _Http(H11Protocol):
+    """uvicorn's HTTP, with patience that ends: its own begins after the first answer, and one byte ends it.
+
+    Otherwise `OPEN_CONNECTIONS` of anybody who connects and says nothing would keep the whole household out.
+    """
+
+    _patience: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        super().connection_made(transport)
+        self._wait()
+
+    def on_response_complete(self) -> None:
+        self._wait()  # first: it may begin to answer the next request at once
+        super().on_response_complete()
+
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        self._stop_waiting()
+        super().handle_websocket_upgrade(event)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._stop_waiting()
+        self._patience = self.loop.call_later(IDLE_SECONDS, self._close_unasked)
+
+    def _stop_waiting(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+
+    def _close_unasked(self) -> None:
+        if self.cycle is None or self.cycle.response_complete:
+            self.transport.close()
 
 
 class _Server(uvicorn.Server):

@@ -149,6 +149,35 @@ async def test_a_body_that_never_comes_is_given_up(config, data, monkeypatch):
         assert json.loads(reply.partition(b"\r\n\r\n")[2])["error"]["code"] == "request_timeout"
 
 
+@pytest.mark.parametrize("before", [b"", b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"], ids=["at once", "later"])
+@pytest.mark.parametrize("said", [b"", b"G", b"GET /health HTTP/1.1\r\nHost: loc"])
+async def test_who_connects_and_does_not_ask_is_sent_away(config, data, monkeypatch, before, said):
+    monkeypatch.setattr(app, "IDLE_SECONDS", 0.3)
+    async with served(config, data) as world, await anyio.connect_tcp("127.0.0.1", port_of(world)) as wire:
+        if before:
+            await wire.send(before)
+            assert (await wire.receive()).startswith(b"HTTP/1.1 200")
+        if said:
+            await wire.send(said)
+        with anyio.fail_after(10), pytest.raises(anyio.EndOfStream):
+            while True:
+                await wire.receive()
+
+
+async def test_who_waits_for_an_answer_is_not_sent_away(config, data, monkeypatch):
+    monkeypatch.setattr(app, "IDLE_SECONDS", 0.1)
+    monkeypatch.setattr(guard, "BODY_SECONDS", 0.5)  # how long this answer takes
+    async with served(config, data) as world, await anyio.connect_tcp("127.0.0.1", port_of(world)) as wire:
+        head = f"Host: localhost\r\nAuthorization: Bearer {world.tokens['owner']}\r\nContent-Length: 10\r\n\r\n{{"
+        await wire.send(f"POST /v1/chat/completions HTTP/1.1\r\n{head}".encode())
+        assert (await wire.receive()).startswith(b"HTTP/1.1 408")
+
+
+def port_of(world):
+    """Return where a house that is served listens."""
+    return int(world.url.rpartition(":")[2])
+
+
 async def test_more_requests_than_a_household_has_are_told_to_come_back(config, data, monkeypatch):
     monkeypatch.setattr(guard, "MAX_REQUESTS", 1)
     async with served(config, data) as world, world.http() as http:
