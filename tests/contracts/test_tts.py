@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from contextlib import aclosing
 from dataclasses import replace
+from pathlib import Path
 
 import anyio
 import numpy as np
@@ -147,3 +150,26 @@ async def test_a_missing_or_broken_voice_is_an_engine_error_with_a_way_out(confi
         with pytest.raises(EngineError, match="does not load") as missing:
             await open_engine("tts", "piper", settings)
         assert missing.value.hint == "run `atlas models fetch`"
+
+
+OPEN_A_VOICE = """
+import sys
+from pathlib import Path
+
+import anyio
+
+from atlas.config import load
+from atlas.engine import open_engine
+
+anyio.run(open_engine, "tts", "piper", load({}, Path(sys.argv[1])).speech)
+"""
+
+
+@pytest.mark.real
+def test_a_voice_tells_its_makers_nothing(config, data):
+    """onnxruntime keeps, under the home directory, what it is about to send to its maker: there must be nothing."""
+    # A process of its own, for it decides once; a bare environment, for it holds its tongue where tests run.
+    command = [sys.executable, "-c", OPEN_A_VOICE, str(config.file)]
+    root = Path(__file__).parent.parent.parent
+    subprocess.run(command, check=True, timeout=60, cwd=root, env={"HOME": str(data), "PATH": "/usr/bin:/bin"})
+    assert list(data.rglob("*")) == []
