@@ -15,7 +15,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -48,6 +48,7 @@ def build(house: House) -> Starlette:
         exception_handlers={
             AtlasError: wire.atlas_error,
             HTTPException: wire.http_error,
+            ClientDisconnect: wire.gone,
             Exception: wire.own_mistake,
         },
     )

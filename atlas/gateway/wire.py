@@ -92,6 +92,11 @@ async def http_error(request: Request, trouble: Exception) -> Response:
     return error_response(message[:1].upper() + message[1:], trouble.status_code, code, headers=trouble.headers)
 
 
+async def gone(request: Request, trouble: Exception) -> Response:
+    """Answer nobody: the client left before its body was complete."""
+    return Response(status_code=499)
+
+
 async def own_mistake(request: Request, trouble: Exception) -> Response:
     """Answer a mistake of ours by its number alone; the server logs the traceback after this line."""
     trace.line("request broke", request=request_id(request), path=request.url.path, error=type(trouble).__name__)

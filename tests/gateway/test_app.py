@@ -164,6 +164,20 @@ async def test_who_connects_and_does_not_ask_is_sent_away(config, data, monkeypa
                 await wire.receive()
 
 
+@pytest.mark.parametrize("path", ["chat/completions", "audio/speech", "audio/transcriptions"])
+async def test_who_leaves_in_the_middle_of_a_body_is_no_mistake_of_ours(config, data, caplog, path):
+    async with served(config, data) as world:
+        head = f"Host: localhost\r\nAuthorization: Bearer {world.tokens['owner']}\r\nContent-Length: 10\r\n"
+        form = "Content-Type: multipart/form-data; boundary=x\r\n"
+        async with await anyio.connect_tcp("127.0.0.1", port_of(world)) as wire:
+            await wire.send(f"POST /v1/{path} HTTP/1.1\r\n{head}{form}\r\n{{".encode())
+            await anyio.wait_all_tasks_blocked()
+        async with world.http() as http:
+            assert (await http.get("/v1/models")).status_code == 200
+        await anyio.wait_all_tasks_blocked()
+    assert not [line for line in caplog.records if line.levelno >= logging.ERROR]
+
+
 async def test_who_waits_for_an_answer_is_not_sent_away(config, data, monkeypatch):
     monkeypatch.setattr(app, "IDLE_SECONDS", 0.1)
     monkeypatch.setattr(guard, "BODY_SECONDS", 0.5)  # how long this answer takes
