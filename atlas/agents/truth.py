@@ -64,6 +64,10 @@ _GOING_ON = r"(?:setting|starting|adding|creating|turning|cancell?ing|sending|sc
 _GENERAL_VERB = _one_of(  # "Setting a timer helps you focus" is advice
     r"is|are|was|can|could|will|would|may|might|helps?|makes?|requires?|means|lets|allows?|takes?|ensures?|keeps?"
 )
+_NO_NEWS = _one_of(  # a sentence with one of these has its verb elsewhere
+    r"is|are|was|were|be|been|can|could|may|might|will|would|should|must|not|never|nothing|no|to",
+    r"I|we|you|he|she|they|it|that|which|who|anything|everything",
+)
 _FIGURE_OF_SPEECH = _one_of(  # what a model may say of itself with these verbs without having touched the house
     r"made (?:a )?(?:mistakes?|errors?|up)|changed my mind|put (?:a lot|some thought)|set out|called (?:it )?home",
     r"taken care to|done my best",
@@ -85,7 +89,7 @@ _IT_IS = _phrase(
     rf"(?:(?:has|have)(?: now| already)?|'s(?: now| already)?) been) {_NOW}{_DONE_VERB}\b(?! by\b)"
 )
 _BARE = _phrase(
-    rf"{_OPENING}(?:your |the )?(?:\w+ )?{_THING} (?:now |has been )?(?:{_NEWS}|set|on|off)\b"
+    rf"{_OPENING}(?:your |the )?(?:\w+ ){{0,3}}{_THING} (?:now |has been )?(?:{_NEWS}|set|on|off)\b"
     r"(?! (?:by|if|when|to help))"
 )
 _DONE = _phrase(
@@ -99,6 +103,9 @@ _DONE = _phrase(
 )
 _NEWS_FIRST = _phrase(
     rf"{_OPENING}(?:successfully |now |just )?(?:{_NEWS}|{_GOING_ON}(?![^.!?]*\b{_GENERAL_VERB}\b))\b"
+)
+_MOVED = _phrase(  # "two minutes added to your timer": how our own tools say it, so how a model learns to
+    rf"{_OPENING}(?:(?!{_NO_NEWS}\b)[\w'-]+ ){{1,6}}(?:added to|taken off|removed from|moved to) (?:your|our|the)\b"
 )
 _YOURS = _phrase(r"\b(?:your|for you|you (?:when|at|in|to|about|on|of))\b")
 _NOT_A_CLAIM = _phrase(
@@ -127,7 +134,8 @@ def is_true(sentence: str, deeds: Deeds) -> bool:
     done = (
         _I_HAVE.search(plain)
         or _DONE.search(plain)
-        or (about_us and (_I_DID.search(plain) or _I_WILL.search(plain) or _NEWS_FIRST.search(plain)))
+        or (about_us and (_I_DID.search(plain) or _I_WILL.search(plain)))
+        or (about_us and (_NEWS_FIRST.search(plain) or _MOVED.search(plain)))
     )
     if done:
         return _shown(topics, deeds.changed)

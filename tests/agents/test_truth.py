@@ -44,6 +44,12 @@ Timer set for 10 minutes.
 Sure! Timer set for 10 minutes.
 Reminder set.
 Added milk to your tasks.
+Two minutes added to your pizza timer.
+2 minutes taken off your timer.
+Okay, bread and milk added to your shopping list.
+Eggs removed from the list.
+10 minute timer cancelled.
+Your 10 minute timer paused with 3 minutes left.
 Setting a timer for ten minutes.
 Sure, setting a timer for ten minutes...
 Done!
@@ -76,6 +82,9 @@ If I've set a timer, it will ring.
 The timer is set by turning the knob.
 Once I have added it, you can see it.
 Water was added to the soup.
+Salt added to the water makes it boil later.
+Bread can be added to your list.
+People who were removed from the list complained.
 He said "I've set the timer" and left.
 I will explain.
 I'll start with the basics.
