@@ -5,12 +5,12 @@ from __future__ import annotations
 import statistics
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import aclosing
+
+from piper import PiperVoice, SynthesisConfig
 
 from atlas.audio import AudioChunk, silence
 from atlas.cli.hear import WIRE_RATE, Exchange, hear
 from atlas.config import Config
-from atlas.engine import open_engine
 from atlas.errors import SoundError
 from atlas.speech.resample import resampled
 from bench._house import running_house
@@ -46,7 +46,7 @@ _said: dict[str, AudioChunk] = {}
 
 async def measure(config: Config) -> dict[str, float]:
     """Return medians and 95th percentiles in milliseconds, for commands (no model) and for questions (the model)."""
-    await _speak(config, (*COMMANDS, *QUESTIONS))
+    _speak(config, (*COMMANDS, *QUESTIONS))
     async with running_house(config) as house:
         await play(house, COMMANDS[0])  # the first connection of a process pays for imports
         commands = [await play(house, sentence) for _ in range(ROUNDS) for sentence in COMMANDS]
@@ -64,7 +64,7 @@ async def measure(config: Config) -> dict[str, float]:
 async def play(config: Config, sentence: str) -> Exchange | None:
     """Say a sentence to the house, and return the exchange once its reply can be heard; `None` without words."""
     if sentence not in _said:
-        await _speak(config, (sentence,))
+        _speak(config, (sentence,))
     try:
         exchange = (await hear(config, _said[sentence], first_sound_only=True))[0]
     except SoundError:
@@ -95,15 +95,12 @@ def _figures(kind: str, exchanges: Sequence[Exchange]) -> Mapping[str, float]:
     }
 
 
-async def _speak(config: Config, sentences: Sequence[str]) -> None:
-    """Make the sound of what will be said, before anything is measured."""
-    voice = await open_engine("tts", config.speech.tts, config.speech)
-    try:
-        for sentence in sentences:
-            sound = silence(LEAD_SECONDS, voice.rate)
-            async with aclosing(voice.speak(sentence)) as chunks:
-                async for chunk in chunks:
-                    sound += chunk
-            _said[sentence] = resampled(sound, WIRE_RATE)
-    finally:
-        await voice.aclose()
+def _speak(config: Config, sentences: Sequence[str]) -> None:
+    """Make the sound of what will be said, before anything is measured; the same sound in every run."""
+    folder = config.speech.models / config.speech.voice
+    voice = PiperVoice.load(folder / f"{config.speech.voice}.onnx")
+    alike = SynthesisConfig(noise_scale=0.0, noise_w_scale=0.0)
+    for sentence in sentences:
+        said = b"".join(chunk.audio_int16_bytes for chunk in voice.synthesize(sentence, alike))
+        sound = silence(LEAD_SECONDS, voice.config.sample_rate) + AudioChunk(said, voice.config.sample_rate)
+        _said[sentence] = resampled(sound, WIRE_RATE)

@@ -62,21 +62,25 @@ def models() -> Path:
 
 @pytest.fixture(scope="session")
 def spoken(models: Path) -> Callable[[str], AudioChunk]:
-    """Say a sentence with the real voice, at the hearing rate; kept between runs, so each is made once."""
+    """Say a sentence with the real voice, at the hearing rate; kept between runs, so each is made once.
+
+    The voice is given no chance to vary: every run, on every machine, hears the same.
+    """
     import numpy as np
     import soxr
-    from piper import PiperVoice
+    from piper import PiperVoice, SynthesisConfig
 
-    cache = Path(tempfile.gettempdir()) / f"atlas-spoken-{os.getuid()}"
+    cache = Path(tempfile.gettempdir()) / f"atlas-spoken-alike-{os.getuid()}"
     cache.mkdir(mode=0o700, exist_ok=True)
     voice: list[Any] = []
+    alike = SynthesisConfig(noise_scale=0.0, noise_w_scale=0.0)
 
     def say(text: str) -> AudioChunk:
         file = cache / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.wav"
         if not file.exists():
             if not voice:
                 voice.append(PiperVoice.load(models / "en_US-joe-medium" / "en_US-joe-medium.onnx"))
-            parts = [chunk.audio_int16_array for chunk in voice[0].synthesize(text)]
+            parts = [chunk.audio_int16_array for chunk in voice[0].synthesize(text, alike)]
             sound = soxr.resample(np.concatenate(parts), voice[0].config.sample_rate, 16_000)
             whole = file.with_suffix(f".{os.getpid()}")
             with wave.open(str(whole), "wb") as out:
