@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import hmac
 import math
 import sqlite3
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import tzinfo
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Literal
 
 import anyio
 from jsonschema import ValidationError
@@ -26,6 +28,8 @@ ARGUMENT_BYTES = 64 * 1024  # a long note is a tenth of it
 ARGUMENT_DEPTH = 16
 ACTOR_CHARACTERS = 100  # of each of its names
 UNWRITABLE = "I can't write down what I do, so I do nothing more. Is the disk full?"
+STOPPING = "The tool server is stopping. Please ask again in a moment."
+FULL = (errno.ENOSPC, errno.EDQUOT)  # a disk that says anything else is not to be believed again
 FLUSH_SECONDS = 1.0  # how long the record of a read may be with the kernel only
 _PATH_ERRORS: Mapping[str, Error] = {"missing": "not_found", "changed": "failed", "exists": "failed"}
 
@@ -72,7 +76,9 @@ class Gate:
         self._roots = roots
         self._now = now
         self._zone = zone
-        self._closed = ""  # why no call is accepted any more
+        self._disk: Literal["well", "full", "broken"] = "well"
+        self._unwritten: deque[Mapping[str, Any]] = deque()  # rows of the calls that found it full
+        self._stopping = False
         self._live = 0
         self._quiet = anyio.Event()
 
@@ -108,8 +114,10 @@ class Gate:
 
         Cancelling is safe: it reaches the tool at its next await; what the tool had committed stays, and is recorded.
         """
-        if self._closed:
-            return Answer(self._closed, error="failed")
+        if self._stopping:
+            return Answer(STOPPING, error="failed")
+        if not self._writable():
+            return Answer(UNWRITABLE, error="failed")
         self._live += 1
         started = time.perf_counter()
         actor, decision = Actor(), Decision(False, "unread", "")
@@ -187,26 +195,45 @@ class Gate:
         }
         try:
             self._audit.append(row, durable=not (spec and spec.reads and outcome == "ok"))
-        except OSError:
-            self._closed = UNWRITABLE  # power without a record is the one thing this server must not have
+        except OSError as trouble:
+            self._refused(trouble)
+            if wish.agent.name:  # a stranger did nothing that must be known
+                self._unwritten.append(row)
             return False
         return True
 
+    def _refused(self, trouble: OSError) -> None:
+        """Accept no more calls: power without a record is the one thing this server must not have."""
+        if self._disk != "broken":
+            self._disk = "full" if trouble.errno in FULL else "broken"
+
+    def _writable(self) -> bool:
+        """Tell whether calls can be recorded; once a full disk has room again, after writing down what is owed."""
+        if self._disk == "full":
+            try:
+                while self._unwritten:
+                    self._audit.append(self._unwritten[0])
+                    self._unwritten.popleft()
+                self._disk = "well"
+            except OSError as trouble:
+                self._refused(trouble)
+        return self._disk == "well"
+
     def _unrecorded(self, answer: Answer) -> Answer:
-        return Answer(f"{answer.text} {self._closed}", answer.data, answer.receipt, "failed")
+        return Answer(f"{answer.text} {UNWRITABLE}", answer.data, answer.receipt, "failed")
 
     async def keep_flushed(self) -> None:
         """Bring the record of reads to the disk every second, until cancelled. A disk that fails ends all calls."""
-        while self._closed != UNWRITABLE:
+        while self._disk != "broken":
             await anyio.sleep(FLUSH_SECONDS)
             try:
                 self._audit.flush()
             except OSError:
-                self._closed = UNWRITABLE
+                self._disk = "broken"  # also by a full one: rows that were handed over may be gone, and are not here
 
     async def drain(self, seconds: float) -> None:
         """Accept nothing more and wait for live calls, for `seconds` at most."""
-        self._closed = "The tool server is stopping. Please ask again in a moment."
+        self._stopping = True
         if self._live:
             self._quiet = anyio.Event()
             with anyio.move_on_after(seconds):

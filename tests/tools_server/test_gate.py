@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -11,6 +12,7 @@ import anyio
 import pytest
 
 from tools_server import gate
+from tools_server.audit import verify
 from tools_server.gate import Wish
 from tools_server.policy import Action, Actor, Agent, decide
 
@@ -164,18 +166,47 @@ async def test_while_draining_live_calls_finish_and_new_ones_are_refused(world: 
     assert [answer.text for answer in answers] == ["at last"]
 
 
-async def test_when_the_record_cannot_be_written_nothing_more_is_done(
-    world: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(fd: int, line: bytes) -> int:
-        raise OSError(28, "No space left on device")
+def refusing(number: int) -> Any:
+    """Return what takes the place of `os.write` on a disk that refuses."""
 
+    def write(file: int, line: bytes) -> int:
+        raise OSError(number, os.strerror(number))
+
+    return write
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
+async def test_while_the_record_cannot_be_written_nothing_more_is_done(
+    world: Any, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(os, "write", full)
+        patched.setattr(os, "write", refusing(number))
         first = await world.call("timers.start", seconds=60)
-    assert (first.error, first.receipt is not None) == ("failed", True)  # it happened, and the answer says both
-    assert "can't write down" in first.text
-    assert (await world.refused("timers.cancel_all")).error == "failed"
+        assert (first.error, first.receipt is not None) == ("failed", True)  # it happened, and the answer says both
+        assert "can't write down" in first.text
+        assert "can't write down" in (await world.refused("timers.cancel_all")).text
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+async def test_once_a_full_disk_has_room_what_is_owed_to_the_record_is_written_and_work_goes_on(
+    world: Any, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", refusing(number))
+        first = await world.call("timers.start", seconds=60)
+        world.gate.stranger("http")
+        await world.refused("timers.list")
+    assert (await world.ok("timers.list")).text == "Your 1 minute timer has 1 minute left."
+    assert [(row["tool"], row["outcome"]) for row in world.record] == [("timers.start", "ok"), ("timers.list", "ok")]
+    assert world.record[0]["receipt"] == first.receipt.id
+    assert not verify(world.data / "audit.jsonl").problems
+
+
+async def test_a_disk_that_breaks_is_not_trusted_again(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", refusing(errno.EIO))
+        await world.call("timers.start", seconds=60)
+    assert "can't write down" in (await world.refused("timers.list")).text
 
 
 async def test_when_what_was_recorded_cannot_be_kept_nothing_more_is_done(
