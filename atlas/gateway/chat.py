@@ -148,7 +148,7 @@ def agent_for(model: str, actor: Actor, house: House) -> str:
         )
     if model not in open_to(actor, house):
         raise RequestError(
-            f"the agent {model} does not answer a {actor.role}",
+            f"the agent {model} does not answer the role {actor.role}",
             code="permission_denied",
             param="model",
             hint=f"ask {', '.join(open_to(actor, house))}, or use a token with another role",

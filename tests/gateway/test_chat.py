@@ -159,7 +159,7 @@ async def test_models_are_those_that_one_may_use(config, data):
         assert [model.id async for model in world.client().models.list()] == ["atlas", "family", "work"]
         assert [model.id async for model in world.client("child").models.list()] == ["atlas", "family"]
         assert (await world.client().models.retrieve("work")).owned_by == "atlas"
-        with pytest.raises(openai.PermissionDeniedError, match="does not answer a child"):
+        with pytest.raises(openai.PermissionDeniedError, match="does not answer the role child"):
             await world.client("child").models.retrieve("work")
         with pytest.raises(openai.NotFoundError):
             await world.client().models.retrieve("gpt-4o")
@@ -167,7 +167,7 @@ async def test_models_are_those_that_one_may_use(config, data):
 
 async def test_work_answers_only_its_owner_and_unknown_names_get_the_list(config, data):
     async with served(config, data) as world:
-        with pytest.raises(openai.PermissionDeniedError, match="does not answer a guest"):
+        with pytest.raises(openai.PermissionDeniedError, match="does not answer the role guest"):
             await world.client("guest").chat.completions.create(model="work", messages=HELLO)
         with pytest.raises(openai.NotFoundError, match="atlas, family, work") as trouble:
             await world.client().chat.completions.create(model="gpt-4o", messages=HELLO)
