@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from atlas.conversation import Role
 from atlas.errors import ConfigError
 
 UNIX_PATH_BYTES = 107  # the kernel's limit for the name of a unix socket
@@ -130,6 +131,7 @@ class Config:
         return self.origins.get(key, "default")
 
 
+OWN_FILE = Path(__file__).parent.parent / "atlas.toml"  # of the checkout, so that `atlas ask` works from any directory
 DEFAULT_LLM = {"embedded": LlmConfig()}
 DEFAULT_AGENTS = {
     "family": AgentConfig(tools=("clock.*", "timers.*", "tasks.*")),
@@ -148,14 +150,14 @@ _PLAIN = {
 
 
 def load(environment: Mapping[str, str], file: Path | None = None) -> Config:
-    """Read `file`, else `$ATLAS_CONFIG`, else `atlas.toml` of the working directory when there is one.
+    """Read `file`, else `$ATLAS_CONFIG`, else `atlas.toml` of the working directory, else the one beside this package.
 
     A variable `ATLAS_SECTION_KEY` of the environment wins over the file, for the plain sections.
     `$ATLAS_DATA` is the data directory. Raises `ConfigError` naming the key, where it stands and what would be right.
     """
     path = file or (Path(environment["ATLAS_CONFIG"]) if environment.get("ATLAS_CONFIG") else None)
-    if path is None and Path("atlas.toml").is_file():
-        path = Path("atlas.toml")
+    if path is None:
+        path = next((file for file in (Path("atlas.toml"), OWN_FILE) if file.is_file()), None)
     table, where = _read(path), str(path) if path else "default"
     origins: dict[str, str] = {}
 
@@ -190,6 +192,11 @@ def _check(config: Config, where: str) -> None:
             raise ConfigError(
                 f"{where}: agents.{name}.llm is {agent.llm!r}, but there is no [llm.{agent.llm}]",
                 hint=f"name one of {', '.join(config.llm)}, or add a section [llm.{agent.llm}]",
+            )
+        if strangers := set(agent.roles) - set(typing.get_args(Role)):
+            raise ConfigError(
+                f"{where}: agents.{name}.roles has {min(strangers)!r}, which is no role",
+                hint=f"roles are {', '.join(typing.get_args(Role))}",
             )
     if config.house.agent not in config.agents:
         raise ConfigError(

@@ -54,6 +54,15 @@ def test_models_lie_beside_the_settings_file(data: Path) -> None:
     assert config.speech.models == data / "weights"
 
 
+def test_from_another_directory_it_is_still_the_house_of_this_checkout(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(data)
+    assert load({}).models.folder == ROOT / "models"
+    write(data, "[gateway]\nport = 1111\n")
+    assert load({}).gateway.port == 1111
+
+
 def test_an_agent_may_be_pointed_at_another_server(data: Path) -> None:
     file = write(data, '[llm.big]\nkind = "server"\nurl = "http://gpu:8080/v1"\n[agents.work]\nllm = "big"\n')
     config = load({}, file)
@@ -85,6 +94,7 @@ def test_sockets_secrets_and_tokens_have_their_places(config: Config) -> None:
         ('[llm.x]\nkind = "server"\n', "server without url"),
         ('[agents.family]\nllm = "nowhere"\n', r"there is no \[llm.nowhere\]"),
         ('[house]\nagent = "butler"\n', "which is no agent"),
+        ('[agents.work]\nroles = ["onwer"]\n', r"agents.work.roles has 'onwer', which is no role"),
         ('[agents.work]\nmemory = "atlas.db"\n', "share one memory file"),
         ("agents = 3\n", "agents must be a section"),
         ("[gateway\n", "is not TOML"),

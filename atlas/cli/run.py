@@ -35,7 +35,12 @@ log = logging.getLogger("atlas")
 def main(arguments: Sequence[str]) -> int:
     """Run Atlas until it is told to stop; return the exit status."""
     parser = argparse.ArgumentParser(prog="atlas run", description=__doc__)
-    parser.add_argument("--config", type=Path, metavar="FILE", help="settings; else $ATLAS_CONFIG, else ./atlas.toml")
+    parser.add_argument(
+        "--config",
+        type=Path,
+        metavar="FILE",
+        help="settings; else $ATLAS_CONFIG, else ./atlas.toml, else that of the checkout",
+    )
     given = parser.parse_args(arguments)
     config = load_config(os.environ, given.config)
     began = time.monotonic()
