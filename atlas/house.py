@@ -81,7 +81,7 @@ class House:
         wake: Wake,
         minds: Mapping[str, Mind],
         choose: Callable[[Turn], Choice],
-        is_whole_command: Callable[[str], bool],
+        settle_seconds: Callable[[str], float | None],
         authenticate: Callable[[str], Awaitable[Actor | None]],
         health: Callable[[], Awaitable[Mapping[str, object]]],
         speakers: Speakers,
@@ -91,7 +91,7 @@ class House:
         self.tts = tts
         self.vad = vad
         self.wake = wake
-        self.is_whole_command = is_whole_command
+        self.settle_seconds = settle_seconds
         self.authenticate = authenticate
         self.health = health
         self._minds = minds
@@ -274,10 +274,6 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             llm, backend = config.llm[agent.llm], backends[agent.llm]
             minds[name] = Mind(open_agent(name, llm, backend, tools, grammar, zone), memories[name])
 
-        def is_whole_command(text: str) -> bool:
-            command = grammar.read(text)
-            return command is not None and command.whole
-
         own_tools, speakers = await _tools(stack, config, "house"), Speakers()
         models = {"stt": config.speech.stt_model, "tts": engines["tts"].voice, "wake": list(engines["wake"].phrases)}
         house = House(
@@ -285,7 +281,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             **engines,
             minds=minds,
             choose=lambda turn: choose(turn, config.agents, config.house.agent),
-            is_whole_command=is_whole_command,
+            settle_seconds=grammar.settle_seconds,
             authenticate=devices.find,
             health=Health(backends, own_tools, models | {"vad": config.speech.vad}).look,
             speakers=speakers,

@@ -117,7 +117,7 @@ async def world(config: Config, data: Path) -> AsyncIterator[World]:
             wake=nothing,
             minds=minds,
             choose=lambda turn: choose(turn, config.agents, config.house.agent),
-            is_whole_command=lambda text: False,
+            settle_seconds=lambda text: None,
             authenticate=nothing,
             health=nothing,
             speakers=Speakers(),

@@ -23,6 +23,9 @@ LONGEST_CHARACTERS = 200  # no command is longer; longer text is conversation, a
 LONGEST_NAME_WORDS = 3  # "pizza dough"; a longer name is a half-understood sentence
 LONGEST_PLACE_WORDS = 4
 LONGEST_TITLE_WORDS = 14
+# Of silence, before a command is acted on that could go on ("… and thirty seconds"). Pauses inside a phrase are mostly
+# shorter; after any other sentence the speaker is given longer.
+OPEN_COMMAND_SECONDS = 0.35
 
 TOOL_OF_PUBLIC_INTENT = {
     "HassStartTimer": "timers.start",
@@ -84,6 +87,13 @@ class Grammar:
         _, surest = min(found, key=lambda one: one[0])  # the first of equals
         closed = closed or any(command == replace(surest, whole=True) for _, command in found)
         return replace(surest, whole=closed)
+
+    def settle_seconds(self, text: str) -> float | None:
+        """Return how long a speaker must be silent after `text` before it may be acted on; `None`: it is no command."""
+        command = self.read(text)
+        if command is None:
+            return None
+        return 0.0 if command.whole else OPEN_COMMAND_SECONDS
 
     def is_negated(self, text: str) -> bool:
         """Tell whether `text` says not to do something."""

@@ -87,7 +87,7 @@ class Connection:
             actor=actor,
             reply=house.reply,
             remember=house.remember,
-            is_whole_command=house.is_whole_command,
+            settle_seconds=house.settle_seconds,
             emit=self._tell,
             options=settings.options(self._object),
             wish=Wish(agent=agent),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import Enum
 
@@ -70,8 +71,14 @@ class Endpoint:
             return self._while_speaking(seconds, probability)
         return self._while_quiet(seconds, probability)
 
+    def settle(self, seconds: float) -> None:
+        """Let the pause under way end the utterance after `seconds` of silence, if it would not end it sooner."""
+        if self._paused:
+            self._settle_seconds = seconds
+
     def _listen(self) -> None:
         self._speaking = self._paused = False
+        self._settle_seconds = math.inf
         self._speech = self._silence = self._again = 0.0
         self._waiting_since = self.at_seconds
 
@@ -102,7 +109,7 @@ class Endpoint:
         else:
             self._again = 0.0
             self._silence += seconds
-            if _reached(self._silence, o.silence_seconds):
+            if _reached(self._silence, min(o.silence_seconds, self._settle_seconds)):
                 decided = Heard.ENDPOINT
             elif not self._paused and _reached(self._silence, o.pause_seconds):
                 self._paused, decided = True, Heard.PAUSE
@@ -120,7 +127,7 @@ class Endpoint:
         self._silence = self._again = 0.0
         self.ended_seconds = self.at_seconds
         if self._paused:
-            self._paused = False
+            self._paused, self._settle_seconds = False, math.inf
             return Heard.SPEECH
         return None
 

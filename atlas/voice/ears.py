@@ -81,6 +81,10 @@ class Ears:
             yield from self._frame(sound.cut(start, start + FRAME_SAMPLES))
         self._rest = sound.cut(sound.samples - sound.samples % FRAME_SAMPLES)
 
+    def settle(self, seconds: float) -> None:
+        """Let the pause under way end the utterance after `seconds` of silence, if it would not end it sooner."""
+        self._endpoint.settle(seconds)
+
     def watch(self) -> None:
         """Let patience begin anew, unless somebody is speaking."""
         if not self.awake:

@@ -146,7 +146,7 @@ class Session:
         actor: Actor,
         reply: Answer,
         remember: Remember,
-        is_whole_command: Callable[[str], bool],
+        settle_seconds: Callable[[str], float | None],
         emit: Emit,
         options: Options | None = None,
         wish: Wish | None = None,
@@ -158,7 +158,7 @@ class Session:
         self._tts = tts
         self._house_replies = reply
         self._house_remembers = remember
-        self._is_whole_command = is_whole_command
+        self._settle_seconds = settle_seconds
         self._tell = emit
         self._patience = wake is not None
         self._ears = Ears(vad.listen(), wake.listen() if wake else None, self.options.endpoint)
@@ -384,13 +384,16 @@ class Session:
             await self._happens(self._meaning(guess.words), guess=guess)
 
     def _meaning(self, words: Utterance | None) -> Input:
+        """Return what the guessed words are reason for; those that only could be complete shorten the pause."""
         if words is None or not words.text:
             return Input.NOTHING
         over_reply = self._over_reply or self._state in (State.REPLYING, State.OVERTALKED, State.ASIDE)
         if over_reply and _wants_silence(words.text):
             return Input.STOP
-        whole = self.options.answer and self._is_whole_command(words.text)
-        return Input.COMMAND if whole else Input.NOTHING
+        settle = self._settle_seconds(words.text) if self.options.answer else None
+        if settle:
+            self._ears.settle(settle)
+        return Input.COMMAND if settle == 0 else Input.NOTHING
 
     async def _commit(self) -> None:
         """Fix the utterance's sound, and find its words by a task of their own."""

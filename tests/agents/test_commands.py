@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atlas.agents.agent_commands import Commands
-from atlas.agents.grammar import LONGEST_CHARACTERS, Grammar, open_grammar
+from atlas.agents.grammar import LONGEST_CHARACTERS, OPEN_COMMAND_SECONDS, Grammar, open_grammar
 from atlas.errors import ConfigError
 from atlas.events import ToolFinished
 from atlas.mcp.tools_scripted import Done, Household, ScriptedTools
@@ -68,6 +68,12 @@ def test_any_text_at_all_can_be_read(grammar: Grammar, said: str) -> None:
 
 
 # ── may a voice act at the first pause? ────────────────────────────────────────────────────────────
+
+
+def test_a_command_that_could_go_on_needs_a_moment_of_silence_and_no_command_is_not_hurried(grammar: Grammar) -> None:
+    assert grammar.settle_seconds("Mark buy milk as done.") == 0.0
+    assert grammar.settle_seconds("Set a timer for ten minutes.") == OPEN_COMMAND_SECONDS
+    assert grammar.settle_seconds("Why is the sky blue?") is None
 
 
 def test_nothing_that_can_be_continued_counts_as_whole(grammar: Grammar) -> None:

@@ -173,7 +173,7 @@ async def small_house(config: Config, data: Path) -> AsyncIterator[SmallHouse]:
             wake=Asleep(),
             minds={"family": Mind(chat, family), "work": Mind(chat, work)},
             choose=lambda turn: choose(turn, config.agents, config.house.agent),
-            is_whole_command=lambda text: "timer" in text,
+            settle_seconds=lambda text: 0.0 if "timer" in text else None,
             authenticate=devices.find,
             health=look_around,
             speakers=Speakers(),

@@ -97,6 +97,27 @@ def test_options_may_change_in_the_middle_of_a_pause():
     assert endpoint.hear(FRAME, 0.0) is Heard.ENDPOINT
 
 
+def test_a_pause_after_words_that_can_stand_alone_may_be_shorter():
+    endpoint = Endpoint()
+    story(endpoint, (1.0, 0.9), (0.23, 0.0))
+    endpoint.settle(0.35)
+    assert story(endpoint, (1.0, 0.0))[0] == (Heard.ENDPOINT, 1.34)
+
+
+def test_who_goes_on_after_all_has_the_usual_patience_again():
+    endpoint = Endpoint()
+    story(endpoint, (1.0, 0.9), (0.23, 0.0))
+    endpoint.settle(0.35)
+    assert words(story(endpoint, (0.5, 0.9), (0.5, 0.0))) == [Heard.SPEECH, Heard.PAUSE]
+
+
+def test_only_a_pause_can_be_shortened():
+    endpoint = Endpoint()
+    story(endpoint, (1.0, 0.9))
+    endpoint.settle(0.1)
+    assert words(story(endpoint, (0.5, 0.0))) == [Heard.PAUSE]
+
+
 def test_a_reset_forgets_everything():
     endpoint = Endpoint()
     story(endpoint, (1.0, 0.9))

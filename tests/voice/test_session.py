@@ -192,6 +192,25 @@ async def test_a_whole_command_ends_the_turn_early() -> None:
         assert stopped - began < 0.5, "not the 0.7 s of an ordinary sentence"
 
 
+async def test_a_command_that_could_go_on_is_waited_for_but_not_as_long_as_a_sentence() -> None:
+    async with world("set a timer for ten minutes") as small:
+        await small.speak(1.0)
+        await small.ended()
+        began = small.times[0] + 1.0 - 0.16
+        stopped = small.times[small.told.index(small.all(SpeechStopped)[0])]
+        assert 0.3 < stopped - began < 0.5, "neither at once nor after the 0.7 s of an ordinary sentence"
+
+
+async def test_a_command_that_goes_on_after_a_breath_is_one_command() -> None:
+    async with world("set a timer for ten minutes", "and thirty seconds") as small:
+        await small.speak(1.0)
+        await small.keep_quiet(0.3)  # the guess is known, and is a command
+        await small.speak(1.0)
+        await small.ended()
+        assert len(small.house.turns) == 1
+        assert len(small.all(Committed)) == 1
+
+
 async def test_nothing_acts_before_the_commit() -> None:
     async with world("set a timer", stt_seconds=0.3) as small:
         await small.speak(1.0)

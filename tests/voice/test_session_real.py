@@ -70,7 +70,7 @@ async def room(config: Config, models: Path) -> AsyncIterator[Room]:
             actor=Actor("", "kitchen", "adult", "kitchen"),
             reply=house.reply,
             remember=house.remember,
-            is_whole_command=lambda text: "time" in text.lower(),
+            settle_seconds=lambda text: 0.0 if "time" in text.lower() else None,
             emit=tell,
         )
         tasks = await stack.enter_async_context(anyio.create_task_group())

@@ -28,7 +28,7 @@ from atlas.voice.session import Options, Session, Wish
 
 FRAME = 512
 WORD_SECONDS = 0.4
-COMMANDS = ("set a timer", "what time is it")
+COMMANDS = {"set a timer": 0.0, "what time is it": 0.0, "set a timer for ten minutes": 0.35}
 
 
 class SteadyTts:
@@ -111,7 +111,7 @@ class World:
             actor=Actor("", "kitchen", "adult", "kitchen"),
             reply=house.reply,
             remember=house.remember,
-            is_whole_command=lambda text: text in COMMANDS,
+            settle_seconds=COMMANDS.get,
             emit=self._tell,
             options=options,
             wish=Wish(),
