@@ -8,6 +8,10 @@ began=$SECONDS
 say() { printf 'atlas  %3ds  %s\n' "$((SECONDS - began))" "$*"; }
 fail() { printf 'atlas: %s\n' "$*" >&2; exit 1; }
 
+stoppable() { # Ctrl-C while things are set up is no failure of theirs
+    trap 'printf "\natlas: stopped. What is done is kept: run it again to go on.\n" >&2; rm -f "${log:-}"; exit 130' INT
+}
+
 find_python() { # print the newest Python that will do; 3.11 to 3.14 are what the locked wheels exist for
     local candidate
     for candidate in ${ATLAS_PYTHON:-python3.13 python3.12 python3.11 python3 python3.14}; do
@@ -58,9 +62,14 @@ show_compiling() { # the log of pip → a line now and then about the one long s
     '
 }
 
+show_last_words() { # show_last_words LOG: how it ended, for the person who must mend it
+    tail -n 10 "$1" 2>/dev/null | sed 's/^/       /'
+}
+
 prepare() { # prepare LOCK: the environment of that lock file, ready to run
-    local lock=$1 python stamp wanted
+    local lock=$1 python stamp wanted log
     cd "$root" || fail "cannot enter $root"
+    stoppable
     python=$(find_python) || exit 1
     stamp=.venv/.prepared-$(basename "$lock" .lock)
     wanted=$("$python" -c 'import sys; print(sys.version, sys.prefix)'; cat "$lock" scripts/pip.lock pyproject.toml; pwd -P)
@@ -83,10 +92,15 @@ prepare() { # prepare LOCK: the environment of that lock file, ready to run
     # The pip of an old Python cannot reuse a wheel that it compiled once when hashes are asked for; this one can.
     .venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r scripts/pip.lock ||
         fail "the package registry did not answer: check the network, then run this again."
+    log=$(mktemp) || fail "no file can be made in ${TMPDIR:-/tmp}: is the disk full?"
     # The examples and vision tools of llama.cpp are not used; leaving them out saves a minute.
     CMAKE_ARGS="${CMAKE_ARGS:--DLLAVA_BUILD=OFF}" .venv/bin/python -m pip install --disable-pip-version-check \
-        --require-hashes --build-constraint scripts/build.lock -v -r "$lock" 2>&1 | show_compiling
-    [ "${PIPESTATUS[0]}" = 0 ] || fail "installing failed; the lines above say why. Run it again once that is mended: what is done is kept."
+        --require-hashes --build-constraint scripts/build.lock -v -r "$lock" 2>&1 | tee "$log" | show_compiling
+    [ "${PIPESTATUS[0]}" = 0 ] || {
+        show_last_words "$log"
+        fail "installing failed; the lines above say why, and $log has all of them. Run it again once that is mended: what is done is kept."
+    }
+    rm -f "$log"
     .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation --no-index -e . ||
         fail "Atlas itself could not be installed."
     printf '%s' "$wanted" >"$stamp"

@@ -61,6 +61,20 @@ def test_progress_of_the_one_long_step_is_told_and_the_installers_chatter_is_not
     assert "chatter" not in said
 
 
+def test_an_installation_that_fails_shows_its_last_words(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("\n".join(f"line {number}" for number in range(100)))
+    said = in_shell(f"show_last_words {tmp_path}/log")
+    assert said.stdout.splitlines() == [f"       line {number}" for number in range(90, 100)]
+    assert in_shell(f"show_last_words {tmp_path}/none").stderr == ""
+
+
+def test_ctrl_c_during_setup_is_no_failure() -> None:
+    said = in_shell("stoppable; kill -INT $$; sleep 5")
+    assert said.returncode == 130
+    assert "stopped" in said.stderr
+    assert "run it again" in said.stderr
+
+
 def test_both_commands_explain_themselves() -> None:
     for command, words in (("up", "--setup-only"), ("check", "--quick")):
         said = subprocess.run([ROOT / command, "--help"], capture_output=True, text=True, timeout=30)
