@@ -6,6 +6,7 @@ import argparse
 import faulthandler
 import logging
 import os
+import shutil
 import signal
 import socket
 import sys
@@ -134,10 +135,11 @@ def say_ready(config: Config, token: str, *, first_time: bool, seconds: float) -
         lines += [f"  talk   {address}/#token={token}   (you are the owner; shown only this once)"]
     else:
         lines += [f"  talk   {address}   (the owner's token is in {config.owner_token})"]
+    command = "atlas" if shutil.which("atlas") else str(Path(sys.prefix, "bin", "atlas"))  # as another terminal has it
     lines += [
-        '  ask    atlas ask "what time is it"',
-        "  play   atlas hear FILE.wav",
-        "  let in atlas token create --name NAME --role adult",
+        f'  ask    {command} ask "what time is it"',
+        f"  play   {command} hear FILE.wav",
+        f"  let in {command} token create --name NAME --role adult",
         "Ctrl-C stops it.",
     ]
     print("\n".join(lines), flush=True)

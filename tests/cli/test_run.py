@@ -70,6 +70,16 @@ def test_the_owners_link_is_shown_once(config: Config, capsys: pytest.CaptureFix
     assert "atlas_secret" not in capsys.readouterr().out
 
 
+def test_the_commands_it_tells_can_be_pasted_into_any_terminal(
+    config: Config, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    say_ready(config, "atlas_secret", first_time=False, seconds=6.2)
+    told = re.findall(r"^  (?:ask|play|let in) +(\S+) ", capsys.readouterr().out, re.MULTILINE)
+    assert len(told) == 3
+    assert all(os.access(command, os.X_OK) for command in told)
+
+
 def test_the_link_can_be_opened_wherever_atlas_listens(config: Config, capsys: pytest.CaptureFixture[str]) -> None:
     open_to_all = dataclasses.replace(config, gateway=GatewayConfig(host="0.0.0.0"))
     say_ready(open_to_all, "atlas_secret", first_time=True, seconds=6.2)
