@@ -77,7 +77,7 @@ async def require(connection: HTTPConnection, house: House) -> Actor:
         raise RequestError(
             known,
             code="invalid_api_key",
-            hint="send `Authorization: Bearer TOKEN`; `atlas token create --name NAME --role owner` prints one",
+            hint="send `Authorization: Bearer TOKEN`; `atlas token create --name NAME --role adult` prints one",
         )
     return actor
 
