@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import resource
+from pathlib import Path
+
 import pytest
 
 from atlas.audio import AudioChunk, silence
@@ -57,3 +60,26 @@ async def test_a_frame_of_another_length_is_a_mistake_of_the_programmer(world):
     vad, _ = world
     with pytest.raises(AssertionError):
         vad.listen().probability(silence(0.01))
+
+
+async def test_a_new_microphone_hears_nothing_of_one_that_is_gone(world):
+    vad, spoken = world
+    stream = vad.listen()
+    fresh = probabilities(stream, spoken)
+    del stream
+    assert probabilities(vad.listen(), spoken) == fresh
+
+
+async def test_microphones_that_come_and_go_take_no_more_memory_each_time(config):
+    vad = await open_engine("vad", "silero", config.speech)
+    taken = []
+    for _ in range(4):
+        microphones = [vad.listen() for _ in range(20)]  # 2.3 MB each
+        del microphones
+        taken.append(memory_mb())
+    assert taken[-1] - taken[0] < 20
+
+
+def memory_mb() -> float:
+    """Return how much memory this process has."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 1e6
