@@ -49,7 +49,7 @@ def messages(
     if room < 0:
         raise TooLong(f"{-room} characters too many for {room_tokens} tokens")
     kept: list[Message] = []
-    for exchange in reversed(list(_exchanges(turn.history if tools else _words_only(turn.history)))):
+    for exchange in reversed([one for one in _exchanges(turn.history) if tools or _is_talk(one)]):
         room -= sum(map(_size, exchange))
         if room < 0:
             break
@@ -94,11 +94,9 @@ def _exchanges(history: Sequence[Message]) -> Iterator[list[Message]]:
         yield exchange
 
 
-def _words_only(history: Sequence[Message]) -> list[Message]:
-    """Return what people and Atlas said: a model without tools cannot read calls and results."""
-    return [
-        message for message in history if message.author in ("user", "assistant") and message.text and not message.calls
-    ]
+def _is_talk(exchange: Sequence[Message]) -> bool:
+    """Say whether no tool had a part in it: a small model takes what tools answered for its own words, and repeats it."""
+    return not any(message.calls or message.author == "tool" for message in exchange)
 
 
 def _size(message: Message) -> int:

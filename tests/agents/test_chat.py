@@ -176,20 +176,22 @@ async def test_a_model_going_in_circles_is_stopped(tools: ScriptedTools) -> None
     assert answer.text == NOTHING_SAID
 
 
-async def test_a_model_that_is_not_trusted_sees_no_tools(tools: ScriptedTools) -> None:
-    exchange = (
+async def test_a_model_that_is_not_trusted_sees_no_tools_and_nothing_that_they_answered(tools: ScriptedTools) -> None:
+    history = (
+        Message("user", "hello"),
+        Message("assistant", "Good evening."),
         Message("user", "set a timer"),
         Message("assistant", calls=(ToolCall("c", "timers.start", {}),)),
         Message("tool", "{}", call_id="c"),
         Message("assistant", "Timer set."),
     )
     model = says(["Hello."])
-    await ask(chat(model, tools, trusted=False), "hi", history=exchange, spoken=True)
+    await ask(chat(model, tools, trusted=False), "hi", history=history, spoken=True)
     assert model.prompts[0].tools == ()
     assert [(m.author, m.text) for m in model.prompts[0].messages] == [
         ("system", "You are Atlas."),
-        ("user", "set a timer"),
-        ("assistant", "Timer set."),
+        ("user", "hello"),
+        ("assistant", "Good evening."),
         ("user", "hi"),
     ]
 
