@@ -95,7 +95,7 @@ def _exchanges(history: Sequence[Message]) -> Iterator[list[Message]]:
 
 
 def _is_talk(exchange: Sequence[Message]) -> bool:
-    """Say whether no tool had a part in it: a small model takes what tools answered for its own words, and repeats it."""
+    """Say whether no tool had a part in it: a small model takes what tools said for its own words, and repeats it."""
     return not any(message.calls or message.author == "tool" for message in exchange)
 
 
