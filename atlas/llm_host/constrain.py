@@ -7,7 +7,6 @@ checked against the original by `check`. A schema that cannot be projected eithe
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,14 +14,12 @@ import numpy as np
 from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.exceptions import SchemaError
 from llguidance import LLMatcher, LLTokenizer
-from llguidance.llamacpp import lltokenizer_from_vocab
 from llguidance.numpy import allocate_token_bitmask, fill_next_token_bitmask
 from numpy.typing import NDArray
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from atlas.errors import EngineError, RequestError
-from atlas.llm_host.weights import Weights
 
 # Keywords that the grammar compiler rejects, or whose bound makes huge grammars. `check` still holds arguments to them.
 NEVER_IN_GRAMMAR = {
@@ -69,14 +66,6 @@ class Constraint:
     def _complain(self) -> None:
         if self._matcher.is_error():
             raise EngineError(f"the grammar of the answer failed: {self._matcher.get_error()}")
-
-
-def tokenizer_of(weights: Weights) -> LLTokenizer:
-    """Build what grammars need to know of the vocabulary; about half a second, so once."""
-    ends = [token for token in range(weights.size) if weights.ends(token)]
-    with warnings.catch_warnings():  # it asks llama-cpp-python by an old name, once a token
-        warnings.simplefilter("ignore", DeprecationWarning)
-        return lltokenizer_from_vocab(weights.vocab, eos_token=ends or None)
 
 
 def valid_schema(schema: Any, what: str, param: str) -> None:

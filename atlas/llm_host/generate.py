@@ -5,14 +5,16 @@ from __future__ import annotations
 import codecs
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from atlas.conversation import Usage
 from atlas.errors import EngineError
 from atlas.llm_host.cache import Cache
 from atlas.llm_host.constrain import Constraint
 from atlas.llm_host.prompt import Format, begins_call, calls_in
-from atlas.llm_host.weights import PREFILL_TOKENS, Sampler, Weights
+
+if TYPE_CHECKING:  # what an answer means can be understood without loading llama.cpp
+    from atlas.llm_host.weights import Sampler, Weights
 
 Finish = Literal["stop", "length"]
 
@@ -46,7 +48,7 @@ class Generation:
 
     def step(self) -> bytes:
         """Compute the next part of the prompt, or choose the next token; return its bytes, often none."""
-        part = self._pending[:PREFILL_TOKENS]
+        part = self._pending[: self._weights.step_tokens]
         self._decode(part)
         self._kept.tokens += part
         del self._pending[: len(part)]

@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import jinja2
 from jinja2 import meta, nodes
@@ -22,7 +22,9 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from atlas.errors import RequestError
 from atlas.llm_host.constrain import arguments_schema, one_of, quoted, schema_rule
-from atlas.llm_host.weights import Weights
+
+if TYPE_CHECKING:  # templates are text: they need no llama.cpp
+    from atlas.llm_host.weights import Weights
 
 CHATML = (
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>\n' }}"

@@ -40,7 +40,7 @@ from atlas.conversation import Usage
 from atlas.errors import AtlasError, EngineError, RequestError
 from atlas.llm_host import prompt as prompts
 from atlas.llm_host.cache import Cache
-from atlas.llm_host.constrain import Constraint, check, schema_rule, tokenizer_of
+from atlas.llm_host.constrain import Constraint, check, schema_rule
 from atlas.llm_host.generate import Answer, Call, Generation
 from atlas.llm_host.request import DEFAULT_MAX_TOKENS, Ask, parse
 from atlas.llm_host.weights import Sampler, Weights
@@ -107,7 +107,7 @@ def load(options: Options) -> Loaded:
     cache = Cache(weights, options.conversations)
     weights.decode(0, 0, [weights.begin or 0])
     weights.forget(0)
-    return Loaded(weights, prompts.Prompts(weights), tokenizer_of(weights), cache)
+    return Loaded(weights, prompts.Prompts(weights), weights.tokenizer(), cache)
 
 
 class Host:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import logging
 import os
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import llama_cpp as llama
 import numpy as np
+from llguidance import LLTokenizer
+from llguidance.llamacpp import lltokenizer_from_vocab
 from numpy.typing import NDArray
 
 from atlas.errors import EngineError
@@ -38,6 +41,8 @@ class Weights:
     once, and one conversation may use the whole context when the others are forgotten.
     Raises `EngineError` when the file is missing or is not a model that llama.cpp can load.
     """
+
+    step_tokens = PREFILL_TOKENS  # the most that `decode` takes at once
 
     def __init__(self, file: Path, *, context: int, threads: int, gpu_layers: int, sequences: int) -> None:
         if not file.is_file():
@@ -86,6 +91,13 @@ class Weights:
     def ends(self, token: int) -> bool:
         """Say whether the token ends an answer: end of sequence, of turn, of message."""
         return bool(llama.llama_vocab_is_eog(self.vocab, token))
+
+    def tokenizer(self) -> LLTokenizer:
+        """Build what grammars need to know of the vocabulary; about half a second, so once."""
+        ends = [token for token in range(self.size) if self.ends(token)]
+        with warnings.catch_warnings():  # it asks llama-cpp-python by an old name, once a token
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return lltokenizer_from_vocab(self.vocab, eos_token=ends or None)
 
     @property
     def begin(self) -> int | None:

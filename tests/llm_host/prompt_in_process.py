@@ -14,7 +14,7 @@ import pytest
 
 from atlas.errors import RequestError
 from atlas.llm_host import prompt as prompts
-from atlas.llm_host.constrain import Constraint, arguments_schema, check, schema_rule, tokenizer_of
+from atlas.llm_host.constrain import Constraint, arguments_schema, check, schema_rule
 from atlas.llm_host.prompt import GENERIC, HERMES, LLAMA3, MISTRAL, Prompts, compact, format_of
 from atlas.llm_host.weights import Weights
 
@@ -34,7 +34,7 @@ def weights(models: Path) -> Weights:
 @pytest.fixture(scope="module")
 def obeys(weights: Weights) -> Callable[[str, str], bool]:
     """Say whether a grammar lets a text be written, and lets it end there."""
-    tokenizer = tokenizer_of(weights)
+    tokenizer = weights.tokenizer()
 
     def obeys(lark: str, text: str) -> bool:
         from llguidance import LLMatcher
@@ -156,7 +156,7 @@ REFERRING = {"type": "object", "properties": {"n": {"$ref": "#/$defs/n"}}, "$def
 )
 def test_a_schema_beyond_grammars_is_projected_onto_one(weights: Weights, schema: dict[str, Any]) -> None:
     grammar = prompts.grammar(weights, GENERIC, [tool("odd", schema)], "required", parallel=False)
-    Constraint(tokenizer_of(weights), grammar)
+    Constraint(weights.tokenizer(), grammar)
 
 
 @pytest.mark.parametrize("schema", [{"$ref": "http://localhost/x"}, {"allOf": [{"type": "string"}, {"type": "null"}]}])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from atlas.errors import EngineError
@@ -76,3 +78,8 @@ def test_a_call_that_is_broken_is_an_error_and_not_words() -> None:
     said(answer, '{"name":"a",')
     with pytest.raises(EngineError):
         answer.end(whole=True)
+
+
+def test_understanding_an_answer_loads_no_llama_cpp() -> None:
+    # It brings a ggml of the same name as the speech detector's, and the two cannot share a process.
+    assert "llama_cpp" not in sys.modules
