@@ -183,6 +183,8 @@ class _Reply:
         await self.settle()
         await self.own_up()
         self.error = error
+        if self.said and not self.said.rstrip().endswith((".", "!", "?")):
+            await self._say("…")  # a sentence that broke off shall not run into this one
         await self._say(sentence)
 
     def note(self, call: ToolCall, result: ToolResult) -> None:

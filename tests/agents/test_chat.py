@@ -49,7 +49,7 @@ async def test_an_answer_cut_by_its_limit_says_so(tools: ScriptedTools) -> None:
 
 async def test_a_model_that_vanishes_keeps_what_was_said_and_is_owned_up_to(tools: ScriptedTools) -> None:
     answer, _ = await ask(chat(says(["Paris is. ", "The", Vanish()]), tools), "Capital?")
-    assert answer.text == f"Paris is. The {LlmGone('').spoken}"
+    assert answer.text == f"Paris is. The … {LlmGone('').spoken}"
     assert (answer.end, answer.error) == ("failed", "the scripted model vanished")
     assert answer.messages[-1].text == answer.text
 
