@@ -86,6 +86,7 @@ class ToolsConfig:
 
     folder: str = "family-agent-config"  # what people edit by hand; inside the data directory
     call_seconds: float = 20.0  # a tool that takes longer is given up
+    policy: Path = Path("policy.toml")  # the rules; beside atlas.toml
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +181,7 @@ def load(environment: Mapping[str, str], file: Path | None = None) -> Config:
     base = path.absolute().parent if path else Path.cwd()
     folder = base / plain["models"].folder.expanduser()
     plain["models"] = ModelsConfig(folder)
+    plain["tools"] = dataclasses.replace(plain["tools"], policy=base / plain["tools"].policy.expanduser())
     plain["speech"] = dataclasses.replace(plain["speech"], models=folder)
     config = Config(data=data, file=path, **plain, **named, origins=origins)
     _check(config, where)

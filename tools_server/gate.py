@@ -9,9 +9,10 @@ import math
 import sqlite3
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from difflib import get_close_matches
 from typing import Any, Literal
 
@@ -19,10 +20,11 @@ import anyio
 from jsonschema import ValidationError
 
 from tools_server.audit import Audit, canonical, digest
+from tools_server.outside import NOWHERE, Outside
 from tools_server.paths import PathDenied, Root
-from tools_server.policy import Actor, Agent, Decision, decide
+from tools_server.policy import ROLES, Actor, Agent, Decision, Policy, decide, standing, visible
 from tools_server.state import Receipt, State
-from tools_server.toolkit import Call, Error, Result, ToolFailed, ToolSpec
+from tools_server.toolkit import Call, Error, Live, Result, Toolbox, ToolFailed, ToolSpec
 
 ARGUMENT_BYTES = 64 * 1024  # a long note is a tenth of it
 ARGUMENT_DEPTH = 16
@@ -61,16 +63,25 @@ class Gate:
 
     def __init__(
         self,
-        tools: Mapping[str, ToolSpec],
+        toolbox: Toolbox,
+        policy: Policy,
         agents: Mapping[str, Agent],  # by the SHA-256 of their token, in hex
         audit: Audit,
         state: State,
         roots: Mapping[str, Root],
+        settings: Mapping[str, Any],  # of the tool files that have some
+        outside: Outside = NOWHERE,
         now: Callable[[], float] = time.time,
         zone: tzinfo | None = None,
     ) -> None:
-        self._tools = tools
+        self._toolbox = toolbox
+        self._tools = toolbox.tools
+        self._policy = policy
+        self._settings = settings
+        self._outside = outside
+        self._engines: dict[str, Any] = {}
         self._agents = agents
+        self.listeners: list[Callable[[str], None]] = []  # told the name of a tool whose answer would differ now
         self._audit = audit
         self._state = state
         self._roots = roots
@@ -95,12 +106,21 @@ class Gate:
 
     def stranger(self, route: str) -> None:
         """Record that somebody came without a token that is known here."""
-        decision = Decision(False, "identify", "The token is missing or not known.")
+        decision = Decision("deny", "identify", "The token is missing or not known.")
         self._record(Wish(Agent("", ()), "", None, route=route), Actor(), decision, "denied", None, 0.0)
 
-    def visible(self, agent: Agent) -> Sequence[ToolSpec]:
-        """Return what an agent may call, in the fixed order of their names: prompts depend on it."""
-        return [spec for spec in self._tools.values() if decide(agent, Actor(), spec.action).allowed]
+    def visible(self, agent: Agent, actor: Actor | None = None) -> Sequence[ToolSpec]:
+        """Return what an agent may call, in the fixed order of their names: prompts depend on it.
+
+        Without an actor: what it may call for itself, or for somebody when it always speaks for others.
+        """
+        roles = (agent.acts_as,) if agent.acts_as else agent.roles or ROLES
+        actors = [actor] if actor else [Actor(role=role) for role in roles]
+        return [
+            spec
+            for spec in self._tools.values()
+            if any(visible(self._policy, agent, each, spec.action) for each in actors)
+        ]
 
     def schema(self, tool: str) -> Mapping[str, Any] | None:
         """Return a tool's schema; None when there is no such tool."""
@@ -120,17 +140,23 @@ class Gate:
             return Answer(UNWRITABLE, error="failed")
         self._live += 1
         started = time.perf_counter()
-        actor, decision = Actor(), Decision(False, "unread", "")
+        actor, decision = Actor(), Decision("deny", "unread", "")
         outcome, receipt, recorded = "crashed", None, False
         try:
             spec = self._found(wish)
-            actor = _actor(wish.actor)
-            decision = decide(wish.agent, actor, spec.action)
+            actor = standing(wish.agent, _actor(wish.actor))
+            # Who may not use it at all learns nothing of what it takes.
+            may = visible(self._policy, wish.agent, actor, spec.action)
+            arguments = _arguments(spec, wish.arguments) if may else {}
+            at = datetime.fromtimestamp(self._now(), self._zone).astimezone(self._zone)
+            decision = decide(self._policy, wish.agent, actor, spec.action, arguments, at)
             if decision.allowed:
-                answer = await self._run(spec, wish, actor)
+                answer = await self._run(spec, wish, actor, arguments)
             else:
                 answer = Answer(decision.reason, {"rule": decision.rule}, error="denied")
             outcome, receipt = answer.error or "ok", answer.receipt
+            if receipt:
+                self._tell(spec.name)
         except ToolFailed as failed:
             answer = Answer(str(failed), failed.data, error=failed.error)
             outcome = failed.error
@@ -153,11 +179,37 @@ class Gate:
         nearest = f" The nearest is {near[0]}." if near else ""
         raise ToolFailed("not_found", f"There is no tool called {asked}.{nearest}")
 
-    async def _run(self, spec: ToolSpec, wish: Wish, actor: Actor) -> Answer:
-        arguments = _arguments(spec, wish.arguments)
-        mine = {name: root for name, root in self._roots.items() if name in wish.agent.roots}
+    def _tell(self, tool: str) -> None:
+        for listener in self.listeners:
+            listener(tool)
+
+    @asynccontextmanager
+    async def engines(self) -> AsyncIterator[None]:
+        """Hold open, inside the block, what the tool files hold open."""
+        async with AsyncExitStack() as stack:
+            for file, opened in self._toolbox.opened.items():
+                live = Live(self._state, self._outside, self._settings.get(file), self._now, self._zone, self._tell)
+                self._engines[file] = await stack.enter_async_context(opened(live))
+            yield
+
+    def _call(self, spec: ToolSpec, wish: Wish, actor: Actor) -> Call:
         turn = wish.turn if isinstance(wish.turn, str) else ""
-        call = Call(spec.name, wish.agent, actor, turn[:ACTOR_CHARACTERS], self._state, mine, self._now, self._zone)
+        return Call(
+            tool=spec.name,
+            agent=wish.agent,
+            actor=actor,
+            turn=turn[:ACTOR_CHARACTERS],
+            state=self._state,
+            roots={name: root for name, root in self._roots.items() if name in wish.agent.roots},
+            now=self._now,
+            zone=self._zone,
+            outside=self._outside,
+            settings=self._settings.get(spec.file),
+            engine=self._engines.get(spec.file),
+        )
+
+    async def _run(self, spec: ToolSpec, wish: Wish, actor: Actor, arguments: Mapping[str, Any]) -> Answer:
+        call = self._call(spec, wish, actor)
         try:
             with anyio.fail_after(spec.limit_seconds):
                 result = await spec.run(call, **arguments)

@@ -1,9 +1,29 @@
-"""May this agent, on behalf of this actor, use this tool? Pure: values in, a decision with its reason out."""
+"""May this agent, on behalf of this actor, do this now? Pure: values in, a decision with its rule and reason out.
+
+Three things speak, and the strictest wins, so that no order of rules and no generous pattern can open what another
+closes: the walls of the agent (its table in the agents file), the level the tool itself asks for, and every rule of
+the table that fits. What no pattern of the agent grants is denied.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from fnmatch import fnmatchcase
+from typing import Any, Literal
+
+Role = Literal["owner", "adult", "child", "guest", "satellite"]
+ROLES: tuple[Role, ...] = ("owner", "adult", "child", "guest", "satellite")
+NOBODY: Role = "guest"  # who an agent is taken to speak for when it does not say: leaving it out opens nothing
+Risk = Literal["read", "change", "destructive", "outward"]
+RISKS: tuple[Risk, ...] = ("read", "change", "destructive", "outward")
+Level = Literal["auto", "confirm", "explicit"]
+Verdict = Literal["allow", "confirm", "explicit", "deny"]
+STRICTNESS: Mapping[Verdict, int] = {"allow": 0, "confirm": 1, "explicit": 2, "deny": 3}
+DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+ANY_TIME = datetime.min.replace(tzinfo=UTC)  # for rules that do not ask
+_OF_LEVEL: Mapping[Level, Verdict] = {"auto": "allow", "confirm": "confirm", "explicit": "explicit"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +34,7 @@ class Agent:
     tools: tuple[str, ...]  # patterns over tool names: "timers.*"
     roots: tuple[str, ...] = ()  # whitelisted folders, by name
     roles: tuple[str, ...] = ()  # whose wishes it may carry out; () is everyone's
+    acts_as: str = ""  # the role it has when it speaks for nobody; "" is `NOBODY`
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,41 +43,177 @@ class Actor:
 
     person: str = ""
     device: str = ""
-    role: str = ""  # "" when the agent speaks for itself
+    role: str = ""  # "" when the agent speaks for itself: then it is the agent's `acts_as`
     room: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What a tool needs, as far as permission goes."""
+    """What a tool is, as far as permission goes."""
 
     tool: str
     agents: tuple[str, ...] = ()  # only these may use it, whatever their patterns say; () is any
     root: str = ""  # the folder it works in; "" is none
+    risk: Risk = "read"
+    level: Level = "auto"  # the least that it asks of a person; rules can only ask for more
+
+
+@dataclass(frozen=True, slots=True)
+class Hours:
+    """A stretch of the day on the house's clocks, in minutes after midnight; it may pass midnight."""
+
+    begin: int
+    end: int
+
+    def holds(self, at: datetime) -> bool:
+        """Whether a moment lies in it; the end does not belong to it."""
+        minute = at.hour * 60 + at.minute
+        if self.begin <= self.end:
+            return self.begin <= minute < self.end
+        return minute >= self.begin or minute < self.end
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One row of the table. Every condition that is given must hold; patterns are those of shells, case ignored."""
+
+    id: str
+    then: Verdict
+    because: str  # in plain words: a person hears it
+    agents: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+    people: tuple[str, ...] = ()
+    rooms: tuple[str, ...] = ()  # where the actor is
+    devices: tuple[str, ...] = ()  # what the actor speaks through
+    tools: tuple[str, ...] = ()
+    risks: tuple[str, ...] = ()
+    arguments: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # name → patterns of its text
+    hours: tuple[Hours, ...] = ()
+    days: tuple[str, ...] = ()
+
+    def fits(self, agent: Agent, actor: Actor, action: Action, arguments: Mapping[str, Any], at: datetime) -> bool:
+        """Whether the rule speaks about this call. `actor.role` is filled in."""
+        return (
+            _any(self.agents, agent.name)
+            and _any(self.roles, actor.role)
+            and _any(self.people, actor.person)
+            and _any(self.rooms, actor.room)
+            and _any(self.devices, actor.device)
+            and _any(self.tools, action.tool)
+            and _any(self.risks, action.risk)
+            and all(_argued(patterns, arguments.get(name)) for name, patterns in self.arguments.items())
+            and (not self.days or DAYS[at.weekday()] in self.days)
+            and (not self.hours or any(span.holds(at) for span in self.hours))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """So many calls in so many seconds, for every agent and person that it fits together with its tools."""
+
+    id: str
+    at_most: int
+    per_seconds: float
+    agents: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    risks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What an agent may spend in a day of the house. Each call costs what `Policy.costs` says of its risk."""
+
+    id: str
+    agents: tuple[str, ...]
+    units_per_day: int
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The whole table."""
+
+    rules: tuple[Rule, ...] = ()
+    limits: tuple[Limit, ...] = ()
+    budgets: tuple[Budget, ...] = ()
+    costs: Mapping[str, int] = field(default_factory=lambda: {"read": 1, "change": 2, "destructive": 5, "outward": 10})
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
     """The answer. `rule` is for the record, `reason` is for people."""
 
-    allowed: bool
+    verdict: Verdict
     rule: str
     reason: str
 
+    @property
+    def allowed(self) -> bool:
+        """Whether it may be done, if need be once a person has said yes."""
+        return self.verdict != "deny"
 
-def decide(agent: Agent, actor: Actor, action: Action) -> Decision:
-    """Return the first rule that speaks. What no rule allows is denied.
 
-    Every refusal is found before anything is allowed, so that a generous pattern cannot outweigh a narrow tool.
+def decide(
+    policy: Policy, agent: Agent, actor: Actor, action: Action, arguments: Mapping[str, Any], at: datetime
+) -> Decision:
+    """Return the strictest of what the walls, the tool's own level and every fitting rule say; of equals, the first.
+
+    `at` is on the house's clocks.
     """
+    actor = standing(agent, actor)
+    wall = _wall(agent, actor, action)
+    if wall.verdict == "deny":
+        return wall
+    own = _OF_LEVEL[action.level]
+    said = [wall]
+    if own != "allow":
+        said.append(Decision(own, f"tool.level:{action.tool}", "That is never done without a person's yes."))
+    said += [
+        Decision(rule.then, rule.id, rule.because)
+        for rule in policy.rules
+        if rule.fits(agent, actor, action, arguments, at)
+    ]
+    return max(said, key=lambda decision: STRICTNESS[decision.verdict])
+
+
+def visible(policy: Policy, agent: Agent, actor: Actor, action: Action) -> bool:
+    """Whether a tool is worth showing: there is a moment and there are arguments with which it may be used."""
+    actor = standing(agent, actor)
+    return _wall(agent, actor, action).allowed and not any(
+        rule.then == "deny"
+        and not (rule.arguments or rule.hours or rule.days)
+        and rule.fits(agent, actor, action, {}, ANY_TIME)
+        for rule in policy.rules
+    )
+
+
+def standing(agent: Agent, actor: Actor) -> Actor:
+    """Return the actor with its role filled in."""
+    if actor.role:
+        return actor
+    return Actor(actor.person, actor.device, agent.acts_as or NOBODY, actor.room)
+
+
+def _wall(agent: Agent, actor: Actor, action: Action) -> Decision:
+    # Every refusal is found before anything is allowed, so that a generous pattern cannot outweigh a narrow tool.
     if action.agents and agent.name not in action.agents:
         only = " and ".join(action.agents)
-        return Decision(False, "tool.agents", f"Only {only} may use {action.tool}.")
-    if agent.roles and actor.role and actor.role not in agent.roles:
-        return Decision(False, "agent.roles", f"The {agent.name} agent does not act for a {actor.role}.")
+        return Decision("deny", "tool.agents", f"Only {only} may use {action.tool}.")
+    if agent.roles and actor.role not in agent.roles:
+        return Decision("deny", "agent.roles", f"The {agent.name} agent does not act for a {actor.role}.")
     if action.root and action.root not in agent.roots:
-        return Decision(False, "agent.roots", f"The {agent.name} agent may not touch the folder {action.root}.")
+        return Decision("deny", "agent.roots", f"The {agent.name} agent may not touch the folder {action.root}.")
     for pattern in agent.tools:
         if fnmatchcase(action.tool, pattern):
-            return Decision(True, f"agent.tools:{pattern}", f"The {agent.name} agent may use {pattern}.")
-    return Decision(False, "agent.tools", f"The {agent.name} agent may not use {action.tool}.")
+            return Decision("allow", f"agent.tools:{pattern}", f"The {agent.name} agent may use {pattern}.")
+    return Decision("deny", "agent.tools", f"The {agent.name} agent may not use {action.tool}.")
+
+
+def _any(patterns: tuple[str, ...], value: str) -> bool:
+    return not patterns or any(fnmatchcase(value.casefold(), pattern.casefold()) for pattern in patterns)
+
+
+def _argued(patterns: tuple[str, ...], value: Any) -> bool:
+    """Whether an argument, or one item of a list, is a text that one of the patterns matches."""
+    texts = value if isinstance(value, list) else [value]
+    return any(isinstance(text, str) and _any(patterns, " ".join(text.split())) for text in texts)

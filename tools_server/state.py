@@ -28,6 +28,9 @@ MIGRATIONS = {
         );
         CREATE INDEX receipts_by_time ON receipts (at);
     """,
+    "receipts.undone": """
+        ALTER TABLE receipts ADD COLUMN undone_by TEXT NOT NULL DEFAULT '';
+    """,
 }
 
 
@@ -37,6 +40,22 @@ class Receipt:
 
     id: str
     changed: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A receipt as it was kept, with what an undo needs."""
+
+    id: str
+    at: float  # wall clock, seconds since 1970
+    tool: str
+    agent: str
+    actor: Mapping[str, str]
+    turn: str
+    changed: str
+    before: Any  # JSON: what an undo puts back; None when there was nothing
+    after: Any  # JSON: what an undo expects to find; None when nothing is left
+    undone_by: str = ""  # the receipt of the undo
 
 
 class State:
@@ -104,7 +123,8 @@ class State:
         """Keep a receipt: in the running transaction when there is one, else committed at once."""
         receipt = Receipt(f"receipt_{secrets.token_hex(8)}", changed)
         self.run(
-            "INSERT INTO receipts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO receipts (id, at, tool, agent, actor, turn, changed, before, after)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             *(receipt.id, at, tool, agent, json.dumps(dict(actor)), turn, changed),
             *(json.dumps(before), json.dumps(after)),
         )

@@ -6,6 +6,7 @@ import inspect
 import pkgutil
 import typing
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, tzinfo
 from importlib import import_module
@@ -15,11 +16,12 @@ from typing import Any, Literal, TypeVar
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, ConfigDict, create_model
 
+from tools_server.outside import NOWHERE, Outside
 from tools_server.paths import Root
-from tools_server.policy import Action, Actor, Agent
-from tools_server.state import Receipt, State
+from tools_server.policy import Action, Actor, Agent, Level, Risk
+from tools_server.state import Kept, Receipt, State
 
-Error = Literal["denied", "invalid", "not_found", "timeout", "failed"]
+Error = Literal["denied", "confirm", "invalid", "not_found", "timeout", "failed"]
 CALL_SECONDS = 60.0  # the longest that anyone may be kept waiting; a tool may promise less
 
 
@@ -53,6 +55,10 @@ class Call:
     roots: Mapping[str, Root]  # the agent's own, and no others
     now: Callable[[], float]  # wall clock, seconds since 1970
     zone: tzinfo | None = None  # where the house is; None is the machine's own
+    outside: Outside = NOWHERE  # the one way to other machines
+    settings: Any = None  # an instance of the tool file's `Settings`, when it has one
+    engine: Any = None  # what the tool file's `opened` gave, when it has one
+    services: Mapping[str, Any] = field(default_factory=dict)  # parts of the gate, for the few tools about the gate
 
     def local(self, at: float | None = None) -> datetime:
         """Return a moment, or this moment, on the clocks of the house."""
@@ -77,7 +83,22 @@ class Call:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Live:
+    """What a tool file's `opened` is given: everything that outlives one call."""
+
+    state: State
+    outside: Outside
+    settings: Any
+    now: Callable[[], float]
+    zone: tzinfo | None
+    changed: Callable[[str], None]  # tell clients that this tool's answer would differ now: changed("home.list")
+
+
 Run = Callable[..., Awaitable[Result]]
+Preview = Callable[..., Awaitable[str]]
+Undo = Callable[[Call, Kept], Awaitable[Result]]
+Opened = Callable[[Live], AbstractAsyncContextManager[Any]]
 R = TypeVar("R", bound=Run)
 
 
@@ -92,31 +113,47 @@ class ToolSpec:
     arguments: type[BaseModel]  # fills in defaults
     validator: Draft202012Validator
     action: Action
-    reads: bool  # changes nothing
-    destructive: bool  # what it removes cannot be had back by calling another tool
     idempotent: bool  # twice is as good as once
     routine: bool  # polled by the house itself: a success is not worth a row of the record
     limit_seconds: float
+    preview: Preview | None = None  # what would happen, in words, for a person to say yes to
+    open_world: bool = False  # it reaches other machines
+
+    @property
+    def reads(self) -> bool:
+        """Whether it changes nothing."""
+        return self.action.risk == "read"
+
+    @property
+    def file(self) -> str:
+        """The tool file it is in: "timers" of "timers.start"."""
+        return self.name.split(".")[0]
 
 
 def tool(
     name: str,
     *,
-    reads: bool = False,
-    destructive: bool = False,
+    risk: Risk,
+    level: Level = "auto",
     idempotent: bool = False,
     root: str = "",
     agents: tuple[str, ...] = (),
     routine: bool = False,
     limit_seconds: float = CALL_SECONDS,
+    preview: Preview | None = None,
+    open_world: bool = False,
 ) -> Callable[[R], R]:
     """Make a tool of `async def f(call: Call, argument: Annotated[int, Field(ge=1)], …) -> Result`.
 
+    `risk`: "read" changes nothing; "change" can be taken back with `history.undo`; "destructive" removes or overwrites
+    what a person wrote; "outward" tells somebody outside the house. What each risk asks of a person is said in
+    policy.toml; `level` is the least that this tool asks whatever is said there.
+    `preview` takes what the tool takes and returns what would happen, as a question fit for speech ("Remove the task
+    buy milk for good?"); it changes nothing, and raises `ToolFailed` when there is nothing to ask about.
     A tool runs on the event loop: between two awaits it is alone, so a read followed by a write needs no lock. It
     may touch the disk directly (a commit takes milliseconds); anything slower is awaited, and can then be timed out.
     """
-    assert not (reads and destructive), f"{name} cannot both only read and destroy"
-    assert not routine or reads, f"{name} changes something, so every call of it is recorded"
+    assert not routine or risk == "read", f"{name} changes something, so every call of it is recorded"
     assert 0 < limit_seconds <= CALL_SECONDS
 
     def make(function: R) -> R:
@@ -131,12 +168,12 @@ def tool(
             run=function,
             arguments=arguments,
             validator=Draft202012Validator(schema),
-            action=Action(name, agents, root),
-            reads=reads,
-            destructive=destructive,
-            idempotent=idempotent or reads,
+            action=Action(name, agents, root, risk, level),
+            idempotent=idempotent or risk == "read",
             routine=routine,
             limit_seconds=limit_seconds,
+            preview=preview,
+            open_world=open_world,
         )
         return function
 
@@ -163,22 +200,45 @@ def _schema(arguments: type[BaseModel]) -> dict[str, Any]:
     return schema
 
 
-def find(package: ModuleType) -> tuple[dict[str, ToolSpec], dict[str, str]]:
-    """Return the tools, by name and in order, and the migrations of every file in a package.
+@dataclass(frozen=True, slots=True)
+class Toolbox:
+    """Every tool there is, and what their files need."""
 
-    A file that needs tables has `MIGRATIONS: dict[name, SQL]`; names begin with the file's own.
+    tools: Mapping[str, ToolSpec]  # by name, in order
+    migrations: Mapping[str, str]
+    settings: Mapping[str, type[BaseModel]]  # by tool file
+    undo: Mapping[str, Undo]  # by tool file
+    opened: Mapping[str, Opened]  # by tool file
+
+
+def find(package: ModuleType) -> Toolbox:
+    """Return what the files of a package offer. Besides its tools, a file may have
+
+    - `MIGRATIONS: dict[name, SQL]`, the tables it needs; names begin with the file's own;
+    - `class Settings(BaseModel)`, its table of the tools' settings; everything has a default, extras are refused;
+    - `async def undo(call, kept) -> Result`: puts `kept.before` back if what is there still equals `kept.after`, and
+      raises `ToolFailed` otherwise; it makes a receipt like any other change, so an undo can be undone;
+    - `opened(live)`, an async context manager around what outlives one call (a connection, a child process), entered
+      at the start without waiting for other machines, left at the end; it owns its tasks, and what it yields is
+      `call.engine`.
     """
     tools: dict[str, ToolSpec] = {}
     migrations: dict[str, str] = {}
+    settings: dict[str, type[BaseModel]] = {}
+    undo: dict[str, Undo] = {}
+    opened: dict[str, Opened] = {}
     for file in sorted(pkgutil.iter_modules(package.__path__), key=lambda file: file.name):
         module = import_module(f"{package.__name__}.{file.name}")
         for thing in vars(module).values():
             spec = getattr(thing, "tool_spec", None)
             if isinstance(spec, ToolSpec) and spec.run.__module__ == module.__name__:
-                assert spec.name.startswith(f"{file.name}."), f"{spec.name} belongs in {spec.name.split('.')[0]}.py"
+                assert spec.file == file.name, f"{spec.name} belongs in {spec.file}.py"
                 assert spec.name not in tools, f"two tools are called {spec.name}"
                 tools[spec.name] = spec
         for name, sql in getattr(module, "MIGRATIONS", {}).items():
             assert name.startswith(file.name), f"migration {name} belongs to another file"
             migrations[name] = sql
-    return dict(sorted(tools.items())), migrations
+        for kind, found in (("Settings", settings), ("undo", undo), ("opened", opened)):
+            if (thing := vars(module).get(kind)) and thing.__module__ == module.__name__:
+                found[file.name] = thing
+    return Toolbox(dict(sorted(tools.items())), migrations, settings, undo, opened)

@@ -92,6 +92,7 @@ def programs(config: Config) -> list[Program]:
         "tools",
         (
             *(sys.executable, "-m", "tools_server.server", "--data", str(config.data)),
+            *("--policy", str(config.tools.policy)),
             *("--agents", str(agents_file), "--socket", str(config.socket("tools"))),
             *(("--timezone", config.house.timezone) if config.house.timezone else ()),
         ),

@@ -12,12 +12,13 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import tools_server.tools
+from tools_server.boot import Settings, opened_gate
 from tools_server.gate import Gate, Wish
 from tools_server.policy import Agent
-from tools_server.server import Settings, opened_gate
 from tools_server.toolkit import ToolSpec, find
 
-TOOLS, _ = find(tools_server.tools)
+TOOLS = find(tools_server.tools).tools
+POLICY = Path(__file__).parents[2] / "policy.toml"
 LONGEST_PATTERNLESS = 1999  # at this maxLength the grammars of small models stop compiling
 EXAMPLES: dict[str, Any] = {
     "seconds": 60,
@@ -36,13 +37,15 @@ def spec(request: pytest.FixtureRequest) -> ToolSpec:
 @pytest.fixture
 def gate(data: Path) -> Iterator[Gate]:
     file = data / "agents.toml"
-    file.write_text("[house]\ntools = ['*']\nroots = ['family-agent-config']\n")
-    with opened_gate(Settings(data, file)) as (opened, _):
+    file.write_text("[house]\ntools = ['*']\nroots = ['family-agent-config']\nacts_as = 'owner'\n")
+    with opened_gate(Settings(data, file, POLICY)) as (opened, _):
         yield opened
 
 
 def able(spec: ToolSpec) -> Agent:
-    return Agent(spec.action.agents[0] if spec.action.agents else "anyone", ("*",), ("family-agent-config",))
+    return Agent(
+        spec.action.agents[0] if spec.action.agents else "anyone", ("*",), ("family-agent-config",), acts_as="owner"
+    )
 
 
 def example(spec: ToolSpec) -> dict[str, Any]:
@@ -118,7 +121,7 @@ async def test_a_tool_that_changes_something_has_a_receipt_for_it(spec: ToolSpec
 
 @pytest.mark.parametrize("spec", [spec for spec in TOOLS.values() if spec.reads], ids=lambda spec: spec.name)
 async def test_a_tool_that_only_reads_writes_nothing(spec: ToolSpec, gate: Gate, data: Path) -> None:
-    agent = Agent("house", ("*",), ("family-agent-config",))
+    agent = Agent("house", ("*",), ("family-agent-config",), acts_as="owner")
     for name, arguments in (("timers.start", {"seconds": 60}), ("tasks.add", {"title": "Buy milk"})):
         assert (await gate.call(Wish(agent, name, arguments))).receipt
     before = contents(data)

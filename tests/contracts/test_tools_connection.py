@@ -41,6 +41,7 @@ class Server:
         agents = self.data / "agents.toml"
         agents.write_text(AGENTS.format(digest=hashlib.sha256(b"family-token").hexdigest()))
         command = [sys.executable, "-m", "tools_server.server", "--data", str(self.data), "--agents", str(agents)]
+        command += ["--policy", str(Path(__file__).parents[2] / "policy.toml")]
         self.process = subprocess.Popen([*command, "--socket", str(self.socket)], stderr=subprocess.PIPE)
         assert self.process.stderr
         while line := self.process.stderr.readline():

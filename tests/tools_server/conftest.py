@@ -18,16 +18,17 @@ from anyio.abc import Process
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from tools_server.boot import AUDIT_FILE, Settings, opened_gate
 from tools_server.gate import Answer, Gate, Wish
 from tools_server.policy import Agent
-from tools_server.server import AUDIT_FILE, Settings, opened_gate
 from tools_server.toolkit import Call, Result
 
 AGENTS = """
 [family]
 token_sha256 = "{family}"
-tools = ["clock.*", "timers.*", "tasks.*"]
+tools = ["*"]
 roots = ["family-agent-config"]
+acts_as = "adult"
 
 [guest]
 token_sha256 = "{guest}"
@@ -38,11 +39,14 @@ token_sha256 = "{owner}"
 tools = ["*"]
 roots = ["family-agent-config"]
 roles = ["owner"]
+acts_as = "owner"
 
 [house]
 token_sha256 = "{house}"
-tools = ["timers.due", "timers.announced"]
+tools = ["*.due", "*.announced"]
+acts_as = "owner"
 """
+POLICY = Path(__file__).parents[2] / "policy.toml"
 NAMES = ("family", "guest", "owner", "house")
 
 
@@ -117,7 +121,7 @@ def world(data: Path) -> Iterator[World]:
 @contextmanager
 def opened_world(data: Path, at: float = 1_800_000_000.0) -> Iterator[World]:
     clock = [at]
-    settings = Settings(data, write_agents(data), timezone="Europe/Paris")
+    settings = Settings(data, write_agents(data), POLICY, timezone="Europe/Paris")
     with opened_gate(settings, lambda: clock[0]) as (gate, agents):
         yield World(data, gate, agents, clock)
 
@@ -140,6 +144,8 @@ async def server_process(data: Path, *wire: str) -> AsyncIterator[tuple[Process,
         "tools_server.server",
         "--data",
         str(data),
+        "--policy",
+        str(POLICY),
         "--agents",
         str(write_agents(data)),
         *wire,

@@ -11,7 +11,7 @@ import anyio
 import pytest
 from starlette.types import ASGIApp, Message
 
-from tools_server.server import http_app
+from tools_server.wire_http import http_app
 
 MODERN = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -17,7 +17,9 @@ from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
 from tools_server.audit import verify
-from tools_server.server import BootFailed, read_agents
+from tools_server.boot import BootFailed, read_agents
+
+POLICY = Path(__file__).parents[2] / "policy.toml"
 
 pytestmark = pytest.mark.real
 ERAS = ("legacy", "auto", "2026-07-28")
@@ -134,7 +136,16 @@ async def test_a_loopback_port_serves_too_and_only_by_its_own_name(data: Path, w
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_stdio_serves_one_agent(data: Path, wire: Any, era: str) -> None:
-    arguments = ["-m", "tools_server.server", "--data", str(data), "--agents", str(wire.write_agents(data))]
+    arguments = [
+        "-m",
+        "tools_server.server",
+        "--data",
+        str(data),
+        "--policy",
+        str(POLICY),
+        "--agents",
+        str(wire.write_agents(data)),
+    ]
     server = StdioServerParameters(
         command=sys.executable, args=[*arguments, "--stdio", "--agent", "guest"], cwd=Path(__file__).parents[2]
     )
@@ -190,7 +201,7 @@ async def test_sigterm_ends_it_within_five_seconds_and_takes_the_socket_along(da
 
 
 async def test_sigterm_ends_stdio_within_five_seconds(data: Path, wire: Any) -> None:
-    arguments = [sys.executable, "-m", "tools_server.server", "--data", str(data)]
+    arguments = [sys.executable, "-m", "tools_server.server", "--data", str(data), "--policy", str(POLICY)]
     arguments += ["--agents", str(wire.write_agents(data)), "--stdio", "--agent", "family"]
     async with await anyio.open_process(arguments) as process:
         assert process.stderr
@@ -240,7 +251,16 @@ async def test_the_official_client_notices_a_kill_and_does_not_hang(data: Path, 
 
 def refused(data: Path, *arguments: str) -> str:
     """Start it and return what it says when it will not."""
-    command = [sys.executable, "-m", "tools_server.server", "--data", str(data), *arguments]
+    command = [
+        sys.executable,
+        "-m",
+        "tools_server.server",
+        "--data",
+        str(data),
+        "--policy",
+        str(POLICY),
+        *arguments,
+    ]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert ended.returncode != 0
     return ended.stderr
@@ -317,8 +337,8 @@ def test_an_agent_without_a_token_can_only_be_served_over_stdio(data: Path) -> N
 
 
 def test_only_this_user_can_read_what_is_kept(data: Path, wire: Any) -> None:
-    from tools_server.server import Settings, opened_gate
+    from tools_server.boot import Settings, opened_gate
 
-    with opened_gate(Settings(data, wire.write_agents(data))):
+    with opened_gate(Settings(data, wire.write_agents(data), POLICY)):
         for name in ("tools.db", "audit.jsonl", "audit.head"):
             assert os.stat(data / name).st_mode & 0o077 == 0, name

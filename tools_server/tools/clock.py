@@ -102,7 +102,7 @@ _CONTINENTS = (
 )
 
 
-@tool("clock.time", reads=True, limit_seconds=5)
+@tool("clock.time", risk="read", limit_seconds=5)
 async def time(call: Call, place: Place = "") -> Result:
     """Say what time it is, here or in a city or country."""
     moment, name = _moment(call, place)
@@ -111,7 +111,7 @@ async def time(call: Call, place: Place = "") -> Result:
     return Result(text, _data(moment, name))
 
 
-@tool("clock.date", reads=True, limit_seconds=5)
+@tool("clock.date", risk="read", limit_seconds=5)
 async def date(call: Call, place: Place = "") -> Result:
     """Say what day and date it is, here or in a city or country."""
     moment, name = _moment(call, place)

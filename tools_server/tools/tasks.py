@@ -64,7 +64,7 @@ class Unreadable(Exception):
 # ── tools ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-@tool("tasks.add", root=ROOT, limit_seconds=20)
+@tool("tasks.add", risk="change", root=ROOT, limit_seconds=20)
 async def add(
     call: Call,
     title: Title,
@@ -96,7 +96,7 @@ async def add(
     return Result(said, {"task": {**values, "file": file}}, receipt)
 
 
-@tool("tasks.list", reads=True, root=ROOT, limit_seconds=20)
+@tool("tasks.list", risk="read", root=ROOT, limit_seconds=20)
 async def list_tasks(
     call: Call,
     column: Annotated[
@@ -113,19 +113,19 @@ async def list_tasks(
     return Result(text, {"tasks": [_shown(task) for task in wanted], "problems": problems})
 
 
-@tool("tasks.move", idempotent=True, root=ROOT, limit_seconds=20)
+@tool("tasks.move", risk="change", idempotent=True, root=ROOT, limit_seconds=20)
 async def move(call: Call, title: Title, column: Column) -> Result:
     """Move a task to another column of the home task board."""
     return _moved(call, title, column)
 
 
-@tool("tasks.done", idempotent=True, root=ROOT, limit_seconds=20)
+@tool("tasks.done", risk="change", idempotent=True, root=ROOT, limit_seconds=20)
 async def done(call: Call, title: Title) -> Result:
     """Mark a task as done."""
     return _moved(call, title, "done")
 
 
-@tool("tasks.remove", destructive=True, root=ROOT, limit_seconds=20)
+@tool("tasks.remove", risk="destructive", root=ROOT, limit_seconds=20)
 async def remove(call: Call, title: Title) -> Result:
     """Remove a task from the home task board for good. To finish one, use tasks.done."""
     root = call.roots[ROOT]

@@ -81,7 +81,7 @@ class Timer:
 # ── tools ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-@tool("timers.start", limit_seconds=10)
+@tool("timers.start", risk="change", limit_seconds=10)
 async def start(
     call: Call,
     seconds: Annotated[int, Field(ge=1, le=LONGEST_SECONDS, description="How long, in seconds")],
@@ -111,14 +111,14 @@ async def start(
     return Result(text, {"timer": _shown(timer, now)}, receipt)
 
 
-@tool("timers.list", reads=True, limit_seconds=10)
+@tool("timers.list", risk="read", limit_seconds=10)
 async def list_timers(call: Call) -> Result:
     """Tell which timers there are and how long each has left."""
     now, timers = call.now(), _waiting(call)
     return Result(_told(timers, now), {"timers": [_shown(timer, now) for timer in timers]})
 
 
-@tool("timers.left", reads=True, limit_seconds=10)
+@tool("timers.left", risk="read", limit_seconds=10)
 async def left(call: Call, name: Name = "", seconds: Length = 0, room: Room = "") -> Result:
     """Tell how long a timer has left."""
     now, timers = call.now(), _waiting(call)
@@ -129,7 +129,7 @@ async def left(call: Call, name: Name = "", seconds: Length = 0, room: Room = ""
     return Result(text, {"timers": [_shown(timer, now) for timer in found]})
 
 
-@tool("timers.cancel", destructive=True, limit_seconds=10)
+@tool("timers.cancel", risk="change", limit_seconds=10)
 async def cancel(call: Call, name: Name = "", seconds: Length = 0, room: Room = "") -> Result:
     """Cancel one timer."""
     timer, label = _one(call, name, seconds, room)
@@ -137,7 +137,7 @@ async def cancel(call: Call, name: Name = "", seconds: Length = 0, room: Room = 
     return _changed(call, timer, None, text)
 
 
-@tool("timers.cancel_all", destructive=True, idempotent=True, limit_seconds=10)
+@tool("timers.cancel_all", risk="change", idempotent=True, limit_seconds=10)
 async def cancel_all(call: Call) -> Result:
     """Cancel every timer in the house."""
     timers = _waiting(call)
@@ -150,7 +150,7 @@ async def cancel_all(call: Call) -> Result:
     return Result(text, {"timers": [_shown(timer, call.now()) for timer in timers]}, receipt)
 
 
-@tool("timers.pause", idempotent=True, limit_seconds=10)
+@tool("timers.pause", risk="change", idempotent=True, limit_seconds=10)
 async def pause(call: Call, name: Name = "", seconds: Length = 0, room: Room = "") -> Result:
     """Pause one timer; what it has left is kept."""
     now = call.now()
@@ -162,7 +162,7 @@ async def pause(call: Call, name: Name = "", seconds: Length = 0, room: Room = "
     return _changed(call, timer, stopped, f"{_capital(label)} paused with {duration(stopped.left(now))} left.")
 
 
-@tool("timers.resume", idempotent=True, limit_seconds=10)
+@tool("timers.resume", risk="change", idempotent=True, limit_seconds=10)
 async def resume(call: Call, name: Name = "", seconds: Length = 0, room: Room = "") -> Result:
     """Let a paused timer run on."""
     now = call.now()
@@ -174,7 +174,7 @@ async def resume(call: Call, name: Name = "", seconds: Length = 0, room: Room = 
     return _changed(call, timer, running, f"{_capital(label)} resumed with {duration(running.left(now))} left.")
 
 
-@tool("timers.add", limit_seconds=10)
+@tool("timers.add", risk="change", limit_seconds=10)
 async def add(
     call: Call,
     by_seconds: Annotated[
@@ -207,7 +207,7 @@ async def add(
     return _changed(call, timer, moved, text)
 
 
-@tool("timers.due", reads=True, agents=("house",), routine=True, limit_seconds=10)
+@tool("timers.due", risk="read", agents=("house",), routine=True, limit_seconds=10)
 async def due(call: Call) -> Result:
     """Tell the house which timers have ended and were not announced, and when the next one will."""
     now, timers = call.now(), _waiting(call)
@@ -231,7 +231,7 @@ async def due(call: Call) -> Result:
     return Result(text, {"timers": shown, "next_at": min(coming, default=None), "now": now})
 
 
-@tool("timers.announced", agents=("house",), idempotent=True, limit_seconds=10)
+@tool("timers.announced", risk="change", agents=("house",), idempotent=True, limit_seconds=10)
 async def announced(
     call: Call, ids: Annotated[list[str], Field(max_length=MOST_TIMERS, description="Ids from timers.due")]
 ) -> Result:

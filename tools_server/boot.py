@@ -1,0 +1,149 @@
+"""What lies behind the wire, opened in order: who may come, the rules, the tools, tools.db, the record, the folders."""
+
+from __future__ import annotations
+
+import re
+import time
+import tomllib
+import zoneinfo
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+import tools_server.tools
+from tools_server.audit import Audit, AuditBroken
+from tools_server.gate import Gate
+from tools_server.outside import Outside
+from tools_server.paths import Root
+from tools_server.policy import ROLES, Agent, Policy
+from tools_server.rules import RulesWrong, read_policy
+from tools_server.state import State
+from tools_server.toolkit import Toolbox, find
+
+AUDIT_FILE = "audit.jsonl"
+
+
+class BootFailed(Exception):
+    """The server cannot start; `str()` is a sentence that says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the command line says."""
+
+    data: Path
+    agents: Path
+    policy: Path
+    tools: Path | None = None  # TOML: one table per tool file
+    egress: Path | None = None  # the socket of the one way out
+    house_key: Path | None = None  # the key that a person's yes is signed with, its public half
+    socket: Path | None = None
+    port: int | None = None
+    agent: str = ""  # for stdio: whose process this is
+    timezone: str = ""  # "" is the machine's own
+
+
+_KEYS = {"token_sha256", "tools", "roots", "roles", "acts_as"}
+_AGENT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,40}")
+_ROOT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,80}")
+
+
+def read_agents(file: Path) -> tuple[dict[str, Agent], dict[str, Agent]]:
+    """Return the agents by the SHA-256 of their token, and by name. Raises `BootFailed` naming the wrong key."""
+    try:
+        table = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as missing:
+        raise BootFailed(f"The agents file {file} cannot be read: {missing.strerror}.") from missing
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as wrong:
+        raise BootFailed(f"The agents file {file} is not TOML: {wrong}.") from wrong
+    by_token: dict[str, Agent] = {}
+    by_name: dict[str, Agent] = {}
+    for name, entry in table.items():
+        where = f"{file}: [{name}]"
+        if not _AGENT_NAME.fullmatch(name) or not isinstance(entry, dict):
+            raise BootFailed(f"{where} is not the table of an agent.")
+        if unknown := set(entry) - _KEYS:
+            raise BootFailed(f"{where} has an unknown key {min(unknown)!r}; the keys are {', '.join(sorted(_KEYS))}.")
+        acts_as = entry.get("acts_as", "")
+        if acts_as not in ("", *ROLES):
+            raise BootFailed(f"{where}: acts_as is one of {', '.join(ROLES)}.")
+        tools, roots, roles = (_texts(where, entry, key) for key in ("tools", "roots", "roles"))
+        by_name[name] = agent = Agent(name, tools, roots, roles, acts_as)
+        for root in agent.roots:
+            if not _ROOT_NAME.fullmatch(root):
+                raise BootFailed(f"{where}: the root {root!r} is not the name of a folder in the data directory.")
+        token = entry.get("token_sha256", "")
+        if token and not (isinstance(token, str) and re.fullmatch(r"[0-9a-f]{64}", token)):
+            raise BootFailed(f"{where}: token_sha256 is not 64 small hexadecimal digits.")
+        if token in by_token:
+            raise BootFailed(f"{where} has the same token as [{by_token[token].name}].")
+        if token:
+            by_token[token] = agent
+    return by_token, by_name
+
+
+def _texts(where: str, entry: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    values = entry.get(key, [])
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise BootFailed(f"{where}: {key} is not a list of texts.")
+    return tuple(values)
+
+
+@contextmanager
+def opened_gate(settings: Settings, now: Callable[[], float] = time.time) -> Iterator[tuple[Gate, dict[str, Agent]]]:
+    """Open what lies behind the wire, in order; close it in reverse. Raises `BootFailed`, OSError, sqlite3.Error."""
+    by_token, by_name = read_agents(settings.agents)
+    policy = _policy(settings.policy)
+    toolbox = find(tools_server.tools)
+    tool_settings = read_tool_settings(settings.tools, toolbox)
+    zone = _zone(settings.timezone)
+    settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with closing(State(settings.data / "tools.db", toolbox.migrations)) as state:
+        try:
+            audit = Audit(settings.data / AUDIT_FILE)
+        except AuditBroken as broken:
+            raise BootFailed(f"{broken}. Look at it with `atlas-tools audit verify`, then move it away.") from broken
+        with closing(audit):
+            names = {root for agent in by_name.values() for root in agent.roots}
+            roots = {name: Root(settings.data / name) for name in sorted(names)}
+            for root in roots.values():
+                root.sweep()
+            outside = Outside(settings.egress)
+            yield Gate(toolbox, policy, by_token, audit, state, roots, tool_settings, outside, now, zone), by_name
+
+
+def _policy(file: Path) -> Policy:
+    try:
+        return read_policy(file)
+    except RulesWrong as wrong:
+        raise BootFailed(str(wrong)) from wrong
+
+
+def read_tool_settings(file: Path | None, toolbox: Toolbox) -> dict[str, BaseModel]:
+    """Return the settings of every tool file that has some. Raises `BootFailed` naming the wrong key."""
+    try:
+        tables = tomllib.loads(file.read_text(encoding="utf-8")) if file else {}
+    except OSError as missing:
+        raise BootFailed(f"The settings of the tools, {file}, cannot be read: {missing.strerror}.") from missing
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as wrong:
+        raise BootFailed(f"The settings of the tools, {file}, are not TOML: {wrong}.") from wrong
+    if unknown := set(tables) - set(toolbox.settings):
+        known = ", ".join(toolbox.settings) or "none"
+        raise BootFailed(f"{file}: [{min(unknown)}] is not a tool with settings; those are {known}.")
+    try:
+        return {name: model.model_validate(tables.get(name, {})) for name, model in toolbox.settings.items()}
+    except ValidationError as wrong:
+        first = wrong.errors()[0]
+        where = ".".join(str(step) for step in first["loc"])
+        raise BootFailed(f"{file}: the settings of {wrong.title}: {where}: {first['msg']}.") from wrong
+
+
+def _zone(name: str) -> zoneinfo.ZoneInfo | None:
+    try:
+        return zoneinfo.ZoneInfo(name) if name else None
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError) as unknown:
+        raise BootFailed(f"There is no time zone {name!r}; give one such as Europe/Paris.") from unknown

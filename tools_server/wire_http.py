@@ -1,0 +1,220 @@
+"""Streamable HTTP on a unix socket or a loopback port, for every agent with a token."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import anyio
+import uvicorn
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tools_server.boot import BootFailed, Settings, opened_gate
+from tools_server.drain import on_signal, say
+from tools_server.gate import Gate
+from tools_server.wire import AGENT_SCOPE, mcp_server, own_version
+
+BODY_BYTES = 512 * 1024  # the largest argument a tool takes is an eighth of it
+HOST = "tools"  # the Host header on a unix socket
+
+
+class Identified:
+    """Lets nobody past without a known token. Pure ASGI, in front of everything but `/health`."""
+
+    def __init__(self, app: ASGIApp, gate: Gate) -> None:
+        self._app = app
+        self._gate = gate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer 401, or pass the request on with its agent in the scope."""
+        if scope["type"] != "http" or scope["path"] == "/health":
+            await self._app(scope, receive, send)
+            return
+        agent = self._gate.identify(_bearer(scope))
+        if agent is None:
+            self._gate.stranger("http")
+            refusal = JSONResponse(
+                {"error": "invalid_token", "error_description": "Give the token of an agent: Authorization: Bearer …"},
+                status_code=401,
+                headers={"WWW-Authenticate": 'Bearer error="invalid_token"'},
+            )
+            await refusal(scope, receive, send)
+            return
+        await self._app({**scope, AGENT_SCOPE: agent}, receive, send)
+
+
+class Hangup:
+    """Cancels what a client no longer waits for: with JSON answers the SDK does not look whether anybody is there."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the request; when the connection closes before it is answered, cancel it, down to the tool."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        asked, answered = anyio.Event(), False
+
+        async def hear() -> Message:
+            message = await receive()
+            if not message.get("more_body"):
+                asked.set()
+            return message
+
+        async def answer(message: Message) -> None:
+            nonlocal answered
+            await send(message)
+            answered = message["type"] == "http.response.body" and not message.get("more_body")
+
+        async with anyio.create_task_group() as tasks:
+
+            async def watch() -> None:
+                await asked.wait()
+                while (await receive())["type"] != "http.disconnect":
+                    pass
+                if not answered:
+                    tasks.cancel_scope.cancel()
+
+            tasks.start_soon(watch)
+            await self._app(scope, hear, answer)
+            tasks.cancel_scope.cancel()
+
+
+def _bearer(scope: Scope) -> str:
+    given = [value for name, value in scope["headers"] if name == b"authorization"]
+    if len(given) != 1:  # two tokens are no token: which one would be meant?
+        return ""
+    scheme, _, token = given[0].decode("latin-1").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
+
+
+def http_app(gate: Gate, hosts: list[str]) -> ASGIApp:
+    """Return `/mcp` and `/health`. `hosts` are the Host headers that are taken, exactly."""
+    started = time.monotonic()
+
+    async def health(_: Request) -> JSONResponse:
+        up_seconds = round(time.monotonic() - started, 3)
+        return JSONResponse({"ok": True, "version": own_version(), "up_seconds": up_seconds})
+
+    app = mcp_server(gate).streamable_http_app(
+        json_response=True,
+        stateless_http=True,
+        max_request_body_size=BODY_BYTES,
+        transport_security=TransportSecuritySettings(
+            allowed_hosts=hosts, allowed_origins=[f"http://{host}" for host in hosts]
+        ),
+        custom_starlette_routes=[Route("/health", health)],
+    )
+    return Identified(Hangup(app), gate)
+
+
+@contextmanager
+def unix_socket(path: Path) -> Iterator[socket.socket]:
+    """Listen on a unix socket that only this user may use. A stale file is replaced; a live server is not."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _clear(path)
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    narrow = os.umask(0o177)  # bind makes the file: never for a moment may others connect
+    try:
+        listening.bind(str(path))
+    except OSError as refused:
+        listening.close()
+        raise BootFailed(f"{path} cannot be a socket: {refused.strerror or refused}.") from refused
+    finally:
+        os.umask(narrow)
+    mine = path.stat().st_ino
+    try:
+        yield listening
+    finally:
+        listening.close()
+        with suppress(FileNotFoundError):
+            if path.stat().st_ino == mine:  # a successor may already have its own there
+                path.unlink()
+
+
+def _clear(path: Path) -> None:
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(found.st_mode):
+        raise BootFailed(f"{path} is there and is no socket; move it away.")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        try:
+            probe.connect(str(path))
+        except OSError:
+            path.unlink(missing_ok=True)  # nobody listens: what a killed server left behind
+        else:
+            raise BootFailed(f"A tool server is already listening on {path}.")
+
+
+@contextmanager
+def loopback_port(port: int) -> Iterator[socket.socket]:
+    """Listen on 127.0.0.1; port 0 lets the kernel choose."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind(("127.0.0.1", port))
+        except OSError as taken:
+            raise BootFailed(f"Port {port} cannot be used: {taken.strerror}.") from taken
+        yield listening
+
+
+class _Uvicorn(uvicorn.Server):
+    """Uvicorn that leaves signals to us and says when it is ready."""
+
+    def __init__(self, config: uvicorn.Config, ready: str) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            say(self._ready)
+
+
+async def serve_http(settings: Settings) -> None:
+    """Serve until SIGTERM or SIGINT; then refuse new calls, let live ones finish, and go, within five seconds."""
+    with opened_gate(settings) as (gate, agents):
+        wire = unix_socket(settings.socket) if settings.socket else loopback_port(settings.port or 0)
+        with wire as listening:
+            if settings.socket:
+                hosts, address = [HOST], f"socket={settings.socket}"
+            else:
+                port = listening.getsockname()[1]
+                hosts, address = [HOST, f"127.0.0.1:{port}", f"localhost:{port}"], f"port={port}"
+            config = uvicorn.Config(
+                http_app(gate, hosts),
+                log_config=None,
+                access_log=False,
+                lifespan="on",
+                ws="none",
+                timeout_graceful_shutdown=1,
+                server_header=False,
+                date_header=False,
+            )
+            server = _Uvicorn(config, f"ready {address} agents={','.join(agents)} version={own_version()}")
+
+            def leave() -> None:
+                server.should_exit = True
+
+            async with gate.engines(), anyio.create_task_group() as tasks:
+                tasks.start_soon(gate.keep_flushed)
+                await tasks.start(on_signal, gate, leave)
+                await server.serve(sockets=[listening])
+                tasks.cancel_scope.cancel()
+    say("stopped")
