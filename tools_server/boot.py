@@ -20,6 +20,7 @@ from tools_server.gate import Gate
 from tools_server.outside import Outside
 from tools_server.paths import Root
 from tools_server.policy import ROLES, Agent, Policy
+from tools_server.prove import Question, prove
 from tools_server.rules import RulesWrong, read_policy
 from tools_server.state import State
 from tools_server.toolkit import Toolbox, find
@@ -47,7 +48,7 @@ class Settings:
     timezone: str = ""  # "" is the machine's own
 
 
-_KEYS = {"token_sha256", "tools", "roots", "roles", "acts_as"}
+_KEYS = {"token_sha256", "tools", "roots", "roles", "acts_as", "private"}
 _AGENT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,40}")
 _ROOT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,80}")
 
@@ -72,7 +73,7 @@ def read_agents(file: Path) -> tuple[dict[str, Agent], dict[str, Agent]]:
         if acts_as not in ("", *ROLES):
             raise BootFailed(f"{where}: acts_as is one of {', '.join(ROLES)}.")
         tools, roots, roles = (_texts(where, entry, key) for key in ("tools", "roots", "roles"))
-        by_name[name] = agent = Agent(name, tools, roots, roles, acts_as)
+        by_name[name] = agent = Agent(name, tools, roots, roles, acts_as, entry.get("private") is True)
         for root in agent.roots:
             if not _ROOT_NAME.fullmatch(root):
                 raise BootFailed(f"{where}: the root {root!r} is not the name of a folder in the data directory.")
@@ -91,6 +92,21 @@ def _texts(where: str, entry: Mapping[str, Any], key: str) -> tuple[str, ...]:
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise BootFailed(f"{where}: {key} is not a list of texts.")
     return tuple(values)
+
+
+def prove_rules(settings: Settings) -> None:
+    """Return when the rules are sound as a whole, for these agents and tools. Raises `BootFailed` with a sentence."""
+    _, by_name = read_agents(settings.agents)
+    specs = find(tools_server.tools).tools.values()
+    takes = {spec.name: tuple(spec.schema["properties"]) for spec in specs}
+    settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        question = Question(
+            read_policy(settings.policy), tuple(by_name.values()), tuple(spec.action for spec in specs), takes
+        )
+        prove(question, settings.data)
+    except RulesWrong as wrong:
+        raise BootFailed(str(wrong)) from wrong
 
 
 @contextmanager

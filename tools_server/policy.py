@@ -35,6 +35,7 @@ class Agent:
     roots: tuple[str, ...] = ()  # whitelisted folders, by name
     roles: tuple[str, ...] = ()  # whose wishes it may carry out; () is everyone's
     acts_as: str = ""  # the role it has when it speaks for nobody; "" is `NOBODY`
+    private: bool = False  # its folders are for its own roles only: proven at the start
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,14 +166,14 @@ def decide(
     if wall.verdict == "deny":
         return wall
     own = _OF_LEVEL[action.level]
-    said = [wall]
-    if own != "allow":
-        said.append(Decision(own, f"tool.level:{action.tool}", "That is never done without a person's yes."))
-    said += [
+    said = [
         Decision(rule.then, rule.id, rule.because)
         for rule in policy.rules
         if rule.fits(agent, actor, action, arguments, at)
     ]
+    said.append(wall)
+    if own != "allow":
+        said.append(Decision(own, f"tool.level:{action.tool}", "That is never done without a person's yes."))
     return max(said, key=lambda decision: STRICTNESS[decision.verdict])
 
 
