@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 Role = Literal["owner", "adult", "child", "guest", "satellite"]
 ROLES: tuple[Role, ...] = ("owner", "adult", "child", "guest", "satellite")
+OWN_ROOT = "*"  # as an action's root: the agent's own, whichever it is
 NOBODY: Role = "guest"  # who an agent is taken to speak for when it does not say: leaving it out opens nothing
 Risk = Literal["read", "change", "destructive", "outward"]
 RISKS: tuple[Risk, ...] = ("read", "change", "destructive", "outward")
@@ -54,7 +55,7 @@ class Action:
 
     tool: str
     agents: tuple[str, ...] = ()  # only these may use it, whatever their patterns say; () is any
-    root: str = ""  # the folder it works in; "" is none
+    root: str = ""  # the folder it works in; "" is none, "*" is the agent's own
     risk: Risk = "read"
     level: Level = "auto"  # the least that it asks of a person; rules can only ask for more
 
@@ -202,7 +203,9 @@ def _wall(agent: Agent, actor: Actor, action: Action) -> Decision:
         return Decision("deny", "tool.agents", f"Only {only} may use {action.tool}.")
     if agent.roles and actor.role not in agent.roles:
         return Decision("deny", "agent.roles", f"The {agent.name} agent does not act for a {actor.role}.")
-    if action.root and action.root not in agent.roots:
+    if action.root == OWN_ROOT and not agent.roots:
+        return Decision("deny", "agent.roots", f"The {agent.name} agent has no folder of its own.")
+    if action.root not in ("", OWN_ROOT, *agent.roots):
         return Decision("deny", "agent.roots", f"The {agent.name} agent may not touch the folder {action.root}.")
     for pattern in agent.tools:
         if fnmatchcase(action.tool, pattern):

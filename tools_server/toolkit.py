@@ -60,6 +60,11 @@ class Call:
     engine: Any = None  # what the tool file's `opened` gave, when it has one
     services: Mapping[str, Any] = field(default_factory=dict)  # parts of the gate, for the few tools about the gate
 
+    @property
+    def home(self) -> Root:
+        """The agent's first folder, where its papers are. Only for tools with root="*": others may have none."""
+        return self.roots[self.agent.roots[0]]
+
     def local(self, at: float | None = None) -> datetime:
         """Return a moment, or this moment, on the clocks of the house."""
         moment = self.now() if at is None else at
@@ -148,6 +153,8 @@ def tool(
     `risk`: "read" changes nothing; "change" can be taken back with `history.undo`; "destructive" removes or overwrites
     what a person wrote; "outward" tells somebody outside the house. What each risk asks of a person is said in
     policy.toml; `level` is the least that this tool asks whatever is said there.
+    `root` is the folder it works in: only agents that have it may call it. "*" is whichever the agent has, `call.home`
+    first; so one agent's papers are never another's.
     `preview` takes what the tool takes and returns what would happen, as a question fit for speech ("Remove the task
     buy milk for good?"); it changes nothing, and raises `ToolFailed` when there is nothing to ask about.
     A tool runs on the event loop: between two awaits it is alone, so a read followed by a write needs no lock. It
