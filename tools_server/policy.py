@@ -96,13 +96,13 @@ class Rule:
     def fits(self, agent: Agent, actor: Actor, action: Action, arguments: Mapping[str, Any], at: datetime) -> bool:
         """Whether the rule speaks about this call. `actor.role` is filled in."""
         return (
-            _any(self.agents, agent.name)
-            and _any(self.roles, actor.role)
-            and _any(self.people, actor.person)
-            and _any(self.rooms, actor.room)
-            and _any(self.devices, actor.device)
-            and _any(self.tools, action.tool)
-            and _any(self.risks, action.risk)
+            fits_any(self.agents, agent.name)
+            and fits_any(self.roles, actor.role)
+            and fits_any(self.people, actor.person)
+            and fits_any(self.rooms, actor.room)
+            and fits_any(self.devices, actor.device)
+            and fits_any(self.tools, action.tool)
+            and fits_any(self.risks, action.risk)
             and all(_argued(patterns, arguments.get(name)) for name, patterns in self.arguments.items())
             and (not self.days or DAYS[at.weekday()] in self.days)
             and (not self.hours or any(span.holds(at) for span in self.hours))
@@ -213,11 +213,12 @@ def _wall(agent: Agent, actor: Actor, action: Action) -> Decision:
     return Decision("deny", "agent.tools", f"The {agent.name} agent may not use {action.tool}.")
 
 
-def _any(patterns: tuple[str, ...], value: str) -> bool:
+def fits_any(patterns: tuple[str, ...], value: str) -> bool:
+    """Whether a value fits one of the patterns, case ignored; no patterns fit everything."""
     return not patterns or any(fnmatchcase(value.casefold(), pattern.casefold()) for pattern in patterns)
 
 
 def _argued(patterns: tuple[str, ...], value: Any) -> bool:
     """Whether an argument, or one item of a list, is a text that one of the patterns matches."""
     texts = value if isinstance(value, list) else [value]
-    return any(isinstance(text, str) and _any(patterns, " ".join(text.split())) for text in texts)
+    return any(isinstance(text, str) and fits_any(patterns, " ".join(text.split())) for text in texts)

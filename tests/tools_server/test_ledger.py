@@ -1,0 +1,171 @@
+"""What was spent is what the record says, through restarts, midnights and other processes; enough is enough."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tools_server.ledger import BLOCK_BYTES, Ledger
+from tools_server.policy import Action, Actor, Agent, Budget, Limit, Policy
+
+NOON = datetime(2026, 11, 22, 12, tzinfo=UTC).timestamp()
+FAMILY = Agent("family", ("*",))
+ANNA = Actor("Anna", "phone", "adult")
+READ = Action("clock.time")
+START = Action("timers.start", risk="change")
+POLICY = Policy(
+    limits=(Limit("changes", 3, 60.0, risks=("change",)),), budgets=(Budget("a-day", ("family",), units_per_day=20),)
+)
+
+
+class Book:
+    """A record, a clock and a ledger; `run` does what the gate does."""
+
+    def __init__(self, data: Path, policy: Policy = POLICY) -> None:
+        self.file = data / "audit.jsonl"
+        self.policy = policy
+        self.now = NOON
+        self.open()
+
+    def open(self) -> None:
+        self.ledger = Ledger(self.policy, self.file, lambda: self.now, UTC)
+
+    def run(self, action: Action = START, actor: Actor = ANNA, agent: Agent = FAMILY) -> str:
+        """Return the rule that refused; "" when it ran and was recorded."""
+        if refused := self.ledger.refusal(agent, actor, action):
+            self.write(action, actor, agent, None)
+            return refused.rule
+        self.write(action, actor, agent, self.ledger.spent(agent, actor, action))
+        return ""
+
+    def write(self, action: Action, actor: Actor, agent: Agent, cost: int | None, process: str = "") -> None:
+        row: dict[str, Any] = {
+            "at": self.now,
+            "agent": agent.name,
+            "actor": {"person": actor.person, "device": actor.device, "role": actor.role, "room": ""},
+            "tool": action.tool,
+            "risk": action.risk,
+            "cost": cost,
+            "process": process or self.ledger.process,
+        }
+        with self.file.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+
+    @property
+    def spent(self) -> int:
+        return int(self.ledger.usage("family")["spent"])
+
+
+@pytest.fixture
+def book(data: Path) -> Book:
+    return Book(data)
+
+
+def test_a_limit_holds_until_its_time_is_over(book: Book) -> None:
+    assert [book.run() for _ in range(4)] == ["", "", "", "changes"]
+    book.now += 30
+    assert book.ledger.refusal(FAMILY, ANNA, START).reason == (  # type: ignore[union-attr]
+        "That may be done 3 times in 1 minute. Try again in 30 seconds."
+    )
+    book.now += 31
+    assert book.run() == ""
+
+
+def test_one_persons_haste_does_not_stop_another(book: Book) -> None:
+    for _ in range(3):
+        book.run()
+    assert book.run() == "changes"
+    assert book.run(actor=Actor("Ben", "phone", "adult")) == ""
+    assert book.run(READ) == ""
+
+
+def test_a_restart_forgives_nothing(book: Book) -> None:
+    for _ in range(3):
+        book.run()
+    before = book.ledger.usage("family")
+    book.open()
+    assert book.ledger.usage("family") == before
+    assert book.run() == "changes"
+
+
+def test_a_budget_is_for_a_day_of_the_house(book: Book) -> None:
+    book.policy = Policy(budgets=POLICY.budgets)
+    book.open()
+    assert [book.run() for _ in range(11)] == [""] * 10 + ["a-day"]
+    assert book.ledger.usage("family")["left"] == 0
+    assert book.run(agent=Agent("work", ("*",))) == ""
+    book.now += 12 * 3600
+    assert book.run() == ""
+    assert book.spent == 2
+
+
+def test_a_ledger_opened_after_midnight_knows_nothing_of_yesterday(book: Book) -> None:
+    book.run()
+    book.now += 24 * 3600
+    book.open()
+    assert book.spent == 0
+
+
+def test_what_another_process_spent_counts(book: Book) -> None:
+    book.run()
+    book.write(START, ANNA, FAMILY, 2, process="another")
+    assert book.spent == 4
+    assert book.ledger.usage("family")["by_tool"] == {"timers.start": 2}
+    assert book.run() == ""
+    assert book.run() == "changes"
+
+
+def test_what_did_not_run_costs_nothing(book: Book) -> None:
+    book.write(START, ANNA, FAMILY, None)
+    book.write(START, ANNA, FAMILY, None, process="another")
+    book.open()
+    assert book.ledger.usage("family")["calls"] == 0
+
+
+def test_rows_that_are_torn_or_foreign_are_passed_over(book: Book) -> None:
+    book.run()
+    with book.file.open("a") as file:
+        file.write('not a row\n{"at": "never"}\n[1]\n{"at": 1')
+    book.open()
+    assert book.spent == 2
+    with book.file.open("a") as file:
+        file.write(', "half": true}\n')
+    assert book.spent == 2
+
+
+def test_a_long_record_is_read_from_its_end(book: Book) -> None:
+    book.now -= 48 * 3600
+    line_bytes = len(json.dumps({"at": book.now})) + 1
+    with book.file.open("w") as file:
+        for _ in range(2 * BLOCK_BYTES // line_bytes):
+            file.write(json.dumps({"at": book.now}) + "\n")
+    book.now = NOON
+    lines = 2000
+    for _ in range(lines):
+        book.write(READ, ANNA, FAMILY, 1)
+    book.open()
+    assert book.spent == lines
+
+
+def test_a_clock_that_was_set_back_does_not_lock_anybody_out(book: Book) -> None:
+    for _ in range(3):
+        book.run()
+    book.now -= 3600
+    assert book.run() == ""
+
+
+def test_at_most_none_is_never(data: Path) -> None:
+    book = Book(data, Policy(limits=(Limit("never", 0, 60.0, tools=("timers.*",)),)))
+    assert book.run() == "never"
+
+
+def test_a_thousand_names_cannot_fill_the_memory(book: Book) -> None:
+    from tools_server import ledger
+
+    for number in range(ledger.KEYS + 5):
+        book.ledger.spent(FAMILY, Actor(f"person {number}"), START)
+    assert len(book.ledger._lately) == ledger.KEYS

@@ -1,0 +1,235 @@
+"""What has been spent: calls and units of each agent today, and how often lately. It is read back from the record.
+
+There is no second book that could disagree with the first: every call that ran is a row of the record with its `cost`,
+so what was spent outlives this process with the record, and what other processes spend (stdio beside HTTP) is seen
+when they have written it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, tzinfo
+from pathlib import Path
+from typing import Any
+
+from tools_server.policy import Action, Actor, Agent, Decision, Limit, Policy, fits_any
+
+BLOCK_BYTES = 256 * 1024  # read backwards in these
+KEYS = 10_000  # callers whose calls are counted apart; a caller may name any person, and must not fill the memory
+
+
+@dataclass(slots=True)
+class Day:
+    """One agent's day."""
+
+    spent: int = 0
+    calls: int = 0
+    by_tool: dict[str, int] = field(default_factory=dict)  # calls
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """One call that ran, whoever wrote it down."""
+
+    at: float
+    agent: str
+    role: str
+    caller: str  # the person, else the device
+    tool: str
+    risk: str
+    cost: int
+
+
+class Ledger:
+    """Counts what runs, and says when enough is enough. Used from the event loop's thread only."""
+
+    def __init__(self, policy: Policy, record: Path, now: Callable[[], float], zone: tzinfo | None = None) -> None:
+        """Read back what was spent since midnight, and within the longest limit. Raises `OSError`."""
+        self.process = secrets.token_hex(4)  # our own rows carry it, and are not counted twice
+        self._policy = policy
+        self._record = record
+        self._now = now
+        self._zone = zone
+        self._midnight = self._start_of_day(now())
+        self._days: dict[str, Day] = {}
+        self._lately: dict[tuple[str, str, str], deque[float]] = {}
+        longest = max((limit.per_seconds for limit in policy.limits), default=0.0)
+        since = min(self._midnight, now() - longest)
+        self._offset, rows = _tail(record, since)
+        for row in rows:
+            self._note(row)
+
+    def refusal(self, agent: Agent, actor: Actor, action: Action) -> Decision | None:
+        """Return why a call may not run now: a limit or a budget is spent; None when it may."""
+        self._catch_up()
+        now = self._now()
+        asked = Spending(now, agent.name, actor.role, actor.person or actor.device, action.tool, action.risk, 0)
+        for limit in self._policy.limits:
+            if _concerns(limit, asked) and (wait := self._wait(limit, asked, now)) > 0:
+                times = "once" if limit.at_most == 1 else f"{limit.at_most} times"
+                reason = f"That may be done {times} in {_length(limit.per_seconds)}. Try again in {_length(wait)}."
+                return Decision("deny", limit.id, reason if limit.at_most else "That may not be done at all.")
+        for budget in self._policy.budgets:
+            if (
+                fits_any(budget.agents, agent.name)
+                and self._day(agent.name).spent + self._cost(action) > budget.units_per_day
+            ):
+                reason = f"The {agent.name} agent has spent what it may spend in a day. Tomorrow it can go on."
+                return Decision("deny", budget.id, reason)
+        return None
+
+    def spent(self, agent: Agent, actor: Actor, action: Action) -> int:
+        """Count a call that is about to run; return its cost, to be written into its row."""
+        cost = self._cost(action)
+        caller = actor.person or actor.device
+        self._note(Spending(self._now(), agent.name, actor.role, caller, action.tool, action.risk, cost))
+        return cost
+
+    def usage(self, agent: str) -> Mapping[str, Any]:
+        """Return what an agent has spent today: units, calls, calls by tool, and what is left of its budget."""
+        self._catch_up()
+        day = self._day(agent)
+        budget = min(
+            (each.units_per_day for each in self._policy.budgets if fits_any(each.agents, agent)), default=None
+        )
+        return {
+            "agent": agent,
+            "since": self._midnight,
+            "spent": day.spent,
+            "budget": budget,
+            "left": None if budget is None else max(0, budget - day.spent),
+            "calls": day.calls,
+            "by_tool": dict(sorted(day.by_tool.items(), key=lambda item: (-item[1], item[0]))),
+        }
+
+    def _cost(self, action: Action) -> int:
+        return self._policy.costs[action.risk]
+
+    def _wait(self, limit: Limit, asked: Spending, now: float) -> float:
+        """Return the seconds until one more call fits under a limit; 0 when it fits now."""
+        if not limit.at_most:
+            return limit.per_seconds
+        times = self._lately.get((limit.id, asked.agent, asked.caller), ())
+        recent = [at for at in times if now - limit.per_seconds < at <= now]  # a clock set back forgives
+        return recent[-limit.at_most] + limit.per_seconds - now if len(recent) >= limit.at_most else 0.0
+
+    def _note(self, spending: Spending) -> None:
+        for limit in self._policy.limits:
+            if limit.at_most and _concerns(limit, spending):
+                key = (limit.id, spending.agent, spending.caller)
+                if key not in self._lately and len(self._lately) >= KEYS:
+                    self._lately.pop(next(iter(self._lately)))
+                self._lately.setdefault(key, deque(maxlen=limit.at_most)).append(spending.at)
+        if spending.at >= self._midnight:
+            day = self._day(spending.agent)
+            day.spent += spending.cost
+            day.calls += 1
+            day.by_tool[spending.tool] = day.by_tool.get(spending.tool, 0) + 1
+
+    def _day(self, agent: str) -> Day:
+        midnight = self._start_of_day(self._now())
+        if midnight > self._midnight:
+            self._midnight = midnight
+            self._days.clear()
+        return self._days.setdefault(agent, Day())
+
+    def _start_of_day(self, at: float) -> float:
+        here = datetime.fromtimestamp(at, self._zone).astimezone(self._zone)
+        return here.replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
+
+    def _catch_up(self) -> None:
+        """Count what other processes have written since we looked."""
+        try:
+            size = self._record.stat().st_size
+        except FileNotFoundError:
+            return
+        if size <= self._offset:
+            return
+        with self._record.open("rb") as file:
+            file.seek(self._offset)
+            new = file.read(size - self._offset)
+        whole = new.rfind(b"\n") + 1
+        self._offset += whole
+        for line in new[:whole].splitlines():
+            if self.process.encode() not in line and (spending := _spending(line)):
+                self._note(spending)
+
+
+def _tail(record: Path, since: float) -> tuple[int, Sequence[Spending]]:
+    """Return where the record ends, and what it says was spent since a moment, oldest first.
+
+    Read from the end, so that a record of years costs no more than a day's.
+    """
+    if not record.exists():
+        return 0, ()
+    found: list[Spending] = []
+    with record.open("rb") as file:
+        end = file.seek(0, os.SEEK_END)
+        lines = _backwards(file.fileno(), end)
+        torn = next(lines, b"")  # after the last newline: nothing, or a row that is being written
+        for line in lines:
+            if _at(line) < since:
+                break
+            if spending := _spending(line):
+                found.append(spending)
+    return end - len(torn), found[::-1]
+
+
+def _backwards(file: int, end: int) -> Iterator[bytes]:
+    """Yield what stands between the newlines of a file, from its end to its beginning."""
+    rest = b""
+    while end > 0:
+        begin = max(0, end - BLOCK_BYTES)
+        first, *lines = (os.pread(file, end - begin, begin) + rest).split(b"\n")
+        yield from reversed(lines)
+        rest, end = first, begin
+    if rest:
+        yield rest
+
+
+def _at(line: bytes) -> float:
+    try:
+        return float(json.loads(line)["at"])
+    except (ValueError, TypeError, KeyError):
+        return float("inf")  # no row of ours; it says nothing of when to stop
+
+
+def _spending(line: bytes) -> Spending | None:
+    """Return what a row says was spent; None when its call did not run."""
+    try:
+        row = json.loads(line)
+        actor = row["actor"]
+        return Spending(
+            float(row["at"]),
+            str(row["agent"]),
+            str(actor["role"]),
+            str(actor["person"] or actor["device"]),
+            str(row["tool"]),
+            str(row["risk"]),
+            int(row["cost"]),  # null when it did not run
+        )
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+def _concerns(limit: Limit, call: Spending) -> bool:
+    return (
+        fits_any(limit.agents, call.agent)
+        and fits_any(limit.roles, call.role)
+        and fits_any(limit.tools, call.tool)
+        and fits_any(limit.risks, call.risk)
+    )
+
+
+def _length(seconds: float) -> str:
+    for unit, size in (("hour", 3600), ("minute", 60)):
+        if seconds >= size:
+            count = -(-seconds // size)
+            return f"{count:g} {unit}" if count == 1 else f"{count:g} {unit}s"
+    count = max(1, -(-seconds // 1))
+    return f"{count:g} second" if count == 1 else f"{count:g} seconds"
