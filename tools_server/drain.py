@@ -19,7 +19,7 @@ async def on_signal(gate: Gate, leave: Callable[[], None], *, task_status: TaskS
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         task_status.started()  # before anybody is told "ready", and may send one
         async for _ in signals:
-            await gate.drain(DRAIN_SECONDS - 1)  # the last second is uvicorn's, to send the answers
+            await gate.requests.drain(DRAIN_SECONDS - 1)  # the last second is uvicorn's, to send the answers
             leave()
 
 

@@ -23,6 +23,7 @@ from tools_server.audit import Audit, canonical, digest
 from tools_server.outside import NOWHERE, Outside
 from tools_server.paths import PathDenied, Root
 from tools_server.policy import ROLES, Actor, Agent, Decision, Policy, decide, standing, visible
+from tools_server.requests import GivenUp, Request, Requests
 from tools_server.state import Receipt, State
 from tools_server.toolkit import Call, Error, Live, Result, Toolbox, ToolFailed, ToolSpec
 
@@ -30,7 +31,6 @@ ARGUMENT_BYTES = 64 * 1024  # a long note is a tenth of it
 ARGUMENT_DEPTH = 16
 ACTOR_CHARACTERS = 100  # of each of its names
 UNWRITABLE = "I can't write down what I do, so I do nothing more. Is the disk full?"
-STOPPING = "The tool server is stopping. Please ask again in a moment."
 FULL = (errno.ENOSPC, errno.EDQUOT)  # a disk that says anything else is not to be believed again
 FLUSH_SECONDS = 1.0  # how long the record of a read may be with the kernel only
 _PATH_ERRORS: Mapping[str, Error] = {"missing": "not_found", "changed": "failed", "exists": "failed"}
@@ -89,9 +89,7 @@ class Gate:
         self._zone = zone
         self._disk: Literal["well", "full", "broken"] = "well"
         self._unwritten: deque[Mapping[str, Any]] = deque()  # rows of the calls that found it full
-        self._stopping = False
-        self._live = 0
-        self._quiet = anyio.Event()
+        self.requests = Requests()
 
     # ── identify ───────────────────────────────────────────────────────────────────────────────────
 
@@ -134,11 +132,15 @@ class Gate:
 
         Cancelling is safe: it reaches the tool at its next await; what the tool had committed stays, and is recorded.
         """
-        if self._stopping:
-            return Answer(STOPPING, error="failed")
+        try:
+            async with self.requests.admitted(wish.agent.name, wish.tool) as request:
+                return await self._carried_out(wish, request)
+        except GivenUp as given_up:
+            return Answer(str(given_up), error=given_up.error)
+
+    async def _carried_out(self, wish: Wish, request: Request) -> Answer:
         if not self._writable():
             return Answer(UNWRITABLE, error="failed")
-        self._live += 1
         started = time.perf_counter()
         actor, decision = Actor(), Decision("deny", "unread", "")
         outcome, receipt, recorded = "crashed", None, False
@@ -166,9 +168,7 @@ class Gate:
         finally:
             # Also for a crash, which goes on to the SDK: it logs it and answers "internal error".
             recorded = self._record(wish, actor, decision, outcome, receipt, time.perf_counter() - started)
-            self._live -= 1
-            if not self._live:
-                self._quiet.set()
+            request.outcome = outcome
         return answer if recorded else self._unrecorded(answer)
 
     def _found(self, wish: Wish) -> ToolSpec:
@@ -282,14 +282,6 @@ class Gate:
                 self._audit.flush()
             except OSError:
                 self._disk = "broken"  # also by a full one: rows that were handed over may be gone, and are not here
-
-    async def drain(self, seconds: float) -> None:
-        """Accept nothing more and wait for live calls, for `seconds` at most."""
-        self._stopping = True
-        if self._live:
-            self._quiet = anyio.Event()
-            with anyio.move_on_after(seconds):
-                await self._quiet.wait()
 
 
 def _actor(claimed: Any) -> Actor:

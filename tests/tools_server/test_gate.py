@@ -159,7 +159,7 @@ async def test_while_draining_live_calls_finish_and_new_ones_are_refused(world: 
 
         tasks.start_soon(live)
         await slow["started"].wait()
-        tasks.start_soon(world.gate.drain, 30)
+        tasks.start_soon(world.gate.requests.drain, 30)
         await anyio.wait_all_tasks_blocked()
         refused = await world.call("clock.date")
         slow["go"].set()
