@@ -46,6 +46,7 @@ class Wish:
     actor: Any = None  # `_meta["atlas.house/actor"]`
     turn: Any = None  # `_meta["atlas.house/turn"]`
     route: str = ""  # "2026-07-28 http", for the record
+    wire: Any = None  # the protocol's own context, for tools that speak it themselves
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ class Answer:
     data: Mapping[str, Any] = field(default_factory=dict)
     receipt: Receipt | None = None
     error: Error | None = None
+    reply: Any = None  # the protocol's own result, when the tool gave one
 
 
 class Gate:
@@ -206,6 +208,7 @@ class Gate:
             outside=self._outside,
             settings=self._settings.get(spec.file),
             engine=self._engines.get(spec.file),
+            wire=wish.wire,
         )
 
     async def _run(self, spec: ToolSpec, wish: Wish, actor: Actor, arguments: Mapping[str, Any]) -> Answer:
@@ -358,7 +361,7 @@ def _hash(arguments: Any) -> str:
 def _answer(spec: ToolSpec, result: Result) -> Answer:
     assert result.receipt is None or not spec.reads, f"{spec.name} said it only reads"
     canonical(result.data)  # a result that is no JSON is a bug here, not on somebody's wire
-    return Answer(_clean(result.text), result.data, result.receipt)
+    return Answer(_clean(result.text), result.data, result.receipt, reply=result.reply)
 
 
 def _clean(text: str) -> str:

@@ -32,6 +32,7 @@ class Result:
     text: str  # a sentence fit for speech
     data: Mapping[str, Any] = field(default_factory=dict)  # JSON
     receipt: Receipt | None = None  # when something changed
+    reply: Any = None  # the protocol's own result, from a tool that passes on what a sentence cannot hold
 
 
 class ToolFailed(Exception):
