@@ -60,6 +60,7 @@ class Call:
     settings: Any = None  # an instance of the tool file's `Settings`, when it has one
     engine: Any = None  # what the tool file's `opened` gave, when it has one
     services: Mapping[str, Any] = field(default_factory=dict)  # parts of the gate, for the few tools about the gate
+    wire: Any = None  # the protocol's own context of the request, for the few tools that speak it themselves
 
     @property
     def home(self) -> Root:
