@@ -29,11 +29,12 @@ FLOORS = {
     "atlas.health": 2,
     "atlas.telling": 2,
     "atlas.house": 3,
+    "atlas.egress": 4,  # a process of its own
     "atlas.gateway": 4,
     "atlas.cli": 5,
     "atlas.llm_host": 1,  # a process of its own: only words below it, and nobody above imports it
 }
-PROCESSES = ("atlas.llm_host", "tools_server")  # reached over a socket, never by import
+PROCESSES = ("atlas.egress", "atlas.llm_host", "tools_server")  # reached over a socket, never by import
 STDLIB_ONLY = 0
 
 

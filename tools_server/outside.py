@@ -1,10 +1,25 @@
-"""The one way from the tools to other machines: tunnels through the egress socket, which knows who may be reached."""
+"""The one way from the tools to other machines: tunnels through the egress socket, which knows who may be reached.
+
+The egress speaks HTTP CONNECT. A tool that needs a stream calls `dial`; one that speaks HTTP takes `http_client`, or
+`fetch` for one answer of bounded size and time. All of them block: call them in a thread.
+"""
 
 from __future__ import annotations
 
 import socket
+import ssl
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import httpcore2
+import httpx2
+
+HEAD_BYTES = 4096  # of the egress's answer, which is three short lines
+FETCH_BYTES = 2 * 1024 * 1024  # the largest forecast is a hundredth of it
 
 
 class Unreachable(OSError):
@@ -20,9 +35,225 @@ class Outside:
     def dial(self, host: str, port: int, seconds: float) -> socket.socket:
         """Return a connected byte stream to a machine. Blocking: call it in a thread. Raises `Unreachable`.
 
+        `seconds` bounds the way there, names and handshake included; afterwards it is the stream's time-out.
         TLS is the caller's, end to end: the egress sees names and sizes, not contents.
         """
-        raise Unreachable("I have no way out of the house: nothing is allowed in the settings of egress.")
+        if self.egress is None:
+            raise Unreachable("I have no way out of the house: nothing is allowed in the settings of egress.")
+        target = _target(host, port)
+        until = time.monotonic() + seconds
+        way = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            way.settimeout(seconds)
+            way.connect(str(self.egress))
+            way.sendall(f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n".encode())
+            status, said = _answer(way, until)
+        except TimeoutError:
+            way.close()
+            raise Unreachable(f"{host} does not answer.") from None
+        except OSError as gone:
+            way.close()
+            raise Unreachable("My way out of the house is not open just now.") from gone
+        if status != 200:
+            way.close()
+            raise Unreachable(said or f"{host} cannot be reached.")
+        way.settimeout(seconds)
+        return way
+
+    def http_client(
+        self, seconds: float, *, authority: Path | None = None, headers: Mapping[str, str] | None = None
+    ) -> httpx2.Client:
+        """Return an HTTP client whose every connection is dialled. Blocking; `Unreachable` comes out of its calls.
+
+        `seconds` is the time-out of each step, not of the whole. `authority` is a PEM file of those who may vouch for
+        the server's certificate, instead of the usual ones. Redirects are not followed, and no proxy is looked for.
+        """
+        context = ssl.create_default_context(cafile=str(authority)) if authority else httpx2.create_ssl_context()
+        return httpx2.Client(
+            transport=Through(self, context),
+            timeout=seconds,
+            trust_env=False,
+            headers={"User-Agent": "Atlas", **(headers or {})},
+        )
+
+    def fetch(self, url: str, seconds: float, most: int = FETCH_BYTES) -> tuple[int, bytes]:
+        """Return the status and the body of one GET. Blocking; over after `seconds`, however slowly it drips.
+
+        Raises `Unreachable`, also for a body of more than `most` bytes.
+        """
+        until = time.monotonic() + seconds
+        host = httpx2.URL(url).host
+        try:
+            with self.http_client(seconds) as client, client.stream("GET", url) as response:
+                body = b""
+                for part in response.iter_bytes():
+                    body += part
+                    if len(body) > most:
+                        raise Unreachable(f"{host} answered with more than I can take.")
+                    if time.monotonic() > until:
+                        raise Unreachable(f"{host} is too slow just now.")
+                return response.status_code, body
+        except httpx2.TimeoutException as slow:
+            raise Unreachable(f"{host} is too slow just now.") from slow
+        except httpx2.HTTPError as broken:
+            if "CERTIFICATE_VERIFY_FAILED" in str(broken):
+                raise Unreachable(f"{host} cannot prove that it is {host}, so I didn't talk to it.") from broken
+            raise Unreachable(f"{host} gave no answer that I understand.") from broken
 
 
 NOWHERE = Outside()
+
+
+def _target(host: str, port: int) -> str:
+    """Return "host:port" as it goes over the wire; what could be mistaken for more than a name is refused."""
+    try:
+        plain = host if ":" in host else host.encode("idna").decode()
+    except UnicodeError:
+        plain = ""
+    if not plain or not all(c.isalnum() or c in "-._:%" for c in plain) or not 0 < port < 65_536:
+        raise Unreachable("That is not the name of a machine.")
+    return f"[{plain}]:{port}" if ":" in plain else f"{plain}:{port}"
+
+
+def _answer(way: socket.socket, until: float) -> tuple[int, str]:
+    """Read the egress's head, and the sentence behind a refusal. Raises OSError, TimeoutError among them."""
+    head = b""
+    # Byte by byte: what comes behind the head belongs to the caller, and it is a hundred bytes.
+    while not head.endswith(b"\r\n\r\n"):
+        way.settimeout(max(0.001, until - time.monotonic()))
+        if not (byte := way.recv(1)) or len(head) > HEAD_BYTES:
+            raise ConnectionResetError("the egress hung up")
+        head += byte
+    status = int(head.split(b" ", 2)[1])
+    said = b""
+    while status != 200 and len(said) < HEAD_BYTES and (more := way.recv(HEAD_BYTES)):
+        said += more
+    return status, said.decode("utf-8", "replace").strip()
+
+
+# ── HTTP ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Through(httpx2.BaseTransport):
+    """HTTP/1.1, plain or TLS, over what an `Outside` dials."""
+
+    def __init__(self, outside: Outside, context: ssl.SSLContext) -> None:
+        self._pool = httpcore2.ConnectionPool(ssl_context=context, network_backend=_Dialled(outside))
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request; the response's stream is read by the client."""
+        url = request.url
+        wanted = httpcore2.Request(
+            method=request.method,
+            url=httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
+            headers=request.headers.raw,
+            content=request.stream,
+            extensions=request.extensions,
+        )
+        with _named():
+            got = self._pool.handle_request(wanted)
+        return httpx2.Response(
+            got.status, headers=got.headers, stream=_Body(got.stream, got.close), extensions=got.extensions
+        )
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._pool.close()
+
+
+class _Body(httpx2.SyncByteStream):
+    def __init__(self, stream: Any, close: Any) -> None:
+        self._stream = stream
+        self.close = close  # type: ignore[method-assign]
+
+    def __iter__(self) -> Iterator[bytes]:
+        with _named():
+            yield from self._stream
+
+
+class _Dialled(httpcore2.NetworkBackend):
+    def __init__(self, outside: Outside) -> None:
+        self._outside = outside
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore2.NetworkStream:
+        assert timeout is not None, "nothing waits for ever"
+        return _Stream(self._outside.dial(host.strip("[]"), port, timeout))
+
+
+class _Stream(httpcore2.NetworkStream):
+    def __init__(self, way: socket.socket) -> None:
+        self._way = way
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        with _core(httpcore2.ReadTimeout, httpcore2.ReadError):
+            self._way.settimeout(timeout)
+            return self._way.recv(max_bytes)
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        with _core(httpcore2.WriteTimeout, httpcore2.WriteError):
+            self._way.settimeout(timeout)
+            self._way.sendall(buffer)
+
+    def close(self) -> None:
+        self._way.close()
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore2.NetworkStream:
+        with _core(httpcore2.ConnectTimeout, httpcore2.ConnectError):
+            try:
+                self._way.settimeout(timeout)
+                return _Stream(ssl_context.wrap_socket(self._way, server_hostname=server_hostname))
+            except OSError:
+                self._way.close()
+                raise
+
+    def get_extra_info(self, info: str) -> Any:
+        if info == "ssl_object":
+            return self._way if isinstance(self._way, ssl.SSLSocket) else None
+        if info == "is_readable":  # asked of an idle connection before it is used again: it has been closed
+            return not _quiet(self._way)
+        return None
+
+
+def _quiet(way: socket.socket) -> bool:
+    """Whether nothing has come on an idle connection: neither bytes nor its end."""
+    way.setblocking(False)
+    try:
+        if isinstance(way, ssl.SSLSocket):
+            way.read(1)
+        else:
+            way.recv(1, socket.MSG_PEEK)
+    except (BlockingIOError, ssl.SSLWantReadError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
+@contextmanager
+def _core(late: type[Exception], broken: type[Exception]) -> Iterator[None]:
+    try:
+        yield
+    except TimeoutError as slow:
+        raise late(str(slow)) from slow
+    except OSError as failed:
+        raise broken(str(failed)) from failed
+
+
+@contextmanager
+def _named() -> Iterator[None]:
+    """Turn httpcore2's exceptions into those of httpx2, which have the same names."""
+    try:
+        yield
+    except (httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError) as failed:
+        raise getattr(httpx2, type(failed).__name__)(str(failed)) from failed
+    except httpcore2.UnsupportedProtocol as failed:
+        raise httpx2.UnsupportedProtocol(str(failed)) from failed
