@@ -55,6 +55,16 @@ class Stamp:
     size: int
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One visible thing in a folder. Links, pipes and the like are listed as "other": nobody can open them here."""
+
+    name: str
+    kind: Literal["file", "folder", "other"]
+    size: int  # bytes
+    modified: float  # wall clock, seconds since 1970
+
+
 class _How(ctypes.Structure):
     _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
 
@@ -171,6 +181,17 @@ class Root:
                     raise PathDenied("large", f"{relative} is too large.")
                 return content, Stamp(found.st_ino, found.st_mtime_ns, found.st_size)
 
+    def piece(self, relative: str, begin: int, most: int) -> tuple[bytes, int]:
+        """Return at most `most` bytes of a file of any size, from byte `begin` on, and how many it has in all."""
+        with self._opened() as root, _translated(relative):
+            file = open_beneath(root, checked(relative), os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+            try:
+                found = os.fstat(file)
+                _regular(found, relative, most=None)
+                return os.pread(file, most, begin), found.st_size
+            finally:
+                os.close(file)
+
     def create(self, relative: str, content: bytes) -> None:
         """Write a new file, whole and durable or not at all; its folders are made. An existing one is left alone."""
         with self._parent(relative, make=True) as (folder, name), _temporary(folder, content) as temporary:
@@ -200,6 +221,18 @@ class Root:
             os.unlink(name, dir_fd=folder)
             os.fsync(folder)
 
+    def move(self, old: str, new: str) -> None:
+        """Give a regular file another name or folder, durably; folders are made. What is already there is left alone.
+
+        On a file system that cannot rename without replacing, the file is claimed by an empty one first.
+        """
+        with self._parent(old) as (before, name):
+            _regular(os.stat(name, dir_fd=before, follow_symlinks=False), old, most=None)
+            with self._parent(new, make=True) as (after, renamed):
+                _rename_without_replacing(before, name, renamed, after)
+                os.fsync(after)
+            os.fsync(before)
+
     def sweep(self) -> None:
         """Remove what writes that were cut off by a crash have left: hidden, never finished, a minute old at least."""
         old = time.time() - SWEEP_SECONDS
@@ -208,6 +241,16 @@ class Root:
                 with suppress(FileNotFoundError):  # another process has just finished it
                     if os.stat(name, dir_fd=folder, follow_symlinks=False).st_mtime < old:
                         os.unlink(name, dir_fd=folder)
+
+    def entries(self, relative: str = "") -> list[Entry]:
+        """Return the visible things in a folder, or in the root itself, by name. Raises `PathDenied` "missing"."""
+        with self._opened() as root, _translated(relative):
+            folder = open_beneath(root, checked(relative), os.O_RDONLY | os.O_DIRECTORY) if relative else os.dup(root)
+            try:
+                visible = sorted(name for name in os.listdir(folder) if not name.startswith("."))[:LISTED]  # noqa: PTH208 — a descriptor has no Path
+                return [entry for name in visible if (entry := _entry(folder, name))]
+            finally:
+                os.close(folder)
 
     def names(self, relative: str) -> list[str]:
         """Return the visible names in a folder, sorted; [] when there is no such folder."""
@@ -244,6 +287,19 @@ def _translated(relative: str) -> Iterator[None]:
         raise
 
 
+def _entry(folder: int, name: str) -> Entry | None:
+    try:
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:  # gone a moment ago
+        return None
+    kind: Literal["file", "folder", "other"] = "other"
+    if stat.S_ISDIR(found.st_mode):
+        kind = "folder"
+    elif stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
+        kind = "file"
+    return Entry(name, kind, found.st_size, found.st_mtime)
+
+
 def _regular(found: os.stat_result, relative: str, most: int | None) -> None:
     if stat.S_ISLNK(found.st_mode):
         raise PathDenied("escape", f"{relative} leads out of its folder.")
@@ -276,13 +332,14 @@ def _temporary(folder: int, content: bytes, like: os.stat_result | None = None) 
             os.unlink(name, dir_fd=folder)
 
 
-def _rename_without_replacing(folder: int, old: str, new: str) -> None:
-    done = _libc.renameat2(folder, os.fsencode(old), folder, os.fsencode(new), _RENAME_NOREPLACE)
+def _rename_without_replacing(folder: int, old: str, new: str, other: int | None = None) -> None:
+    to = folder if other is None else other
+    done = _libc.renameat2(folder, os.fsencode(old), to, os.fsencode(new), _RENAME_NOREPLACE)
     if done == 0:
         return
     failed = ctypes.get_errno()
     if failed != errno.EINVAL and failed not in _MISSING_CALL:
         raise OSError(failed, os.strerror(failed), new)
     # This file system has no such rename: claim the name first, so that at worst an empty file of ours is replaced.
-    os.close(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder))
-    os.rename(old, new, src_dir_fd=folder, dst_dir_fd=folder)
+    os.close(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=to))
+    os.rename(old, new, src_dir_fd=folder, dst_dir_fd=to)
