@@ -20,12 +20,13 @@ import struct
 import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import anyio
-from anyio.abc import ByteStream, SocketAttribute, SocketStream
+from anyio.abc import SocketAttribute, SocketStream
 
 HEAD_BYTES = 4096
 HEAD_SECONDS = 5.0
@@ -67,7 +68,7 @@ class Entry:
     @classmethod
     def read(cls, text: str) -> Entry:
         """Read one line of the list. Raises ValueError with a sentence."""
-        where, *marks = text.split()
+        where, *marks = text.split() or [""]
         host, colon, port = where.rpartition(":") if where else ("", "", "")
         if not colon or not port.isdecimal() or not 0 < int(port) < 65_536 or marks not in ([], [AT_HOME]):
             raise ValueError(f"{text!r} is not HOST:PORT, such as api.example.org:443 or *.example.org:443")
@@ -296,37 +297,53 @@ async def _refuse(stream: SocketStream, status: str, sentence: str) -> None:
         return
 
 
-async def _relay(near: ByteStream, far: ByteStream, tunnel: Tunnel) -> str:
+async def _relay(near: SocketStream, far: SocketStream, tunnel: Tunnel) -> str:
     """Carry bytes both ways until both ends are done; return how it ended."""
     outcome, patience = "done", IDLE_SECONDS
-    with anyio.CancelScope() as idle:
+    raw = near.extra(SocketAttribute.raw_socket)  # noqa: S610 — not Django's
 
-        async def carry(source: ByteStream, sink: ByteStream, outward: bool) -> None:
-            nonlocal outcome, patience
-            try:
-                while True:
-                    idle.deadline = anyio.current_time() + patience
-                    try:
-                        piece = await source.receive(PIECE_BYTES)
-                    except anyio.EndOfStream:
-                        await sink.send_eof()  # one side may be done while the other still speaks
-                        patience = HALF_SECONDS
-                        idle.deadline = anyio.current_time() + patience
-                        return
-                    await sink.send(piece)
-                    if outward:
-                        tunnel.sent += len(piece)
-                    else:
-                        tunnel.received += len(piece)
-            except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
-                outcome = "broken off"
-                idle.cancel()
+    async def cut(why: str) -> None:
+        # Ending both streams wakes whoever waits on them. (Cancelling a wait on a unix socket that becomes readable in
+        # the same turn of asyncio's loop makes anyio set the result of a cancelled future.)
+        nonlocal outcome
+        outcome = why
+        with suppress(OSError):
+            raw.shutdown(socket.SHUT_RDWR)
+        await far.aclose()
 
+    async def carry(source: SocketStream, sink: SocketStream, outward: bool) -> None:
+        nonlocal patience
+        try:
+            while True:
+                watched.deadline = anyio.current_time() + patience
+                try:
+                    piece = await source.receive(PIECE_BYTES)
+                except anyio.EndOfStream:
+                    patience = HALF_SECONDS
+                    watched.deadline = anyio.current_time() + patience
+                    await sink.send_eof()  # one side may be done while the other still speaks
+                    return
+                await sink.send(piece)
+                if outward:
+                    tunnel.sent += len(piece)
+                else:
+                    tunnel.received += len(piece)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+            if outcome == "done":
+                await cut("broken off")
+
+    async def watch() -> None:
+        with watched:
+            await anyio.sleep_forever()
+        await cut("idle")
+
+    watched = anyio.CancelScope(deadline=anyio.current_time() + patience)
+    async with anyio.create_task_group() as watching:
+        watching.start_soon(watch)
         async with anyio.create_task_group() as both:
             both.start_soon(carry, near, far, True)
             both.start_soon(carry, far, near, False)
-    if idle.cancelled_caught and outcome == "done":
-        return "idle"
+        watching.cancel_scope.cancel()
     return outcome
 
 
