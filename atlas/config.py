@@ -90,6 +90,13 @@ class ToolsConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class EgressConfig:
+    """The one way out of the house. With an empty list there is none, and no process for it."""
+
+    allow: tuple[str, ...] = ()  # "api.example.org:443", "*.example.org:443", "cal.example.org:443 at-home"
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """All settings. Each part of Atlas is handed its piece and sees no other."""
 
@@ -100,6 +107,8 @@ class Config:
     speech: SpeechConfig = SpeechConfig()
     models: ModelsConfig = ModelsConfig()
     tools: ToolsConfig = ToolsConfig()
+    egress: EgressConfig = EgressConfig()
+    tool_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # [tools.NAME]: the tool's own words
     llm: Mapping[str, LlmConfig] = field(default_factory=dict)
     agents: Mapping[str, AgentConfig] = field(default_factory=dict)
     origins: Mapping[str, str] = field(default_factory=dict)
@@ -147,7 +156,9 @@ _PLAIN = {
     "speech": SpeechConfig,
     "models": ModelsConfig,
     "tools": ToolsConfig,
+    "egress": EgressConfig,
 }
+_PATHS = ("_file", "_folder")  # a tool's setting with such a name is a path, as seen from atlas.toml
 
 
 def load(environment: Mapping[str, str], file: Path | None = None) -> Config:
@@ -168,6 +179,9 @@ def load(environment: Mapping[str, str], file: Path | None = None) -> Config:
             f"{where}: no section is called [{min(unknown)}]",
             hint=f"sections are {', '.join(sorted([*_PLAIN, *_NAMED]))}",
         )
+    tools = _table(table.get("tools", {}), "tools", where)
+    own = {name: piece for name, piece in tools.items() if isinstance(piece, dict)}
+    table = {**table, "tools": {name: value for name, value in tools.items() if name not in own}}
     plain = {
         name: _piece(kind, name, table.get(name, {}), where, environment, origins) for name, kind in _PLAIN.items()
     }
@@ -183,9 +197,25 @@ def load(environment: Mapping[str, str], file: Path | None = None) -> Config:
     plain["models"] = ModelsConfig(folder)
     plain["tools"] = dataclasses.replace(plain["tools"], policy=base / plain["tools"].policy.expanduser())
     plain["speech"] = dataclasses.replace(plain["speech"], models=folder)
-    config = Config(data=data, file=path, **plain, **named, origins=origins)
+    tool_settings = {name: _with_paths(piece, base) for name, piece in own.items()}
+    config = Config(data=data, file=path, **plain, **named, tool_settings=tool_settings, origins=origins)
     _check(config, where)
     return config
+
+
+def _with_paths(piece: Mapping[str, Any], base: Path) -> dict[str, Any]:
+    """Return a tool's settings with whole paths: the tool server has another working directory, and no home."""
+
+    def whole(name: str, value: Any) -> Any:
+        if isinstance(value, dict):
+            return _with_paths(value, base)
+        if isinstance(value, list):
+            return [whole(name, item) for item in value]
+        if isinstance(value, str) and value and name.endswith(_PATHS):
+            return str(base / Path(value).expanduser())
+        return value
+
+    return {name: whole(name, value) for name, value in piece.items()}
 
 
 def _check(config: Config, where: str) -> None:

@@ -131,3 +131,22 @@ def test_a_data_directory_too_deep_for_sockets_is_refused_at_once(data: Path) ->
     with pytest.raises(ConfigError, match="more than 107 bytes") as deep:
         load({"ATLAS_DATA": str(data / ("x" * 100))}, write(data, ""))
     assert "shorter" in deep.value.hint
+
+
+def test_what_a_tool_is_told_is_its_own_business_but_paths_are_whole(data: Path) -> None:
+    file = write(
+        data,
+        '[tools]\ncall_seconds = 5\n[tools.email]\nuser = "anna"\npassword_file = "secrets/mail"\n'
+        '[[tools.calendar.accounts]]\nca_file = "/etc/ca.pem"\ntoken_file = "tok"\n',
+    )
+    config = load({}, file)
+    assert config.tools.call_seconds == 5
+    assert config.tool_settings == {
+        "email": {"user": "anna", "password_file": str(data / "secrets/mail")},
+        "calendar": {"accounts": [{"ca_file": "/etc/ca.pem", "token_file": str(data / "tok")}]},
+    }
+
+
+def test_nothing_leaves_the_house_unless_it_is_listed(data: Path) -> None:
+    assert load({}, write(data, "")).egress.allow == ()
+    assert load({}, write(data, '[egress]\nallow = ["a.org:443"]\n')).egress.allow == ("a.org:443",)

@@ -20,7 +20,7 @@ import anyio
 from atlas import __version__
 from atlas.cli import door
 from atlas.cli.children import Program, supervised
-from atlas.cli.keys import introduce_agents, owners_token, prepare_folders
+from atlas.cli.keys import introduce_agents, owners_token, prepare_folders, write_tool_settings
 from atlas.cli.lock import only_one
 from atlas.config import Config, LlmConfig
 from atlas.config import load as load_config
@@ -88,12 +88,15 @@ async def stop_when_told(everything: anyio.CancelScope) -> None:
 def programs(config: Config) -> list[Program]:
     """Return the processes of this house: the tool server, and an LLM host for each embedded model that is used."""
     agents_file = introduce_agents(config)
+    egress = [_egress(config)] if config.egress.allow else []
     tools = Program(
         "tools",
         (
             *(sys.executable, "-m", "tools_server.server", "--data", str(config.data)),
             *("--policy", str(config.tools.policy)),
             *("--agents", str(agents_file), "--socket", str(config.socket("tools"))),
+            *("--tools", str(write_tool_settings(config))),
+            *(("--egress", str(config.socket("egress"))) if egress else ()),
             *(("--timezone", config.house.timezone) if config.house.timezone else ()),
         ),
         config.socket("tools"),
@@ -102,7 +105,16 @@ def programs(config: Config) -> list[Program]:
     hosts = [
         _llm_host(config, name, llm) for name, llm in config.llm.items() if name in used and llm.kind == "embedded"
     ]
-    return [tools, *hosts]
+    return [*egress, tools, *hosts]
+
+
+def _egress(config: Config) -> Program:
+    path = config.socket("egress")
+    command = (
+        *(sys.executable, "-m", "atlas.egress", "--socket", str(path), "--record", str(config.data / "egress.jsonl")),
+        *(part for entry in config.egress.allow for part in ("--allow", entry)),
+    )
+    return Program("egress", command, path)
 
 
 def _llm_host(config: Config, name: str, llm: LlmConfig) -> Program:

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import hashlib
 import tomllib
 
 import pytest
 
-from atlas.cli.keys import introduce_agents, owners_token, prepare_folders, read_secret
+from atlas.cli.keys import introduce_agents, owners_token, prepare_folders, read_secret, write_tool_settings
 from atlas.config import AgentConfig, Config
 from atlas.errors import ConfigError
 from atlas.store.devices import open_devices
@@ -80,3 +81,15 @@ def test_a_missing_secret_says_what_makes_it(config: Config) -> None:
     with pytest.raises(ConfigError, match=r"owner\.token cannot be read") as missing:
         read_secret(config.owner_token)
     assert "atlas run" in missing.value.hint
+
+
+def test_the_settings_of_the_tools_arrive_as_they_were_written(config: Config) -> None:
+    prepare_folders(config)
+    told = {
+        "home": {"url": "http://nas:8123", "rooms": ["küche", 'the "den"\n', "\x7f"], "port": 8123, "level": 0.5},
+        "calendar": {"accounts": [{"name": "Ännä 🏠", "on": True, "since": datetime.date(2026, 1, 2)}], "far": {}},
+        "a.b": {"odd key": float("inf")},
+    }
+    file = write_tool_settings(dataclasses.replace(config, tool_settings=told))
+    assert tomllib.loads(file.read_text()) == told
+    assert file.stat().st_mode & 0o077 == 0

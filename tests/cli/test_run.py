@@ -18,7 +18,7 @@ from atlas.cli import memory
 from atlas.cli.keys import prepare_folders
 from atlas.cli.lock import only_one, running_process
 from atlas.cli.run import programs, say_ready, weights
-from atlas.config import Config, GatewayConfig, LlmConfig, ModelsConfig
+from atlas.config import Config, EgressConfig, GatewayConfig, LlmConfig, ModelsConfig
 from atlas.errors import ConfigError
 
 
@@ -161,3 +161,12 @@ def test_a_house_that_is_killed_leaves_no_process_behind_and_starts_again(data: 
     with running(data) as again:
         again.terminate()
         assert again.wait(timeout=6) == 0
+
+
+def test_a_way_out_of_the_house_is_only_made_when_somewhere_is_listed(config: Config) -> None:
+    used = dataclasses.replace(config, agents={}, egress=EgressConfig(allow=("a.org:443", "b.org:80")))
+    prepare_folders(used)
+    egress, tools = programs(used)
+    assert egress.command[-4:] == ("--allow", "a.org:443", "--allow", "b.org:80")
+    assert tools.command[tools.command.index("--egress") + 1] == str(egress.socket)
+    assert all("--egress" not in program.command for program in programs(dataclasses.replace(config, agents={})))
