@@ -1,0 +1,319 @@
+"""Does kill -9 ever lose what was acknowledged? Hundreds of random moments, under load, over the real wire.
+
+A few workers at once start, change and end things of every durable kind. Each change either was acknowledged, and then
+it must be there after the restart, or was under way, and then it is there whole or not at all. The record must hold
+a sealed row for every acknowledged change.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import signal
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from subprocess import DEVNULL
+from typing import Any
+
+import anyio
+import httpx2
+from anyio.abc import Process
+from anyio.streams.buffered import BufferedByteReceiveStream
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+
+from atlas.config import Config
+from tools_server.audit import verify
+from tools_server.boot import AUDIT_FILE
+
+KILLS = 500
+KILLS_OF_ONE_HOUSE = 20  # then a fresh data directory, so that what a kill left behind is read again many times
+WORKERS = 4
+MOST_CALLS = 40  # between a start and the kill
+LATEST_SECONDS = 0.02  # from the sending of a call to the kill: a call takes about 5 ms
+ANSWER_SECONDS = 30.0
+TOKEN = "a token of the benchmark"
+ROOT = "family-agent-config"
+AGENTS = '[bench]\ntoken_sha256 = "{token}"\ntools = ["*"]\nroots = ["{root}"]\nacts_as = "owner"\n'
+RECEIPT_META = "atlas.house/receipt"
+GONE = (MCPError, httpx2.HTTPError, OSError, anyio.ClosedResourceError, anyio.BrokenResourceError)
+
+TARGETS = {"lost": 0.0, "half_written": 0.0, "record_problems": 0.0, "rows_missing": 0.0}
+
+
+async def measure(_: Config) -> Mapping[str, float]:
+    """Return how many kills there were, what had been acknowledged, and every way in which that was not kept."""
+    seen = await survive(KILLS, random.SystemRandom().randrange(2**32))
+    return {
+        "kills": float(seen.kills),
+        "acknowledged": float(seen.acknowledged),
+        "under_way": float(seen.under_way),
+        "lost": float(len(seen.lost)),
+        "half_written": float(len(seen.half_written)),
+        "record_problems": float(len(seen.record_problems)),
+        "rows_missing": float(len(seen.rows_missing)),
+    }
+
+
+@dataclass(slots=True)
+class Seen:
+    """What came of it, in words where something was wrong."""
+
+    seed: int
+    kills: int = 0
+    acknowledged: int = 0
+    under_way: int = 0  # changes that a kill cut in the middle
+    lost: list[str] = field(default_factory=list)
+    half_written: list[str] = field(default_factory=list)
+    record_problems: list[str] = field(default_factory=list)
+    rows_missing: list[str] = field(default_factory=list)
+
+
+async def survive(kills: int, seed: int) -> Seen:
+    """Kill a loaded tool server so many times, look after each what is left, and return what was seen.
+
+    The same seed makes the same calls; where in a call a kill falls is the machine's.
+    """
+    seen, chance = Seen(seed), random.Random(seed)
+    async with _zygote() as zygote:
+        while seen.kills < kills:
+            with tempfile.TemporaryDirectory(prefix="atlas-durability-", dir=_memory()) as folder:
+                house = _House(Path(folder), seen, chance, zygote)
+                for _ in range(min(KILLS_OF_ONE_HOUSE, kills - seen.kills)):
+                    await house.live_and_die()
+                await house.look()
+    return seen
+
+
+# ── what is done, and what must then be so ─────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One change, and the state that it leaves its thing in; "" is gone."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    after: str
+
+
+@dataclass(slots=True)
+class Thing:
+    """Something durable. `may` holds the states it can be in: one, or two while a change is under way."""
+
+    kind: str
+    key: str
+    may: frozenset[str] = frozenset({""})
+
+
+def _timer(key: str) -> list[Step]:
+    named = {"name": key}
+    return [
+        Step("timers.start", {"seconds": 86_400, **named}, "running"),
+        Step("timers.pause", named, "paused"),
+        Step("timers.resume", named, "running"),
+        Step("timers.cancel", named, ""),
+    ]
+
+
+def _task(key: str) -> list[Step]:
+    return [
+        Step("tasks.add", {"title": key}, "todo"),
+        Step("tasks.move", {"title": key, "column": "doing"}, "doing"),
+        Step("tasks.done", {"title": key}, "done"),
+    ]
+
+
+LIVES = {"timer": _timer, "task": _task}
+
+
+async def _observed(client: Client) -> tuple[dict[tuple[str, str], str], list[str]]:
+    """Return the state of everything there is, by kind and key, and what cannot be read."""
+    found: dict[tuple[str, str], str] = {}
+    broken: list[str] = []
+    for timer in (await _read(client, "timers.list"))["timers"]:
+        found["timer", timer["name"]] = timer["state"]
+    for column in ("todo", "doing", "done"):
+        board = await _read(client, "tasks.list", column=column)
+        broken += [str(problem) for problem in board["problems"]]
+        found |= {("task", task["title"]): column for task in board["tasks"]}
+    return found, broken
+
+
+async def _read(client: Client, tool: str, **arguments: Any) -> Mapping[str, Any]:
+    answer = await client.call_tool(tool, arguments)
+    assert not answer.is_error, answer.content
+    data: Mapping[str, Any] = answer.structured_content or {}
+    return data
+
+
+# ── a house that is killed ─────────────────────────────────────────────────────────────────────────
+
+
+class _House:
+    """One data directory through its many lives."""
+
+    def __init__(self, data: Path, seen: Seen, chance: random.Random, zygote: _Zygote) -> None:
+        self._data = data
+        self._seen = seen
+        self._chance = chance
+        self._zygote = zygote
+        self._things: list[Thing] = []
+        self._receipts: set[str] = set()
+        token = hashlib.sha256(TOKEN.encode()).hexdigest()
+        (data / "agents.toml").write_text(AGENTS.format(token=token, root=ROOT))
+        (data / "policy.toml").write_text("")
+        self._socket = data / "tools.sock"
+
+    async def live_and_die(self) -> None:
+        """Start, look what the last death left, work, and be killed in the middle of it."""
+        async with self._alive() as pid:
+            await self.compare()
+            last, late = self._chance.randint(1, MOST_CALLS), self._chance.random() * LATEST_SECONDS
+            sent = anyio.Event()
+            calls = iter(range(last))
+            async with anyio.create_task_group() as tasks:
+                for worker in range(WORKERS):
+                    tasks.start_soon(self._work, random.Random(self._chance.random()), worker, calls, sent)
+                await sent.wait()
+                await anyio.sleep(late)
+                os.kill(pid, signal.SIGKILL)
+            self._seen.kills += 1
+
+    async def look(self) -> None:
+        """Start once more, only to look."""
+        async with self._alive() as pid:
+            await self.compare()
+            os.kill(pid, signal.SIGTERM)
+
+    async def compare(self) -> None:
+        """Hold what is there against what must be, and the record against the receipts."""
+        async with _client(self._socket) as client:
+            found, broken = await _observed(client)
+        for thing in self._things:
+            state = found.pop((thing.kind, thing.key), "")
+            if state not in thing.may:
+                self._seen.lost.append(f"{thing.kind} {thing.key!r} is {state!r}, not {sorted(thing.may)}")
+            thing.may = frozenset({state})
+        self._seen.lost += [f"nobody asked for {kind} {key!r}" for kind, key in found]
+        self._seen.half_written += broken + _stray(self._data / ROOT)
+        record = self._data / AUDIT_FILE
+        self._seen.record_problems += verify(record).problems
+        rows = {json.loads(line)["receipt"] for line in record.read_text().splitlines() if line.endswith("}")}
+        self._seen.rows_missing += sorted(self._receipts - rows)
+
+    async def _work(self, chance: random.Random, worker: int, calls: Iterator[int], sent: anyio.Event) -> None:
+        """Do one thing after another until the server dies under it. `sent` is set when the last call is under way."""
+        try:
+            async with _client(self._socket) as client:
+                while True:
+                    kind = chance.choice(sorted(LIVES))
+                    thing = Thing(kind, f"{kind} {worker} {chance.getrandbits(40):x}")
+                    self._things.append(thing)
+                    for step in LIVES[kind](thing.key):
+                        if next(calls, None) is None:
+                            sent.set()
+                        await self._change(client, thing, step)
+        except* GONE:
+            sent.set()
+
+    async def _change(self, client: Client, thing: Thing, step: Step) -> None:
+        thing.may |= {step.after}
+        self._seen.under_way += 1
+        answer = await client.call_tool(step.tool, dict(step.arguments))
+        assert not answer.is_error, f"{step.tool}: {answer.content}"
+        self._seen.under_way -= 1
+        self._seen.acknowledged += 1
+        self._receipts.add((answer.meta or {})[RECEIPT_META]["id"])
+        thing.may = frozenset({step.after})
+
+    @asynccontextmanager
+    async def _alive(self) -> AsyncIterator[int]:
+        """Run a server inside the block, which must end it."""
+        settings = {name: str(self._data / f"{name}.toml") for name in ("agents", "policy")}
+        pid = await self._zygote.fork({**settings, "data": str(self._data), "socket": str(self._socket)})
+        with anyio.fail_after(ANSWER_SECONDS):
+            await _until_answered(self._socket)
+        yield pid
+        with anyio.fail_after(ANSWER_SECONDS):
+            await _until_dead(pid)
+
+
+def _stray(root: Path) -> list[str]:
+    """Return files that are no papers. Hidden drafts are not meant: nobody sees them, and a later start sweeps them."""
+    files = [path for path in root.rglob("*") if path.is_file() and not path.name.startswith(".")]
+    return [str(path.relative_to(root)) for path in files if path.suffix != ".md"]
+
+
+async def _until_answered(socket: Path) -> None:
+    transport = httpx2.AsyncHTTPTransport(uds=str(socket))
+    async with httpx2.AsyncClient(transport=transport, base_url="http://tools", timeout=ANSWER_SECONDS) as client:
+        while True:
+            try:
+                if (await client.get("/health")).status_code == httpx2.codes.OK:
+                    return
+            except httpx2.TransportError:
+                pass  # the socket of the dead one, or none yet
+            await anyio.sleep(0.005)
+
+
+async def _until_dead(pid: int) -> None:
+    while True:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return
+        await anyio.sleep(0.005)
+
+
+@asynccontextmanager
+async def _client(socket: Path) -> AsyncIterator[Client]:
+    transport = httpx2.AsyncHTTPTransport(uds=str(socket))
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    async with (
+        httpx2.AsyncClient(transport=transport, headers=headers, trust_env=False, timeout=ANSWER_SECONDS) as http,
+        Client(streamable_http_client("http://tools/mcp", http_client=http), mode="2026-07-28", cache=None) as client,
+    ):
+        yield client
+
+
+class _Zygote:
+    """The process that forks servers."""
+
+    def __init__(self, process: Process) -> None:
+        assert process.stdin
+        assert process.stdout
+        self._orders = process.stdin
+        self._answers = BufferedByteReceiveStream(process.stdout)
+
+    async def fork(self, settings: Mapping[str, str]) -> int:
+        """Return the process id of a new server, which is starting."""
+        await self._orders.send(json.dumps(dict(settings)).encode() + b"\n")
+        return int(await self._answers.receive_until(b"\n", 20))
+
+
+@asynccontextmanager
+async def _zygote() -> AsyncIterator[_Zygote]:
+    process = await anyio.open_process([sys.executable, "-m", "bench._zygote"], stderr=DEVNULL)
+    try:
+        yield _Zygote(process)
+    finally:
+        with anyio.CancelScope(shield=True):
+            process.kill()
+            await process.wait()
+
+
+def _memory() -> Path | None:
+    """Where files are quick to write: what is tested is the order of things, not the disk."""
+    shared = Path("/dev/shm")
+    return shared if shared.is_dir() else None
+
+
+__all__: Sequence[str] = ("KILLS", "Seen", "measure", "survive")
