@@ -46,6 +46,7 @@ class Settings:
     port: int | None = None
     agent: str = ""  # for stdio: whose process this is
     timezone: str = ""  # "" is the machine's own
+    telemetry: bool = False  # for stdio: say every ten seconds how things are
 
 
 _KEYS = {"token_sha256", "tools", "roots", "roles", "acts_as", "private"}

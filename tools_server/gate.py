@@ -109,6 +109,10 @@ class Gate:
         decision = Decision("deny", "identify", "The token is missing or not known.")
         self._record(Wish(Agent("", ()), "", None, route=route), Actor(), decision, "denied", None, 0.0)
 
+    def misaddressed(self, wish: Wish, reason: str) -> None:
+        """Record that somebody asked for an address that leads nowhere, or out of where it should."""
+        self._record(wish, Actor(), Decision("deny", "address", reason), "not_found", None, 0.0)
+
     def visible(self, agent: Agent, actor: Actor | None = None) -> Sequence[ToolSpec]:
         """Return what an agent may call, in the fixed order of their names: prompts depend on it.
 
@@ -281,10 +285,14 @@ class Gate:
         """Bring the record of reads to the disk every second, until cancelled. A disk that fails ends all calls."""
         while self._disk != "broken":
             await anyio.sleep(FLUSH_SECONDS)
-            try:
-                self._audit.flush()
-            except OSError:
-                self._disk = "broken"  # also by a full one: rows that were handed over may be gone, and are not here
+            self.flush()
+
+    def flush(self) -> None:
+        """Bring the record to the disk now."""
+        try:
+            self._audit.flush()
+        except OSError:
+            self._disk = "broken"  # also by a full one: rows that were handed over may be gone, and are not here
 
 
 def _actor(claimed: Any) -> Actor:

@@ -50,10 +50,15 @@ def _settings(arguments: list[str]) -> tuple[Settings, bool]:
     wire.add_argument("--port", type=int, metavar="N", help="HTTP on 127.0.0.1; 0 chooses a free port")
     wire.add_argument("--stdio", action="store_true", help="stdin and stdout, for one agent")
     parser.add_argument("--agent", default="", metavar="NAME", help="with --stdio: which agent")
+    parser.add_argument(
+        "--telemetry", action="store_true", help="with --stdio: notifications telemetry/update, every ten seconds"
+    )
     parser.add_argument("--timezone", default="", metavar="ZONE", help="of the house; the machine's own by default")
     given = parser.parse_args(arguments)
     if bool(given.agent) != given.stdio:
         parser.error("--stdio and --agent NAME go together")
+    if given.telemetry and not given.stdio:
+        parser.error("--telemetry goes with --stdio; over HTTP, /health tells the same")
     settings = Settings(
         data=given.data.resolve(),
         agents=given.agents,
@@ -65,6 +70,7 @@ def _settings(arguments: list[str]) -> tuple[Settings, bool]:
         port=given.port,
         agent=given.agent,
         timezone=given.timezone,
+        telemetry=given.telemetry,
     )
     return settings, given.stdio
 
