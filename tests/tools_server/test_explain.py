@@ -1,0 +1,33 @@
+"""The picture of the rules shows what the gate would decide."""
+
+from __future__ import annotations
+
+from tools_server.explain import legend, picture
+from tools_server.policy import Action, Agent, Hours, Policy, Rule
+
+FAMILY = Agent("family", ("*",), roles=("owner", "child", "guest"))
+ACTIONS = (Action("home.play", risk="change"), Action("mail.send", risk="outward", level="explicit"))
+POLICY = Policy(
+    (
+        Rule("no-guests", "deny", "No.", roles=("guest",), risks=("outward",)),
+        Rule("late", "deny", "It is late.", roles=("child",), tools=("home.play",), hours=(Hours(1260, 420),)),
+    )
+)
+
+
+def test_who_may_do_what_is_seen_at_a_glance() -> None:
+    assert picture(POLICY, FAMILY, ACTIONS).splitlines() == [
+        "the agent family  risk     owner  adult  child  guest  satellite",
+        "────────────────  ───────  ─────  ─────  ─────  ─────  ─────────",
+        "home.play         change   yes    –      yes*   yes    –",
+        "mail.send         outward  asks!  –      asks!  –      –",
+    ]
+
+
+def test_rules_that_depend_on_more_are_told_below() -> None:
+    assert "  late: deny at 21:00–07:00 — It is late." in legend(POLICY).splitlines()
+    assert '"*"' not in legend(Policy())
+
+
+def test_an_agent_without_tools_is_told_so() -> None:
+    assert picture(POLICY, Agent("nobody", ()), ACTIONS) == "The agent nobody may use no tool."
