@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import mcp.types as types
-from mcp.server.context import ServerRequestContext
-from mcp.server.lowlevel import Server
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
+from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from tools_server.gate import Answer, Gate, Wish
+from tools_server.notices import Context, Notices
 from tools_server.policy import Agent
+from tools_server.prompts import FOLDER as PROMPTS
+from tools_server.prompts import Prompts
+from tools_server.resources import VIEWS, Resources, View
 from tools_server.toolkit import ToolSpec
 
 ACTOR_META = "atlas.house/actor"
@@ -19,12 +27,38 @@ TURN_META = "atlas.house/turn"
 RECEIPT_META = "atlas.house/receipt"
 ERROR_META = "atlas.house/error"
 AGENT_SCOPE = "atlas.agent"  # where the ASGI scope carries who came
+WANTED_SCOPE = "atlas.wanted"  # and what is cancelled when they leave
+
+P = TypeVar("P")
+R = TypeVar("R")
 
 
-def mcp_server(gate: Gate, alone: Agent | None = None) -> Server[Any]:
-    """Return the protocol's side of a gate. `alone` is the one agent of a stdio process."""
+class HouseServer(Server[Any]):
+    """The SDK's server, which in the era of sessions promises no list_changed unless it is told to."""
 
-    def agent(context: ServerRequestContext[Any, Any]) -> Agent:
+    def create_initialization_options(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+    ) -> InitializationOptions:
+        """Say that lists may change: an upstream server brings its tools while this one runs."""
+        promised = notification_options or NotificationOptions(resources_changed=True, tools_changed=True)
+        return super().create_initialization_options(promised, experimental_capabilities, extensions)
+
+
+def mcp_server(
+    gate: Gate, alone: Agent | None = None, views: Sequence[View] = VIEWS, prompts: Path = PROMPTS
+) -> Server[Any]:
+    """Return the protocol's side of a gate. `alone` is the one agent of a stdio process.
+
+    Raises `BootFailed` when a file of `prompts` is none.
+    """
+    resources = Resources(gate, views)
+    templates = Prompts(gate, resources, prompts)
+    notices = Notices(gate, resources)
+
+    def agent(context: Context) -> Agent:
         if alone is not None:
             return alone
         assert context.request is not None, "HTTP requests come as requests"
@@ -32,39 +66,117 @@ def mcp_server(gate: Gate, alone: Agent | None = None) -> Server[Any]:
         assert isinstance(found, Agent), "no request comes this far without a token"
         return found
 
-    async def list_tools(
-        context: ServerRequestContext[Any, Any], _: types.PaginatedRequestParams | None
-    ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_described(spec) for spec in gate.visible(agent(context))])
-
-    async def call_tool(
-        context: ServerRequestContext[Any, Any], parameters: types.CallToolRequestParams
-    ) -> types.CallToolResult:
+    def wish(context: Context, tool: str = "", arguments: Mapping[str, Any] | None = None) -> Wish:
         meta: Mapping[str, Any] = context.meta or {}
-        wish = Wish(
+        return Wish(
             agent=agent(context),
-            tool=parameters.name,
-            arguments=parameters.arguments,
+            tool=tool,
+            arguments=arguments,
             actor=meta.get(ACTOR_META),
             turn=meta.get(TURN_META),
             route=f"{context.protocol_version} {'stdio' if alone else 'http'}",
+            wire=context,
         )
-        return _result(await gate.call(wish))
 
-    server: Server[Any] = Server(
+    async def list_tools(context: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            notices.acquaint(context)
+        return types.ListToolsResult(tools=[_described(spec) for spec in gate.visible(agent(context))])
+
+    async def call_tool(
+        context: Context, parameters: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        answer = await gate.call(wish(context, parameters.name, parameters.arguments))
+        return _result(answer)
+
+    async def list_resources(context: Context, _: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
+        return types.ListResourcesResult(resources=resources.listed(agent(context)))
+
+    async def list_templates(
+        context: Context, _: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(resource_templates=resources.templates(agent(context)))
+
+    async def read_resource(
+        context: Context, parameters: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult | types.InputRequiredResult:
+        return await resources.read(wish(context), parameters.uri)
+
+    async def subscribe(context: Context, parameters: types.SubscribeRequestParams) -> types.EmptyResult:
+        notices.subscribe_address(context, agent(context), parameters.uri)
+        return types.EmptyResult()
+
+    async def unsubscribe(context: Context, parameters: types.UnsubscribeRequestParams) -> types.EmptyResult:
+        notices.unsubscribe_address(context, parameters.uri)
+        return types.EmptyResult()
+
+    async def listen(
+        context: Context, parameters: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        return await notices.listen(context, agent(context), parameters)
+
+    async def list_prompts(_: Context, __: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=templates.listed())
+
+    async def get_prompt(
+        context: Context, parameters: types.GetPromptRequestParams
+    ) -> types.GetPromptResult | types.InputRequiredResult:
+        return await templates.get(wish(context), parameters.name, parameters.arguments)
+
+    async def complete(context: Context, parameters: types.CompleteRequestParams) -> types.CompleteResult:
+        what, argument = parameters.ref, parameters.argument
+        if isinstance(what, types.PromptReference):
+            values = templates.complete(agent(context), what.name, argument.name, argument.value)
+        else:
+            values = resources.complete(agent(context), what.uri, argument.name, argument.value)
+        return types.CompleteResult(completion=types.Completion(values=values[:100], total=len(values)))
+
+    @asynccontextmanager
+    async def lifespan(_: Server[Any]) -> AsyncIterator[dict[str, Any]]:
+        async with notices.open():
+            yield {}
+
+    server = HouseServer(
         "atlas-tools",
         version=own_version(),
+        title="Atlas",
+        instructions="The tools of a house. What cannot be taken back needs a person's yes.",
+        lifespan=lifespan,
         on_list_tools=list_tools,
-        on_call_tool=call_tool,
+        on_call_tool=_while_wanted(call_tool),
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=_while_wanted(read_resource),
+        on_subscribe_resource=subscribe,
+        on_unsubscribe_resource=unsubscribe,
+        on_subscriptions_listen=listen,
+        on_list_prompts=list_prompts,
+        on_get_prompt=_while_wanted(get_prompt),
+        on_completion=complete,
         get_tool_input_schema=gate.schema,  # without it, every call lists all tools first
     )
     server.middleware.clear()  # only OpenTelemetry's, and nothing in the house collects spans
     return server
 
 
+def _while_wanted(handle: Callable[[Context, P], Awaitable[R]]) -> Callable[[Context, P], Awaitable[R]]:
+    """Cancel a handler when its HTTP client has gone: in the era of sessions it runs in the session's own task."""
+
+    async def handled(context: Context, parameters: P) -> R:
+        wanted = context.request.scope.get(WANTED_SCOPE) if context.request is not None else None
+        if wanted is None:
+            return await handle(context, parameters)
+        with wanted:
+            return await handle(context, parameters)
+        raise MCPError(code=types.INTERNAL_ERROR, message="The client has gone.")  # and hears this no more
+
+    return handled
+
+
 def _described(spec: ToolSpec) -> types.Tool:
     return types.Tool(
         name=spec.name,
+        title=_title(spec.name),
         description=spec.description,
         input_schema=dict(spec.schema),
         annotations=types.ToolAnnotations(
@@ -76,12 +188,21 @@ def _described(spec: ToolSpec) -> types.Tool:
     )
 
 
-def _result(answer: Answer) -> types.CallToolResult:
+def _title(name: str) -> str:
+    """Return a tool's name for people: "Timers: cancel all" of "timers.cancel_all"."""
+    return name.capitalize().replace(".", ": ", 1).replace(".", " ").replace("_", " ")
+
+
+def _result(answer: Answer) -> types.CallToolResult | types.InputRequiredResult:
+    if isinstance(answer.reply, types.InputRequiredResult):
+        return answer.reply
     meta: dict[str, Any] = {}
     if answer.receipt:
         meta[RECEIPT_META] = {"id": answer.receipt.id, "changed": answer.receipt.changed}
     if answer.error:
         meta[ERROR_META] = answer.error
+    if isinstance(answer.reply, types.CallToolResult):
+        return answer.reply.model_copy(update={"meta": {**(answer.reply.meta or {}), **meta} or None})
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=answer.text)],
         structured_content=dict(answer.data),

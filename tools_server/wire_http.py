@@ -9,9 +9,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import anyio
 import uvicorn
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.requests import Request
 from starlette.responses import JSONResponse
@@ -21,9 +25,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tools_server.boot import BootFailed, Settings, opened_gate
 from tools_server.drain import on_signal, say
 from tools_server.gate import Gate
-from tools_server.wire import AGENT_SCOPE, mcp_server, own_version
+from tools_server.wire import AGENT_SCOPE, WANTED_SCOPE, mcp_server, own_version
 
 BODY_BYTES = 512 * 1024  # the largest argument a tool takes is an eighth of it
+SESSIONS = 256  # of the older era, at a time; the newer has none
+IDLE_SECONDS = 900.0  # a session that nobody uses or listens to ends
 HOST = "tools"  # the Host header on a unix socket
 
 
@@ -49,11 +55,13 @@ class Identified:
             )
             await refusal(scope, receive, send)
             return
-        await self._app({**scope, AGENT_SCOPE: agent}, receive, send)
+        # The SDK keeps a session to the user who opened it: another agent's token does not fit.
+        user = AuthenticatedUser(AccessToken(token="", client_id=agent.name, scopes=[]))
+        await self._app({**scope, AGENT_SCOPE: agent, "user": user}, receive, send)
 
 
 class Hangup:
-    """Cancels what a client no longer waits for: with JSON answers the SDK does not look whether anybody is there."""
+    """Cancels what a client no longer waits for, wherever it runs: in the era of sessions not in the request's task."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -63,7 +71,7 @@ class Hangup:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        asked, answered = anyio.Event(), False
+        asked, answered, wanted = anyio.Event(), False, anyio.CancelScope()
 
         async def hear() -> Message:
             message = await receive()
@@ -83,10 +91,11 @@ class Hangup:
                 while (await receive())["type"] != "http.disconnect":
                     pass
                 if not answered:
+                    wanted.cancel()
                     tasks.cancel_scope.cancel()
 
             tasks.start_soon(watch)
-            await self._app(scope, hear, answer)
+            await self._app({**scope, WANTED_SCOPE: wanted}, hear, answer)
             tasks.cancel_scope.cancel()
 
 
@@ -98,7 +107,7 @@ def _bearer(scope: Scope) -> str:
     return token.strip() if scheme.lower() == "bearer" else ""
 
 
-def http_app(gate: Gate, hosts: list[str]) -> ASGIApp:
+def http_app(gate: Gate, hosts: list[str], server: Server[Any] | None = None) -> ASGIApp:
     """Return `/mcp` and `/health`. `hosts` are the Host headers that are taken, exactly."""
     started = time.monotonic()
 
@@ -106,9 +115,9 @@ def http_app(gate: Gate, hosts: list[str]) -> ASGIApp:
         up_seconds = round(time.monotonic() - started, 3)
         return JSONResponse({"ok": True, "version": own_version(), "up_seconds": up_seconds})
 
-    app = mcp_server(gate).streamable_http_app(
-        json_response=True,
-        stateless_http=True,
+    app = (server or mcp_server(gate)).streamable_http_app(
+        session_idle_timeout=IDLE_SECONDS,
+        max_sessions=SESSIONS,
         max_request_body_size=BODY_BYTES,
         transport_security=TransportSecuritySettings(
             allowed_hosts=hosts, allowed_origins=[f"http://{host}" for host in hosts]

@@ -47,22 +47,57 @@ async def test_a_client_that_hangs_up_cancels_its_call(world: Any, era: str, han
         sent.append(message)
 
     async with lifespan(http_app(world.gate, ["tools"])) as app, anyio.create_task_group() as tasks:
-        tasks.start_soon(app, scope_of(headers), receive, send)
+        session = {} if era == "2026-07-28" else {"mcp-session-id": await session_of(app, "family")}
+        tasks.start_soon(app, scope_of({**headers, **session}), receive, send)
         with anyio.fail_after(10):
             await slow["started"].wait()
         (gone if hangs_up else slow["go"]).set()
     assert slow["cancelled"] is hangs_up
     assert world.record[-1]["outcome"] == ("cancelled" if hangs_up else "ok")
-    assert (b"at last" in sent[-1]["body"] if sent else False) is not hangs_up
+    assert (b"at last" in b"".join(message.get("body", b"") for message in sent)) is not hangs_up
+
+
+async def test_a_session_is_of_no_use_to_another_agent(world: Any) -> None:
+    body = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+    async with lifespan(http_app(world.gate, ["tools"])) as app:
+        headers = {"mcp-protocol-version": "2025-11-25", "mcp-session-id": await session_of(app, "family")}
+        assert (await post(app, body, headers, "guest"))[0]["status"] == 404
+        assert (await post(app, body, headers, "family"))[0]["status"] == 200
+
+
+async def session_of(app: ASGIApp, agent: str) -> str:
+    """Shake hands as clients of the older era do."""
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    sent = await post(app, {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}, {}, agent)
+    session = dict(sent[0]["headers"])[b"mcp-session-id"].decode()
+    await post(app, {"jsonrpc": "2.0", "method": "notifications/initialized"}, {"mcp-session-id": session}, agent)
+    return session
+
+
+async def post(app: ASGIApp, body: Any, headers: dict[str, str], agent: str) -> list[Message]:
+    heard: list[Message] = [{"type": "http.request", "body": json.dumps(body).encode(), "more_body": False}]
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        if not heard:
+            await anyio.sleep_forever()
+        return heard.pop()
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    with anyio.fail_after(10):
+        await app(scope_of({**headers, "authorization": f"Bearer {agent}-token"}), receive, send)
+    return sent
 
 
 def scope_of(headers: dict[str, str]) -> dict[str, Any]:
     everything = {
-        **headers,
         "host": "tools",
         "authorization": "Bearer family-token",
         "content-type": "application/json",
         "accept": "application/json, text/event-stream",
+        **headers,
     }
     return {
         "type": "http",
