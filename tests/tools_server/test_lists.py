@@ -1,0 +1,193 @@
+"""Shopping and other lists: files that people edit by hand while the server reads and writes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def path(world: Any, name: str = "shopping") -> Path:
+    return Path(world.data / "family-agent-config" / "lists" / f"{name}.md")
+
+
+def write(world: Any, text: str, name: str = "shopping") -> Path:
+    file = path(world, name)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(text.encode())
+    return file
+
+
+def left(answer: Any) -> list[str]:
+    return [item["text"] for item in answer.data["items"] if not item["checked"]]
+
+
+async def test_what_is_put_on_the_list_is_a_file_that_people_can_read(world: Any) -> None:
+    assert await world.said("lists.read") == "The shopping list is empty."
+    said = await world.said("lists.add", items=["bread", "2 litres of milk"])
+    assert said == "Added bread and 2 litres of milk to the shopping list."
+    assert path(world).read_text() == "# Shopping\n\n- [ ] bread\n- [ ] 2 litres of milk\n"
+    assert await world.said("lists.read") == "There are 2 things on the shopping list: bread and 2 litres of milk."
+
+
+@pytest.mark.parametrize(
+    ("words", "things"),
+    [
+        ("bread, eggs and milk", ["bread", "eggs", "milk"]),
+        ("bread, eggs, and some milk.", ["bread", "eggs", "milk"]),
+        ("bread and milk", ["bread", "milk"]),
+        ("mac and cheese", ["mac and cheese"]),
+        ("bread, fish and chips", ["bread", "fish and chips"]),
+        ("brandy", ["brandy"]),
+        ("1,5 kg of flour", ["1,5 kg of flour"]),
+    ],
+)
+async def test_one_text_may_name_several_things(world: Any, words: str, things: list[str]) -> None:
+    await world.ok("lists.add", items=[words])
+    assert left(await world.ok("lists.read")) == things
+
+
+async def test_things_that_come_one_by_one_are_not_taken_apart(world: Any) -> None:
+    await world.ok("lists.add", items=["salt and vinegar crisps", "milk"])
+    assert left(await world.ok("lists.read")) == ["salt and vinegar crisps", "milk"]
+
+
+@pytest.mark.parametrize(
+    ("there", "again"),
+    [
+        ("milk", "Milk"),
+        ("2 litres of milk", "milk"),
+        ("eggs", "egg"),
+        ("tomatoes", "a tomato"),
+        ("a dozen eggs", "eggs"),
+        ("cherries", "cherry"),
+        ("beer x6", "beer"),
+        ("some butter", "butter"),
+    ],
+)
+async def test_what_is_on_the_list_is_not_put_there_twice(world: Any, there: str, again: str) -> None:
+    write(world, f"- {there}\n")
+    answer = await world.ok("lists.add", items=[again.removeprefix("a ")])
+    assert answer.receipt is None
+    assert "already on the shopping list" in answer.text
+    assert left(await world.ok("lists.read")) == [there]
+
+
+async def test_another_amount_takes_the_place_of_the_old_one(world: Any) -> None:
+    await world.ok("lists.add", items=["milk", "bread"])
+    assert await world.said("lists.add", items=["2 litres of milk"]) == "Changed milk to 2 litres of milk."
+    assert left(await world.ok("lists.read")) == ["2 litres of milk", "bread"]
+
+
+@pytest.mark.parametrize(("one", "other"), [("milk", "milk chocolate"), ("can opener", "opener"), ("glass", "glasses")])
+async def test_things_that_only_sound_alike_are_two_things(world: Any, one: str, other: str) -> None:
+    await world.ok("lists.add", items=[one])
+    await world.ok("lists.add", items=[other])
+    assert left(await world.ok("lists.read")) == [one, other]
+
+
+async def test_what_is_bought_is_ticked_off_and_wanted_again_later(world: Any) -> None:
+    await world.ok("lists.add", items=["bread", "2 litres of milk"])
+    assert await world.said("lists.check", items=["milk"]) == "Ticked off 2 litres of milk."
+    assert path(world).read_text().endswith("- [ ] bread\n- [x] 2 litres of milk\n")
+    again = await world.ok("lists.check", items=["milk"])
+    assert (again.text, again.receipt) == ("2 litres of milk was already ticked off.", None)
+    await world.ok("lists.check", items=["bread"])
+    assert await world.said("lists.read") == "Everything on the shopping list is ticked off."
+    assert await world.said("lists.add", items=["milk"]) == "Added milk to the shopping list."
+    assert path(world).read_text().endswith("- [x] bread\n- [ ] milk\n")
+
+
+async def test_a_thing_is_found_by_its_words_or_nearly(world: Any) -> None:
+    await world.ok("lists.add", items=["oat milk", "wholemeal bread", "rye bread"])
+    assert await world.said("lists.remove", items=["milk"]) == "Took oat milk off the shopping list."
+    assert (await world.refused("lists.check", items=["bread"])).text == "Which one: wholemeal bread or rye bread?"
+    assert await world.said("lists.check", items=["holemeal bread"]) == "Ticked off wholemeal bread."
+    missing = await world.refused("lists.check", items=["rice bran"])
+    assert missing.text == "There is no rice bran on the shopping list. The nearest is rye bread."
+
+
+async def test_when_one_thing_is_not_there_none_is_touched(world: Any) -> None:
+    await world.ok("lists.add", items=["bread", "milk"])
+    before = path(world).read_text()
+    assert (await world.refused("lists.check", items=["bread", "caviar"])).error == "not_found"
+    assert path(world).read_text() == before
+
+
+async def test_a_list_of_any_name_is_made_when_something_is_put_on_it(world: Any) -> None:
+    assert await world.said("lists.add", items=["tent"], list="the camping list") == "Added tent to the camping list."
+    assert path(world, "camping").read_text() == "# Camping\n\n- [ ] tent\n"
+    await world.ok("lists.add", items=["stove"], list="campin")
+    assert left(await world.ok("lists.read", list="my camping")) == ["tent", "stove"]
+    names = await world.ok("lists.names")
+    assert names.text == "There are 2 lists: shopping, with 0 things and camping, with 2 things."
+    missing = await world.refused("lists.read", list="complaints")
+    assert (missing.error, missing.text) == ("not_found", "There is no list called complaints. The nearest is camping.")
+
+
+@pytest.mark.parametrize(
+    "name", ["../../etc/passwd", "/etc/passwd", ".git/config", "a\u202eb", "%2e%2e/", "买牛奶", "x" * 80]
+)
+async def test_an_odd_name_makes_one_file_in_the_folder(world: Any, name: str) -> None:
+    await world.ok("lists.add", items=["milk"], list=name)
+    made = [file for file in world.data.rglob("*.md") if file.is_file()]
+    assert [file.parent for file in made] == [path(world).parent]
+    assert left(await world.ok("lists.read", list=name)) == ["milk"]
+
+
+@pytest.mark.parametrize("name", ["🛒", "../..", "."])
+async def test_a_name_without_a_word_is_refused(world: Any, name: str) -> None:
+    assert (await world.refused("lists.add", items=["milk"], list=name)).text == "Give the list a name in words."
+    assert list(world.data.rglob("*.md")) == []
+
+
+@pytest.mark.parametrize("thing", ["---", "# heading", "- [x] done", "a\nb", "[x] y", "*", "\u200bzero", "x" * 200])
+async def test_an_odd_thing_stays_one_line(world: Any, thing: str) -> None:
+    await world.ok("lists.add", items=[thing, "milk"])
+    items = left(await world.ok("lists.read"))
+    assert items[-1] == "milk"
+    assert len(items) == 2
+
+
+async def test_nothing_is_no_thing(world: Any) -> None:
+    assert (await world.refused("lists.add", items=[" , and "])).text == "What shall I put on the list?"
+
+
+# ── edited by hand ─────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_lines_that_are_no_things_stay_as_they_are(world: Any) -> None:
+    text = "---\nshop: corner\n---\n# Food\n\n* bread  \n  + [X]  eggs\n1. not a thing\nAsk Tom!\n\n## Later\n- [ ]\n"
+    file = write(world, text)
+    assert left(await world.ok("lists.read")) == ["bread"]
+    await world.ok("lists.add", items=["milk"])
+    await world.ok("lists.check", items=["bread"])
+    expected = text.replace("* bread  \n", "* [x] bread  \n").replace("  eggs\n", "  eggs\n- [ ] milk\n")
+    assert file.read_text() == expected
+
+
+async def test_windows_line_ends_and_a_last_line_without_one_are_kept(world: Any) -> None:
+    file = write(world, "- [ ] bread\r\n- [ ] eggs")
+    await world.ok("lists.add", items=["milk"])
+    await world.ok("lists.check", items=["bread"])
+    assert file.read_bytes() == b"- [x] bread\r\n- [ ] eggs\r\n- [ ] milk\r\n"
+
+
+async def test_one_broken_file_is_reported_and_hides_no_other(world: Any) -> None:
+    await world.ok("lists.add", items=["milk"])
+    (path(world).parent / "latin.md").write_bytes(b"- caf\xe9\n")
+    (path(world).parent / "door.md").symlink_to(world.data / "agents.toml")
+    answer = await world.ok("lists.names")
+    assert [problem["file"] for problem in answer.data["problems"]] == ["door.md", "latin.md"]
+    assert [found["name"] for found in answer.data["lists"]] == ["shopping"]
+    unread = await world.refused("lists.read", list="latin")
+    assert unread.text == "I could not read lists/latin.md: it is not UTF-8 text."
+    assert (await world.refused("lists.read", list="door")).error == "denied"
+
+
+async def test_a_list_has_room_for_so_much(world: Any) -> None:
+    write(world, "".join(f"- thing {number}\n" for number in range(500)))
+    assert (await world.refused("lists.add", items=["milk"])).text == "The shopping list is full: 500 things are on it."
+    answer = await world.ok("lists.read")
+    assert answer.text.endswith("thing 14 and 485 more.")

@@ -1,0 +1,312 @@
+"""Papers: files with front matter and a text, in an agent's own folder, for people's editors as much as for Atlas.
+
+People may edit, add and delete them while the server runs: nothing is cached, one broken file is reported and hides
+no other, and a rewrite changes the one line that it is about: unknown keys, comments and the text stay as they were.
+"""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import lru_cache
+from typing import Any
+
+import yaml
+
+from tools_server.paths import PathDenied, Root, Stamp
+from tools_server.state import Kept
+from tools_server.toolkit import Call, Result, ToolFailed
+from tools_server.wording import one_line, visible
+
+MOST_PAPERS = 1_000  # of one folder: beyond it, a board or a notebook is an archive
+DEPTH = 5  # of folders in folders
+SLUG_CHARACTERS = 60  # long enough to recognise, far from the limit of file names
+FRONT_MATTER_CHARACTERS = 16_384  # a parser is given no more than this
+
+
+class Unreadable(Exception):
+    """A file is no paper; `str()` says why, for a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """One file, as read."""
+
+    file: str  # its path in the root
+    values: dict[str, Any]  # its front matter
+    text: str  # the whole file
+    stamp: Stamp
+
+    @property
+    def title(self) -> str:
+        """Its title, else its first heading, else the name of its file."""
+        return title_of(self.values, self.text, self.file)
+
+    @property
+    def body(self) -> str:
+        """What stands below the front matter."""
+        return body_of(self.text)
+
+
+# ── reading ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def read_all(root: Root, folder: str, depth: int = 0) -> tuple[list[Paper], list[dict[str, str]]]:
+    """Return every paper in a folder (and in those in it, `depth` deep), and what is wrong with files that are none."""
+    papers, problems = [], []
+    for file in itertools.islice(files(root, folder, depth), MOST_PAPERS):
+        if not file.endswith(".md"):
+            continue
+        try:
+            papers.append(read(root, file))
+        except (Unreadable, PathDenied) as wrong:
+            if not (isinstance(wrong, PathDenied) and wrong.reason == "missing"):  # deleted a moment ago
+                problems.append(problem(file.removeprefix(f"{folder}/"), wrong))
+    return papers, problems
+
+
+def problem(file: str, wrong: Exception) -> dict[str, str]:
+    """Return what is reported of a file that cannot be read."""
+    return {"file": visible(file), "problem": visible(str(wrong)).rstrip(".")}
+
+
+def files(root: Root, folder: str, depth: int) -> Iterator[str]:
+    """Give the paths of what is in a folder, sorted, folder by folder; nothing when there is no such folder."""
+    try:
+        entries = root.entries(folder)
+    except PathDenied as denied:
+        if denied.reason == "missing":
+            return
+        raise
+    within = f"{folder}/" if folder else ""
+    yield from (within + entry.name for entry in entries if entry.kind != "folder")
+    if depth:
+        for entry in entries:
+            if entry.kind == "folder":
+                yield from files(root, within + entry.name, depth - 1)
+
+
+def read(root: Root, file: str) -> Paper:
+    """Return a paper. A file without front matter is one, too. Raises `Unreadable` and `PathDenied`."""
+    text, stamp = read_text(root, file)
+    return Paper(file, front_matter(text), text, stamp)
+
+
+def read_text(root: Root, file: str) -> tuple[str, Stamp]:
+    """Return the text of a file, line ends as they are. Raises `Unreadable` and `PathDenied`."""
+    content, stamp = root.read(file)
+    try:
+        return content.decode("utf-8"), stamp
+    except UnicodeDecodeError:
+        raise Unreadable("it is not UTF-8 text") from None
+
+
+def title_of(values: dict[str, Any], text: str, file: str) -> str:
+    """Return the title in the front matter, else the first heading, else the name of the file."""
+    if title := one_line(scalar(values.get("title"))):
+        return title
+    heading = re.search(r"^#[ \t]+(\S[^\n]*)", text, re.MULTILINE)
+    name = file.rsplit("/", 1)[-1]
+    return one_line(heading.group(1)) if heading else visible(name).removesuffix(".md").replace("-", " ")
+
+
+def body_of(text: str) -> str:
+    """Return what stands below the front matter; everything when there is none."""
+    found = _block(text)
+    return text[text.find("\n", found[1]) + 1 :] if found and "\n" in text[found[1] :] else "" if found else text
+
+
+def scalar(value: Any) -> str:
+    """Return a value people wrote as text: YAML makes dates of dates."""
+    if value is None or isinstance(value, (dict, list, set, bytes)):
+        return ""
+    if isinstance(value, (date, datetime)):
+        return value.isoformat()
+    return visible(str(value))
+
+
+# ── front matter ───────────────────────────────────────────────────────────────────────────────────
+
+
+def front_matter(text: str) -> dict[str, Any]:
+    """Return what stands between the first two `---` lines; {} when there is no front matter. Raises `Unreadable`."""
+    found = _block(text)
+    if found is None:
+        return {}
+    if found[1] - found[0] > FRONT_MATTER_CHARACTERS:
+        raise Unreadable("its front matter is too long")
+    return dict(_values(text[found[0] : found[1]]))
+
+
+class _FrontMatter(yaml.SafeLoader):
+    """Takes no aliases: a value that repeats a value that repeats … fills any memory from a few lines."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("an alias")
+        return super().compose_node(parent, index)
+
+
+@lru_cache(maxsize=MOST_PAPERS)
+def _values(block: str) -> dict[str, Any]:
+    # By content, so an edited file is always read anew; a board of 200 tasks would else take 0.1 s to list.
+    try:
+        values = yaml.load(block, _FrontMatter)  # noqa: S506  # a safe loader, made safer
+    except yaml.YAMLError as wrong:
+        mark = getattr(wrong, "problem_mark", None)
+        line = f" in line {mark.line + 2}" if mark else ""
+        raise Unreadable(f"its front matter is not YAML{line}") from None
+    except (ValueError, RecursionError, OverflowError):
+        raise Unreadable("its front matter is not YAML") from None
+    if values is None:
+        return {}
+    if not isinstance(values, dict):
+        raise Unreadable("its front matter is not a list of keys and values")
+    return values
+
+
+_FENCE = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
+
+
+def _block(text: str) -> tuple[int, int] | None:
+    """Return where the front matter begins and ends, fences not counted."""
+    start = 1 if text.startswith("\ufeff") else 0
+    first = _FENCE.match(text, start)
+    if first is None:
+        return None
+    begin = text.find("\n", first.start()) + 1
+    second = _FENCE.search(text, begin) if begin else None
+    if second is None:
+        raise Unreadable("its front matter begins with --- and never ends")
+    return begin, second.start()
+
+
+def with_value(text: str, key: str, value: str) -> str:
+    """Return the text with one key of its front matter changed, and every other byte as it was.
+
+    When that one line cannot be found safely (a key inside braces, say), the front matter is written anew: its values
+    are kept, its comments are not. The result is read back to be sure.
+    """
+    found = _block(text)
+    ending = "\r\n" if "\r\n" in text else "\n"
+    if found is None:
+        return f"---{ending}{_line(key, value).rstrip()}{ending}---{ending}{ending}{text}"
+    begin, end = found
+    wanted = {**front_matter(text), key: value}
+    block = text[begin:end]
+    line = _line(key, value).rstrip("\n") + ending
+    old = re.compile(rf"^(?:{key}|\"{key}\"|'{key}')[ \t]*:[^\n]*\n(?:[ \t]+[^\n]*\n)*", re.MULTILINE)
+    edited, count = old.subn(lambda _: line, block, count=1)
+    if not count:
+        edited = block + line
+    changed = text[:begin] + edited + text[end:]
+    try:
+        same = front_matter(changed) == wanted
+    except Unreadable:
+        same = False
+    if same:
+        return changed
+    return text[:begin] + yaml.safe_dump(wanted, allow_unicode=True, sort_keys=False, width=10_000) + text[end:]
+
+
+def headed(values: dict[str, str], body: str = "") -> str:
+    """Return a new paper's text: front matter and body."""
+    return "---\n" + "".join(_line(key, value) for key, value in values.items()) + "---\n" + body
+
+
+def _line(key: str, value: str) -> str:
+    return yaml.safe_dump({key: value}, allow_unicode=True, width=10_000)
+
+
+# ── writing ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def create(root: Root, folder: str, title: str, text: str, stem: str = "note") -> str:
+    """Write a new paper under a name made of its title, and return its path. Nothing is ever overwritten."""
+    taken = set(root.names(folder))
+    if len(taken) >= MOST_PAPERS:
+        raise ToolFailed("failed", f"There are already {MOST_PAPERS} of them. Remove some first.")
+    for name in _file_names(slug(title, stem)):
+        if name in taken:
+            continue
+        try:
+            root.create(f"{folder}/{name}", text.encode())
+        except PathDenied as denied:
+            if denied.reason != "exists":  # somebody saved one of that name a moment ago
+                raise
+        else:
+            return f"{folder}/{name}"
+    raise AssertionError("numbers do not run out")
+
+
+def _file_names(stem: str) -> Iterator[str]:
+    yield f"{stem}.md"
+    for number in itertools.count(2):
+        yield f"{stem}-{number}.md"
+
+
+def slug(title: str, otherwise: str) -> str:
+    """Return a file name's stem for any title: small letters, digits, single dashes; `otherwise` when none are left."""
+    ascii_only = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", ascii_only).strip("-")[:SLUG_CHARACTERS].strip("-") or otherwise
+
+
+# ── taking back ────────────────────────────────────────────────────────────────────────────────────
+
+
+def kept(root: str, file: str, content: str | bytes) -> dict[str, str]:
+    """Return what a receipt holds of a file: {"root", "file", "text"}, or "base64" of what is no text."""
+    raw = content.encode() if isinstance(content, str) else content
+    try:
+        return {"root": root, "file": file, "text": raw.decode("utf-8")}
+    except UnicodeDecodeError:
+        return {"root": root, "file": file, "base64": base64.b64encode(raw).decode()}
+
+
+async def put_back(call: Call, receipt: Kept) -> Result:
+    """Undo a change of one file whose receipt holds what `kept` gives, before and after; None is: no file.
+
+    Raises `ToolFailed` when the file is not as that change left it: what somebody wrote since is worth more.
+    """
+    before, after = receipt.before, receipt.after
+    there = after or before
+    file, root = there["file"], root_of(call, there)
+    try:
+        if not after:
+            root.create(file, _content(before))
+        else:
+            content, stamp = root.read(file)
+            if content != _content(after):
+                raise edited(file)
+            if before:
+                root.replace(file, _content(before), stamp)
+            else:
+                root.remove(file)
+    except PathDenied as denied:
+        if denied.reason not in ("missing", "changed", "exists"):
+            raise
+        raise edited(file) from denied
+    said = f"I took it back: {receipt.changed}"
+    return Result(said, {"file": file}, call.receipt(said, before=after, after=before))
+
+
+def root_of(call: Call, there: dict[str, str]) -> Root:
+    """Return the folder that a receipt speaks of. Raises `ToolFailed` when it is not this agent's."""
+    root = call.roots.get(there["root"])
+    if root is None:
+        raise ToolFailed("denied", "That was done in a folder that is not yours.")
+    return root
+
+
+def edited(file: str) -> ToolFailed:
+    """Return the refusal to undo over what somebody wrote since."""
+    return ToolFailed("failed", f"{file} was changed since, so I leave it as it is now.")
+
+
+def _content(file: dict[str, str]) -> bytes:
+    return file["text"].encode() if "text" in file else base64.b64decode(file["base64"])

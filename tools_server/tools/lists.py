@@ -1,0 +1,357 @@
+"""Shopping and other lists: one Markdown file a list, which people may edit while the server runs.
+
+The files lie in the agent's own folder, as lists/shopping.md. A line "- [ ] bread" is a thing to get, "- [x] bread"
+one that is ticked off, and "- bread" will do. Every other line stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Annotated
+
+from pydantic import Field
+
+from tools_server.papers import Unreadable, files, kept, problem, put_back, read_text
+from tools_server.paths import PathDenied, Stamp
+from tools_server.state import Kept
+from tools_server.toolkit import Call, Result, ToolFailed, tool
+from tools_server.wording import capital, chosen, count, one_line, plain, series, some, spoken, told_problems
+
+FOLDER = "lists"
+SHOPPING = "shopping"  # is there even before its file is
+MOST_ITEMS = 500  # of one list
+MOST_LISTS = 200
+READ_OUT = 15  # people in a shop want to hear them all
+
+Items = Annotated[
+    list[Annotated[str, Field(min_length=1, max_length=200)]],
+    Field(min_length=1, max_length=50, description='The things, such as "2 litres of milk"'),
+]
+Texts = list[str]  # an argument of the tools is called list, too
+Name = Annotated[str, Field(max_length=80, description="Which list")]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One line of a list."""
+
+    line: int  # which of the file's lines
+    text: str
+    checked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """One list, as read. `stamp` is None while it has no file."""
+
+    file: str  # its path in the root
+    name: str  # "shopping"
+    text: str
+    stamp: Stamp | None
+
+    @property
+    def items(self) -> list[Item]:
+        """Its things, from the top down."""
+        found = ((number, _ITEM.fullmatch(line)) for number, line in enumerate(self.text.split("\n")))
+        return [
+            Item(number, one_line(match["text"]), (match["box"] or "").lower() == "x")
+            for number, match in found
+            if match and one_line(match["text"])
+        ]
+
+
+_ITEM = re.compile(r"(?P<bullet>[ \t]*[-*+][ \t]+)(?:\[(?P<box>[ xX])\](?:[ \t]+|(?=\r?$)))?(?P<text>[^\r]*)\r?")
+
+
+# ── tools ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+@tool("lists.add", risk="change", root="*", limit_seconds=20)
+async def add(call: Call, items: Items, list: Name = SHOPPING) -> Result:
+    """Put things on the shopping list or another list, which is made when there is none of that name."""
+    sheet = _found(call, list, make=True)
+    text, added, had, altered = sheet.text or f"# {sheet.name.capitalize()}\n\n", [], [], []
+    for wanted in _apart(items):
+        now = Sheet(sheet.file, sheet.name, text, sheet.stamp)
+        old = _same(now.items, wanted)
+        if old is None:
+            text = _with_line(text, now.items, wanted)
+            added.append(wanted)
+        elif old.checked:
+            text = _with_item(text, old, wanted, checked=False)
+            added.append(wanted)
+        elif _amount(wanted) and plain(wanted) != plain(old.text):
+            text = _with_item(text, old, wanted, checked=False)
+            altered.append(f"{old.text} to {wanted}")
+        else:
+            had.append(old.text)
+    if len(Sheet(sheet.file, sheet.name, text, None).items) > MOST_ITEMS:
+        raise ToolFailed("failed", f"{capital(_the(sheet))} is full: {MOST_ITEMS} things are on it.")
+    said = []
+    if added:
+        said.append(f"Added {some(added, READ_OUT)} to {_the(sheet)}.")
+    if altered:
+        said.append(f"Changed {some(altered)}.")
+    if had:
+        said.append(f"{capital(some(had))} {'is' if len(had) == 1 else 'are'} already on {_the(sheet)}.")
+    return _written(call, sheet, text, " ".join(said), {"added": added, "already": had})
+
+
+@tool("lists.read", risk="read", root="*", limit_seconds=20)
+async def read(call: Call, list: Name = SHOPPING) -> Result:
+    """Tell what is on the shopping list or another list."""
+    sheet = _found(call, list)
+    left = [item.text for item in sheet.items if not item.checked]
+    if left:
+        verb = "is" if len(left) == 1 else "are"
+        said = f"There {verb} {count(len(left), 'thing')} on {_the(sheet)}: {some(left, READ_OUT)}."
+    elif sheet.items:
+        said = f"Everything on {_the(sheet)} is ticked off."
+    else:
+        said = f"{capital(_the(sheet))} is empty."
+    items = [{"text": item.text, "checked": item.checked} for item in sheet.items]
+    return Result(said, {"list": sheet.name, "items": items})
+
+
+@tool("lists.check", risk="change", idempotent=True, root="*", limit_seconds=20)
+async def check(call: Call, items: Items, list: Name = SHOPPING) -> Result:
+    """Tick things off a list: they are bought or done."""
+    sheet = _found(call, list)
+    text = sheet.text
+    ticked: Texts = []
+    had: Texts = []
+    for item in _chosen(sheet, items):
+        (had if item.checked else ticked).append(item.text)
+        text = _with_item(text, item, item.text, checked=True)
+    was = "was" if len(had) == 1 else "were"
+    said = f"Ticked off {some(ticked, READ_OUT)}." if ticked else f"{capital(some(had))} {was} already ticked off."
+    return _written(call, sheet, text, said, {"checked": ticked, "already": had})
+
+
+@tool("lists.remove", risk="change", root="*", limit_seconds=20)
+async def remove(call: Call, items: Items, list: Name = SHOPPING) -> Result:
+    """Take things off a list, as if they had never been on it. For what is bought, use lists.check."""
+    sheet = _found(call, list)
+    gone = _chosen(sheet, items)
+    text = _without(sheet.text, gone)
+    taken = [item.text for item in gone]
+    return _written(call, sheet, text, f"Took {some(taken, READ_OUT)} off {_the(sheet)}.", {"removed": taken})
+
+
+async def _clear_question(call: Call, list: str, checked_only: bool) -> str:
+    sheet = _found(call, list)
+    gone = _to_clear(sheet, checked_only)
+    which = " that are ticked off" if checked_only else ""
+    named = f", which is {gone[0].text}" if len(gone) == 1 else f": {some(item.text for item in gone)}"
+    return f"Take the {count(len(gone), 'thing')}{which} off {_the(sheet)}{named}?"
+
+
+@tool("lists.clear", risk="destructive", root="*", limit_seconds=20, preview=_clear_question)
+async def clear(
+    call: Call,
+    list: Name = SHOPPING,
+    checked_only: Annotated[bool, Field(description="Only what is ticked off")] = False,
+) -> Result:
+    """Take everything off a list, or everything that is ticked off."""
+    sheet = _found(call, list)
+    gone = _to_clear(sheet, checked_only)
+    said = f"Took {count(len(gone), 'thing')} off {_the(sheet)}."
+    return _written(call, sheet, _without(sheet.text, gone), said, {"removed": [item.text for item in gone]})
+
+
+@tool("lists.names", risk="read", root="*", limit_seconds=20)
+async def names(call: Call) -> Result:
+    """Tell which lists there are."""
+    sheets, problems = _all(call)
+    told = [f"{sheet.name}, with {count(_left(sheet), 'thing')}" for sheet in sheets]
+    said = f"There {'is' if len(sheets) == 1 else 'are'} {count(len(sheets), 'list')}: {series(told, 'and')}."
+    data = {"lists": [{"name": sheet.name, "left": _left(sheet)} for sheet in sheets], "problems": problems}
+    return Result(said + told_problems(problems), data)
+
+
+async def undo(call: Call, receipt: Kept) -> Result:
+    """Put a list back as it was before, unless somebody has edited it since."""
+    return await put_back(call, receipt)
+
+
+def _left(sheet: Sheet) -> int:
+    return sum(not item.checked for item in sheet.items)
+
+
+def _written(call: Call, sheet: Sheet, text: str, said: str, data: dict[str, object]) -> Result:
+    data = {"list": sheet.name, **data}
+    if text == sheet.text:
+        return Result(said, data)
+    root = call.agent.roots[0]
+    if sheet.stamp:
+        call.home.replace(sheet.file, text.encode(), sheet.stamp)
+        before = kept(root, sheet.file, sheet.text)
+    else:
+        call.home.create(sheet.file, text.encode())
+        before = None
+    return Result(said, data, call.receipt(said, before=before, after=kept(root, sheet.file, text)))
+
+
+# ── which list ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def _found(call: Call, wanted: str, *, make: bool = False) -> Sheet:
+    """Return the list that is meant. One that nobody has made is there only when `make`, or when it is shopping."""
+    name = _list_name(wanted)
+    known = {plain(title): file for file, title in _files(call)}
+    known.setdefault(SHOPPING, f"{FOLDER}/{SHOPPING}.md")
+    near = get_close_matches(name, known, n=1, cutoff=0.8)
+    if name not in known and near:
+        name = near[0]
+    if name not in known and not make:
+        nearest = get_close_matches(name, known, n=1, cutoff=0.4)
+        hint = f" The nearest is {nearest[0]}." if nearest else ""
+        raise ToolFailed("not_found", f"There is no list called {spoken(name)}.{hint}", nearest=nearest)
+    if name not in known and len(known) >= MOST_LISTS:
+        raise ToolFailed("failed", f"There are already {MOST_LISTS} lists.")
+    if not re.search(r"\w", name):
+        raise ToolFailed("invalid", "Give the list a name in words.")
+    file = known.get(name) or f"{FOLDER}/{name}.md"  # nothing but words is left of it
+    try:
+        text, stamp = read_text(call.home, file)
+    except PathDenied as denied:
+        if denied.reason != "missing":
+            raise
+        return Sheet(file, name, "", None)
+    except Unreadable as wrong:
+        raise ToolFailed("failed", f"I could not read {file}: {wrong}.") from None
+    return Sheet(file, name, text, stamp)
+
+
+def _list_name(wanted: str) -> str:
+    """Return "shopping" of "the shopping list", "my groceries" and "shopping.md"."""
+    words = [word for word in plain(wanted).removesuffix(" md").split() if word not in ("the", "my", "our", "list")]
+    name = " ".join(words)
+    return SHOPPING if name in ("", "grocery", "groceries") else name
+
+
+def _files(call: Call) -> Iterator[tuple[str, str]]:
+    for file in files(call.home, FOLDER, 0):
+        if file.endswith(".md"):
+            yield file, _list_name(file.removeprefix(f"{FOLDER}/").removesuffix(".md").replace("-", " "))
+
+
+def _all(call: Call) -> tuple[list[Sheet], list[dict[str, str]]]:
+    sheets, problems = {SHOPPING: Sheet(f"{FOLDER}/{SHOPPING}.md", SHOPPING, "", None)}, []
+    for file, name in _files(call):
+        try:
+            sheets[name] = Sheet(file, name, *read_text(call.home, file))
+        except (Unreadable, PathDenied) as wrong:
+            problems.append(problem(file.removeprefix(f"{FOLDER}/"), wrong))
+    return [*sheets.values()], problems
+
+
+def _the(sheet: Sheet) -> str:
+    return f"the {spoken(sheet.name)} list"
+
+
+# ── which things ───────────────────────────────────────────────────────────────────────────────────
+
+_NUMBER = r"(?:\d+(?:[.,/]\d+)?|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|half(?: an?)?|some|a few)"
+_UNIT = (
+    r"(?:kilos?|kilograms?|grams?|lit(?:re|er)s?|pounds?|ounces?|pints?|gallons?|pairs?|packs?|packets?|bags?|box(?:es)?"
+    r"|bottles?|cans?|tins?|jars?|loa(?:f|ves)|slices?|bunch(?:es)?|heads?|rolls?|pieces?)"
+)
+_SHORT = r"(?:kg|g|l|ml|cl|lbs?|oz|dozen)"  # these need no "of"
+_AMOUNT = re.compile(
+    rf"(?:{_NUMBER}\s*)?(?:{_UNIT}\s+of\s+|{_SHORT}\s+(?:of\s+)?)(?=\S)|{_NUMBER}\s+(?=\S)", re.IGNORECASE
+)
+_TIMES = re.compile(r"\s*(?:\(?[x×]\s?\d+\)?|\d+\s?[x×])\s*$", re.IGNORECASE)
+_ONE_THING = ("mac and cheese", "fish and chips", "salt and pepper", "half and half")  # an "and" that parts nothing
+
+
+def _apart(items: Sequence[str]) -> list[str]:
+    """Return the things one by one: a single text may name several ("bread, eggs and milk")."""
+    if len(items) == 1:
+        items = re.split(r"[;\n]|,(?!\d)", items[0])
+        last = items[-1]
+        if plain(re.sub(r"^\s*and\s+", "", last)) not in _ONE_THING:
+            items = [*items[:-1], *re.split(r"\band\b(?=\s)", last)]
+    cleaned = (re.sub(r"^(?:and|some)\s+|[.!?]+$", "", one_line(item), flags=re.IGNORECASE) for item in items)
+    things = list(dict.fromkeys(item for item in cleaned if item))
+    if not things:
+        raise ToolFailed("invalid", "What shall I put on the list?")
+    return things
+
+
+def _amount(text: str) -> str:
+    """Return the quantity that a thing begins or ends with, "" when it has none."""
+    begins, ends = _AMOUNT.match(text), _TIMES.search(text)
+    return begins[0] if begins else ends[0] if ends else ""
+
+
+def _key(text: str) -> str:
+    """Return what makes two things the same: "2 litres of milk" is milk, and an egg is eggs."""
+    words = plain(_TIMES.sub("", _AMOUNT.sub("", one_line(text), count=1) if _AMOUNT.match(text) else text)).split()
+    if words and len(words[-1]) > 3 and words[-1].endswith("s") and not words[-1].endswith("ss"):
+        stem = words[-1][:-1]
+        words[-1] = f"{stem[:-2]}y" if stem.endswith("ie") else stem[:-1] if stem.endswith("oe") else stem
+    return " ".join(words)
+
+
+def _same(items: Sequence[Item], wanted: str) -> Item | None:
+    found = [item for item in items if _key(item.text) == _key(wanted)]
+    return min(found, key=lambda item: item.checked, default=None)
+
+
+def _chosen(sheet: Sheet, wanted: Sequence[str]) -> list[Item]:
+    """Return the things that are meant. Raises `ToolFailed` when one is not on the list, and then none is touched."""
+    whole = _same(sheet.items, wanted[0]) if len(wanted) == 1 else None
+    found = [whole] if whole else [_item(sheet, each) for each in _apart(wanted)]
+    return list(dict.fromkeys(found))
+
+
+def _item(sheet: Sheet, wanted: str) -> Item:
+    return _same(sheet.items, wanted) or chosen(
+        sheet.items,
+        wanted,
+        named=lambda item: item.text,
+        which="Which one",
+        missing=f"There is no {spoken(wanted)} on {_the(sheet)}.",
+        rank=lambda item: item.line,
+        avoided=lambda item: item.checked,
+    )
+
+
+def _to_clear(sheet: Sheet, checked_only: bool) -> list[Item]:
+    gone = [item for item in sheet.items if item.checked or not checked_only]
+    if not gone:
+        nothing = "Nothing is ticked off on it" if sheet.items else "Nothing is on it"
+        raise ToolFailed("not_found", f"{nothing}: {_the(sheet)} stays as it is.")
+    return gone
+
+
+# ── its lines ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _with_line(text: str, items: Sequence[Item], wanted: str) -> str:
+    """Return the text with one more thing, below the last one."""
+    ending = "\r\n" if "\r\n" in text else "\n"
+    lines = (text if text.endswith("\n") else text + ending).split("\n")
+    below = items[-1].line + 1 if items else len(lines) - 1
+    lines.insert(below, f"- [ ] {wanted}{ending[:-1]}")
+    return "\n".join(lines)
+
+
+def _with_item(text: str, item: Item, said: str, *, checked: bool) -> str:
+    """Return the text with one line written anew. Its bullet stays as it is, and so do its words when they may."""
+    lines = text.split("\n")
+    old = _ITEM.fullmatch(lines[item.line])
+    assert old
+    words = old["text"] if said == item.text else said
+    ending = "\r" if lines[item.line].endswith("\r") else ""
+    lines[item.line] = f"{old['bullet']}[{'x' if checked else ' '}] {words}{ending}"
+    return "\n".join(lines)
+
+
+def _without(text: str, gone: Sequence[Item]) -> str:
+    out = {item.line for item in gone}
+    return "\n".join(line for number, line in enumerate(text.split("\n")) if number not in out)
