@@ -111,11 +111,16 @@ def prove_rules(settings: Settings) -> None:
 
 
 @contextmanager
-def opened_gate(settings: Settings, now: Callable[[], float] = time.time) -> Iterator[tuple[Gate, dict[str, Agent]]]:
-    """Open what lies behind the wire, in order; close it in reverse. Raises `BootFailed`, OSError, sqlite3.Error."""
+def opened_gate(
+    settings: Settings, now: Callable[[], float] = time.time, toolbox: Toolbox | None = None
+) -> Iterator[tuple[Gate, dict[str, Agent]]]:
+    """Open what lies behind the wire, in order; close it in reverse. Raises `BootFailed`, OSError, sqlite3.Error.
+
+    `toolbox` is other tools than those of the house.
+    """
     by_token, by_name = read_agents(settings.agents)
     policy = _policy(settings.policy)
-    toolbox = find(tools_server.tools)
+    toolbox = toolbox or find(tools_server.tools)
     tool_settings = read_tool_settings(settings.tools, toolbox)
     zone = _zone(settings.timezone)
     settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
