@@ -15,7 +15,7 @@ ALOUD_CHARACTERS = 600  # of a text: about 40 seconds of speech
 NAMED = 5  # more titles than this are tiring to listen to
 T = TypeVar("T")
 
-_MARKS = re.compile(r"[*_`~{}<>|\\\[\]]+")
+_MARKS = re.compile(r"</?[a-zA-Z][^<>]*>|[*_`~{}<>|\\\[\]]+")
 _LEADING = re.compile(r"^\s*(?:#{1,6}\s+|>\s*|[-*+]\s+(?:\[[ xX]\]\s+)?)+")
 _SPOKEN_ENDS = (".", "?", "!", ":", ";", ",", "…")
 

@@ -30,6 +30,13 @@ tools = ["*"]
 roots = ["family-agent-config"]
 acts_as = "adult"
 
+[work]
+token_sha256 = "{work}"
+tools = ["*"]
+roots = ["work-agent-config"]
+roles = ["owner"]
+acts_as = "owner"
+
 [guest]
 token_sha256 = "{guest}"
 tools = ["clock.*", "tasks.*"]
@@ -47,7 +54,7 @@ tools = ["*.due", "*.announced"]
 acts_as = "owner"
 """
 POLICY = Path(__file__).parents[2] / "policy.toml"
-NAMES = ("family", "guest", "owner", "house")
+NAMES = ("family", "work", "guest", "owner", "house")
 
 
 def write_agents(data: Path) -> Path:

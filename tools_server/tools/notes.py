@@ -1,0 +1,188 @@
+"""Notes: one Markdown file a note, in the agent's own folder, which people may edit while the server runs.
+
+The files lie in notes/ and the folders in it. A note that is made never takes the place of another: one with a title
+that is taken gets a number, so that nothing is lost and nobody has to be asked.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
+
+from tools_server import papers
+from tools_server.papers import Paper, headed, kept, put_back, read_all, scalar
+from tools_server.state import Kept
+from tools_server.toolkit import Call, Result, ToolFailed, tool
+from tools_server.wording import aloud, capital, chosen, count, one_line, plain, some, spoken, told_problems
+
+FOLDER = "notes"
+FOUND = 20  # matches told of
+SNIPPET_CHARACTERS = 160
+NOTE_BYTES = 128 * 1024  # half of what can be read back: a note that grows without end becomes none
+TEXT_CHARACTERS = 8_000  # of one answer; files.read pages through longer ones
+
+Title = Annotated[str, Field(min_length=1, max_length=200, description="The note's title")]
+Text = Annotated[str, Field(min_length=1, max_length=1_900)]
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A note that holds the words, and where."""
+
+    paper: Paper
+    in_title: bool
+    snippet: str
+
+
+# ── tools ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+@tool("notes.create", risk="change", root="*", limit_seconds=20)
+async def create(call: Call, title: Title, text: Annotated[str, Field(max_length=1_900)] = "") -> Result:
+    """Write a new note. One with the same title is left as it is: the new one gets a number."""
+    wanted = one_line(title)
+    if not wanted:
+        raise ToolFailed("invalid", "What is the note called?")
+    taken = {plain(paper.title) for paper in read_all(call.home, FOLDER, papers.DEPTH)[0]}
+    named = next(name for name in _numbered(wanted) if plain(name) not in taken)
+    values = {
+        "title": named,
+        "created": call.local().isoformat(timespec="seconds"),
+        "id": f"note_{secrets.token_hex(8)}",
+    }
+    written = headed(values, f"\n{text.strip()}\n" if text.strip() else "")
+    file = papers.create(call.home, FOLDER, named, written, "note")
+    said = f"Noted under {spoken(named)}."
+    if named != wanted:
+        said = f"There is already a note called {spoken(wanted)}, so this one is called {spoken(named)}."
+    receipt = call.receipt(said, before=None, after=kept(call.agent.roots[0], file, written))
+    return Result(said, {"note": {**values, "file": file}}, receipt)
+
+
+@tool("notes.append", risk="change", root="*", limit_seconds=20)
+async def append(call: Call, title: Title, text: Text) -> Result:
+    """Add a text to the end of a note that is already there."""
+    note = _found(call, title)
+    if not text.strip():
+        raise ToolFailed("invalid", "What shall I add to the note?")
+    ending = "\r\n" if "\r\n" in note.text else "\n"
+    gap = "" if note.text.endswith(ending) or not note.text else ending
+    written = note.text + gap + text.strip() + ending
+    if len(written.encode()) > NOTE_BYTES:
+        raise ToolFailed("failed", f"{capital(spoken(note.title))} is full. Begin a new note.")
+    call.home.replace(note.file, written.encode(), note.stamp)
+    said = f"Added it to {spoken(note.title)}."
+    root = call.agent.roots[0]
+    receipt = call.receipt(said, before=kept(root, note.file, note.text), after=kept(root, note.file, written))
+    return Result(said, {"note": _shown(note)}, receipt)
+
+
+@tool("notes.read", risk="read", root="*", limit_seconds=20)
+async def read(call: Call, title: Title) -> Result:
+    """Read a note aloud."""
+    note = _found(call, title)
+    body = note.body.strip()
+    said = (
+        f"{capital(spoken(note.title))}: {aloud(body)}" if aloud(body) else f"{capital(spoken(note.title))} is empty."
+    )
+    more = len(body) > TEXT_CHARACTERS
+    return Result(said, {"note": _shown(note), "text": body[:TEXT_CHARACTERS], "truncated": more})
+
+
+@tool("notes.search", risk="read", root="*", limit_seconds=20)
+async def search(
+    call: Call, words: Annotated[str, Field(min_length=1, max_length=200, description="Words to look for")]
+) -> Result:
+    """Find the notes that hold all of these words, in their title or their text."""
+    notes, problems = read_all(call.home, FOLDER, papers.DEPTH)
+    wanted = plain(words).split()
+    matches = [match for note in notes if (match := _match(note, wanted))]
+    matches.sort(key=lambda match: (not match.in_title, plain(match.paper.title)))
+    if not matches:
+        said = f"No note holds {spoken(one_line(words))}."
+    elif len(matches) == 1:
+        said = f"It is in {spoken(matches[0].paper.title)}: {aloud(matches[0].snippet)}"
+    else:
+        said = f"{count(len(matches), 'note')} hold it: {some(match.paper.title for match in matches)}."
+    found = [{**_shown(match.paper), "snippet": match.snippet} for match in matches[:FOUND]]
+    return Result(said + told_problems(problems), {"matches": found, "problems": problems})
+
+
+@tool("notes.list", risk="read", root="*", limit_seconds=20)
+async def list_notes(call: Call) -> Result:
+    """Tell which notes there are, the newest first."""
+    notes, problems = read_all(call.home, FOLDER, papers.DEPTH)
+    notes.sort(key=lambda note: note.stamp.modified_ns, reverse=True)
+    said = f"You have {count(len(notes), 'note')}: {some(note.title for note in notes)}." if notes else "No notes yet."
+    return Result(said + told_problems(problems), {"notes": [_shown(note) for note in notes], "problems": problems})
+
+
+async def _remove_question(call: Call, title: str) -> str:
+    note = _found(call, title, guess=False)
+    return f"Remove the note {spoken(note.title)}, with {count(len(note.body.split()), 'word')}, for good?"
+
+
+@tool("notes.remove", risk="destructive", root="*", limit_seconds=20, preview=_remove_question)
+async def remove(call: Call, title: Title) -> Result:
+    """Remove a whole note."""
+    note = _found(call, title, guess=False)
+    call.home.remove(note.file)
+    said = f"Removed the note {spoken(note.title)}."
+    receipt = call.receipt(said, before=kept(call.agent.roots[0], note.file, note.text), after=None)
+    return Result(said, {"note": _shown(note)}, receipt)
+
+
+async def undo(call: Call, receipt: Kept) -> Result:
+    """Put a note back as it was before, unless somebody has edited it since."""
+    return await put_back(call, receipt)
+
+
+# ── which note, and where in it ────────────────────────────────────────────────────────────────────
+
+
+def _numbered(title: str) -> Iterator[str]:
+    yield title
+    for number in itertools.count(2):
+        yield f"{title} {number}"
+
+
+def _found(call: Call, title: str, *, guess: bool = True) -> Paper:
+    notes, problems = read_all(call.home, FOLDER, papers.DEPTH)
+    return chosen(
+        notes,
+        title,
+        named=lambda note: note.title,
+        which="Which note",
+        missing=f"There is no note called {spoken(one_line(title))}.{told_problems(problems)}",
+        rank=lambda note: (-note.stamp.modified_ns, note.file),
+        guess=guess,
+    )
+
+
+def _match(note: Paper, wanted: list[str]) -> Match | None:
+    """Return where all the words are; each may be a part of a longer one ("plumb" finds the plumber)."""
+    title, body = plain(note.title), note.body
+    if not wanted or not all(word in title or word in plain(body) for word in wanted):
+        return None
+    return Match(note, all(word in title for word in wanted), _snippet(body, wanted))
+
+
+def _snippet(body: str, wanted: list[str]) -> str:
+    """Return the text around the first of the words, whole words only."""
+    text = one_line(body)
+    at = re.search("|".join(re.escape(word) for word in wanted), text, re.IGNORECASE)
+    begin = max(0, (at.start() if at else 0) - SNIPPET_CHARACTERS // 2)
+    end = begin + SNIPPET_CHARACTERS
+    before = text.find(" ", begin) + 1 if begin else 0
+    after = text.rfind(" ", before, end) if end < len(text) else len(text)
+    return f"{'…' if begin else ''}{text[before:after]}{'…' if end < len(text) else ''}"
+
+
+def _shown(note: Paper) -> dict[str, str]:
+    return {"title": note.title, "file": note.file, "created": scalar(note.values.get("created"))}
