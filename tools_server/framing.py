@@ -33,7 +33,7 @@ ID_CHARACTERS = 256
 INTEGER_DIGITS = 4300  # Python refuses longer ones by itself: reading them takes quadratic time
 KEPT_BYTES = 1024  # of each end of a line too long, to find its id
 TOO_LARGE = -32003
-_BOM = b"\xef\xbb\xbf"  # PowerShell begins a pipe with one
+BOM = b"\xef\xbb\xbf"  # PowerShell begins a pipe with one
 
 
 class Refused(Exception):
@@ -47,9 +47,8 @@ class Refused(Exception):
 
     def answer(self) -> JSONRPCError:
         """Return what goes back; the id is null where none could be read, as JSON-RPC wants it."""
-        return JSONRPCError(
-            jsonrpc="2.0", id=self.id, error=ErrorData(code=self.code, message=str(self), data=self.data)
-        )
+        known = {"data": self.data} if self.data is not None else {}
+        return JSONRPCError(jsonrpc="2.0", id=self.id, error=ErrorData(code=self.code, message=str(self), **known))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +86,7 @@ class Lines:
     def _hold(self, part: memoryview) -> None:
         self._held += part
         # A carriage return may end the line, and a mark may begin it; neither counts.
-        if self._lost or len(self._held) > self._limit + len(_BOM) + 1:
+        if self._lost or len(self._held) > self._limit + len(BOM) + 1:
             self._head = self._head or bytes(self._held[:KEPT_BYTES])
             self._lost += max(0, len(self._held) - KEPT_BYTES)
             del self._held[:-KEPT_BYTES]
@@ -97,7 +96,7 @@ class Lines:
         self._held, self._lost, self._head = bytearray(), 0, b""
         if lost:
             return TooLong(lost + len(held), head, held)
-        line = held.removesuffix(b"\r").removeprefix(_BOM)
+        line = held.removesuffix(b"\r").removeprefix(BOM)
         return TooLong(len(line), line[:KEPT_BYTES], line[-KEPT_BYTES:]) if len(line) > self._limit else line
 
 
@@ -145,7 +144,7 @@ def decode(line: bytes) -> JSONRPCMessage:
 def parse(text: bytes) -> Any:
     """Return a JSON value, read to the letter. Raises `Refused`, with the id where one can be seen."""
     try:
-        decoded = text.removeprefix(_BOM).decode()
+        decoded = text.removeprefix(BOM).decode()
     except UnicodeDecodeError as wrong:
         raise Refused(PARSE_ERROR, f"Byte {wrong.start + 1} is not UTF-8.") from wrong
     try:

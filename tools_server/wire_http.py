@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import socket
 import stat
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,12 +21,14 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tools_server import telemetry
 from tools_server.boot import BootFailed, Settings, opened_gate
 from tools_server.drain import on_signal, say
+from tools_server.framing import MESSAGE_BYTES
+from tools_server.framing_http import Framed
 from tools_server.gate import Gate
 from tools_server.wire import AGENT_SCOPE, WANTED_SCOPE, mcp_server, own_version
 
-BODY_BYTES = 512 * 1024  # the largest argument a tool takes is an eighth of it
 SESSIONS = 256  # of the older era, at a time; the newer has none
 IDLE_SECONDS = 900.0  # a session that nobody uses or listens to ends
 HOST = "tools"  # the Host header on a unix socket
@@ -109,22 +110,20 @@ def _bearer(scope: Scope) -> str:
 
 def http_app(gate: Gate, hosts: list[str], server: Server[Any] | None = None) -> ASGIApp:
     """Return `/mcp` and `/health`. `hosts` are the Host headers that are taken, exactly."""
-    started = time.monotonic()
 
     async def health(_: Request) -> JSONResponse:
-        up_seconds = round(time.monotonic() - started, 3)
-        return JSONResponse({"ok": True, "version": own_version(), "up_seconds": up_seconds})
+        return JSONResponse({"ok": True, "version": own_version(), **telemetry.reading(gate.requests)})
 
     app = (server or mcp_server(gate)).streamable_http_app(
         session_idle_timeout=IDLE_SECONDS,
         max_sessions=SESSIONS,
-        max_request_body_size=BODY_BYTES,
+        max_request_body_size=MESSAGE_BYTES,
         transport_security=TransportSecuritySettings(
             allowed_hosts=hosts, allowed_origins=[f"http://{host}" for host in hosts]
         ),
         custom_starlette_routes=[Route("/health", health)],
     )
-    return Identified(Hangup(app), gate)
+    return Identified(Hangup(Framed(app)), gate)
 
 
 @contextmanager
@@ -223,6 +222,7 @@ async def serve_http(settings: Settings) -> None:
 
             async with gate.engines(), anyio.create_task_group() as tasks:
                 tasks.start_soon(gate.keep_flushed)
+                tasks.start_soon(gate.requests.reap)
                 await tasks.start(on_signal, gate, leave)
                 await server.serve(sockets=[listening])
                 tasks.cancel_scope.cancel()
