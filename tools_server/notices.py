@@ -18,6 +18,7 @@ from anyio.abc import TaskGroup
 from mcp.server.context import ServerRequestContext
 from mcp.server.subscriptions import (
     ListenHandler,
+    PromptsListChanged,
     ResourcesListChanged,
     ResourceUpdated,
     ServerEvent,
@@ -61,6 +62,7 @@ class Post:
                 if what == LIST_CHANGED:
                     await self.session.send_tool_list_changed()
                     await self.session.send_resource_list_changed()
+                    await self.session.send_prompt_list_changed()
                 else:
                     await self.session.send_resource_updated(what)
 
@@ -90,8 +92,8 @@ class Notices:
         if tool == LIST_CHANGED:
             for post in self._posts.values():
                 post.put(LIST_CHANGED)
-            self._tell(ToolsListChanged())
-            self._tell(ResourcesListChanged())
+            for event in (ToolsListChanged(), ResourcesListChanged(), PromptsListChanged()):
+                self._tell(event)  # resources and prompts are there because their tools are
             return
         for post in self._posts.values():
             for uri in post.watched:
@@ -118,7 +120,7 @@ class Notices:
 
     def subscribe_address(self, context: Context, agent: Agent, uri: str) -> None:
         """Watch an address until the connection ends. Raises `MCPError` for one that the agent may not read."""
-        if not self._resources.may_watch(agent, uri):
+        if not self._resources.may_read(agent, uri):
             raise MCPError(code=types.INVALID_PARAMS, message="There is no such resource.", data={"uri": uri})
         post = self.acquaint(context)
         if len(post.watched) >= WATCHED:
@@ -136,7 +138,7 @@ class Notices:
     ) -> types.SubscriptionsListenResult:
         """Serve one stream of events until its client leaves. Only what the agent may read is promised."""
         asked = parameters.notifications.resource_subscriptions or []
-        uris = [uri for uri in dict.fromkeys(asked) if self._resources.may_watch(agent, uri)][:WATCHED]
+        uris = [uri for uri in dict.fromkeys(asked) if self._resources.may_read(agent, uri)][:WATCHED]
         narrowed = parameters.notifications.model_copy(update={"resource_subscriptions": uris})
         self._heard.update(uris)
         try:

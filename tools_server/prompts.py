@@ -90,8 +90,8 @@ class Prompts:
         self._sources = sources
         self._prompts = {prompt.name: prompt for prompt in read_prompts(folder, sources)}
 
-    def listed(self) -> list[types.Prompt]:
-        """Return what there is, by name."""
+    def listed(self, agent: Agent) -> list[types.Prompt]:
+        """Return what there is, by name, without those that embed what the agent may not read."""
         return [
             types.Prompt(
                 name=prompt.name,
@@ -103,6 +103,7 @@ class Prompts:
                 ],
             )
             for prompt in self._prompts.values()
+            if not prompt.embed or _SLOT.search(prompt.embed) or self._resources.may_read(agent, prompt.embed)
         ]
 
     async def get(

@@ -207,8 +207,8 @@ class Resources:
                 return view, {variable: decoded(raw) for variable, raw in match.groupdict().items()}
         raise BadAddress("There is no resource at that address.")
 
-    def may_watch(self, agent: Agent, uri: str) -> bool:
-        """Whether an agent may be told that something changed at an address."""
+    def may_read(self, agent: Agent, uri: str) -> bool:
+        """Whether there is such an address for an agent: it may be told of it, and of changes there."""
         try:
             view, _ = self._found(uri)
         except BadAddress:

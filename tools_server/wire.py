@@ -18,7 +18,7 @@ from tools_server.gate import Answer, Gate, Wish
 from tools_server.notices import Context, Notices
 from tools_server.policy import Agent
 from tools_server.prompts import FOLDER as PROMPTS
-from tools_server.prompts import Prompts
+from tools_server.prompts import SOURCES, Prompts, Source
 from tools_server.resources import VIEWS, Resources, View
 from tools_server.toolkit import ToolSpec
 
@@ -43,19 +43,23 @@ class HouseServer(Server[Any]):
         extensions: dict[str, dict[str, Any]] | None = None,
     ) -> InitializationOptions:
         """Say that lists may change: an upstream server brings its tools while this one runs."""
-        promised = notification_options or NotificationOptions(resources_changed=True, tools_changed=True)
+        promised = notification_options or NotificationOptions(True, True, True)
         return super().create_initialization_options(promised, experimental_capabilities, extensions)
 
 
 def mcp_server(
-    gate: Gate, alone: Agent | None = None, views: Sequence[View] = VIEWS, prompts: Path = PROMPTS
+    gate: Gate,
+    alone: Agent | None = None,
+    views: Sequence[View] = VIEWS,
+    prompts: Path = PROMPTS,
+    sources: Mapping[str, Source] = SOURCES,
 ) -> Server[Any]:
     """Return the protocol's side of a gate. `alone` is the one agent of a stdio process.
 
     Raises `BootFailed` when a file of `prompts` is none.
     """
     resources = Resources(gate, views)
-    templates = Prompts(gate, resources, prompts)
+    templates = Prompts(gate, resources, prompts, sources)
     notices = Notices(gate, resources)
 
     def agent(context: Context) -> Agent:
@@ -115,8 +119,8 @@ def mcp_server(
     ) -> types.SubscriptionsListenResult:
         return await notices.listen(context, agent(context), parameters)
 
-    async def list_prompts(_: Context, __: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
-        return types.ListPromptsResult(prompts=templates.listed())
+    async def list_prompts(context: Context, _: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=templates.listed(agent(context)))
 
     async def get_prompt(
         context: Context, parameters: types.GetPromptRequestParams
