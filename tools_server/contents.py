@@ -1,0 +1,119 @@
+"""What is in a file: text or something else, a page of it, and the lines that hold some words."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tools_server.paths import PathDenied, Root
+from tools_server.wording import count, plain, visible
+
+SNIFFED_BYTES = 4_096  # enough to tell what a file is
+SEARCH_SECONDS = 10.0  # then what was found so far is told
+SEARCH_BYTES = 1_000_000  # looked at of one file
+SEARCHED_FILES = 5_000
+SEARCH_DEPTH = 12
+FOUND = 50  # lines in all
+FOUND_IN_ONE = 5
+LINE_CHARACTERS = 200
+
+_KINDS = (  # what a file that is no text begins with
+    (b"\x89PNG", "a picture"),
+    (b"\xff\xd8\xff", "a picture"),
+    (b"GIF8", "a picture"),
+    (b"%PDF", "a PDF document"),
+    (b"PK\x03\x04", "a ZIP archive or an office document"),
+    (b"\x1f\x8b", "a compressed file"),
+    (b"ID3", "a sound"),
+    (b"fLaC", "a sound"),
+    (b"OggS", "a sound"),
+    (b"SQLite format 3", "a database"),
+    (b"\x7fELF", "a program"),
+)
+_KINDS_INSIDE = ((b"WEBP", "a picture"), (b"WAVE", "a sound"), (b"ftyp", "a video"))  # within the first 16 bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a path leads: one of an agent's folders, and what is below it."""
+
+    name: str  # of the root
+    root: Root
+    path: str  # "" is the root itself
+
+
+def no_text(head: bytes) -> str:
+    """Say what a file is by its first bytes, "" when it is text."""
+    for magic, kind in _KINDS:
+        if head.startswith(magic):
+            return kind
+    for magic, kind in _KINDS_INSIDE:
+        if magic in head[:16]:
+            return kind
+    if b"\0" in head or (decoded(head)[1] < len(head) - 3):
+        return "a file that is no text"
+    return ""
+
+
+def decoded(page: bytes) -> tuple[str, int]:
+    """Return the text that a page begins with, and how many of its bytes that is: a character may be cut at its end."""
+    try:
+        return page.decode("utf-8"), len(page)
+    except UnicodeDecodeError as cut:
+        return page[: cut.start].decode("utf-8"), cut.start
+
+
+def amount(content: bytes) -> str:
+    """Return how much it is, in words: "12 words", or what it is when it is no text."""
+    return no_text(content[:SNIFFED_BYTES]) or count(len(content.split()), "word")
+
+
+def search(places: Sequence[Place], words: str, named: bool) -> tuple[list[dict[str, Any]], bool]:
+    """Return the files whose name, and the lines that, hold all the words; and whether everything was looked at.
+
+    Blocking, `SEARCH_SECONDS` at most; call it in a thread. `named` puts the root's name before each path.
+    """
+    found: list[dict[str, Any]] = []
+    wanted, until, looked = plain(words).split(), time.monotonic() + SEARCH_SECONDS, 0
+    for place in places:
+        for path in walk(place.root, place.path):
+            if looked >= SEARCHED_FILES or len(found) >= FOUND or time.monotonic() > until:
+                return found[:FOUND], False
+            looked += 1
+            shown = visible(f"{place.name}/{path}" if named else path)
+            if all(word in plain(path) for word in wanted):
+                found.append({"file": shown, "line": 0, "text": ""})
+            found += ({"file": shown, **line} for line in _lines(place.root, path, wanted))
+    return found[:FOUND], True
+
+
+def walk(root: Root, folder: str, depth: int = SEARCH_DEPTH) -> Iterator[str]:
+    """Give the paths of all files below a folder, as far as they can be opened."""
+    try:
+        entries = root.entries(folder)
+    except PathDenied:  # moved or locked a moment ago
+        return
+    within = f"{folder}/" if folder else ""
+    yield from (within + entry.name for entry in entries if entry.kind == "file")
+    for entry in entries:
+        if depth and entry.kind == "folder":
+            yield from walk(root, within + entry.name, depth - 1)
+
+
+def _lines(root: Root, path: str, wanted: Sequence[str]) -> Iterator[dict[str, Any]]:
+    try:
+        content, _ = root.piece(path, 0, SEARCH_BYTES)
+    except PathDenied:
+        return
+    if not wanted or no_text(content[:SNIFFED_BYTES]):
+        return
+    hits = 0
+    for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
+        folded = line.casefold()
+        if all(word in folded for word in wanted):
+            yield {"line": number, "text": line.strip()[:LINE_CHARACTERS]}
+            hits += 1
+            if hits == FOUND_IN_ONE:
+                return

@@ -1,0 +1,272 @@
+"""Files in the agent's own folders: list, read, search, write. Whatever the path says, it never leads out of them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from difflib import get_close_matches
+from functools import partial
+from typing import Annotated
+
+import anyio
+from pydantic import Field
+
+from tools_server import contents
+from tools_server.contents import SNIFFED_BYTES, Place, amount, decoded, no_text, walk
+from tools_server.papers import edited, kept, put_back, root_of
+from tools_server.paths import FILE_BYTES, Entry, PathDenied
+from tools_server.state import Kept
+from tools_server.toolkit import Call, Result, ToolFailed, tool
+from tools_server.wording import aloud, count, one_line, series, size, some, spoken, visible
+
+PAGE_BYTES = 16_384  # of text in one answer: some 4,000 tokens
+NEAR_FILES = 1_000  # looked through for a name like the one that is not there
+
+_PATH = "Path in your folders, such as notes/garden.md"
+Path = Annotated[str, Field(min_length=1, max_length=1_000, description=_PATH)]
+Text = Annotated[str, Field(max_length=1_900, description="The text")]
+
+
+# ── tools ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+@tool("files.list", risk="read", root="*", limit_seconds=20)
+async def list_files(
+    call: Call,
+    folder: Annotated[str, Field(max_length=1_000, description="A folder; leave out for the top")] = "",
+) -> Result:
+    """Tell what is in a folder."""
+    if folder in ("", ".", "/") and len(call.agent.roots) > 1:
+        names = [*call.agent.roots]
+        return Result(
+            f"You have {count(len(names), 'folder')}: {series(names, 'and')}.", {"folders": names, "files": []}
+        )
+    place = _folder(call, folder)
+    entries = _entries(call, place)
+    folders = [visible(entry.name) for entry in entries if entry.kind == "folder"]
+    files = [{"name": visible(entry.name), "bytes": entry.size} for entry in entries if entry.kind != "folder"]
+    named = [f"the folder {name}" for name in folders] + [str(file["name"]) for file in files]
+    where = spoken(visible(place.path)) if place.path else "Your folder"
+    said = f"{where} holds {some(named)}." if named else f"{where} is empty."
+    return Result(said, {"folders": folders, "files": files})
+
+
+@tool("files.read", risk="read", root="*", limit_seconds=20)
+async def read(
+    call: Call,
+    path: Path,
+    offset: Annotated[int, Field(ge=0, le=2**40, description="next_offset of the last answer, to read on")] = 0,
+) -> Result:
+    """Read a text file, a page at a time; of other files, tell what they are."""
+    place = _place(call, path)
+    with _nearest(call, place):
+        page, total = place.root.piece(place.path, offset, PAGE_BYTES)
+    name = spoken(visible(place.path.rsplit("/", 1)[-1]))
+    head = page if not offset else place.root.piece(place.path, 0, SNIFFED_BYTES)[0]
+    if what := no_text(head):
+        return Result(f"{name} is {what} of {size(total)}, which I can't read aloud.", {"bytes": total, "kind": what})
+    text, used = decoded(page)
+    end = offset + used
+    data = {"text": text, "bytes": total, "next_offset": end if used and end < total else None}
+    if not text.strip():
+        return Result(f"{name} {'ends there' if offset else 'is empty'}.", data)
+    return Result(f"{name}: {aloud(text)}", data)
+
+
+@tool("files.search", risk="read", root="*", limit_seconds=20)
+async def search(
+    call: Call,
+    words: Annotated[str, Field(min_length=1, max_length=200, description="Words to look for")],
+    folder: Annotated[str, Field(max_length=1_000, description="A folder; leave out for all")] = "",
+) -> Result:
+    """Find files by their name, or by a line in them that holds all the words."""
+    places = [_folder(call, folder)] if folder else [Place(name, call.roots[name], "") for name in call.agent.roots]
+    for place in places:
+        _entries(call, place)  # a folder that is not there, or may not be looked into, is no empty one
+    look = partial(contents.search, places, words, len(call.agent.roots) > 1)
+    found, whole = await anyio.to_thread.run_sync(look, abandon_on_cancel=True)
+    if not found:
+        said = f"No file holds {spoken(one_line(words))}."
+    else:
+        names = dict.fromkeys(match["file"].rsplit("/", 1)[-1] for match in found)
+        said = f"Found in {count(len({match['file'] for match in found}), 'file')}: {some(names)}."
+    if not whole:
+        said += " I did not look at everything: name a folder to look closer."
+    return Result(said, {"matches": found, "whole": whole})
+
+
+@tool("files.create", risk="change", root="*", limit_seconds=20)
+async def create(call: Call, path: Path, text: Text = "") -> Result:
+    """Make a new text file. One that is already there is left as it is."""
+    place = _place(call, path)
+    place.root.create(place.path, text.encode())
+    said = f"Made {spoken(visible(place.path))}."
+    return Result(said, {"file": place.path}, call.receipt(said, before=None, after=kept(place.name, place.path, text)))
+
+
+@tool("files.append", risk="change", root="*", limit_seconds=20)
+async def append(call: Call, path: Path, text: Annotated[str, Field(min_length=1, max_length=1_900)]) -> Result:
+    """Add lines to the end of a text file."""
+    place = _place(call, path)
+    with _nearest(call, place):
+        content, stamp = place.root.read(place.path)
+    if what := no_text(content):
+        raise ToolFailed("invalid", f"{spoken(visible(place.path))} is {what}: no text can be added to it.")
+    gap = b"" if content.endswith(b"\n") or not content else b"\n"
+    written = content + gap + text.encode() + (b"" if text.endswith("\n") else b"\n")
+    if len(written) > FILE_BYTES:
+        raise ToolFailed("failed", f"{spoken(visible(place.path))} is full. Begin another file.")
+    place.root.replace(place.path, written, stamp)
+    said = f"Added it to {spoken(visible(place.path))}."
+    return Result(
+        said,
+        {"file": place.path, "bytes": len(written)},
+        call.receipt(said, before=kept(place.name, place.path, content), after=kept(place.name, place.path, written)),
+    )
+
+
+async def _write_question(call: Call, path: str, text: str) -> str:
+    place = _place(call, path)
+    try:
+        content, _ = place.root.read(place.path)
+    except PathDenied as denied:
+        if denied.reason != "missing":
+            raise
+        return f"Write a new file, {spoken(visible(place.path))}, of {count(len(text.split()), 'word')}?"
+    return (
+        f"Put {count(len(text.split()), 'word')} in place of all that is in {spoken(visible(place.path))}, "
+        f"which is {amount(content)}?"
+    )
+
+
+@tool("files.write", risk="destructive", idempotent=True, root="*", limit_seconds=20, preview=_write_question)
+async def write(call: Call, path: Path, text: Text) -> Result:
+    """Write a text file whole, in place of what is in it. For a new file use files.create."""
+    place = _place(call, path)
+    try:
+        content, stamp = place.root.read(place.path)
+    except PathDenied as denied:
+        if denied.reason != "missing":
+            raise
+        place.root.create(place.path, text.encode())
+        before = None
+    else:
+        place.root.replace(place.path, text.encode(), stamp)
+        before = kept(place.name, place.path, content)
+    said = f"Wrote {spoken(visible(place.path))}."
+    return Result(
+        said, {"file": place.path}, call.receipt(said, before=before, after=kept(place.name, place.path, text))
+    )
+
+
+@tool("files.move", risk="change", root="*", limit_seconds=20)
+async def move(call: Call, path: Path, to: Annotated[str, Field(min_length=1, max_length=1_000)]) -> Result:
+    """Give a file another name, or put it into another folder. Nothing is ever overwritten."""
+    place, new = _place(call, path), _folder(call, to)
+    if place.name != new.name:
+        raise ToolFailed("invalid", f"A file stays in its own folder: {place.name}.")
+    target = new.path
+    if not new.path or to.endswith("/") or _is_folder(new):
+        target = "/".join(part for part in (new.path, place.path.rsplit("/", 1)[-1]) if part)
+    with _nearest(call, place):
+        place.root.move(place.path, target)
+    said = f"{spoken(visible(place.path))} is now {spoken(visible(target))}."
+    receipt = call.receipt(
+        said,
+        before={"root": place.name, "moved": place.path},
+        after={"root": place.name, "moved": target},
+    )
+    return Result(said, {"file": target}, receipt)
+
+
+async def _remove_question(call: Call, path: str) -> str:
+    place = _place(call, path)
+    with _nearest(call, place):
+        head, total = place.root.piece(place.path, 0, SNIFFED_BYTES)
+    what = no_text(head) or "a text"
+    lost = " It is too large to bring back afterwards." if total > FILE_BYTES else ""
+    return f"Remove {spoken(visible(place.path))}, {what} of {size(total)}?{lost}"
+
+
+@tool("files.remove", risk="destructive", root="*", limit_seconds=20, preview=_remove_question)
+async def remove(call: Call, path: Path) -> Result:
+    """Remove a file."""
+    place = _place(call, path)
+    with _nearest(call, place):
+        _, total = place.root.piece(place.path, 0, 0)
+    small = total <= FILE_BYTES
+    before = (
+        kept(place.name, place.path, place.root.read(place.path)[0])
+        if small
+        else {"root": place.name, "gone": place.path}
+    )
+    place.root.remove(place.path)
+    said = f"Removed {spoken(visible(place.path))}."
+    return Result(said, {"file": place.path}, call.receipt(said, before=before, after=None))
+
+
+async def undo(call: Call, receipt: Kept) -> Result:
+    """Put a file back as it was, or where it was, unless somebody has changed that since."""
+    before, after = receipt.before, receipt.after
+    if before and "gone" in before:
+        raise ToolFailed("failed", f"{before['gone']} was too large to keep, so it cannot be brought back.")
+    if not before or "moved" not in before:
+        return await put_back(call, receipt)
+    try:
+        root_of(call, before).move(after["moved"], before["moved"])
+    except PathDenied as denied:
+        if denied.reason not in ("missing", "exists"):
+            raise
+        raise edited(after["moved"]) from denied
+    said = f"{spoken(before['moved'])} is where it was."
+    return Result(said, {"file": before["moved"]}, call.receipt(said, before=after, after=before))
+
+
+# ── where it is ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _place(call: Call, path: str) -> Place:
+    """Return where a path leads. It may begin with the name of one of the agent's folders; else it is in the first."""
+    first, _, rest = path.partition("/")
+    if rest and first in call.roots:
+        return Place(first, call.roots[first], rest)
+    return Place(call.agent.roots[0], call.home, path)
+
+
+def _folder(call: Call, folder: str) -> Place:
+    if folder in call.roots:
+        return Place(folder, call.roots[folder], "")
+    return _place(call, "" if folder in (".", "/") else folder.removesuffix("/"))
+
+
+def _entries(call: Call, place: Place) -> list[Entry]:
+    with _nearest(call, place):
+        return place.root.entries(place.path)
+
+
+def _is_folder(place: Place) -> bool:
+    parent, _, name = place.path.rpartition("/")
+    try:
+        return any(entry.name == name and entry.kind == "folder" for entry in place.root.entries(parent))
+    except PathDenied:
+        return False
+
+
+@contextmanager
+def _nearest(call: Call, place: Place) -> Iterator[None]:
+    """Say which file has a name like the one that is not there."""
+    try:
+        yield
+    except PathDenied as denied:
+        if denied.reason != "missing":
+            raise
+        files = list(itertools.islice(walk(place.root, ""), NEAR_FILES))
+        by_name = {file.rsplit("/", 1)[-1].casefold(): file for file in files}
+        name = place.path.rsplit("/", 1)[-1].casefold()
+        near = get_close_matches(place.path, files, n=1) or [
+            by_name[name] for name in get_close_matches(name, by_name, n=1)
+        ]
+        hint = f" The nearest is {spoken(visible(near[0]))}." if near else ""
+        nearest = [visible(file) for file in near]
+        raise ToolFailed("not_found", f"There is no {spoken(visible(place.path))}.{hint}", nearest=nearest) from denied
