@@ -7,11 +7,14 @@ import os
 import shutil
 import tempfile
 import wave
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import jwt
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from atlas.audio import AudioChunk
 from atlas.config import Config, load
@@ -46,6 +49,46 @@ def data() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="atlas-", dir=memory if memory.is_dir() else None))
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
+
+
+class House:
+    """Signs what a person answers, as Atlas does. The public half of its key lies in the data directory."""
+
+    def __init__(self, data: Path) -> None:
+        self.key = Ed25519PrivateKey.generate()
+        self.public_file = data / "house.pem"
+        self.public_file.write_bytes(
+            self.key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+        )
+
+    def claims(self, ask: Mapping[str, Any], answer: str = "yes", **changed: Any) -> dict[str, Any]:
+        """What a statement says. `ask` is as the wire shows it; the answer is given when it was asked."""
+        asked_at = ask["expires_at"] - 60
+        return {
+            "aud": "atlas-tools",
+            "ask": ask["id"],
+            "answer": answer,
+            "channel": "button",
+            "person": "Anna",
+            "device": "phone",
+            "tool": ask["tool"],
+            "arguments_sha256": ask["arguments_sha256"],
+            "sentence_sha256": hashlib.sha256(ask["sentence"].encode()).hexdigest(),
+            "iat": asked_at,
+            "exp": asked_at + 60,
+            **changed,
+        }
+
+    def says(self, ask: Mapping[str, Any], answer: str = "yes", **changed: Any) -> str:
+        """Return the statement; `changed` are claims that differ, None for one that is left out."""
+        claims = {name: value for name, value in self.claims(ask, answer, **changed).items() if value is not None}
+        return jwt.encode(claims, self.key, algorithm="EdDSA")
+
+
+@pytest.fixture
+def house(data: Path) -> House:
+    """A house whose word the tool server over `data` takes."""
+    return House(data)
 
 
 @pytest.fixture

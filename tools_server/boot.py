@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket as sockets
 import time
 import tomllib
 import zoneinfo
@@ -12,14 +13,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from pydantic import BaseModel, ValidationError
 
 import tools_server.tools
 from tools_server.audit import Audit, AuditBroken
+from tools_server.confirm import read_house_key
 from tools_server.gate import Gate
 from tools_server.outside import Outside
 from tools_server.paths import Root
 from tools_server.policy import ROLES, Agent, Policy
+from tools_server.porter import Porter
 from tools_server.prove import Question, prove
 from tools_server.rules import RulesWrong, read_policy
 from tools_server.state import State
@@ -44,9 +48,16 @@ class Settings:
     house_key: Path | None = None  # the key that a person's yes is signed with, its public half
     socket: Path | None = None
     port: int | None = None
+    listening: sockets.socket | None = None  # made before the walls, which let nothing of the kind be made
+    porter: Porter | None = None  # fetches connections to the egress through the walls
+    folders: Path | None = None  # where the agents' folders lie; None is `data`
     agent: str = ""  # for stdio: whose process this is
     timezone: str = ""  # "" is the machine's own
     telemetry: bool = False  # for stdio: say every ten seconds how things are
+
+    def folder(self, root: str) -> Path:
+        """Return where the folder of that name lies."""
+        return (self.folders or self.data) / root
 
 
 _KEYS = {"token_sha256", "tools", "roots", "roles", "acts_as", "private"}
@@ -131,11 +142,22 @@ def opened_gate(
             raise BootFailed(f"{broken}. Look at it with `atlas-tools audit verify`, then move it away.") from broken
         with closing(audit):
             names = {root for agent in by_name.values() for root in agent.roots}
-            roots = {name: Root(settings.data / name) for name in sorted(names)}
+            roots = {name: Root(settings.folder(name)) for name in sorted(names)}
             for root in roots.values():
                 root.sweep()
-            outside = Outside(settings.egress)
-            yield Gate(toolbox, policy, by_token, audit, state, roots, tool_settings, outside, now, zone), by_name
+            outside = Outside(settings.egress, settings.porter)
+            house_key = _house_key(settings.house_key)
+            gate = Gate(toolbox, policy, by_token, audit, state, roots, tool_settings, outside, now, zone, house_key)
+            yield gate, by_name
+
+
+def _house_key(file: Path | None) -> Ed25519PublicKey | None:
+    try:
+        return read_house_key(file) if file else None
+    except OSError as missing:
+        raise BootFailed(f"The house's key, {file}, cannot be read: {missing.strerror}.") from missing
+    except ValueError as wrong:
+        raise BootFailed(str(wrong)) from wrong
 
 
 def _policy(file: Path) -> Policy:

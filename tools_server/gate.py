@@ -1,38 +1,36 @@
-"""The one path of every call, whatever route it came by: identify → decide → run → record."""
+"""The one path of every call, whatever route it came by: identify → decide → confirm → run → record."""
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import hmac
-import math
 import sqlite3
 import time
-from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from difflib import get_close_matches
-from typing import Any, Literal
+from typing import Any, Protocol
 
 import anyio
-from jsonschema import ValidationError
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from tools_server.audit import Audit, canonical, digest
+from tools_server.arguments import checked, printable, whole
+from tools_server.audit import Audit, canonical
+from tools_server.confirm import NO_REPLY, Ask, Asks, Deed, Level, Reply, Said
 from tools_server.outside import NOWHERE, Outside
 from tools_server.paths import PathDenied, Root
-from tools_server.policy import ROLES, Actor, Agent, Decision, Policy, decide, standing, visible
+from tools_server.policy import ROLES, Action, Actor, Agent, Decision, Policy, decide, standing, visible
+from tools_server.record import UNWRITABLE, Entry, Record
 from tools_server.requests import GivenUp, Request, Requests
 from tools_server.state import Receipt, State
-from tools_server.toolkit import Call, Error, Live, Result, Toolbox, ToolFailed, ToolSpec
+from tools_server.toolkit import Call, Error, Live, Result, Toolbox, ToolFailed, ToolSpec, Undo
 
-ARGUMENT_BYTES = 64 * 1024  # a long note is a tenth of it
-ARGUMENT_DEPTH = 16
 ACTOR_CHARACTERS = 100  # of each of its names
-UNWRITABLE = "I can't write down what I do, so I do nothing more. Is the disk full?"
-FULL = (errno.ENOSPC, errno.EDQUOT)  # a disk that says anything else is not to be believed again
-FLUSH_SECONDS = 1.0  # how long the record of a read may be with the kernel only
+SPENT, ESCAPE = -32000, -32001  # codes of results that failed: a limit is spent, a way out of a folder was blocked
+HOW = "Somebody in the house has to say yes to that first. Then make the same call again, within a minute."
+NO_WAY = "Nobody can say yes to that: I have no key to know a person's yes by."
 _PATH_ERRORS: Mapping[str, Error] = {"missing": "not_found", "changed": "failed", "exists": "failed"}
 
 
@@ -47,17 +45,35 @@ class Wish:
     turn: Any = None  # `_meta["atlas.house/turn"]`
     route: str = ""  # "2026-07-28 http", for the record
     wire: Any = None  # the protocol's own context, for tools that speak it themselves
+    reply: Reply = NO_REPLY  # what a retried call brings from a person
+    trace: Any = None  # `_meta["traceparent"]`, as W3C writes it
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What goes back. `error` is "" when it worked."""
+    """What goes back. `error` is None when it worked."""
 
     text: str
     data: Mapping[str, Any] = field(default_factory=dict)
     receipt: Receipt | None = None
     error: Error | None = None
     reply: Any = None  # the protocol's own result, when the tool gave one
+    ask: Ask | None = None  # the question that has to be answered first
+    code: int | None = None  # `SPENT` or `ESCAPE`
+
+
+class Meter(Protocol):
+    """Counts what runs, and says when enough is enough."""
+
+    process: str  # written into every row, so that it knows its own
+
+    def refusal(self, agent: Agent, actor: Actor, action: Action) -> Decision | None:
+        """Return why a call may not run now; None when it may."""
+        ...
+
+    def spent(self, agent: Agent, actor: Actor, action: Action) -> int:
+        """Count a call that is about to run; return its cost, for its row."""
+        ...
 
 
 class Gate:
@@ -75,6 +91,8 @@ class Gate:
         outside: Outside = NOWHERE,
         now: Callable[[], float] = time.time,
         zone: tzinfo | None = None,
+        house_key: Ed25519PublicKey | None = None,
+        meter: Meter | None = None,
     ) -> None:
         self._toolbox = toolbox
         self._tools = toolbox.tools
@@ -84,13 +102,14 @@ class Gate:
         self._engines: dict[str, Any] = {}
         self._agents = agents
         self.listeners: list[Callable[[str], None]] = []  # told the name of a tool whose answer would differ now
-        self._audit = audit
+        self._record = Record(audit)
+        self._asks = Asks(house_key, now)
+        self._undoing: set[str] = set()
+        self._meter = meter
         self._state = state
         self._roots = roots
         self._now = now
         self._zone = zone
-        self._disk: Literal["well", "full", "broken"] = "well"
-        self._unwritten: deque[Mapping[str, Any]] = deque()  # rows of the calls that found it full
         self.requests = Requests()
 
     # ── identify ───────────────────────────────────────────────────────────────────────────────────
@@ -106,12 +125,15 @@ class Gate:
 
     def stranger(self, route: str) -> None:
         """Record that somebody came without a token that is known here."""
-        decision = Decision("deny", "identify", "The token is missing or not known.")
-        self._record(Wish(Agent("", ()), "", None, route=route), Actor(), decision, "denied", None, 0.0)
+        entry = Entry(Agent("", ()), "", None, route=route, outcome="denied")
+        entry.decision = Decision("deny", "identify", "The token is missing or not known.")
+        self._write(entry, 0.0)
 
     def misaddressed(self, wish: Wish, reason: str) -> None:
         """Record that somebody asked for an address that leads nowhere, or out of where it should."""
-        self._record(wish, Actor(), Decision("deny", "address", reason), "not_found", None, 0.0)
+        entry = _entry(wish)
+        entry.decision, entry.outcome = Decision("deny", "address", reason), "not_found"
+        self._write(entry, 0.0)
 
     def visible(self, agent: Agent, actor: Actor | None = None) -> Sequence[ToolSpec]:
         """Return what an agent may call, in the fixed order of their names: prompts depend on it.
@@ -125,6 +147,10 @@ class Gate:
             for spec in self._tools.values()
             if any(visible(self._policy, agent, each, spec.action) for each in actors)
         ]
+
+    def visible_to(self, agent: Agent, claimed: Any) -> Sequence[ToolSpec]:
+        """Return what an agent may call for the actor that a list request names. Raises `ToolFailed`."""
+        return self.visible(agent, None if claimed is None else standing(agent, _actor(claimed)))
 
     def schema(self, tool: str) -> Mapping[str, Any] | None:
         """Return a tool's schema; None when there is no such tool."""
@@ -145,42 +171,58 @@ class Gate:
             return Answer(str(given_up), error=given_up.error)
 
     async def _carried_out(self, wish: Wish, request: Request) -> Answer:
-        if not self._writable():
+        if not self._record.writable():
             return Answer(UNWRITABLE, error="failed")
         started = time.perf_counter()
-        actor, decision = Actor(), Decision("deny", "unread", "")
-        outcome, receipt, recorded = "crashed", None, False
+        entry, recorded = _entry(wish), False
         try:
-            spec = self._found(wish)
-            actor = standing(wish.agent, _actor(wish.actor))
-            # Who may not use it at all learns nothing of what it takes.
-            may = visible(self._policy, wish.agent, actor, spec.action)
-            arguments = _arguments(spec, wish.arguments) if may else {}
-            at = datetime.fromtimestamp(self._now(), self._zone).astimezone(self._zone)
-            decision = decide(self._policy, wish.agent, actor, spec.action, arguments, at)
-            if decision.allowed:
-                answer = await self._run(spec, wish, actor, arguments)
-            else:
-                answer = Answer(decision.reason, {"rule": decision.rule}, error="denied")
-            outcome, receipt = answer.error or "ok", answer.receipt
-            if receipt:
-                self._tell(spec.name)
+            answer = await self._way(wish, entry)
+            entry.outcome, entry.receipt = "asked" if answer.ask else answer.error or "ok", answer.receipt
+            if answer.receipt:
+                self._tell(answer.receipt.tool)
         except ToolFailed as failed:
-            answer = Answer(str(failed), failed.data, error=failed.error)
-            outcome = failed.error
+            code = ESCAPE if failed.data.get("reason") == "escape" else None
+            answer = Answer(str(failed), failed.data, error=failed.error, code=code)
+            entry.outcome, entry.reason = failed.error, printable(str(failed.data.get("reason", "")))
         except anyio.get_cancelled_exc_class():
-            outcome = "cancelled"
+            entry.outcome = "cancelled"
             raise
         finally:
             # Also for a crash, which goes on to the SDK: it logs it and answers "internal error".
-            recorded = self._record(wish, actor, decision, outcome, receipt, time.perf_counter() - started)
-            request.outcome = outcome
+            recorded = self._write(entry, time.perf_counter() - started)
+            request.outcome = entry.outcome
         return answer if recorded else self._unrecorded(answer)
+
+    async def _way(self, wish: Wish, entry: Entry) -> Answer:
+        """Go the whole way, writing into `entry` how far it went. Raises `ToolFailed`."""
+        entry.spec = spec = self._found(wish)
+        entry.actor = actor = standing(wish.agent, _actor(wish.actor))
+        arguments: dict[str, Any] = {}
+        if visible(self._policy, wish.agent, actor, spec.action):  # who may never use it learns not what it takes
+            arguments, entry.arguments_sha256 = checked(spec, wish.arguments)
+        entry.decision = decision = self._decision(wish.agent, actor, spec, arguments)
+        if not decision.allowed:
+            return Answer(decision.reason, {"rule": decision.rule}, error="denied")
+        if self._meter and (spent := self._meter.refusal(wish.agent, actor, spec.action)):
+            entry.decision = spent
+            return Answer(spent.reason, {"rule": spent.rule}, error="denied", code=SPENT)
+        call = self._call(spec, wish, actor, arguments)
+        if decision.verdict != "allow" and (unmet := await self._unconfirmed(call, spec, wish.reply, entry)):
+            return unmet
+        if self._meter:
+            entry.cost = self._meter.spent(wish.agent, actor, spec.action)
+        result = await self._limited(spec, spec.run, call)
+        assert isinstance(result, Result)
+        return self._answer(spec, result)
+
+    def _decision(self, agent: Agent, actor: Actor, spec: ToolSpec, arguments: Mapping[str, Any]) -> Decision:
+        at = datetime.fromtimestamp(self._now(), self._zone).astimezone(self._zone)
+        return decide(self._policy, agent, actor, spec.action, arguments, at)
 
     def _found(self, wish: Wish) -> ToolSpec:
         if wish.tool in self._tools:
             return self._tools[wish.tool]
-        asked = _printable(wish.tool)
+        asked = printable(wish.tool)
         near = get_close_matches(asked, [spec.name for spec in self.visible(wish.agent)], n=1)
         nearest = f" The nearest is {near[0]}." if near else ""
         raise ToolFailed("not_found", f"There is no tool called {asked}.{nearest}")
@@ -198,8 +240,49 @@ class Gate:
                 self._engines[file] = await stack.enter_async_context(opened(live))
             yield
 
-    def _call(self, spec: ToolSpec, wish: Wish, actor: Actor) -> Call:
+    # ── confirm ────────────────────────────────────────────────────────────────────────────────────
+
+    async def _unconfirmed(self, call: Call, spec: ToolSpec, reply: Reply, entry: Entry) -> Answer | None:
+        """Return None when a person has said yes to this, which uses the yes up; else what to answer instead.
+
+        What would happen is put in words anew each time, and nothing else runs between that and the deed: a yes is to
+        the sentence that a person heard, not to what it has come to mean since.
+        """
+        sentence = await self._previewed(spec, call)
+        level: Level = "explicit" if entry.decision.verdict == "explicit" else "confirm"
+        entry.confirmation = {"level": level, "ask": printable(reply.state)}
+        deed = Deed(call.agent.name, call.actor, spec.name, entry.arguments_sha256)
+        found = self._asks.settle(deed, level, sentence, reply)
+        if isinstance(found, Said):
+            entry.confirmation |= {
+                "ask": found.ask,
+                "answer": found.answer,
+                "channel": found.channel,
+                "person": found.person,
+                "device": found.device,
+            }
+            self._tell("asks.waiting")
+            return None if found.answer == "yes" else Answer("All right, I won't.", {"rule": "said.no"}, error="denied")
+        entry.confirmation["ask"] = found.id
+        self._tell("asks.waiting")
+        how = HOW if self._asks.answerable else NO_WAY
+        return Answer(f"{found.sentence} {how}", {"rule": entry.decision.rule}, error="confirm", ask=found)
+
+    async def _previewed(self, spec: ToolSpec, call: Call) -> str:
+        if spec.preview is None:
+            return _question(spec, call.arguments)
+        sentence = await self._limited(spec, spec.preview, call)
+        assert isinstance(sentence, str)
+        return whole(sentence)
+
+    # ── run ────────────────────────────────────────────────────────────────────────────────────────
+
+    def _call(self, spec: ToolSpec, wish: Wish, actor: Actor, arguments: Mapping[str, Any] | None = None) -> Call:
         turn = wish.turn if isinstance(wish.turn, str) else ""
+
+        def decided(tool: str, given: Mapping[str, Any]) -> Decision:
+            return self._decision(wish.agent, actor, self._tools[tool], given)
+
         return Call(
             tool=spec.name,
             agent=wish.agent,
@@ -212,14 +295,24 @@ class Gate:
             outside=self._outside,
             settings=self._settings.get(spec.file),
             engine=self._engines.get(spec.file),
+            services={
+                "asks": self._asks,
+                "tell": self._tell,
+                "record": self._record.file,
+                "decide": decided,  # (tool, arguments) → Decision, for this agent and actor, now
+                "undo": self._undo,  # tool → the function that takes its changes back, or None
+                "undoing": self._undoing,  # ids of receipts
+                "tools": self._tools,
+            },
             wire=wish.wire,
+            arguments=arguments or {},
         )
 
-    async def _run(self, spec: ToolSpec, wish: Wish, actor: Actor, arguments: Mapping[str, Any]) -> Answer:
-        call = self._call(spec, wish, actor)
+    async def _limited(self, spec: ToolSpec, function: Callable[..., Any], call: Call) -> object:
+        """Await a tool's function within its time; what the world may do to it becomes `ToolFailed`."""
         try:
             with anyio.fail_after(spec.limit_seconds):
-                result = await spec.run(call, **arguments)
+                return await function(call, **call.arguments)
         except TimeoutError:
             raise ToolFailed(
                 "timeout", f"That took longer than {spec.limit_seconds:g} seconds, so I gave up."
@@ -228,71 +321,42 @@ class Gate:
             raise ToolFailed(_PATH_ERRORS.get(denied.reason, "denied"), str(denied), reason=denied.reason) from denied
         except (OSError, sqlite3.Error) as broken:
             raise ToolFailed("failed", f"The disk did not take it: {_disk(broken)}.") from broken
-        return _answer(spec, result)
+
+    def _answer(self, spec: ToolSpec, result: Result) -> Answer:
+        assert result.receipt is None or not spec.reads, f"{spec.name} said it only reads"
+        canonical(result.data)  # a result that is no JSON is a bug here, not on somebody's wire
+        receipt = result.receipt
+        if receipt and receipt.undo:
+            receipt = replace(receipt, undo=self._undo(receipt.tool) is not None)
+        return Answer(whole(result.text), result.data, receipt, reply=result.reply)
+
+    def _undo(self, tool: str) -> Undo | None:
+        """Return what takes a tool's changes back; None when nothing does: what left the house does not come back."""
+        spec = self._tools.get(tool)
+        return self._toolbox.undo.get(spec.file) if spec and spec.action.risk != "outward" else None
 
     # ── record ─────────────────────────────────────────────────────────────────────────────────────
 
-    def _record(
-        self, wish: Wish, actor: Actor, decision: Decision, outcome: str, receipt: Receipt | None, seconds: float
-    ) -> bool:
-        spec = self._tools.get(wish.tool)
-        if spec and spec.routine and outcome == "ok":
+    def _write(self, entry: Entry, seconds: float) -> bool:
+        if entry.routine:
             return True
-        row = {
-            "at": self._now(),
-            "agent": wish.agent.name,
-            "actor": asdict(actor),
-            "turn": _printable(wish.turn) if isinstance(wish.turn, str) else "",
-            "tool": _printable(wish.tool),
-            "arguments_sha256": _hash(wish.arguments),
-            "allowed": decision.allowed,
-            "rule": decision.rule,
-            "outcome": outcome,
-            "receipt": receipt.id if receipt else "",
-            "ms": round(seconds * 1000, 3),
-            "route": wish.route,
-        }
-        try:
-            self._audit.append(row, durable=not (spec and spec.reads and outcome == "ok"))
-        except OSError as trouble:
-            self._refused(trouble)
-            if wish.agent.name:  # a stranger did nothing that must be known
-                self._unwritten.append(row)
-            return False
-        return True
-
-    def _refused(self, trouble: OSError) -> None:
-        """Accept no more calls: power without a record is the one thing this server must not have."""
-        if self._disk != "broken":
-            self._disk = "full" if trouble.errno in FULL else "broken"
-
-    def _writable(self) -> bool:
-        """Tell whether calls can be recorded; once a full disk has room again, after writing down what is owed."""
-        if self._disk == "full":
-            try:
-                while self._unwritten:
-                    self._audit.append(self._unwritten[0])
-                    self._unwritten.popleft()
-                self._disk = "well"
-            except OSError as trouble:
-                self._refused(trouble)
-        return self._disk == "well"
+        process = self._meter.process if self._meter else ""
+        return self._record.write(entry.row(self._now(), seconds, process), durable=entry.durable)
 
     def _unrecorded(self, answer: Answer) -> Answer:
-        return Answer(f"{answer.text} {UNWRITABLE}", answer.data, answer.receipt, "failed")
+        return replace(answer, text=f"{answer.text} {UNWRITABLE}", error="failed", ask=None)
 
     async def keep_flushed(self) -> None:
         """Bring the record of reads to the disk every second, until cancelled. A disk that fails ends all calls."""
-        while self._disk != "broken":
-            await anyio.sleep(FLUSH_SECONDS)
-            self.flush()
+        await self._record.keep_flushed()
 
     def flush(self) -> None:
         """Bring the record to the disk now."""
-        try:
-            self._audit.flush()
-        except OSError:
-            self._disk = "broken"  # also by a full one: rows that were handed over may be gone, and are not here
+        self._record.flush()
+
+
+def _entry(wish: Wish) -> Entry:
+    return Entry(wish.agent, wish.tool, wish.arguments, wish.turn, wish.route, wish.trace)
 
 
 def _actor(claimed: Any) -> Actor:
@@ -301,7 +365,7 @@ def _actor(claimed: Any) -> Actor:
         return Actor()
     names = ("person", "device", "role", "room")
     ok = isinstance(claimed, Mapping) and all(
-        name in names and isinstance(value, str) and len(value) <= ACTOR_CHARACTERS and _printable(value) == value
+        name in names and isinstance(value, str) and len(value) <= ACTOR_CHARACTERS and printable(value) == value
         for name, value in claimed.items()
     )
     if not ok:
@@ -309,71 +373,11 @@ def _actor(claimed: Any) -> Actor:
     return Actor(**claimed)
 
 
-def _arguments(spec: ToolSpec, given: Any) -> dict[str, Any]:
-    """Return the arguments with defaults filled in. Extra ones, wrong ones and impossible texts are refused."""
-    arguments = {} if given is None else given
-    if problem := _unusable(arguments):
-        raise ToolFailed("invalid", problem)
-    # Closest to the root first, so that the sentence names the argument, not a detail inside it.
-    wrong = min(spec.validator.iter_errors(arguments), key=lambda error: len(error.path), default=None)
-    if wrong is not None:
-        raise ToolFailed("invalid", _sentence(spec, arguments, wrong), schema=dict(spec.schema))
-    return dict(spec.arguments.model_validate(arguments))
-
-
-def _unusable(value: Any) -> str:
-    """Say why a value cannot be handled as JSON text, "" when it can. Not recursive: depth is the attacker's choice."""
-    left: list[tuple[Any, int]] = [(value, 0)]
-    size = 0
-    while left:
-        item, depth = left.pop()
-        size += len(item) + 8 if isinstance(item, (str, list, dict)) else 8
-        if depth > ARGUMENT_DEPTH or size > ARGUMENT_BYTES:
-            return "The arguments are too large."
-        if isinstance(item, float) and not math.isfinite(item):
-            return "The arguments hold a number that is not a number."
-        if isinstance(item, str) and any("\ud800" <= character <= "\udfff" for character in item):
-            return "The arguments hold half of a character."
-        if isinstance(item, dict):
-            left += [(part, depth + 1) for pair in item.items() for part in pair]
-        elif isinstance(item, list):
-            left += [(part, depth + 1) for part in item]
-    return ""
-
-
-def _sentence(spec: ToolSpec, arguments: Any, wrong: ValidationError) -> str:
-    """Say what is wrong with the arguments, so that a model can do better."""
-    takes = ", ".join(spec.schema["properties"]) or "nothing"
-    if wrong.validator == "additionalProperties":
-        extra = sorted(set(arguments) - set(spec.schema["properties"]))
-        return f"{spec.name} does not take {_printable(', '.join(extra))}; it takes {takes}."
-    if wrong.validator == "required":
-        missing = [name for name in spec.schema["required"] if name not in arguments]
-        return f"{spec.name} needs {', '.join(missing)}."
-    where = ".".join(str(step) for step in wrong.path)
-    return f"{where or spec.name}: {_printable(wrong.message)}."
-
-
-def _printable(text: str) -> str:
-    """Return at most 300 characters that survive every wire: half characters become question marks."""
-    short = text if len(text) <= 300 else text[:297] + "..."
-    return short.encode("utf-8", "replace").decode()
-
-
-def _hash(arguments: Any) -> str:
-    if problem := _unusable(arguments):
-        return f"unusable: {problem}"
-    return digest(arguments)
-
-
-def _answer(spec: ToolSpec, result: Result) -> Answer:
-    assert result.receipt is None or not spec.reads, f"{spec.name} said it only reads"
-    canonical(result.data)  # a result that is no JSON is a bug here, not on somebody's wire
-    return Answer(_clean(result.text), result.data, result.receipt, reply=result.reply)
-
-
-def _clean(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
+def _question(spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
+    """Return what to ask before a tool that has no words of its own for it: what it does, and with what."""
+    does = spec.description.splitlines()[0].rstrip(".")
+    given = [f"{name} {printable(str(value))}" for name, value in arguments.items() if value not in ("", [], None)]
+    return f"{does}{', with ' + ', '.join(given) if given else ''}: shall I?"
 
 
 def _disk(broken: OSError | sqlite3.Error) -> str:

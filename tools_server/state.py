@@ -8,8 +8,9 @@ import sqlite3
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 BUSY_SECONDS = 5.0  # a second process (stdio beside HTTP) holds the lock for one commit at most
@@ -31,6 +32,10 @@ MIGRATIONS = {
     "receipts.undone": """
         ALTER TABLE receipts ADD COLUMN undone_by TEXT NOT NULL DEFAULT '';
     """,
+    "receipts.arguments": """
+        ALTER TABLE receipts ADD COLUMN arguments TEXT NOT NULL DEFAULT '{}'; -- JSON
+        ALTER TABLE receipts ADD COLUMN undoes TEXT NOT NULL DEFAULT '';      -- the receipt that this one took back
+    """,
 }
 
 
@@ -40,6 +45,8 @@ class Receipt:
 
     id: str
     changed: str
+    tool: str
+    undo: bool  # whether it can be taken back
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +63,13 @@ class Kept:
     before: Any  # JSON: what an undo puts back; None when there was nothing
     after: Any  # JSON: what an undo expects to find; None when nothing is left
     undone_by: str = ""  # the receipt of the undo
+    arguments: Mapping[str, Any] = field(default_factory=dict)  # that the tool was called with
+    undoes: str = ""  # the receipt that this one took back
+
+    @property
+    def reversible(self) -> bool:
+        """Whether it kept anything that an undo could put back or expect."""
+        return not (self.before is None and self.after is None)
 
 
 class State:
@@ -119,20 +133,56 @@ class State:
         at: float,
         before: Any,
         after: Any,
+        arguments: Mapping[str, Any] = MappingProxyType({}),
+        undoes: str = "",
     ) -> Receipt:
-        """Keep a receipt: in the running transaction when there is one, else committed at once."""
-        receipt = Receipt(f"receipt_{secrets.token_hex(8)}", changed)
+        """Keep a receipt: in the running transaction when there is one, else committed at once.
+
+        One that `undoes` another is written together with the other's mark; the other is then undone, once.
+        """
+        if not self._db.in_transaction:
+            with self.transaction():
+                return self.add_receipt(
+                    changed,
+                    tool=tool,
+                    agent=agent,
+                    actor=actor,
+                    turn=turn,
+                    at=at,
+                    before=before,
+                    after=after,
+                    arguments=arguments,
+                    undoes=undoes,
+                )
+        receipt = Receipt(f"receipt_{secrets.token_hex(8)}", changed, tool, not (before is None and after is None))
         self.run(
-            "INSERT INTO receipts (id, at, tool, agent, actor, turn, changed, before, after)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO receipts (id, at, tool, agent, actor, turn, changed, before, after, arguments, undoes)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             *(receipt.id, at, tool, agent, json.dumps(dict(actor)), turn, changed),
-            *(json.dumps(before), json.dumps(after)),
+            *(json.dumps(before), json.dumps(after), json.dumps(dict(arguments)), undoes),
         )
+        if undoes:
+            self.run("UPDATE receipts SET undone_by = ? WHERE id = ?", receipt.id, undoes)
         return receipt
+
+    def receipts(self, most: int) -> list[Kept]:
+        """Return the newest receipts, the newest first."""
+        return [_kept(row) for row in self.rows("SELECT * FROM receipts ORDER BY rowid DESC LIMIT ?", most)]
+
+    def receipt(self, id: str) -> Kept | None:
+        """Return one receipt."""
+        return next(map(_kept, self.rows("SELECT * FROM receipts WHERE id = ?", id)), None)
 
     def close(self) -> None:
         """Fold the write-ahead log into the file and let go. Idempotent."""
         self._db.close()
+
+
+def _kept(row: sqlite3.Row) -> Kept:
+    values = dict(row)
+    for name in ("actor", "before", "after", "arguments"):
+        values[name] = json.loads(values[name])
+    return Kept(**values)
 
 
 def _statements(sql: str) -> Iterator[str]:

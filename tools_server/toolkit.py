@@ -61,6 +61,8 @@ class Call:
     engine: Any = None  # what the tool file's `opened` gave, when it has one
     services: Mapping[str, Any] = field(default_factory=dict)  # parts of the gate, for the few tools about the gate
     wire: Any = None  # the protocol's own context of the request, for the few tools that speak it themselves
+    arguments: Mapping[str, Any] = field(default_factory=dict)  # checked, with defaults filled in
+    undoes: str = ""  # the receipt that this call takes back
 
     @property
     def home(self) -> Root:
@@ -75,6 +77,7 @@ class Call:
     def receipt(self, changed: str, *, before: Any, after: Any) -> Receipt:
         """Keep proof of a change. `before` and `after` are JSON, enough to undo it; None stands for nothing there.
 
+        What cannot be undone has None for both.
         Inside `state.transaction()` it is committed together with the change.
         """
         actor = asdict(self.actor)
@@ -87,6 +90,8 @@ class Call:
             at=self.now(),
             before=before,
             after=after,
+            arguments=self.arguments,
+            undoes=self.undoes,
         )
 
 
@@ -158,7 +163,8 @@ def tool(
     `root` is the folder it works in: only agents that have it may call it. "*" is whichever the agent has, `call.home`
     first; so one agent's papers are never another's.
     `preview` takes what the tool takes and returns what would happen, as a question fit for speech ("Remove the task
-    buy milk for good?"); it changes nothing, and raises `ToolFailed` when there is nothing to ask about.
+    buy milk for good?"); it changes nothing, and raises `ToolFailed` when there is nothing to ask about. It says the
+    same for as long as the same would happen (no "with 3 minutes left"): the yes is to that sentence only.
     A tool runs on the event loop: between two awaits it is alone, so a read followed by a write needs no lock. It
     may touch the disk directly (a commit takes milliseconds); anything slower is awaited, and can then be timed out.
     """

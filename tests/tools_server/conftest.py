@@ -19,6 +19,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from tools_server.boot import AUDIT_FILE, Settings, opened_gate
+from tools_server.confirm import NO_REPLY, Reply
 from tools_server.gate import Answer, Gate, Wish
 from tools_server.policy import Agent
 from tools_server.toolkit import Call, Result
@@ -50,7 +51,7 @@ acts_as = "owner"
 
 [house]
 token_sha256 = "{house}"
-tools = ["*.due", "*.announced"]
+tools = ["*.due", "*.announced", "asks.*"]
 acts_as = "owner"
 """
 POLICY = Path(__file__).parents[2] / "policy.toml"
@@ -73,12 +74,19 @@ class World:
     gate: Gate
     agents: dict[str, Agent]
     clock: list[float] = field(default_factory=list)  # the wall clock, one element
+    house: Any = None  # who brings a person's yes
 
-    async def call(self, tool: str, agent: str = "family", actor: Any = None, **arguments: Any) -> Answer:
-        return await self.gate.call(Wish(self.agents[agent], tool, arguments, actor, "turn_1", "test"))
+    async def call(
+        self, tool: str, agent: str = "family", actor: Any = None, reply: Reply = NO_REPLY, **arguments: Any
+    ) -> Answer:
+        return await self.gate.call(Wish(self.agents[agent], tool, arguments, actor, "turn_1", "test", reply=reply))
 
     async def ok(self, tool: str, agent: str = "family", actor: Any = None, **arguments: Any) -> Answer:
+        """Have it done; where a person's yes is asked for, a person says yes."""
         answer = await self.call(tool, agent, actor, **arguments)
+        if answer.ask:
+            yes = Reply(answer.ask.id, "accept", self.house.says(answer.ask.shown()))
+            answer = await self.call(tool, agent, actor, yes, **arguments)
         assert answer.error is None, answer.text
         return answer
 
@@ -120,23 +128,23 @@ class World:
 
 
 @pytest.fixture
-def world(data: Path) -> Iterator[World]:
-    with opened_world(data) as opened:
+def world(data: Path, house: Any) -> Iterator[World]:
+    with opened_world(data, house) as opened:
         yield opened
 
 
 @contextmanager
-def opened_world(data: Path, at: float = 1_800_000_000.0) -> Iterator[World]:
+def opened_world(data: Path, house: Any, at: float = 1_800_000_000.0) -> Iterator[World]:
     clock = [at]
-    settings = Settings(data, write_agents(data), POLICY, timezone="Europe/Paris")
+    settings = Settings(data, write_agents(data), POLICY, house_key=house.public_file, timezone="Europe/Paris")
     with opened_gate(settings, lambda: clock[0]) as (gate, agents):
-        yield World(data, gate, agents, clock)
+        yield World(data, gate, agents, clock, house)
 
 
 @pytest.fixture
-def reopened(data: Path) -> Any:
+def reopened(data: Path, house: Any) -> Any:
     """Open the same data directory again, at another time: what a restart sees."""
-    return lambda at: opened_world(data, at)
+    return lambda at: opened_world(data, house, at)
 
 
 # ── the real process ───────────────────────────────────────────────────────────────────────────────
@@ -155,6 +163,7 @@ async def server_process(data: Path, *wire: str) -> AsyncIterator[tuple[Process,
         str(POLICY),
         "--agents",
         str(write_agents(data)),
+        *house_key(data),
         *wire,
     ]
     async with await anyio.open_process(command, stdin=None, stdout=None) as process:
@@ -166,6 +175,12 @@ async def server_process(data: Path, *wire: str) -> AsyncIterator[tuple[Process,
                 process.kill()
             with anyio.CancelScope(shield=True):
                 await process.wait()
+
+
+def house_key(data: Path) -> list[str]:
+    """The argument that names the key of the test's house, when it has one."""
+    file = data / "house.pem"
+    return ["--house-key", str(file)] if file.exists() else []
 
 
 async def _ready(process: Process) -> str:
@@ -180,13 +195,15 @@ async def _ready(process: Process) -> str:
 
 
 @asynccontextmanager
-async def client(wire: Path | int, token: str = "family-token", mode: str = "auto") -> AsyncIterator[Client]:
+async def client(
+    wire: Path | int, token: str = "family-token", mode: str = "auto", **settings: Any
+) -> AsyncIterator[Client]:
     """The official client, over a unix socket or a port."""
     transport = httpx2.AsyncHTTPTransport(uds=str(wire)) if isinstance(wire, Path) else httpx2.AsyncHTTPTransport()
     url = "http://tools/mcp" if isinstance(wire, Path) else f"http://127.0.0.1:{wire}/mcp"
     async with (
         httpx2.AsyncClient(transport=transport, headers={"Authorization": f"Bearer {token}"}) as http,
-        Client(streamable_http_client(url, http_client=http), mode=mode, read_timeout_seconds=30) as opened,
+        Client(streamable_http_client(url, http_client=http), mode=mode, read_timeout_seconds=30, **settings) as opened,
     ):
         yield opened
 
@@ -197,6 +214,7 @@ class Wire:
     process = staticmethod(server_process)
     client = staticmethod(client)
     write_agents = staticmethod(write_agents)
+    house_key = staticmethod(house_key)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 import pytest
 
-from tools_server import gate
+from tools_server import record
 from tools_server.audit import verify
 from tools_server.gate import Wish
 from tools_server.policy import Action, Actor, Agent, Decision, Policy, decide
@@ -22,7 +22,7 @@ async def test_what_an_agent_may_call_is_done_and_recorded(world: Any) -> None:
     answer = await world.ok("timers.start", seconds=600)
     assert answer.text == "Timer set for 10 minutes."
     row = world.record[-1]
-    assert (row["agent"], row["tool"], row["outcome"], row["allowed"]) == ("family", "timers.start", "ok", True)
+    assert (row["agent"], row["tool"], row["outcome"], row["verdict"]) == ("family", "timers.start", "ok", "allow")
     assert row["rule"] == "agent.tools:*"
     assert row["receipt"] == answer.receipt.id
     assert row["turn"] == "turn_1"
@@ -219,7 +219,7 @@ async def test_when_what_was_recorded_cannot_be_kept_nothing_more_is_done(
     await world.ok("timers.list")
     with monkeypatch.context() as patched, anyio.fail_after(5):
         patched.setattr(os, "fdatasync", full)
-        patched.setattr(gate, "FLUSH_SECONDS", 0)
+        patched.setattr(record, "FLUSH_SECONDS", 0)
         await world.gate.keep_flushed()
     assert "can't write down" in (await world.refused("timers.list")).text
 

@@ -23,6 +23,7 @@ import yaml
 from pydantic import Field
 
 from tools_server.paths import PathDenied, Root, Stamp
+from tools_server.state import Kept
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 
 ROOT = "family-agent-config"
@@ -36,6 +37,7 @@ FRONT_MATTER_CHARACTERS = 16_384  # a parser is given no more than this
 Column = Literal["backlog", "todo", "doing", "done"]
 COLUMNS: tuple[Column, ...] = ("backlog", "todo", "doing", "done")
 PRIORITIES = ("high", "medium", "low")
+NEVER = Stamp(0, 0, 0)  # of a version that is not on the disk
 _KEYS = ("title", "column", "priority", "assignee", "due", "created", "id")
 
 Title = Annotated[str, Field(min_length=1, max_length=500, description="The task's title")]
@@ -125,9 +127,15 @@ async def done(call: Call, title: Title) -> Result:
     return _moved(call, title, "done")
 
 
-@tool("tasks.remove", risk="destructive", root=ROOT, limit_seconds=20)
+async def removing(call: Call, title: str) -> str:
+    """Say which task would be removed."""
+    task = _found(call.roots[ROOT], title, guess=False)
+    return f"Remove {_spoken(task.title)} from the task board?"
+
+
+@tool("tasks.remove", risk="destructive", root=ROOT, limit_seconds=20, preview=removing)
 async def remove(call: Call, title: Title) -> Result:
-    """Remove a task from the home task board for good. To finish one, use tasks.done."""
+    """Remove a task from the home task board. To finish one, use tasks.done."""
     root = call.roots[ROOT]
     task = _found(root, title, guess=False)
     root.remove(f"{FOLDER}/{task.file}")
@@ -147,6 +155,56 @@ def _moved(call: Call, title: str, column: Column) -> Result:
     file = f"{FOLDER}/{task.file}"
     receipt = call.receipt(said, before={"file": file, "text": task.text}, after={"file": file, "text": text})
     return Result(said, {"task": {**_shown(task), "column": column}}, receipt)
+
+
+# ── taking it back ─────────────────────────────────────────────────────────────────────────────────
+
+
+async def undo(call: Call, kept: Kept) -> Result:
+    """Put a task's file back as it was, or remove the one that was added. What somebody edited since stays."""
+    root, before, after = call.roots[ROOT], kept.before, kept.after
+    task = parse(_name(before or after), (before or after)["text"], NEVER)
+    stamp = _unchanged(root, after, task) if after else None
+    if before is None:
+        root.remove(after["file"])
+        said = f"{_capital(_spoken(task.title))} is off the task board again."
+    elif after is None:
+        _put_back(root, before, task)
+        said = f"{_capital(_spoken(task.title))} is back on the task board, {_in(task.column)}."
+    else:
+        assert stamp
+        root.replace(before["file"], before["text"].encode(), stamp)
+        said = f"{_capital(_spoken(task.title))} is {_in(task.column)} again."
+    receipt = call.receipt(said, before=after, after=before)
+    return Result(said, {"task": _shown(task)}, receipt)
+
+
+def _name(kept: dict[str, str]) -> str:
+    return kept["file"].removeprefix(f"{FOLDER}/")
+
+
+def _unchanged(root: Root, after: dict[str, str], task: Task) -> Stamp:
+    """Return which version of the file is there, when it is the one that was left. Raises `ToolFailed` otherwise."""
+    name = _capital(_spoken(task.title))
+    try:
+        content, stamp = root.read(after["file"])
+    except PathDenied as denied:
+        if denied.reason != "missing":
+            raise
+        raise ToolFailed("failed", f"I can't take that back: {name} was removed since.") from denied
+    if content != after["text"].encode():
+        raise ToolFailed("failed", f"I can't take that back: {name} was edited since.")
+    return stamp
+
+
+def _put_back(root: Root, before: dict[str, str], task: Task) -> None:
+    try:
+        root.create(before["file"], before["text"].encode())
+    except PathDenied as denied:
+        if denied.reason != "exists":
+            raise
+        taken = f"there is another {_spoken(task.title)} in its place now"
+        raise ToolFailed("failed", f"I can't take that back: {taken}.") from denied
 
 
 # ── which task is meant ────────────────────────────────────────────────────────────────────────────

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from tools_server.state import Kept
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 
 LONGEST_SECONDS = 604_800  # a week; what is further away is a reminder
@@ -245,9 +246,61 @@ async def announced(
         for timer in ended:
             call.state.run("UPDATE timers SET announced_at = ? WHERE id = ?", now, timer.id)
         call.state.run("DELETE FROM timers WHERE announced_at < ?", now - REMEMBERED_SECONDS)
-        before = [asdict(timer) for timer in ended]
-        receipt = call.receipt(text, before=before, after=[{**row, "announced_at": now} for row in before])
+        receipt = call.receipt(text, before=None, after=None)  # what was said aloud cannot be unsaid
     return Result(text, {"ids": [timer.id for timer in ended]}, receipt)
+
+
+# ── taking it back ─────────────────────────────────────────────────────────────────────────────────
+
+
+async def undo(call: Call, kept: Kept) -> Result:
+    """Put timers back as they were, deadlines and all, or remove the one that was started.
+
+    One that has ended meanwhile comes back as announced, for the answer says so.
+    """
+    now, before, after = call.now(), _kept_timers(kept.before), _kept_timers(kept.after)
+    _refuse_changed(call, before, after)
+    if len(_waiting(call)) + len(before) - len(after) > MOST_TIMERS:
+        raise ToolFailed("failed", f"There are already {MOST_TIMERS} timers. Cancel some of them first.")
+    back = [_with(timer, announced_at=now) if timer.ended(now) else timer for timer in before]
+    text = _put_back_sentence(back, after, now)
+    with call.state.transaction():
+        for timer in after:
+            call.state.run("DELETE FROM timers WHERE id = ?", timer.id)
+        for timer in back:
+            _put(call, timer)
+        receipt = call.receipt(text, before=kept.after, after=[asdict(timer) for timer in back] or None)
+    return Result(text, {"timers": [_shown(timer, now) for timer in back or after]}, receipt)
+
+
+def _kept_timers(rows: Any) -> list[Timer]:
+    """Return the timers of a receipt: one, several or none."""
+    return [Timer(**row) for row in (rows if isinstance(rows, list) else [rows] if rows else [])]
+
+
+def _refuse_changed(call: Call, before: Sequence[Timer], after: Sequence[Timer]) -> None:
+    """Raise `ToolFailed` naming the timer that is not as it was left."""
+    left = {timer.id: timer for timer in after}
+    for timer in {timer.id: timer for timer in (*before, *after)}.values():
+        here = next(map(_timer, call.state.rows("SELECT * FROM timers WHERE id = ?", timer.id)), None)
+        if here != left.get(timer.id):
+            what = "has ended" if here and here.announced_at else "was changed since" if here else "is gone"
+            raise ToolFailed("failed", f"I can't take that back: your {_plain_label(timer)} {what}.")
+
+
+def _put_back_sentence(back: Sequence[Timer], after: Sequence[Timer], now: float) -> str:
+    if not back:
+        return (
+            f"{_capital(_plain_label(after[0]))} cancelled." if len(after) == 1 else f"{len(after)} timers cancelled."
+        )
+    if len(back) == 1:
+        label = _plain_label(back[0])
+        if back[0].ended(now):
+            return f"Your {label} is back, but {_ended_sentence(back[0], 'it', now).removeprefix('Your ')}"
+        how = "paused with" if back[0].paused else "with"
+        return f"Your {label} is {'as it was' if after else 'back'}, {how} {duration(back[0].left(now))} left."
+    sentences = [_ended_sentence(timer, _label(timer, back), now) for timer in back if timer.ended(now)]
+    return " ".join([f"{len(back)} timers are back.", *sentences])
 
 
 # ── which timer is meant ───────────────────────────────────────────────────────────────────────────

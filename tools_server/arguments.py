@@ -1,0 +1,81 @@
+"""Can these arguments be used? Checked against the tool's schema, whatever a client or a grammar has promised."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from jsonschema import ValidationError
+
+from tools_server.audit import digest
+from tools_server.toolkit import ToolFailed, ToolSpec
+
+ARGUMENT_BYTES = 64 * 1024  # a long note is a tenth of it
+ARGUMENT_DEPTH = 16
+PRINTED_CHARACTERS = 300
+
+
+def checked(spec: ToolSpec, given: Any) -> tuple[dict[str, Any], str]:
+    """Return the arguments with defaults filled in, and the SHA-256 of them in the one way to write them.
+
+    Raises `ToolFailed` for extra ones, wrong ones and impossible texts.
+    """
+    arguments = {} if given is None else given
+    if problem := unusable(arguments):
+        raise ToolFailed("invalid", problem)
+    # Closest to the root first, so that the sentence names the argument, not a detail inside it.
+    wrong = min(spec.validator.iter_errors(arguments), key=lambda error: len(error.path), default=None)
+    if wrong is not None:
+        raise ToolFailed("invalid", _sentence(spec, arguments, wrong), schema=dict(spec.schema))
+    filled = spec.arguments.model_validate(arguments)
+    return dict(filled), digest(filled.model_dump(mode="json"))
+
+
+def unusable(value: Any) -> str:
+    """Say why a value cannot be handled as JSON text, "" when it can. Not recursive: depth is the attacker's choice."""
+    left: list[tuple[Any, int]] = [(value, 0)]
+    size = 0
+    while left:
+        item, depth = left.pop()
+        size += len(item) + 8 if isinstance(item, (str, list, dict)) else 8
+        if depth > ARGUMENT_DEPTH or size > ARGUMENT_BYTES:
+            return "The arguments are too large."
+        if isinstance(item, float) and not math.isfinite(item):
+            return "The arguments hold a number that is not a number."
+        if isinstance(item, str) and any("\ud800" <= character <= "\udfff" for character in item):
+            return "The arguments hold half of a character."
+        if isinstance(item, dict):
+            left += [(part, depth + 1) for pair in item.items() for part in pair]
+        elif isinstance(item, list):
+            left += [(part, depth + 1) for part in item]
+    return ""
+
+
+def raw_digest(given: Any) -> str:
+    """Return the SHA-256 of arguments as they came, for the record of a call that was refused before they mattered."""
+    problem = unusable(given)
+    return f"unusable: {problem}" if problem else digest(given)
+
+
+def printable(text: str) -> str:
+    """Return at most 300 characters that survive every wire: half characters become question marks."""
+    short = text if len(text) <= PRINTED_CHARACTERS else text[: PRINTED_CHARACTERS - 3] + "..."
+    return whole(short)
+
+
+def whole(text: str) -> str:
+    """Return a text whose half characters have become question marks."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _sentence(spec: ToolSpec, arguments: Any, wrong: ValidationError) -> str:
+    """Say what is wrong with the arguments, so that a model can do better."""
+    takes = ", ".join(spec.schema["properties"]) or "nothing"
+    if wrong.validator == "additionalProperties":
+        extra = sorted(set(arguments) - set(spec.schema["properties"]))
+        return f"{spec.name} does not take {printable(', '.join(extra))}; it takes {takes}."
+    if wrong.validator == "required":
+        missing = [name for name in spec.schema["required"] if name not in arguments]
+        return f"{spec.name} needs {', '.join(missing)}."
+    where = ".".join(str(step) for step in wrong.path)
+    return f"{where or spec.name}: {printable(wrong.message)}."

@@ -1,0 +1,254 @@
+"""Has a person said yes to exactly this? Keeps the open questions, knows the house's signature, burns every answer.
+
+The caller is a model or speaks for one, so nothing it says is a yes. A yes is a *statement*: a JWT that the house signs
+once a person has answered over a channel of their own (a button, or a spoken yes to the sentence read aloud). It names
+the question, the tool, the arguments and the sentence, so it fits one deed only; the question is closed by its first
+answer, so it fits once; and this process holds the public half of the key, so it can check a yes and never make one.
+Questions live in memory: after a restart nothing is open, and the caller is asked anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import jwt
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
+from tools_server.policy import Actor
+from tools_server.toolkit import Error, ToolFailed
+
+OPEN_SECONDS = 60.0  # a yes to what was read aloud a minute ago is a yes to something half forgotten
+MOST_OPEN = 32  # of one agent; a household is asked one thing at a time
+SENTENCE_CHARACTERS = 1_000
+AUDIENCE = "atlas-tools"
+STATEMENT_CHARACTERS = 1_998  # two names of a hundred characters and the rest fit twice
+STATEMENT_SECONDS = 120.0  # no statement may live longer than this, whatever it says
+SKEW_SECONDS = 5.0  # the house may run on a machine whose clock is a little ahead
+NAME_CHARACTERS = 100
+CHANNELS = ("voice", "chat", "button", "terminal")
+PLAIN_CHANNELS = ("button", "terminal")  # where pressing is itself the explicit word
+
+Level = Literal["confirm", "explicit"]
+Action = Literal["", "accept", "decline", "cancel"]
+
+
+class Refused(ToolFailed):
+    """What was brought is no yes to this. `reason` is for the record, `str()` says what would be one."""
+
+    def __init__(self, reason: str, sentence: str, error: Error = "confirm") -> None:
+        super().__init__(error, sentence, reason=reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """What one yes is for."""
+
+    agent: str
+    actor: Actor
+    tool: str
+    arguments_sha256: str  # of the canonical arguments, defaults filled in
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A person's answer."""
+
+    ask: str  # the id of its question
+    answer: Literal["yes", "no"]
+    channel: str  # one of `CHANNELS`; "client" when the caller itself took its wish back
+    person: str = ""
+    device: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question to a person."""
+
+    id: str
+    deed: Deed
+    level: Level
+    sentence: str
+    asked_at: float  # wall clock, seconds since 1970
+    expires_at: float
+    said: Said | None = None  # answered, and not yet acted upon
+
+    def shown(self) -> dict[str, Any]:
+        """Return what whoever puts the question to a person must know, as JSON."""
+        return {
+            "id": self.id,
+            "sentence": self.sentence,
+            "level": self.level,
+            "expires_at": self.expires_at,
+            "tool": self.deed.tool,
+            "arguments_sha256": self.deed.arguments_sha256,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a retried call brings along: `request_state`, and the response to the elicitation "confirm"."""
+
+    state: str = ""
+    action: Action = ""  # "" when it brings no response
+    statement: str = ""
+
+
+NO_REPLY = Reply()
+
+
+class Asks:
+    """The open questions: at most one for a deed. Nothing in here awaits, so nothing slips in between."""
+
+    def __init__(self, house_key: Ed25519PublicKey | None, now: Callable[[], float]) -> None:
+        self._key = house_key
+        self._now = now
+        self._open: dict[str, Ask] = {}  # by id, the oldest first
+
+    @property
+    def answerable(self) -> bool:
+        """Whether there is a key to know a yes by."""
+        return self._key is not None
+
+    def waiting(self) -> list[Ask]:
+        """Return the questions that nobody has answered, the oldest first."""
+        self._forget()
+        return [ask for ask in self._open.values() if ask.said is None]
+
+    def settle(self, deed: Deed, level: Level, sentence: str, reply: Reply) -> Said | Ask:
+        """Return what a person has answered to this deed, which is used up by that, or the question that waits.
+
+        `sentence` is what would happen now: when it is not what was asked, or a stricter level is needed, the old
+        question is closed and a new one stands in its place. Raises `Refused`; a question survives that, for whatever
+        is not a person's answer answers nothing.
+        """
+        self._forget()
+        sentence = sentence[:SENTENCE_CHARACTERS]
+        ask = next((ask for ask in self._open.values() if ask.deed == deed), None)
+        if reply.action and (ask is None or ask.id != reply.state):
+            raise Refused("closed", "That question is closed: it was answered, or it is too old. Ask me again.")
+        if ask is None:
+            return self._ask(deed, level, sentence)
+        if ask.sentence != sentence or (level == "explicit" and ask.level != level):
+            del self._open[ask.id]
+            return self._ask(deed, level, sentence)
+        said = self._answered(ask, reply)
+        if said is None:
+            return ask
+        del self._open[ask.id]
+        return said
+
+    def _answered(self, ask: Ask, reply: Reply) -> Said | None:
+        if reply.action in ("decline", "cancel"):
+            return Said(ask.id, "no", "client")
+        if ask.said or not reply.action:
+            return ask.said
+        if not reply.statement:
+            raise Refused(
+                "nobody", "Nobody has said yes to that yet. Only a person in the house can, not the one who asks."
+            )
+        return self._checked(self._read(reply.statement), ask)
+
+    def hear(self, statement: str) -> Ask:
+        """Take an answer that came by itself; the next call of the asked deed uses it up. Return its question.
+
+        Raises `Refused`.
+        """
+        self._forget()
+        claims = self._read(statement)
+        ask = self._open.get(claims["ask"])
+        if ask is None:
+            raise Refused("closed", "That question is closed: it was answered, or it is too old.")
+        said = self._checked(claims, ask)
+        if ask.said:
+            raise Refused("closed", "That question was answered already.")
+        self._open[ask.id] = answered = replace(ask, said=said)
+        return answered
+
+    def _ask(self, deed: Deed, level: Level, sentence: str) -> Ask:
+        if sum(ask.deed.agent == deed.agent for ask in self._open.values()) >= MOST_OPEN:
+            raise Refused("many", "Too many questions are waiting for an answer. Ask me again in a minute.", "failed")
+        now = self._now()
+        ask = Ask(secrets.token_hex(16), deed, level, sentence, now, now + OPEN_SECONDS)
+        self._open[ask.id] = ask
+        return ask
+
+    def _forget(self) -> None:
+        now = self._now()
+        # A clock that was set back must not make a question live longer, so one from the future is gone too.
+        self._open = {id: ask for id, ask in self._open.items() if ask.asked_at <= now < ask.expires_at}
+
+    # ── statements ─────────────────────────────────────────────────────────────────────────────────
+
+    def _read(self, statement: str) -> Mapping[str, Any]:
+        """Return what the house has signed, just now, for this server. Raises `Refused`."""
+        if self._key is None:
+            raise Refused("no_key", "I have no key to know a person's yes by, so I can't take one.")
+        if len(statement) > STATEMENT_CHARACTERS:
+            raise Refused("forged", "That yes is too long to be one.")
+        try:
+            # The times are compared below, on this server's own clock.
+            claims: Mapping[str, Any] = jwt.decode(
+                statement,
+                self._key,
+                algorithms=["EdDSA"],  # and no other: neither "none" nor the public key taken for a shared secret
+                audience=AUDIENCE,
+                options={"verify_exp": False, "verify_iat": False, "verify_nbf": False},
+            )
+        # ValueError: half a character; RecursionError: JSON a thousand brackets deep, read before the signature is.
+        except (jwt.InvalidTokenError, ValueError, RecursionError) as wrong:
+            raise Refused("forged", "That yes is not signed by this house for me.") from wrong
+        texts = ("ask", "answer", "channel", "person", "device", "tool", "arguments_sha256", "sentence_sha256")
+        known = all(isinstance(claims.get(name), str) for name in texts)
+        if not known or claims["answer"] not in ("yes", "no") or claims["channel"] not in CHANNELS:
+            raise Refused("forged", "That yes does not say who said it to what.")
+        if max(len(claims["person"]), len(claims["device"])) > NAME_CHARACTERS:
+            raise Refused("forged", "That yes does not say who said it in a name that I can keep.")
+        begin, end, now = _seconds(claims.get("iat")), _seconds(claims.get("exp")), self._now()
+        if not (end - begin <= STATEMENT_SECONDS and begin <= now + SKEW_SECONDS):
+            raise Refused("forged", "That yes does not say when it was said.")
+        if not now < end:
+            raise Refused("late", "That yes came too late. Ask me again.")
+        return claims
+
+    def _checked(self, claims: Mapping[str, Any], ask: Ask) -> Said:
+        """Return the answer when it is one to this question. Raises `Refused`."""
+        asked = (ask.id, ask.deed.tool, ask.deed.arguments_sha256, sha256(ask.sentence))
+        if asked != (claims["ask"], claims["tool"], claims["arguments_sha256"], claims["sentence_sha256"]):
+            raise Refused("other", "That yes was said to something else.")
+        plain = claims["channel"] in PLAIN_CHANNELS or claims.get("explicit") is True
+        if claims["answer"] == "yes" and ask.level == "explicit" and not plain:
+            raise Refused(
+                "explicit", "A yes is not enough for that: press the button, or say exactly what is to be done."
+            )
+        return Said(ask.id, claims["answer"], claims["channel"], claims["person"], claims["device"])
+
+
+def _seconds(value: Any) -> float:
+    """Return a moment; what is none becomes one that no comparison holds for."""
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
+
+
+def sha256(text: str) -> str:
+    """Return the SHA-256 of a text, in hex."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def read_house_key(file: Path) -> Ed25519PublicKey:
+    """Return the key that statements are checked with. Raises OSError, or ValueError with a sentence."""
+    try:
+        key = load_pem_public_key(file.read_bytes())
+    except (ValueError, UnsupportedAlgorithm) as wrong:
+        raise ValueError(f"{file} is not a public key in PEM.") from wrong
+    if not isinstance(key, Ed25519PublicKey):
+        raise ValueError(  # noqa: TRY004 — the file is wrong, not the caller
+            f"{file} is a public key of another kind; it must be Ed25519."
+        )
+    return key

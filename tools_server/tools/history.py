@@ -1,0 +1,174 @@
+"""What was done, and taking it back: tools over the receipts that every change leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import timedelta
+from typing import Annotated, Any, cast
+
+from pydantic import Field
+
+from tools_server.policy import Decision
+from tools_server.state import Kept
+from tools_server.toolkit import Call, Result, ToolFailed, ToolSpec, Undo, tool
+
+MOST_TOLD = 50
+LOOKED_AT = 1_000  # the newest receipts; what a person did lately is among them
+LATELY_SECONDS = 3_600.0  # "that" is not last night's; a receipt's id reaches further
+
+
+@tool("history.last", risk="read", limit_seconds=10)
+async def last(
+    call: Call,
+    count: Annotated[int, Field(ge=1, le=MOST_TOLD, description="How many changes, the newest first")] = 1,
+    everyone: Annotated[bool, Field(description="Everybody's changes, not only the asker's; for owners")] = False,
+) -> Result:
+    """Tell what was changed last for the person who asks, and when."""
+    if everyone and call.actor.role != "owner":
+        raise ToolFailed("denied", "Only an owner may hear what was done for everybody.")
+    kept = [receipt for receipt in call.state.receipts(LOOKED_AT) if _seen(call, receipt, everyone)][:count]
+    if not kept:
+        return Result("I haven't changed anything for you.", {"changes": []})
+    told = [f"{_ago(call, receipt)}: {receipt.changed}{_fate(receipt)}" for receipt in kept]
+    return Result(" ".join(told), {"changes": [_shown(call, receipt) for receipt in kept]})
+
+
+@tool("history.undo", risk="change", limit_seconds=60)
+async def undo(
+    call: Call,
+    receipt: Annotated[str, Field(max_length=60, description="A receipt's id; empty is the last change")] = "",
+) -> Result:
+    """Take back the last change, or the one with a given receipt."""
+    kept = _chosen(call, receipt.strip())
+    back = _allowed(call, kept)
+    with _alone(call, kept):
+        return await back(replace(call, tool=kept.tool, arguments=kept.arguments, undoes=kept.id), kept)
+
+
+# ── which change is meant ──────────────────────────────────────────────────────────────────────────
+
+
+def _chosen(call: Call, id: str) -> Kept:
+    """Return the change to take back. Raises `ToolFailed` when there is none, or it is taken back already."""
+    if id:
+        kept = call.state.receipt(id)
+        if kept is None or not _seen(call, kept, everyone=call.actor.role == "owner"):
+            raise ToolFailed("not_found", "I know of no such change.")
+        if kept.undone_by:
+            raise ToolFailed("failed", f"That is taken back already: {kept.changed}")
+        return kept
+    mine = [kept for kept in call.state.receipts(LOOKED_AT) if not kept.undone_by and _seen(call, kept, everyone=False)]
+    if not mine:
+        raise ToolFailed("not_found", "I haven't changed anything for you that I could take back.")
+    if call.now() - mine[0].at > LATELY_SECONDS:
+        raise ToolFailed(
+            "not_found",
+            f"I haven't changed anything for you in the last hour. {_ago(call, mine[0])}: {mine[0].changed}",
+            changes=[_shown(call, mine[0])],
+        )
+    return mine[0]
+
+
+def _seen(call: Call, kept: Kept, everyone: bool) -> bool:
+    """Whether the asker may know of a change: one of their own, or with `everyone` anybody's.
+
+    An agent sees its own doings only, since what one agent does may be no other's business; but one that serves
+    nobody except owners sees all.
+    """
+    if everyone and call.agent.roles == ("owner",):
+        return True
+    return kept.agent == call.agent.name and (everyone or _theirs(call, kept))
+
+
+def _theirs(call: Call, kept: Kept) -> bool:
+    """Whether a change was made in the asker's conversation: the first name that both give decides."""
+    for name, here in (("person", call.actor.person), ("device", call.actor.device), ("room", call.actor.room)):
+        if here and (there := kept.actor.get(name)):
+            return there == here
+    nobody = not (call.actor.person or call.actor.device or call.actor.room)
+    return nobody and not any(kept.actor.get(name) for name in ("person", "device", "room"))
+
+
+# ── whether it may be taken back ───────────────────────────────────────────────────────────────────
+
+
+def _allowed(call: Call, kept: Kept) -> Undo:
+    """Return what takes it back. Raises `ToolFailed` when nothing does, or this actor may not."""
+    back = cast("Callable[[str], Undo | None]", call.services["undo"])(kept.tool)
+    if back is None or not kept.reversible:
+        raise ToolFailed("failed", f"I can't take that back: {kept.changed}")
+    decide = cast("Callable[[str, Mapping[str, Any]], Decision]", call.services["decide"])
+    tools = cast("Mapping[str, ToolSpec]", call.services["tools"])
+    spec = tools[kept.tool]
+    for each in (spec, *(_opposites(tools, spec))):
+        decision = decide(each.name, kept.arguments)
+        if not decision.allowed:
+            raise ToolFailed("denied", decision.reason, rule=decision.rule)
+        if each is spec and kept.undoes and decision.verdict != "allow":
+            # To take back an undo is to do the deed again, and that took a person's yes.
+            raise ToolFailed("confirm", "I don't do that again just by taking it back. Ask me for it anew.")
+    return back
+
+
+def _opposites(tools: Mapping[str, ToolSpec], spec: ToolSpec) -> list[ToolSpec]:
+    """Return the tools whose work an undo may do: to undo closing the garage is to open it.
+
+    Only where a change reaches into the world; a timer put back is no other timer started.
+    """
+    if not spec.open_world:
+        return []
+    return [other for other in tools.values() if other.file == spec.file and not other.reads and other is not spec]
+
+
+@contextmanager
+def _alone(call: Call, kept: Kept) -> Iterator[None]:
+    """Let one undo of a change run at a time: until the first has marked it, a second would not see that."""
+    running = cast("set[str]", call.services["undoing"])
+    if kept.id in running:
+        raise ToolFailed("failed", "That is being taken back just now.")
+    running.add(kept.id)
+    try:
+        yield
+    finally:
+        running.discard(kept.id)
+
+
+# ── what is said ───────────────────────────────────────────────────────────────────────────────────
+
+
+def _ago(call: Call, kept: Kept) -> str:
+    seconds = call.now() - kept.at
+    if seconds < 60:
+        return "Just now"
+    if seconds < 3_600:
+        return _count(seconds // 60, "minute")
+    then, here = call.local(kept.at), call.local()
+    clock = f"{then.hour % 12 or 12}:{then.minute:02d} {'AM' if then.hour < 12 else 'PM'}"
+    if then.date() == here.date():
+        return f"At {clock}"
+    if then.date() == here.date() - timedelta(days=1):
+        return f"Yesterday at {clock}"
+    return f"On {then:%A}, {then:%B} {then.day}, at {clock}"
+
+
+def _count(number: float, unit: str) -> str:
+    return f"{number:g} {unit}{'' if number == 1 else 's'} ago"
+
+
+def _fate(kept: Kept) -> str:
+    return " That is taken back since." if kept.undone_by else ""
+
+
+def _shown(call: Call, kept: Kept) -> dict[str, Any]:
+    back = call.services["undo"](kept.tool)
+    return {
+        "receipt": kept.id,
+        "at": kept.at,
+        "tool": kept.tool,
+        "changed": kept.changed,
+        "actor": dict(kept.actor),
+        "undo": back is not None and kept.reversible and not kept.undone_by,
+        "undone": bool(kept.undone_by),
+    }
