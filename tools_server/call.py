@@ -30,9 +30,10 @@ from anyio.abc import TaskStatus
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from tools_server.framing import MESSAGE_BYTES, Refused, parse
 from tools_server.sessions import NoSession, Session, Sessions
+from tools_server.strict_json import Refused, parse
 
+REQUEST_BYTES = 512 * 1024
 STATEMENT_SECONDS = 30
 _TOOL = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 _KEYS = ("tool", "params", "actor")
@@ -139,9 +140,9 @@ def _given(arguments: list[str]) -> argparse.Namespace:
 
 
 def _asked(request: str) -> Asked:
-    text = sys.stdin.buffer.read(MESSAGE_BYTES + 1) if request == "-" else request.encode("utf-8", "surrogateescape")
-    if len(text) > MESSAGE_BYTES:
-        raise CannotAsk("invalid", f"The request has more than {MESSAGE_BYTES:,} bytes.")
+    text = sys.stdin.buffer.read(REQUEST_BYTES + 1) if request == "-" else request.encode("utf-8", "surrogateescape")
+    if len(text) > REQUEST_BYTES:
+        raise CannotAsk("invalid", f"The request has more than {REQUEST_BYTES:,} bytes.")
     try:
         value = parse(text)
     except Refused as refused:

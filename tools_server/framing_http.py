@@ -6,7 +6,8 @@ import anyio
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tools_server.framing import BOM, KEPT_BYTES, MESSAGE_BYTES, TOO_LARGE, Refused, TooLong, decode, too_large
+from tools_server.framing import MESSAGE_BYTES, TOO_LARGE, TooLong, decode, refusal, too_large
+from tools_server.strict_json import BOM, KEPT_BYTES, Refused
 
 BODY_SECONDS = 30.0  # for the whole body to arrive; it crosses no network
 
@@ -64,5 +65,5 @@ async def _body(scope: Scope, receive: Receive) -> bytes | None:
 
 
 def _refusal(refused: Refused) -> JSONResponse:
-    answer = refused.answer().model_dump(mode="json", exclude_unset=True)
+    answer = refusal(refused).model_dump(mode="json", exclude_unset=True)
     return JSONResponse(answer, status_code=413 if refused.code == TOO_LARGE else 400)

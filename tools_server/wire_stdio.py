@@ -35,7 +35,8 @@ from pydantic_core import PydanticSerializationError
 from tools_server import telemetry
 from tools_server.boot import BootFailed, Settings, opened_gate
 from tools_server.drain import on_signal, say
-from tools_server.framing import Lines, Refused, TooLong, decode, too_large
+from tools_server.framing import Lines, TooLong, decode, refusal, too_large
+from tools_server.strict_json import Refused
 from tools_server.wire import mcp_server, own_version
 
 READ_BYTES = 64 * 1024
@@ -132,7 +133,7 @@ class StdioWire:
             message = decode(line)
             metadata = self._opened(message) if isinstance(message, JSONRPCRequest) else None
         except Refused as refused:
-            await answers.send(SessionMessage(refused.answer(), _REFUSAL))
+            await answers.send(SessionMessage(refusal(refused), _REFUSAL))
             return
         await asked.send(SessionMessage(message, metadata))
 

@@ -17,7 +17,8 @@ from hypothesis import strategies as some
 from mcp.types import JSONRPCNotification, JSONRPCRequest
 
 from tools_server import wire_stdio
-from tools_server.framing import MESSAGE_BYTES, TOO_LARGE, Lines, Refused, TooLong, decode, id_of
+from tools_server.framing import MESSAGE_BYTES, TOO_LARGE, Lines, TooLong, decode, refusal
+from tools_server.strict_json import Refused, id_of
 from tools_server.wire import mcp_server
 from tools_server.wire_stdio import StdioWire
 
@@ -120,7 +121,7 @@ def test_what_is_no_message_is_refused_with_the_reason(case: str) -> None:
         decode(line)
     assert refused.value.code == code
     assert reason in str(refused.value)
-    json.dumps(refused.value.answer().model_dump(), ensure_ascii=False).encode()
+    json.dumps(refusal(refused.value).model_dump(), ensure_ascii=False).encode()
 
 
 def test_a_message_is_read_to_the_letter() -> None:
