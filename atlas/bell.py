@@ -1,4 +1,4 @@
-"""Tell people about timers that have ended: on the device that set them, else in its room, else everywhere."""
+"""Say aloud what is due, timers, reminders, alarms: on its device, else in its room, else where its person was."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ from typing import Any
 
 import anyio
 
-from atlas.conversation import HOUSE, ToolCall, fresh_id
+from atlas.conversation import HOUSE, Actor, ToolCall, fresh_id
 from atlas.errors import AtlasError
 from atlas.mcp.tools import Tools
 
 POLL_SECONDS = 1.0  # how late a bell may ring without anyone noticing
 SAY_SECONDS = 30.0  # a device that has not taken an announcement by then has not heard it
 LATE_SECONDS = 30  # from here on "has ended" would be misleading
+MOST_PEOPLE = 100  # that are remembered by where they were heard; a household has fewer
+TIMERS = "timers"  # the one kind whose sentence is made here, because it says how late it is
+HEARD = "reminders.heard"
+Ring = tuple[str, str]  # its kind, such as "timers", and its id
 Say = Callable[[str], Awaitable[None]]
 log = logging.getLogger("atlas")
 
@@ -36,6 +40,9 @@ class Speakers:
     def __init__(self) -> None:
         self._all: list[Speaker] = []
         self._some = anyio.Event()
+        self._places: dict[str, Actor] = {}  # by person: where they were heard last
+        self._news: dict[str, Actor] = {}  # heard, and not yet told to the reminders
+        self._some_news = anyio.Event()
 
     @contextmanager
     def connected(self, speaker: Speaker) -> Iterator[None]:
@@ -53,13 +60,36 @@ class Speakers:
         """Wait until a device is connected."""
         await self._some.wait()
 
-    def near(self, device: str, room: str) -> list[Speaker]:
-        """Return the connections of `device`; without any, those in its room; without any, all."""
+    def heard(self, actor: Actor) -> None:
+        """Note that somebody was heard, and where. What is done about it is done elsewhere, and later."""
+        if actor.person:
+            self._places.pop(actor.person, None)
+            self._places[actor.person] = self._news[actor.person] = actor
+            for people in (self._places, self._news):
+                if len(people) > MOST_PEOPLE:
+                    del people[next(iter(people))]
+            self._some_news.set()
+
+    async def next_heard(self) -> Actor:
+        """Wait until somebody known by name is heard; return who, each time once."""
+        await self._some_news.wait()
+        _, actor = self._news.popitem()
+        if not self._news:
+            self._some_news = anyio.Event()
+        return actor
+
+    def near(self, device: str, room: str, person: str = "") -> list[Speaker]:
+        """Return the connections of `device`; else those in its room; else where the person was last; else all."""
+        place = self._places.get(person)
         return (
-            [speaker for speaker in self._all if speaker.device == device]
-            or [speaker for speaker in self._all if room and speaker.room == room]
+            self._at(device, "")
+            or self._at("", room)
+            or (place is not None and (self._at(place.device, "") or self._at("", place.room)))
             or list(self._all)
         )
+
+    def _at(self, device: str, room: str) -> list[Speaker]:
+        return [one for one in self._all if (device and one.device == device) or (room and one.room == room)]
 
     def on(self, device: str) -> list[Speaker]:
         """Return the connections of `device`, and all when it is ""."""
@@ -86,47 +116,68 @@ async def spoken_to_any(speakers: list[Speaker], text: str) -> bool:
 
 
 class Bell:
-    """Watches the tool server for timers that have ended, and forgets none until somebody was told."""
+    """Watches the tool server for what is due, and forgets nothing until somebody was told.
+
+    Every tool called KIND.due is asked, and told with KIND.announced what was said: a new kind needs nothing here.
+    """
 
     def __init__(self, tools: Tools, speakers: Speakers) -> None:
         self._tools = tools
         self._speakers = speakers
-        self._telling: set[str] = set()  # by tasks of their own: a busy device holds up no other
-        self._told: set[str] = set()  # announced, and not yet marked so: never told twice
-        self._away = False
+        self._telling: set[Ring] = set()  # by tasks of their own: a busy device holds up no other
+        self._told: set[Ring] = set()  # announced, and not yet marked so: never told twice
+        self._away: set[str] = set()  # kinds that cannot be seen now
 
     async def ring(self) -> None:
         """Ring whenever there is a reason, until cancelled. While nobody could hear it, nothing is asked."""
         async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._pass_on)
             while True:
                 await self._speakers.someone()
-                for timer in await self._due():
-                    if timer["id"] not in self._told | self._telling:
-                        self._telling.add(timer["id"])
-                        tasks.start_soon(self._tell, timer)
+                for kind in await self._kinds():
+                    for due in await self._due(kind):
+                        ring = kind, str(due["id"])
+                        if ring not in self._told | self._telling:
+                            self._telling.add(ring)
+                            tasks.start_soon(self._tell, ring, due)
                 await self._mark()
                 await anyio.sleep(POLL_SECONDS)
 
-    async def _due(self) -> list[Mapping[str, Any]]:
-        result = await self._tools.call(ToolCall(fresh_id("call"), "timers.due", {}), HOUSE, "")
-        if self._away == result.ok:  # say it once, both when it goes and when it comes back
-            self._away = not result.ok
-            log.warning("the bell %s", f"cannot see the timers: {result.text}" if self._away else "sees timers again")
-        return list(result.data.get("timers", ())) if result.ok else []
+    async def _kinds(self) -> list[str]:
+        """Return what can be due; while that cannot be learnt, at least timers."""
+        names = [tool.name for tool in await self._tools.listed()]
+        return [name.removesuffix(".due") for name in names if name.endswith(".due")] or [TIMERS]
 
-    async def _tell(self, timer: Mapping[str, Any]) -> None:
-        near = self._speakers.near(timer.get("device", ""), timer.get("room", ""))
+    async def _due(self, kind: str) -> list[Mapping[str, Any]]:
+        result = await self._tools.call(ToolCall(fresh_id("call"), f"{kind}.due", {}), HOUSE, "")
+        if result.ok == (kind in self._away):  # say it once, both when it goes and when it comes back
+            self._away ^= {kind}
+            log.warning("the bell %s", f"sees {kind} again" if result.ok else f"cannot see the {kind}: {result.text}")
+        return list(result.data.get(TIMERS if kind == TIMERS else "due", ())) if result.ok else []
+
+    async def _tell(self, ring: Ring, due: Mapping[str, Any]) -> None:
+        place = (due.get("device", ""), due.get("room", ""), due.get("person", ""))
+        speakers = self._speakers.on("") if due.get("urgent") else self._speakers.near(*place)
         try:
-            if await spoken_to_any(near, sentence(timer)):
-                self._told.add(timer["id"])
+            if await spoken_to_any(speakers, sentence(due) if ring[0] == TIMERS else str(due["text"])):
+                self._told.add(ring)
         finally:
-            self._telling.remove(timer["id"])
+            self._telling.remove(ring)
 
     async def _mark(self) -> None:
-        if told := sorted(self._told):
-            call = ToolCall(fresh_id("call"), "timers.announced", {"ids": told})
+        for kind in sorted({kind for kind, _ in self._told}):
+            told = {ring for ring in self._told if ring[0] == kind}
+            call = ToolCall(fresh_id("call"), f"{kind}.announced", {"ids": sorted(id for _, id in told)})
             if (await self._tools.call(call, HOUSE, "")).ok:
-                self._told.difference_update(told)
+                self._told -= told
+
+    async def _pass_on(self) -> None:
+        """Tell the reminders who was heard: some wait for just that."""
+        while True:
+            actor = await self._speakers.next_heard()
+            if HEARD in {tool.name for tool in await self._tools.listed()}:
+                where = {"person": actor.person, "room": actor.room, "device": actor.device}
+                await self._tools.call(ToolCall(fresh_id("call"), HEARD, where), HOUSE, "")
 
 
 def sentence(timer: Mapping[str, Any]) -> str:

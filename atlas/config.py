@@ -84,7 +84,6 @@ class ModelsConfig:
 class ToolsConfig:
     """The tool server."""
 
-    folder: str = "family-agent-config"  # what people edit by hand; inside the data directory
     call_seconds: float = 20.0  # a tool that takes longer is given up
     policy: Path = Path("policy.toml")  # the rules; beside atlas.toml
 
@@ -123,6 +122,10 @@ class Config:
         """The folder of files that only Atlas may read: tokens."""
         return self.data / "secrets"
 
+    def agent_folder(self, agent: str) -> str:
+        """Return the name of the folder, in the data directory, of what an agent writes and people edit by hand."""
+        return f"{agent}-agent-config"
+
     def tools_token(self, agent: str) -> Path:
         """Return the file of the token by which the tool server knows `agent`; "house" for the house itself."""
         return self.secrets / f"tools-{agent}.token"
@@ -131,6 +134,16 @@ class Config:
     def owner_token(self) -> Path:
         """The file of the token that the terminal uses."""
         return self.secrets / "owner.token"
+
+    @property
+    def house_key(self) -> Path:
+        """The file of the key that the house signs a person's yes with."""
+        return self.secrets / "house.key"
+
+    @property
+    def house_public_key(self) -> Path:
+        """The file of its public half, by which the tool server knows such a yes."""
+        return self.secrets / "house.pub"
 
     def socket(self, name: str) -> Path:
         """Return the unix socket called `name`: "tools", or "llm-NAME"."""

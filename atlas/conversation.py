@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 Role = Literal["owner", "adult", "child", "guest", "satellite"]
 Author = Literal["system", "user", "assistant", "tool"]
+AskLevel = Literal["confirm", "explicit"]  # any yes will do; a yes that names the deed
+Channel = Literal["voice", "chat", "button", "terminal"]  # how a person answered
 
 
 def fresh_id(kind: str) -> str:
@@ -66,6 +68,35 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True)
+class Ask:
+    """The tool server's question to a person: it does the call after a yes, once, and not before."""
+
+    id: str
+    sentence: str  # the question, fit to be spoken
+    level: AskLevel
+    expires_at: float  # wall clock, seconds since 1970
+    tool: str
+    arguments_sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A call that waits for a person, and what that person was asked."""
+
+    call: ToolCall
+    ask: Ask
+
+
+@dataclass(frozen=True, slots=True)
+class Assent:
+    """A person's answer to an ask, signed by the house. Good for one call."""
+
+    ask_id: str
+    statement: str = field(repr=False)
+    yes: bool = True  # no: the call is made to close the question, and must not do anything
+
+
+@dataclass(frozen=True, slots=True)
 class ToolResult:
     """What came of a tool call; every started call gets one, a failed call gets one that says so."""
 
@@ -74,7 +105,8 @@ class ToolResult:
     text: str  # a sentence fit for speech: the answer, or what went wrong and what to do
     data: Mapping[str, Any] = field(default_factory=dict)
     receipt: Receipt | None = None
-    error: str = ""  # a short machine-readable reason when not ok: denied, invalid, gone, timeout, failed
+    error: str = ""  # a short machine-readable reason when not ok: denied, confirm, invalid, gone, timeout, failed
+    ask: Ask | None = None  # when not ok for want of a person's yes; `text` is then the question
 
 
 @dataclass(frozen=True, slots=True)

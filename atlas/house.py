@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
@@ -21,9 +21,10 @@ from atlas import trace
 from atlas.agents.agent import Agent, Answer
 from atlas.agents.grammar import open_grammar
 from atlas.agents.minds import open_agent
+from atlas.assent import Assents, Seal, Waiting, open_wording, read_house_key
 from atlas.bell import Bell, Say, Speaker, Speakers, spoken_to_any
 from atlas.config import Config, LlmConfig
-from atlas.conversation import HOUSE, Actor, Message, Turn, fresh_id
+from atlas.conversation import HOUSE, Actor, Channel, Message, Turn, fresh_id
 from atlas.engine import open_engine
 from atlas.errors import AtlasError, ConfigError, StoreError
 from atlas.events import Emit, Event, Route, TextDelta, TurnEnded, TurnStarted
@@ -85,6 +86,7 @@ class House:
         authenticate: Callable[[str], Awaitable[Actor | None]],
         health: Callable[[], Awaitable[Mapping[str, object]]],
         speakers: Speakers,
+        assents: Assents,
     ) -> None:
         self.config = config
         self.stt = stt
@@ -97,6 +99,7 @@ class House:
         self._minds = minds
         self._choose = choose
         self._speakers = speakers
+        self._assents = assents
         self._talks: WeakValueDictionary[Conversation, anyio.Lock] = WeakValueDictionary()
         self._aloud: dict[str, tuple[Exchange, Answer]] = {}  # answered, and still being spoken
 
@@ -115,6 +118,7 @@ class House:
         with trace.tracing(trace.current()) as stopwatch:
             with stopwatch.stage("route"):
                 choice = self._choose(turn)
+            self._speakers.heard(turn.actor)
             exchange = Exchange(turn, choice, conversation_of(choice.agent, turn.actor), Telling(emit))
             async with AsyncExitStack() as stack:
                 try:
@@ -138,6 +142,7 @@ class House:
 
         To be called once its sound is over; and again when it turns out later that less was heard.
         """
+        self._assents.was_heard(turn_id, heard)
         exchange, answer = self._aloud.pop(turn_id, (None, None))
         timings = exchange.stopwatch.milliseconds() if exchange else {}
         if exchange and answer:
@@ -151,6 +156,28 @@ class House:
 
         for mind in [self._minds[exchange.choice.agent]] if exchange else self._minds.values():
             await mind.memory.write(work)
+
+    async def asks(self, viewer: Actor) -> Sequence[Waiting]:
+        """Return the questions that wait for a yes and that `viewer` may answer. Raises `EngineError`."""
+        return await self._assents.waiting(viewer)
+
+    async def answer_ask(self, ask_id: str, by: Actor, channel: Channel, *, yes: bool) -> str:
+        """Take an answer that was pressed, do what it was about, and return what to say.
+
+        What an agent of this house had asked is done and remembered in its conversation. Cancelling is safe. Raises
+        `RequestError` ("not_found") when the question does not wait any more, or not for this person; `EngineError`.
+        """
+        turn = await self._assents.answer(ask_id, by, channel, yes=yes)
+        if isinstance(turn, str):
+            return turn
+        told: list[str] = []
+
+        async def emit(event: Event) -> None:
+            if isinstance(event, TurnEnded):
+                told.append(event.text)
+
+        await self.reply(turn, emit)
+        return told[-1]
 
     def speaking_device(self, device: str, room: str, say: Say) -> AbstractContextManager[None]:
         """Let the house speak through `device` inside the block. `say` returns when the device took the words.
@@ -268,13 +295,19 @@ async def open_house(config: Config) -> AsyncIterator[House]:
         }
         with _timed("grammar", config.house.language):
             grammar = await anyio.to_thread.run_sync(open_grammar, config.house.language)
+        own_tools, speakers = await _tools(stack, config, "house"), Speakers()
+        assents = Assents(
+            Seal(read_house_key(config.house_key)),
+            open_wording(config.house.language),
+            own_tools,
+            may_talk=lambda actor, agent: _may_talk(config, actor, agent),
+        )
         minds: dict[str, Mind] = {}
         for name, agent in config.agents.items():
             tools = await _tools(stack, config, name)
             llm, backend = config.llm[agent.llm], backends[agent.llm]
-            minds[name] = Mind(open_agent(name, llm, backend, tools, grammar, zone), memories[name])
+            minds[name] = Mind(open_agent(name, llm, backend, tools, grammar, assents, zone), memories[name])
 
-        own_tools, speakers = await _tools(stack, config, "house"), Speakers()
         models = {"stt": config.speech.stt_model, "tts": engines["tts"].voice, "wake": list(engines["wake"].phrases)}
         house = House(
             config,
@@ -285,6 +318,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             authenticate=devices.find,
             health=Health(backends, own_tools, models | {"vad": config.speech.vad}).look,
             speakers=speakers,
+            assents=assents,
         )
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(Bell(own_tools, speakers).ring)
@@ -321,6 +355,11 @@ async def _tools(stack: AsyncExitStack, config: Config, agent: str) -> Tools:
     )
     stack.push_async_callback(tools.aclose)
     return tools
+
+
+def _may_talk(config: Config, actor: Actor, agent: str) -> bool:
+    """Tell whether an agent is for this actor; one that is not ours is for the owner."""
+    return actor.role == "owner" or (agent in config.agents and actor.role in config.agents[agent].roles)
 
 
 def _zone(config: Config) -> tzinfo | None:

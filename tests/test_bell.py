@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from atlas.bell import POLL_SECONDS, Bell, Speaker, Speakers, sentence
-from atlas.conversation import Actor, Tool, ToolCall, ToolResult
+from atlas.conversation import Actor, Assent, Tool, ToolCall, ToolResult
 from atlas.errors import EngineError
 from tests.conftest import virtual_time
 
@@ -29,7 +29,7 @@ class TimerShelf:
     async def listed(self) -> Sequence[Tool]:
         return ()
 
-    async def call(self, call: ToolCall, actor: Actor, turn_id: str) -> ToolResult:
+    async def call(self, call: ToolCall, actor: Actor, turn_id: str, assent: Assent | None = None) -> ToolResult:
         self.asked += 1
         if self.away or (self.marking_fails and call.name == "timers.announced"):
             return ToolResult(call.id, False, "The tools are away.")

@@ -25,6 +25,7 @@ FLOORS = {
     "atlas.agents": 2,
     "atlas.voice": 2,
     "atlas.router": 2,
+    "atlas.assent": 2,
     "atlas.bell": 2,
     "atlas.health": 2,
     "atlas.telling": 2,

@@ -9,15 +9,18 @@ from typing import Any
 
 import anyio
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from atlas import trace
 from atlas.agents.agent import Answer
+from atlas.assent import Assents, Seal, open_wording
 from atlas.bell import Speakers
 from atlas.config import Config
 from atlas.conversation import Actor, Message, ToolCall, ToolResult, Turn, Usage, fresh_id
 from atlas.errors import LlmGone, RequestError
 from atlas.events import Emit, Event, TextDelta, ToolFinished, ToolStarted, TurnEnded, TurnStarted
 from atlas.house import House, Mind
+from atlas.mcp.tools_scripted import ScriptedTools
 from atlas.router import choose
 from atlas.store import turns
 from atlas.store.database import open_database
@@ -90,6 +93,11 @@ class World:
         return mind.turns[-1].history
 
 
+def nobody_asks() -> Assents:
+    key = Ed25519PrivateKey.generate()
+    return Assents(Seal(key), open_wording("en"), ScriptedTools([]), may_talk=lambda actor, agent: True)
+
+
 def turn_of(text: str, actor: Actor = ADA, **fields: Any) -> Turn:
     return Turn(fresh_id("turn"), text, actor, 1_700_000_000.0, **fields)
 
@@ -121,6 +129,7 @@ async def world(config: Config, data: Path) -> AsyncIterator[World]:
             authenticate=nothing,
             health=nothing,
             speakers=Speakers(),
+            assents=nobody_asks(),
         )
         yield World(house, agents, minds)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from atlas.conversation import Message, Receipt, Turn, Usage
+from atlas.conversation import Asked, Message, Receipt, Turn, Usage
 from atlas.events import Emit, End, Route
 
 
@@ -20,6 +20,7 @@ class Answer:
     receipts: tuple[Receipt, ...] = ()
     usage: Usage = Usage()
     error: str = ""
+    asked: Asked | None = None  # the answer is a question: this waits for a person's yes
 
 
 class Agent(Protocol):

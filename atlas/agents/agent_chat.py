@@ -12,7 +12,7 @@ from atlas.agents.agent import Answer
 from atlas.agents.persona import Persona
 from atlas.agents.tool_use import report, use
 from atlas.agents.truth import Deeds, Truth
-from atlas.conversation import Message, Receipt, Tool, ToolCall, ToolResult, Turn, Usage
+from atlas.conversation import Asked, Message, Receipt, Tool, ToolCall, ToolResult, Turn, Usage
 from atlas.errors import EngineError, LlmGone
 from atlas.events import Emit, End, TextDelta
 from atlas.llm.backend import Backend, Calls, Finish, Finished, Limits, ToolChoice, Words
@@ -27,6 +27,8 @@ LEAST_ANSWER_TOKENS = 16
 
 TOO_LONG = "That is more than I can think about at once. Please say it in fewer words."
 NOTHING_SAID = "I'm sorry, I have no answer to that."
+WAITS = "waits"  # the error of calls that were left out behind a question
+ONE_AT_A_TIME = "One thing at a time. "  # before a question, when more was to be done after it
 MISUSED = "I couldn't work out how to do that, so nothing was done."
 
 
@@ -80,6 +82,9 @@ class Chat:
                 await reply.settle()
                 return "length" if finish == "length" else "done"
             results = await self._use(calls, reply, offered)
+            if reply.asked:
+                await reply.ask(more=results[-1].error == WAITS)
+                return "done"
             await reply.settle()
             failed_rounds += not all(result.ok for result in results)
             if failed_rounds >= MOST_FAILED_ROUNDS:
@@ -141,7 +146,10 @@ class Chat:
         known = [tool.name for tool in offered]
         results: list[ToolResult] = []
         for number, call in enumerate(calls):
-            if call.name in known and number < MOST_CALLS:
+            if reply.asked:
+                result = ToolResult(call.id, False, "Not done: a person was asked about another call.", error=WAITS)
+                await report(call, result, reply.emit)
+            elif call.name in known and number < MOST_CALLS:
                 result = await use(call, self._tools, reply.turn, reply.emit)
             else:
                 result = _refused(call, known)
@@ -163,6 +171,7 @@ class _Reply:
         self.deeds = Deeds()
         self.usage = Usage()
         self.error = ""
+        self.asked: Asked | None = None  # what a person must say yes to, before anything else is done
         self._truth = Truth()
         self._untold: list[str] = []  # what was done and has not been spoken of since
 
@@ -187,10 +196,19 @@ class _Reply:
             await self._say("…")  # a sentence that broke off shall not run into this one
         await self._say(sentence)
 
+    async def ask(self, *, more: bool) -> None:
+        """End with the tool's question, after what was done; what the model would say to it is not heard."""
+        assert self.asked is not None
+        self._truth = Truth()
+        await self.own_up()
+        await self._say((ONE_AT_A_TIME if more else "") + self.asked.ask.sentence)
+
     def note(self, call: ToolCall, result: ToolResult) -> None:
         """Remember what a call did: for the model, for the truth, and for later."""
         self.so_far.append(Message("tool", prompt.result(result), call_id=call.id))
-        if not result.ok:
+        if result.ask:
+            self.asked = Asked(call, result.ask)
+        elif not result.ok:
             self.deeds = replace(self.deeds, failed=result.text)
         elif result.receipt:
             self.receipts.append(result.receipt)
@@ -212,6 +230,7 @@ class _Reply:
             receipts=tuple(self.receipts),
             usage=self.usage,
             error=self.error,
+            asked=self.asked,
         )
 
     async def _say(self, text: str) -> None:

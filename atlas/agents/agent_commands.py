@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from atlas.agents import prompt
 from atlas.agents.agent import Answer
 from atlas.agents.grammar import Command, Grammar
-from atlas.agents.tool_use import use
-from atlas.conversation import Message, ToolCall, Turn, fresh_id
-from atlas.events import Emit, TextDelta
+from atlas.agents.tool_use import carry_out
+from atlas.conversation import ToolCall, Turn, fresh_id
+from atlas.events import Emit
 from atlas.mcp.tools import Tools
-
-BROKEN = ("gone", "timeout", "failed")  # the tool did not work; any other refusal is an answer
 
 
 class Commands:
@@ -22,7 +19,7 @@ class Commands:
         self._tools = tools
 
     async def respond(self, turn: Turn, emit: Emit) -> Answer | None:
-        """See `Agent.respond`. What is said is the tool's own sentence, made from what it did."""
+        """See `Agent.respond`. What is said is the tool's own sentence: what it did, or what it must ask first."""
         command = self.understand(turn)
         if command is None:
             return None
@@ -30,21 +27,7 @@ class Commands:
         if offered and command.tool not in {tool.name for tool in offered}:
             return None  # this agent has no such tool; a list that was never seen forbids nothing, the server will
         call = ToolCall(fresh_id("call"), command.tool, command.arguments)
-        result = await use(call, self._tools, turn, emit)
-        await emit(TextDelta(result.text))
-        broken = not result.ok and result.error in BROKEN
-        return Answer(
-            text=result.text,
-            path="command",
-            end="failed" if broken else "done",
-            messages=(
-                Message("assistant", calls=(call,)),
-                Message("tool", prompt.result(result), call_id=call.id),
-                Message("assistant", result.text),
-            ),
-            receipts=(result.receipt,) if result.receipt else (),
-            error=f"{call.name}: {result.error}" if broken else "",
-        )
+        return await carry_out(call, self._tools, turn, emit)
 
     def understand(self, turn: Turn) -> Command | None:
         """Return the first reading of the turn that is a command.

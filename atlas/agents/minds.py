@@ -1,4 +1,4 @@
-"""Put an agent together: commands first, because they are certain and need no model; then conversation."""
+"""Put an agent together: answers first, then commands, which are certain and need no model; then conversation."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import tzinfo
 
 from atlas.agents.agent import Agent, Answer
+from atlas.agents.agent_asking import Asking, Assents
 from atlas.agents.agent_chat import Chat
 from atlas.agents.agent_commands import Commands
 from atlas.agents.grammar import Grammar
@@ -34,11 +35,17 @@ class InOrder:
 
 
 def open_agent(
-    name: str, llm: LlmConfig, backend: Backend, tools: Tools, grammar: Grammar, zone: tzinfo | None = None
-) -> InOrder:
+    name: str,
+    llm: LlmConfig,
+    backend: Backend,
+    tools: Tools,
+    grammar: Grammar,
+    assents: Assents,
+    zone: tzinfo | None = None,
+) -> Agent:
     """Return the agent `name`, over engines that its owner opened and will close. Raises `ConfigError`.
 
     The grammar is shared by all agents: it holds nothing of anybody.
     """
     chat = Chat(open_persona(name), backend, tools, trusted=llm.tools, context_tokens=llm.context, zone=zone)
-    return InOrder(name, (Commands(name, grammar, tools), chat))
+    return Asking(InOrder(name, (Commands(name, grammar, tools), chat)), tools, assents)

@@ -4,20 +4,43 @@ from __future__ import annotations
 
 import anyio
 
-from atlas.conversation import ToolCall, ToolResult, Turn
-from atlas.events import Emit, ToolFinished, ToolStarted
+from atlas.agents import prompt
+from atlas.agents.agent import Answer
+from atlas.conversation import Asked, Assent, Message, ToolCall, ToolResult, Turn
+from atlas.events import Emit, TextDelta, ToolFinished, ToolStarted
 from atlas.mcp.tools import Tools
 from atlas.trace import current
 
 GOODBYE_SECONDS = 1.0  # how long a cancelled turn may still take to report its tool
+BROKEN = ("gone", "timeout", "failed")  # the tool did not work; any other refusal is an answer
 
 
-async def use(call: ToolCall, tools: Tools, turn: Turn, emit: Emit) -> ToolResult:
+async def carry_out(call: ToolCall, tools: Tools, turn: Turn, emit: Emit, assent: Assent | None = None) -> Answer:
+    """Answer a turn with one call: what is said is the tool's own sentence, or its question when it asks one."""
+    result = await use(call, tools, turn, emit, assent)
+    await emit(TextDelta(result.text))
+    broken = not result.ok and result.error in BROKEN
+    return Answer(
+        text=result.text,
+        path="command",
+        end="failed" if broken else "done",
+        messages=(
+            Message("assistant", calls=(call,)),
+            Message("tool", prompt.result(result), call_id=call.id),
+            Message("assistant", result.text),
+        ),
+        receipts=(result.receipt,) if result.receipt else (),
+        error=f"{call.name}: {result.error}" if broken else "",
+        asked=Asked(call, result.ask) if result.ask else None,
+    )
+
+
+async def use(call: ToolCall, tools: Tools, turn: Turn, emit: Emit, assent: Assent | None = None) -> ToolResult:
     """Return what came of the call. Cancelling is safe: the finish is reported under a shield; nothing is undone."""
     try:
         await emit(ToolStarted(call))
         with current().stage("tool"):
-            result = await tools.call(call, turn.actor, turn.id)
+            result = await tools.call(call, turn.actor, turn.id, assent)
     except anyio.get_cancelled_exc_class():
         with anyio.move_on_after(GOODBYE_SECONDS, shield=True):
             await emit(ToolFinished(call, interrupted(call)))

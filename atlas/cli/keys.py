@@ -1,4 +1,4 @@
-"""The files that only Atlas may read: who each agent is to the tool server, and the terminal's own token."""
+"""The files that only Atlas may read: who each agent is to the tool server, the house's key, the owner's token."""
 
 from __future__ import annotations
 
@@ -12,12 +12,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+
+from atlas.assent import read_house_key
 from atlas.config import Config
 from atlas.errors import ConfigError
 from atlas.store.devices import Devices
 
 OWNER = "owner"  # the device that the terminal is
-HOUSE_TOOLS = ("timers.due", "timers.announced")  # what the house itself does: ring
+# What the house itself does: ring, say who was heard, and bring people's answers.
+HOUSE_TOOLS = ("*.due", "*.announced", "reminders.heard", "asks.*")
 
 
 def prepare_folders(config: Config) -> None:
@@ -36,10 +41,15 @@ def introduce_agents(config: Config) -> Path:
     """Give every agent its own token, once; return the file by which the tool server knows them and their powers."""
     if "house" in config.agents:
         raise ConfigError("no agent can be called 'house', for that is the house's own name", hint="rename it")
-    powers: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-        "house": {"tools": HOUSE_TOOLS},
+    powers: Mapping[str, Mapping[str, object]] = {
+        "house": {"tools": HOUSE_TOOLS, "acts_as": "owner"},
         **{
-            name: {"tools": agent.tools, "roots": (config.tools.folder,), "roles": agent.roles}
+            name: {
+                "tools": agent.tools,
+                "roots": (config.agent_folder(name),),
+                "roles": agent.roles,
+                "private": "guest" not in agent.roles,
+            }
             for name, agent in config.agents.items()
         },
     }
@@ -83,6 +93,21 @@ def _toml(value: Any) -> str:
         return str(value)
     # Half characters cannot come from TOML, and whole ones must not be written as halves, as JSON would.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def make_house_key(config: Config) -> Path:
+    """Make the key that the house signs a person's yes with, once; return the file of its public half.
+
+    Raises `ConfigError` for a key that is there and is none.
+    """
+    if not config.house_key.exists():
+        fresh = Ed25519PrivateKey.generate()
+        pem = fresh.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+        write_secret(config.house_key, pem.strip())
+    public = read_house_key(config.house_key).public_key()
+    pem = public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+    write_secret(config.house_public_key, pem.strip())
+    return config.house_public_key
 
 
 async def owners_token(config: Config, devices: Devices) -> tuple[str, bool]:

@@ -20,7 +20,7 @@ import anyio
 from atlas import __version__
 from atlas.cli import door
 from atlas.cli.children import Program, supervised
-from atlas.cli.keys import introduce_agents, owners_token, prepare_folders, write_tool_settings
+from atlas.cli.keys import introduce_agents, make_house_key, owners_token, prepare_folders, write_tool_settings
 from atlas.cli.lock import only_one
 from atlas.config import Config, LlmConfig
 from atlas.config import load as load_config
@@ -96,6 +96,7 @@ def programs(config: Config) -> list[Program]:
             *("--policy", str(config.tools.policy)),
             *("--agents", str(agents_file), "--socket", str(config.socket("tools"))),
             *("--tools", str(write_tool_settings(config))),
+            *("--house-key", str(make_house_key(config))),
             *(("--egress", str(config.socket("egress"))) if egress else ()),
             *(("--timezone", config.house.timezone) if config.house.timezone else ()),
         ),

@@ -9,13 +9,16 @@ from typing import Any
 import mcp.types
 from mcp import MCPError
 
-from atlas.conversation import Actor, Receipt, Tool, ToolCall, ToolResult
+from atlas.conversation import Actor, Ask, AskLevel, Assent, Receipt, Tool, ToolCall, ToolResult
 
 ACTOR_META = "atlas.house/actor"
 TURN_META = "atlas.house/turn"
 RECEIPT_META = "atlas.house/receipt"
 ERROR_META = "atlas.house/error"
-ERRORS = ("denied", "invalid", "not_found", "timeout", "failed")  # what the tool server may call a failure
+ASK_META = "atlas.house/ask"
+CONFIRM = "confirm"  # the one thing that the tool server asks for before it goes on
+ASK_CHARACTERS = 2_000  # a longer question is none: nobody could listen to it
+ERRORS = ("denied", "confirm", "invalid", "not_found", "timeout", "failed")  # what the tool server may call a failure
 
 _ERROR_OF_CODE = {
     mcp.types.INVALID_PARAMS: "invalid",
@@ -39,26 +42,37 @@ def tool(listed: mcp.types.Tool) -> Tool:
     return Tool(listed.name, scrub(listed.description or ""), clean(listed.input_schema), read_only)
 
 
-def request(call: ToolCall, actor: Actor, turn_id: str) -> mcp.types.CallToolRequest:
-    """Return the request for a call on behalf of `actor`. Raises `NotJson`."""
+def request(call: ToolCall, actor: Actor, turn_id: str, assent: Assent | None = None) -> mcp.types.CallToolRequest:
+    """Return the request for a call on behalf of `actor`, with the yes that it waited for. Raises `NotJson`."""
     meta: dict[str, Any] = {
         ACTOR_META: {"person": actor.person, "device": actor.device, "role": actor.role, "room": actor.room},
         TURN_META: turn_id,
     }
     try:
         params = {"name": scrub(call.name), "arguments": clean(call.arguments), "_meta": clean(meta)}
+        params |= _accepted(assent) if assent else {}
     except RecursionError as deep:
         raise NotJson("they are nested too deeply") from deep
     return mcp.types.CallToolRequest(params=mcp.types.CallToolRequestParams.model_validate(params))
 
 
-def result(call: ToolCall, answer: mcp.types.CallToolResult) -> ToolResult:
-    """Return what came of `call`. Text parts are joined; pictures and other parts are left out."""
+def _accepted(assent: Assent) -> dict[str, Any]:
+    form = {"action": "accept", "content": {"statement": assent.statement}}
+    return {"requestState": assent.ask_id, "inputResponses": {CONFIRM: form}}
+
+
+def result(call: ToolCall, answer: mcp.types.CallToolResult | mcp.types.InputRequiredResult) -> ToolResult:
+    """Return what came of `call`. Text parts are joined; pictures and other parts are left out.
+
+    An ask means that nothing was done, whatever else is written beside it.
+    """
+    if ASK_META in (answer.meta or {}) or isinstance(answer, mcp.types.InputRequiredResult):
+        return _asked(call, (answer.meta or {}).get(ASK_META))
     texts = [part.text for part in answer.content if isinstance(part, mcp.types.TextContent)]
     text = scrub("\n".join(texts)).strip()
     meta: Mapping[str, Any] = answer.meta or {}
     data = answer.structured_content if isinstance(answer.structured_content, dict) else {}
-    if answer.is_error:
+    if answer.is_error or ERROR_META in meta:
         error = meta.get(ERROR_META)
         return failure(
             call, error if error in ERRORS else "failed", text or "That did not work, and I was not told why."
@@ -66,6 +80,23 @@ def result(call: ToolCall, answer: mcp.types.CallToolResult) -> ToolResult:
     return ToolResult(
         call.id, True, text or "There is nothing to tell.", clean(data), _receipt(meta.get(RECEIPT_META), text)
     )
+
+
+def _asked(call: ToolCall, found: Any) -> ToolResult:
+    """Return the result of a call that waits for a person; a question that cannot be put to one is a failure."""
+    if not isinstance(found, Mapping) or found.get("tool") != call.name:
+        return failure(
+            call, CONFIRM, "Somebody must say yes to that first, and I can't tell to what. Nothing was done."
+        )
+    texts = [found.get(key) for key in ("id", "sentence", "arguments_sha256")]
+    expires_at = found.get("expires_at")
+    readable = all(isinstance(text, str) and text.strip() and len(text) <= ASK_CHARACTERS for text in texts)
+    if not readable or isinstance(expires_at, bool) or not isinstance(expires_at, (int, float)):
+        return failure(call, CONFIRM, "Somebody must say yes to that first, and I can't ask. Nothing was done.")
+    identity, sentence, digest = (scrub(str(text)) for text in texts)
+    level: AskLevel = "confirm" if found.get("level") == "confirm" else "explicit"  # unknown ones are no weaker
+    ask = Ask(identity, " ".join(sentence.split()), level, float(expires_at), call.name, digest)
+    return ToolResult(call.id, False, ask.sentence, error=CONFIRM, ask=ask)
 
 
 def refusal(call: ToolCall, error: MCPError) -> ToolResult:

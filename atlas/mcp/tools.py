@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from atlas.conversation import Actor, Tool, ToolCall, ToolResult
+from atlas.conversation import Actor, Assent, Tool, ToolCall, ToolResult
 
 
 class Tools(Protocol):
@@ -15,9 +15,10 @@ class Tools(Protocol):
         """Return what this agent may use, in a fixed order; the last known list while the server is away."""
         ...
 
-    async def call(self, call: ToolCall, actor: Actor, turn_id: str) -> ToolResult:
+    async def call(self, call: ToolCall, actor: Actor, turn_id: str, assent: Assent | None = None) -> ToolResult:
         """Do it, and return what came of it. A failure is a result with `ok` false, never an exception.
 
+        What a person must say yes to comes back undone, with an `ask`. The same call with their `assent` is done once.
         When the server vanishes in the middle, the result says that the outcome is unknown. Cancelling is safe for
         the caller; the tool server is told, and what it had committed stays committed.
         """

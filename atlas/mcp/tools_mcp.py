@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, Any, TypeVar
 
 import anyio
 import httpx2
 import mcp.types
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Discriminator, Tag, TypeAdapter, ValidationError
 
-from atlas.conversation import Actor, Tool, ToolCall, ToolResult
+from atlas.conversation import Actor, Assent, Tool, ToolCall, ToolResult
 from atlas.mcp import adapter
 
 ADDRESS = "http://tools/mcp"  # the host is a name that the server checks; the socket is where it is
@@ -26,6 +26,20 @@ RETRY_SECONDS = 0.1
 
 _NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
 _Answer = TypeVar("_Answer", bound=BaseModel)
+_Called = mcp.types.CallToolResult | mcp.types.InputRequiredResult
+
+
+def _kind(answer: Any) -> str:
+    return str(answer.get("resultType", "complete")) if isinstance(answer, dict) else ""
+
+
+_CALLED: TypeAdapter[_Called] = TypeAdapter(
+    Annotated[
+        Annotated[mcp.types.CallToolResult, Tag("complete")]
+        | Annotated[mcp.types.InputRequiredResult, Tag("input_required")],
+        Discriminator(_kind),
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,10 +94,10 @@ class McpTools:
                 await self._list()
         return self._known
 
-    async def call(self, call: ToolCall, actor: Actor, turn_id: str) -> ToolResult:
+    async def call(self, call: ToolCall, actor: Actor, turn_id: str, assent: Assent | None = None) -> ToolResult:
         """See `Tools.call`. A call that may have reached the server is repeated only when its tool just reads."""
         try:
-            request = adapter.request(call, actor, turn_id)
+            request = adapter.request(call, actor, turn_id, assent)
         except adapter.NotJson as trouble:
             return adapter.failure(
                 call, "invalid", f"The arguments of {adapter.scrub(call.name)} cannot be used: {trouble}."
@@ -105,7 +119,7 @@ class McpTools:
         repeats = 1 if self._only_reads(call) else 0
         while True:
             try:
-                return adapter.result(call, await self._exchange(request, mcp.types.CallToolResult))
+                return adapter.result(call, await self._exchange(request, _CALLED))
             except MCPError as error:
                 return adapter.refusal(call, error)
             except ValidationError:
@@ -150,7 +164,9 @@ class McpTools:
     def _only_reads(self, call: ToolCall) -> bool:
         return any(tool.read_only for tool in self._known if tool.name == call.name)
 
-    async def _exchange(self, request: mcp.types.ClientRequest, answer: type[_Answer]) -> _Answer:
+    async def _exchange(
+        self, request: mcp.types.ClientRequest, answer: type[_Answer] | TypeAdapter[_Answer]
+    ) -> _Answer:
         """Return the answer to one request, or raise `MCPError`, `ValidationError`, `_Unreachable` or `_Unwelcome`."""
         troubles: list[BaseException] = []
         try:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
+import json
+import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import jsonschema
+import jwt
 
-from atlas.conversation import Actor, Receipt, Tool, ToolCall, ToolResult, fresh_id
-from atlas.mcp.adapter import NotJson, clean, failure
+from atlas.conversation import Actor, Ask, AskLevel, Assent, Receipt, Tool, ToolCall, ToolResult, fresh_id
+from atlas.mcp.adapter import CONFIRM, NotJson, clean, failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,22 +34,48 @@ class Refused(Exception):
         self.error = error
 
 
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a scripted tool asks before it does anything. `question` may refuse, as the tool itself would."""
+
+    question: Callable[[Mapping[str, Any], Actor], str]
+    level: AskLevel = "confirm"
+
+
+ASK_SECONDS = 60.0
 Action = Callable[[Mapping[str, Any], Actor], Done | Awaitable[Done]]
 
 
 class ScriptedTools:
-    """A tool connection over Python functions. `calls` holds every call that was made, in order."""
+    """A tool connection over Python functions. `calls` holds every call that was made, in order.
 
-    def __init__(self, actions: Iterable[tuple[Tool, Action]]) -> None:
+    A tool with a `Preview` asks before it acts. `believes` returns what a statement answers, "" for one
+    that is not believed; without it, all are.
+    """
+
+    def __init__(
+        self,
+        actions: Iterable[tuple[Tool, Action]],
+        previews: Mapping[str, Preview] | None = None,
+        believes: Callable[[str], str] | None = None,
+        now: Callable[[], float] = time.time,
+        agent: str = "family",
+    ) -> None:
         self._actions = {tool.name: (tool, action) for tool, action in actions}
+        self._previews = previews or {}
+        self._believes = believes or answer_of
+        self._now = now
+        self.agent = agent
+        self._waiting: dict[tuple[str, str, Actor], Ask] = {}  # by what one yes is for
         self.calls: list[ToolCall] = []
         self.actors: list[Actor] = []
+        self.assents: list[Assent] = []
 
     async def listed(self) -> Sequence[Tool]:
         """See `Tools.listed`."""
         return tuple(self._actions[name][0] for name in sorted(self._actions))
 
-    async def call(self, call: ToolCall, actor: Actor, turn_id: str) -> ToolResult:
+    async def call(self, call: ToolCall, actor: Actor, turn_id: str, assent: Assent | None = None) -> ToolResult:
         """See `Tools.call`."""
         self.calls.append(call)
         self.actors.append(actor)
@@ -55,6 +85,8 @@ class ScriptedTools:
         try:
             arguments = clean(call.arguments)
             jsonschema.validate(arguments, tool.parameters)
+            if call.name in self._previews and (unmet := self._unmet(call, arguments, actor, assent)):
+                return unmet
             done = action(arguments, actor)
             done = await done if inspect.isawaitable(done) else done
         except (NotJson, jsonschema.ValidationError) as trouble:
@@ -67,17 +99,62 @@ class ScriptedTools:
     async def aclose(self) -> None:
         """See `Tools.aclose`."""
 
+    def for_the_house(self) -> ScriptedTools:
+        """Return the connection of the house itself to the same tool server: it sees which questions wait."""
+        return ScriptedTools([_tool("asks.waiting", lambda *_: Done("", {"asks": self._rows()}), {}, reads=True)])
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
+            {**asdict(ask), "agent": self.agent, "actor": asdict(actor)}
+            for (_, _, actor), ask in self._waiting.items()
+            if ask.expires_at > self._now()
+        ]
+
+    def _unmet(self, call: ToolCall, arguments: Any, actor: Actor, assent: Assent | None) -> ToolResult | None:
+        """Return None when somebody said yes to exactly this, which is used up by that; else what to answer."""
+        deed = call.name, _digest(arguments), actor
+        sentence = self._previews[call.name].question(arguments, actor)
+        ask = self._waiting.get(deed)
+        if ask and self._now() >= ask.expires_at:
+            ask = self._waiting.pop(deed) and None
+        if assent is None:
+            expires_at = self._now() + ASK_SECONDS
+            fresh = Ask(fresh_id("ask"), sentence, self._previews[call.name].level, expires_at, *deed[:2])
+            ask = self._waiting.setdefault(deed, fresh)
+            return ToolResult(call.id, False, ask.sentence, error=CONFIRM, ask=ask)
+        self.assents.append(assent)
+        if ask is None or ask.id != assent.ask_id:
+            return failure(call, CONFIRM, "That question is closed. Ask me again.")
+        answer = self._believes(assent.statement)
+        if not answer:
+            return failure(call, CONFIRM, "Nobody has said yes to that yet.")
+        del self._waiting[deed]
+        return None if answer == "yes" else failure(call, "denied", "All right, I won't.")
+
+
+def answer_of(statement: str) -> str:
+    """Return what a statement answers, whoever signed it."""
+    try:
+        return str(jwt.decode(statement, options={"verify_signature": False})["answer"])
+    except (jwt.InvalidTokenError, KeyError):
+        return ""
+
+
+def _digest(arguments: Any) -> str:
+    return hashlib.sha256(json.dumps(arguments, sort_keys=True).encode()).hexdigest()
+
 
 @dataclass
 class Household:
-    """A house in memory: its timers in seconds, its tasks by column."""
+    """A house in memory: its timers in seconds, its tasks by column, the mails that left it."""
 
     timers: dict[str, int] = field(default_factory=dict)
     tasks: dict[str, str] = field(default_factory=dict)
+    mails: list[str] = field(default_factory=list)
     time: str = "It's noon."
 
-    def tools(self) -> ScriptedTools:
-        """Return the tool connection of this house; its tools are named as the real ones."""
+    def tools(self, **how: Any) -> ScriptedTools:
+        """Return the tool connection of this house; its tools are named as the real ones. `how` as `ScriptedTools`."""
         whole, text = {"type": "integer"}, {"type": "string"}
         which = {"name": text, "seconds": whole, "room": text}
         title = {"title": text}
@@ -98,7 +175,13 @@ class Household:
                 _tool("tasks.move", self._move, title | {"column": text}, ["title", "column"]),
                 _tool("tasks.done", self._task_done, title, ["title"]),
                 _tool("tasks.remove", self._remove, title, ["title"]),
-            ]
+                _tool("email.send", self._send, {"to": text, "text": text}, ["to", "text"]),
+            ],
+            {
+                "tasks.remove": Preview(lambda asked, _: f"Remove the task {self._title(asked)} for good?"),
+                "email.send": Preview(lambda asked, _: f"Send {asked['text']} to {asked['to']}?", "explicit"),
+            },
+            **how,
         )
 
     def _time(self, asked: Mapping[str, Any], actor: Actor) -> Done:
@@ -170,6 +253,10 @@ class Household:
     def _remove(self, asked: Mapping[str, Any], actor: Actor) -> Done:
         del self.tasks[self._title(asked)]
         return Done(f"Removed {asked['title']}.", changed=f"removed the task {asked['title']}")
+
+    def _send(self, asked: Mapping[str, Any], actor: Actor) -> Done:
+        self.mails.append(f"{asked['to']}: {asked['text']}")
+        return Done(f"Sent to {asked['to']}.", changed=f"sent a mail to {asked['to']}")
 
     def _title(self, asked: Mapping[str, Any]) -> str:
         if asked["title"] not in self.tasks:

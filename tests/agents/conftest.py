@@ -7,9 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from atlas.agents.agent import Agent, Answer
 from atlas.agents.grammar import Grammar, open_grammar
+from atlas.assent import Assents, Seal, open_wording
 from atlas.conversation import Actor, ToolCall, Turn
 from atlas.events import Event, TextDelta
 from atlas.llm.backend import Calls, Words
@@ -64,6 +66,11 @@ async def ask(agent: Agent, text: str, **more: Any) -> tuple[Answer, Room]:
     assert answer is not None
     assert answer.text == room.said, "what is told up and what is returned are the same"
     return answer, room
+
+
+@pytest.fixture
+def assents(tools: ScriptedTools) -> Assents:
+    return Assents(Seal(Ed25519PrivateKey.generate()), open_wording("en"), tools, may_talk=lambda actor, agent: True)
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ from atlas.agents.grammar import Grammar
 from atlas.agents.minds import open_agent
 from atlas.agents.persona import Persona, open_persona
 from atlas.agents.truth import NOT_DONE
+from atlas.assent import Assents
 from atlas.config import LlmConfig
 from atlas.conversation import Actor, Message, ToolCall, Usage
 from atlas.errors import ConfigError, EngineError, LlmGone
@@ -282,9 +283,9 @@ async def test_nothing_in_a_result_or_a_name_can_pass_for_the_house(tools: Scrip
 # ── put together ───────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_a_command_does_not_wake_the_model(grammar: Grammar, tools: ScriptedTools) -> None:
+async def test_a_command_does_not_wake_the_model(grammar: Grammar, tools: ScriptedTools, assents: Assents) -> None:
     model = says(["Paris."])
-    agent = open_agent("family", LlmConfig(), model, tools, grammar)
+    agent = open_agent("family", LlmConfig(), model, tools, grammar, assents)
     command, _ = await ask(agent, "set a timer for ten minutes")
     talk, _ = await ask(agent, "What is the capital of France?")
     assert (command.path, talk.path, len(model.prompts)) == ("command", "model", 1)

@@ -6,8 +6,17 @@ import hashlib
 import tomllib
 
 import pytest
+from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
-from atlas.cli.keys import introduce_agents, owners_token, prepare_folders, read_secret, write_tool_settings
+from atlas.assent import read_house_key
+from atlas.cli.keys import (
+    introduce_agents,
+    make_house_key,
+    owners_token,
+    prepare_folders,
+    read_secret,
+    write_tool_settings,
+)
 from atlas.config import AgentConfig, Config
 from atlas.errors import ConfigError
 from atlas.store.devices import open_devices
@@ -30,9 +39,12 @@ def test_every_agent_is_known_by_its_own_token_and_has_its_own_tools(config: Con
     prepare_folders(config)
     agents = tomllib.loads(introduce_agents(config).read_text())
     assert set(agents) == {"family", "work", "house"}
-    assert agents["house"]["tools"] == ["timers.due", "timers.announced"]
+    assert agents["house"]["tools"] == ["*.due", "*.announced", "reminders.heard", "asks.*"]
+    assert agents["house"]["acts_as"] == "owner"
     assert agents["family"]["roots"] == ["family-agent-config"]
+    assert agents["work"]["roots"] == ["work-agent-config"]
     assert agents["work"]["roles"] == ["owner"]
+    assert (agents["family"]["private"], agents["work"]["private"]) == (False, True)
     hashes = {agent["token_sha256"] for agent in agents.values()}
     assert len(hashes) == 3
     token = read_secret(config.tools_token("work"))
@@ -75,6 +87,26 @@ async def test_when_the_file_of_the_owners_token_is_lost_the_old_token_stops_wor
         assert new
         assert await devices.find(lost) is None
         assert await devices.find(token)
+
+
+def test_the_house_signs_with_a_key_that_is_made_once_and_shows_its_public_half_alone(config: Config) -> None:
+    prepare_folders(config)
+    public = make_house_key(config)
+    private = read_house_key(config.house_key)
+    assert make_house_key(config) == public
+    assert read_house_key(config.house_key).private_bytes_raw() == private.private_bytes_raw()
+    assert load_pem_public_key(public.read_bytes()) == private.public_key()
+    assert b"PRIVATE" not in public.read_bytes()
+    for file in (public, config.house_key):
+        assert file.stat().st_mode & 0o077 == 0
+
+
+def test_a_key_that_is_damaged_stops_the_start_and_is_not_replaced(config: Config) -> None:
+    prepare_folders(config)
+    config.house_key.write_text("half a key")
+    with pytest.raises(ConfigError, match="cannot be read"):
+        make_house_key(config)
+    assert config.house_key.read_text() == "half a key"
 
 
 def test_a_missing_secret_says_what_makes_it(config: Config) -> None:

@@ -6,19 +6,25 @@ import hashlib
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
+import jwt
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from atlas.conversation import Actor, ToolCall, ToolResult
+from atlas.assent import Seal
+from atlas.conversation import Actor, Ask, Assent, ToolCall, ToolResult
 from atlas.mcp import tools_mcp
 from atlas.mcp.tools import Tools
 from atlas.mcp.tools_scripted import Household
 
 ANNA = Actor("Anna", "kitchen-speaker", "adult", "kitchen")
+KEY = Ed25519PrivateKey.generate()
 AGENTS = """[family]
 token_sha256 = "{digest}"
 tools = ["clock.*", "timers.*", "tasks.*"]
@@ -42,6 +48,9 @@ class Server:
         agents.write_text(AGENTS.format(digest=hashlib.sha256(b"family-token").hexdigest()))
         command = [sys.executable, "-m", "tools_server.server", "--data", str(self.data), "--agents", str(agents)]
         command += ["--policy", str(Path(__file__).parents[2] / "policy.toml")]
+        public = self.data / "house.pub"
+        public.write_bytes(KEY.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
+        command += ["--house-key", str(public)]
         self.process = subprocess.Popen([*command, "--socket", str(self.socket)], stderr=subprocess.PIPE)
         assert self.process.stderr
         while line := self.process.stderr.readline():
@@ -82,15 +91,37 @@ def lasting_server() -> Iterator[Server]:
 @pytest.fixture(params=["scripted", pytest.param("mcp", marks=pytest.mark.real)])
 async def tools(request: pytest.FixtureRequest) -> AsyncIterator[Tools]:
     if request.param == "scripted":
-        yield Household().tools()
+        yield Household().tools(believes=answer_in)
         return
     connection = await request.getfixturevalue("lasting_server").connect()
     yield connection
     await connection.aclose()
 
 
-async def use(tools: Tools, tool: str, /, **arguments: object) -> ToolResult:
-    return await tools.call(ToolCall(f"call_{tool}", tool, arguments), ANNA, "turn_1")
+async def use(tools: Tools, tool: str, /, assent: Assent | None = None, **arguments: object) -> ToolResult:
+    return await tools.call(ToolCall(f"call_{tool}", tool, arguments), ANNA, "turn_1", assent)
+
+
+def answer_in(statement: str) -> str:
+    """Return what a statement answers when the house signed it."""
+    try:
+        return str(jwt.decode(statement, KEY.public_key(), algorithms=["EdDSA"], audience="atlas-tools")["answer"])
+    except jwt.InvalidTokenError:
+        return ""
+
+
+def answer(ask: Ask, *, yes: bool = True, key: Ed25519PrivateKey = KEY) -> Assent:
+    return Assent(ask.id, Seal(key).statement(ask, ANNA, "voice", time.time(), yes=yes), yes)
+
+
+async def asked(tools: Tools, title: str) -> Ask:
+    """Have a task, and want it removed."""
+    assert (await use(tools, "tasks.add", title=title)).ok
+    result = await use(tools, "tasks.remove", title=title)
+    assert (result.ok, result.error, result.receipt) == (False, "confirm", None)
+    assert result.ask
+    assert title in result.text == result.ask.sentence
+    return result.ask
 
 
 # ── promises of every connection ───────────────────────────────────────────────────────────────────
@@ -171,6 +202,60 @@ async def test_a_cancelled_call_leaves_the_connection_usable(tools: Tools) -> No
         scope.cancel()
         await use(tools, "clock.time")
     assert (await use(tools, "clock.time")).ok
+
+
+async def test_what_takes_something_away_comes_back_as_a_question_and_is_not_done(tools: Tools) -> None:
+    ask = await asked(tools, "water the fern")
+    assert (ask.tool, ask.level) == ("tasks.remove", "confirm")
+    assert time.time() < ask.expires_at <= time.time() + 61
+    assert "water the fern" in (await use(tools, "tasks.list")).text
+    again = await use(tools, "tasks.remove", title="water the fern")
+    assert again.ask and not again.ok, "wanting it twice is no yes"
+
+
+async def test_with_a_persons_yes_it_is_done_once(tools: Tools) -> None:
+    ask = await asked(tools, "feed the cat")
+    yes = answer(ask)
+    done = await use(tools, "tasks.remove", yes, title="feed the cat")
+    assert done.ok and done.receipt and done.ask is None
+    assert "feed the cat" not in (await use(tools, "tasks.list")).text
+    await use(tools, "tasks.add", title="feed the cat")
+    assert not (await use(tools, "tasks.remove", yes, title="feed the cat")).ok, "a yes is used up"
+    assert "feed the cat" in (await use(tools, "tasks.list")).text
+
+
+async def test_two_yeses_at_once_do_it_once(tools: Tools) -> None:
+    ask, results = await asked(tools, "call the vet"), list[ToolResult]()
+
+    async def remove() -> None:
+        results.append(await use(tools, "tasks.remove", answer(ask), title="call the vet"))
+
+    async with anyio.create_task_group() as group:
+        for _ in range(6):
+            group.start_soon(remove)
+    assert sum(result.ok for result in results) == 1
+
+
+async def test_with_a_no_it_is_not_done_and_the_question_is_closed(tools: Tools) -> None:
+    ask = await asked(tools, "paint the fence")
+    left = await use(tools, "tasks.remove", answer(ask, yes=False), title="paint the fence")
+    assert (left.ok, left.receipt, left.ask) == (False, None, None)
+    assert not (await use(tools, "tasks.remove", answer(ask), title="paint the fence")).ok
+    assert "paint the fence" in (await use(tools, "tasks.list")).text
+
+
+@pytest.mark.parametrize("wrong", ["another key", "another question", "another deed", "nothing"])
+async def test_what_is_no_yes_to_this_does_nothing(tools: Tools, wrong: str) -> None:
+    ask, other = await asked(tools, f"iron {wrong}"), await asked(tools, f"fold {wrong}")
+    brought = {
+        "another key": answer(ask, key=Ed25519PrivateKey.generate()),
+        "another question": answer(other),
+        "another deed": Assent(other.id, answer(other).statement),
+        "nothing": Assent(ask.id, ""),
+    }[wrong]
+    result = await use(tools, "tasks.remove", brought, title=f"iron {wrong}")
+    assert not result.ok and result.receipt is None and result.text
+    assert f"iron {wrong}" in (await use(tools, "tasks.list")).text
 
 
 async def test_closing_twice_is_closing_once(tools: Tools) -> None:

@@ -10,16 +10,21 @@ from typing import Any
 
 import anyio
 import httpx2
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from openai import AsyncOpenAI
 
 from atlas.agents.agent import Answer
+from atlas.agents.agent_asking import Asking
+from atlas.agents.tool_use import carry_out
+from atlas.assent import Assents, Seal, open_wording
 from atlas.audio import AudioChunk, silence
 from atlas.bell import Speakers
 from atlas.config import Config, GatewayConfig
-from atlas.conversation import Message, Receipt, Role, ToolCall, ToolResult, Turn, Usage, Utterance
+from atlas.conversation import Message, Receipt, Role, ToolCall, ToolResult, Turn, Usage, Utterance, fresh_id
 from atlas.events import Emit, TextDelta, ToolFinished, ToolStarted
 from atlas.gateway import app
 from atlas.house import House, Mind
+from atlas.mcp.tools_scripted import Household
 from atlas.router import choose
 from atlas.speech.vad_scripted import ScriptedVad
 from atlas.store.database import open_database
@@ -28,7 +33,7 @@ from atlas.store.migrations import MEMORY
 
 
 class Chat:
-    """An agent that knows one command, says what it was told to, and keeps the turns it was given."""
+    """An agent that knows two commands, says what it was told to, and keeps the turns it was given."""
 
     name = "chat"
 
@@ -40,6 +45,8 @@ class Chat:
         self.endless = False  # speak until cancelled
         self.cancelled = anyio.Event()
         self.breaks: BaseException | None = None
+        self.household = Household(tasks={"buy milk": "todo"})
+        self.tools = self.household.tools()
 
     async def respond(self, turn: Turn, emit: Emit) -> Answer | None:
         self.turns.append(turn)
@@ -47,6 +54,9 @@ class Chat:
             raise self.breaks
         if "timer" in turn.text:
             return await self._set_timer(emit)
+        if turn.text == "remove the task buy milk":
+            call = ToolCall(fresh_id("call"), "tasks.remove", {"title": "buy milk"})
+            return await carry_out(call, self.tools, turn, emit)
         for word in self.words:
             await emit(TextDelta(word))
         try:
@@ -165,18 +175,26 @@ async def small_house(config: Config, data: Path) -> AsyncIterator[SmallHouse]:
         open_database(data / "atlas.db", MEMORY) as family,
         open_database(data / "work.db", MEMORY) as work,
     ):
+        assents = Assents(
+            Seal(Ed25519PrivateKey.generate()),
+            open_wording("en"),
+            chat.tools.for_the_house(),
+            may_talk=lambda actor, agent: actor.role in config.agents[agent].roles,
+        )
+        agent = Asking(chat, chat.tools, assents)
         house = House(
             config,
             stt=ear,
             tts=voice,  # type: ignore[arg-type]
             vad=ScriptedVad(),
             wake=Asleep(),
-            minds={"family": Mind(chat, family), "work": Mind(chat, work)},
+            minds={"family": Mind(agent, family), "work": Mind(agent, work)},
             choose=lambda turn: choose(turn, config.agents, config.house.agent),
             settle_seconds=lambda text: 0.0 if "timer" in text else None,
             authenticate=devices.find,
             health=look_around,
             speakers=Speakers(),
+            assents=assents,
         )
         world = SmallHouse(house, devices, chat, ear, voice, health)
         for role in ("owner", "adult", "child", "guest", "satellite"):

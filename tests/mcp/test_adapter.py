@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp import MCPError
 
-from atlas.conversation import Actor, Receipt, ToolCall
+from atlas.conversation import Actor, Ask, Assent, Receipt, ToolCall
 from atlas.mcp import adapter
 
 ANNA = Actor("Anna", "phone", "adult", "kitchen")
@@ -79,6 +79,61 @@ def test_a_failure_says_of_what_kind_it_is_and_never_has_a_receipt(told: Any, er
     result = adapter.result(CALL, answer("There is no such timer.", is_error=True, _meta=meta))
     assert (result.ok, result.error, result.receipt) == (False, error, None)
     assert result.text == "There is no such timer."
+
+
+REMOVE = ToolCall("call_2", "tasks.remove", {"title": "milk"})
+ASK = {
+    "id": "7f",
+    "sentence": "Remove the task milk?",
+    "level": "confirm",
+    "expires_at": 1.8e9,
+    "tool": "tasks.remove",
+    "arguments_sha256": "0" * 64,
+}
+
+
+def test_a_question_comes_back_as_one_in_either_form() -> None:
+    meta = {"atlas.house/ask": ASK, "atlas.house/error": "confirm"}
+    elicited = mcp.types.InputRequiredResult.model_validate({"requestState": "7f", "_meta": meta})
+    for found in (answer("Ask somebody.", is_error=True, _meta=meta), elicited):
+        result = adapter.result(REMOVE, found)
+        assert (result.ok, result.error, result.text) == (False, "confirm", "Remove the task milk?")
+        assert result.ask == Ask("7f", "Remove the task milk?", "confirm", 1.8e9, "tasks.remove", "0" * 64)
+
+
+def test_a_question_beside_a_success_is_no_success() -> None:
+    meta = {"atlas.house/ask": ASK, "atlas.house/receipt": {"id": "r", "changed": "c"}}
+    result = adapter.result(REMOVE, answer("Removed.", _meta=meta))
+    assert (result.ok, result.receipt) == (False, None)
+    assert not adapter.result(REMOVE, answer("Removed.", _meta={"atlas.house/error": "denied"})).ok
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        *(None, "yes", [], {}, ASK | {"id": ""}, ASK | {"sentence": 7}, ASK | {"expires_at": "soon"}),
+        *(ASK | {"tool": "files.write"}, ASK | {"sentence": "x" * 3000}, ASK | {"expires_at": True}),
+    ],
+)
+def test_a_question_that_cannot_be_put_to_anybody_is_a_failure(broken: Any) -> None:
+    for found in (answer("Ok.", _meta={"atlas.house/ask": broken}), mcp.types.InputRequiredResult(request_state="7f")):
+        result = adapter.result(REMOVE, found)
+        assert (result.ok, result.error, result.ask) == (False, "confirm", None)
+        assert "Nothing was done" in result.text
+
+
+def test_how_much_must_be_said_is_never_read_as_less() -> None:
+    for level in ("explicit", "loud", None, 3):
+        result = adapter.result(REMOVE, answer(_meta={"atlas.house/ask": ASK | {"level": level}}))
+        assert result.ask and result.ask.level == "explicit"
+
+
+def test_a_yes_goes_back_with_the_question_it_answers() -> None:
+    request = adapter.request(REMOVE, ANNA, "turn_1", Assent("7f", "signed"))
+    wire = request.model_dump(by_alias=True, mode="json", exclude_none=True)
+    assert wire["params"]["requestState"] == "7f"
+    assert wire["params"]["inputResponses"] == {"confirm": {"action": "accept", "content": {"statement": "signed"}}}
+    assert "signed" not in repr(Assent("7f", "signed"))
 
 
 def test_an_answer_without_words_still_says_something() -> None:

@@ -1,0 +1,67 @@
+"""Between a question and its answer: what a person says next is heard as that first, and as a new request after."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import anyio
+
+from atlas.agents.agent import Agent, Answer
+from atlas.agents.tool_use import carry_out
+from atlas.conversation import Asked, Assent, Message, ToolCall, Turn
+from atlas.events import Emit, TextDelta
+from atlas.mcp.tools import Tools
+
+CLOSE_SECONDS = 2.0  # what a no may wait for the tool server to take it: nothing is done without a yes anyway
+
+
+class Assents(Protocol):
+    """Who keeps the questions and knows an answer when it comes. Nothing in an agent can sign one."""
+
+    @property
+    def refused(self) -> str:
+        """What is said to a no."""
+        ...
+
+    def keep(self, agent: str, turn: Turn, asked: Asked) -> None:
+        """Wait for the answer to what was asked in `turn`."""
+        ...
+
+    async def hear(self, agent: str, turn: Turn) -> tuple[ToolCall, Assent] | str | None:
+        """Return the call that was answered, or what to say to the answer; `None` when the turn is no answer."""
+        ...
+
+
+class Asking:
+    """An agent whose questions are answered before anything else is heard."""
+
+    def __init__(self, mind: Agent, tools: Tools, assents: Assents) -> None:
+        self.name = mind.name
+        self._mind = mind
+        self._tools = tools
+        self._assents = assents
+
+    async def respond(self, turn: Turn, emit: Emit) -> Answer | None:
+        """See `Agent.respond`. A turn that is cancelled has asked nothing: no answer to it will be heard."""
+        match await self._assents.hear(self.name, turn):
+            case None:
+                answer = await self._mind.respond(turn, emit)
+            case str(words):
+                answer = await _say(words, emit)
+            case call, assent if assent.yes:
+                answer = await carry_out(call, self._tools, turn, emit, assent)
+            case call, assent:
+                answer = await self._leave(call, assent, turn, emit)
+        if answer and answer.asked:
+            self._assents.keep(self.name, turn, answer.asked)
+        return answer
+
+    async def _leave(self, call: ToolCall, assent: Assent, turn: Turn, emit: Emit) -> Answer:
+        with anyio.move_on_after(CLOSE_SECONDS):
+            await self._tools.call(call, turn.actor, turn.id, assent)
+        return await _say(self._assents.refused, emit)
+
+
+async def _say(words: str, emit: Emit) -> Answer:
+    await emit(TextDelta(words))
+    return Answer(words, "command", "done", (Message("assistant", words),))

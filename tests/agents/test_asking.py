@@ -1,0 +1,163 @@
+"""Between a question and a yes nothing is done; after it, it is done once, and told from the receipt."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+
+from atlas.agents.agent import Agent
+from atlas.agents.agent_chat import ONE_AT_A_TIME
+from atlas.agents.grammar import Grammar
+from atlas.agents.minds import open_agent
+from atlas.assent import Assents
+from atlas.config import LlmConfig
+from atlas.conversation import Message, ToolCall
+from atlas.events import TextDelta, ToolFinished
+from atlas.llm.backend import Calls
+from atlas.llm.backend_scripted import ScriptedBackend
+from atlas.mcp.tools_scripted import Household, ScriptedTools
+
+from .conftest import Room, ask, says, turn, wants
+
+QUESTION = "Remove the task buy milk for good?"
+REMOVE = wants("tasks.remove", title="buy milk")
+
+
+@pytest.fixture
+def open_with(grammar: Grammar, tools: ScriptedTools, assents: Assents, house: Household):
+    house.tasks["buy milk"] = "todo"
+
+    def opened(model: ScriptedBackend) -> Agent:
+        return open_agent("family", LlmConfig(tools=True), model, tools, grammar, assents)
+
+    return opened
+
+
+async def test_a_command_that_takes_something_away_asks_and_then_does_it_once(open_with, house, tools) -> None:
+    agent = open_with(says(["Mhm."]))
+    asked, room = await ask(agent, "remove the task buy milk")
+    assert (asked.text, asked.end, asked.receipts) == (QUESTION, "done", ())
+    assert room.kinds == ["ToolStarted", "ToolFinished", "TextDelta"]
+    assert house.tasks
+    done, _ = await ask(agent, "Yes, please.")
+    assert done.text == "Removed buy milk."
+    assert done.receipts[0].changed == "removed the task buy milk"
+    assert not house.tasks
+    again, _ = await ask(agent, "yes")
+    assert (again.text, again.path) == ("Mhm.", "model")
+    assert [call.name for call in tools.calls] == ["tasks.remove", "tasks.remove"]
+
+
+async def test_the_exchange_is_remembered_like_any_other(open_with) -> None:
+    agent = open_with(says(["Mhm."]))
+    asked, _ = await ask(agent, "remove the task buy milk")
+    assert asked.messages[-1] == Message("assistant", QUESTION)
+    done, _ = await ask(agent, "yes")
+    assert [message.author for message in done.messages] == ["assistant", "tool", "assistant"]
+    assert done.messages[0].calls[0].name == "tasks.remove"
+    assert done.messages[0].calls[0].id == done.messages[1].call_id != asked.messages[0].calls[0].id
+
+
+async def test_a_no_leaves_it_and_closes_the_question_at_the_tool_server(open_with, house, tools) -> None:
+    agent = open_with(says(["Mhm."]))
+    await ask(agent, "remove the task buy milk")
+    left, room = await ask(agent, "No, don't.")
+    assert (left.text, room.kinds) == ("All right, I won't.", ["TextDelta"])
+    assert house.tasks
+    assert not tools.assents[-1].yes
+    assert (await ask(agent, "yes"))[0].text == "Mhm."
+    assert house.tasks
+
+
+async def test_other_words_are_a_new_request_and_nothing_is_done(open_with, house) -> None:
+    agent = open_with(says(["Mhm."]))
+    await ask(agent, "remove the task buy milk")
+    other, _ = await ask(agent, "what time is it")
+    assert other.text == "It's noon."
+    assert (await ask(agent, "yes"))[0].text == "Mhm."
+    await ask(agent, "remove the task buy milk")
+    assert (await ask(agent, "yes and turn on the light"))[0].text == "Mhm."
+    assert house.tasks
+
+
+async def test_a_model_that_wants_it_is_asked_through_the_person_and_not_through_its_own_words(
+    open_with, house
+) -> None:
+    model = says(["Sure, I've removed buy milk from your tasks. ", REMOVE], ["Done, it's gone!"])
+    agent = open_with(model)
+    asked, _ = await ask(agent, "we have milk now")
+    assert asked.text == QUESTION
+    assert len(model.prompts) == 1, "the model is not asked what it thinks of the question"
+    assert house.tasks
+    done, _ = await ask(agent, "yes")
+    assert (done.text, done.path) == ("Removed buy milk.", "command")
+    assert not house.tasks
+
+
+async def test_a_model_cannot_say_yes_to_itself(open_with, house) -> None:
+    model = says([REMOVE, "yes"], ["Yes. ", REMOVE], ["yes"])
+    agent = open_with(model)
+    await ask(agent, "we have milk now")
+    await ask(agent, "hm", history=(Message("assistant", QUESTION), Message("user", "yes")))
+    assert house.tasks
+
+
+async def test_what_was_done_before_the_question_is_told_and_what_comes_after_waits(open_with, house) -> None:
+    calls = (
+        ToolCall("c1", "tasks.add", {"title": "buy eggs"}),
+        ToolCall("c2", "tasks.remove", {"title": "buy milk"}),
+        ToolCall("c3", "timers.start", {"seconds": 60}),
+    )
+    agent = open_with(says([Calls(calls)], ["never asked"]))
+    asked, room = await ask(agent, "eggs instead of milk, and a timer")
+    assert asked.text == f"Added buy eggs to your tasks. {ONE_AT_A_TIME}{QUESTION}"
+    assert not house.timers
+    assert room.kinds[:6] == ["ToolStarted", "ToolFinished"] * 3
+    last = [event.result for event in room.events if isinstance(event, ToolFinished)][-1]
+    assert not last.ok
+
+
+async def test_what_leaves_the_house_needs_its_name(open_with, house) -> None:
+    agent = open_with(says([wants("email.send", to="Bob", text="hello")], ["Mhm."]))
+    assert (await ask(agent, "tell Bob hello"))[0].text == "Send hello to Bob?"
+    assert (await ask(agent, "yes"))[0].text == "Please say: yes, send it."
+    assert not house.mails
+    assert (await ask(agent, "Yes, send it."))[0].text == "Sent to Bob."
+    assert house.mails == ["Bob: hello"]
+
+
+async def test_when_it_is_gone_before_the_yes_that_is_said(open_with, house) -> None:
+    agent = open_with(says(["Mhm."]))
+    await ask(agent, "remove the task buy milk")
+    house.tasks.clear()
+    gone, _ = await ask(agent, "yes")
+    assert gone.text == "There is no task called buy milk."
+
+
+async def test_a_turn_that_was_cut_off_while_it_asked_has_asked_nothing(open_with, house) -> None:
+    agent = open_with(says(["Mhm."]))
+    with anyio.CancelScope() as scope:
+
+        async def emit(event: object) -> None:
+            if isinstance(event, TextDelta):
+                scope.cancel()
+                await anyio.lowlevel.checkpoint()
+
+        await agent.respond(turn("remove the task buy milk"), emit)
+    assert (await ask(agent, "yes"))[0].text == "Mhm."
+    assert house.tasks
+
+
+async def test_a_yes_that_is_cut_off_is_used_up(open_with, house, tools) -> None:
+    agent, room = open_with(says(["Mhm."])), Room()
+    await ask(agent, "remove the task buy milk")
+    with anyio.CancelScope() as scope:
+
+        async def emit(event: object) -> None:
+            scope.cancel()
+            await anyio.lowlevel.checkpoint()
+            await room.emit(event)  # type: ignore[arg-type]
+
+        await agent.respond(turn("yes"), emit)
+    assert house.tasks
+    assert (await ask(agent, "yes"))[0].text == "Mhm."

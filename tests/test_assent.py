@@ -1,0 +1,380 @@
+"""What is a yes and what is none, who may give it, and what the house signs."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from atlas.assent import LATE_SECONDS, MOST_OPEN, OPEN_SECONDS, Assents, Seal, open_wording, read_house_key
+from atlas.conversation import Actor, Ask, Asked, Message, Tool, ToolCall, Turn
+from atlas.errors import ConfigError, EngineError, RequestError
+from atlas.mcp.tools_scripted import Done, Refused, ScriptedTools
+
+KEY = Ed25519PrivateKey.generate()
+ANNA = Actor("Anna", "phone", "adult", "kitchen")
+BEN = Actor("Ben", "tablet", "child")
+REMOVE = ToolCall("call_1", "tasks.remove", {"title": "buy milk"})
+SEND = ToolCall("call_2", "email.send", {"to": "Bob", "text": "hello"})
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1_800_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class World:
+    """The house's questions, and a tool server that has them too."""
+
+    def __init__(self) -> None:
+        self.clock = Clock()
+        self.rows: list[dict[str, Any]] = []
+        self.brought: list[str] = []
+        self.broken = False
+        tools = [(tool("asks.waiting"), self._waiting), (tool("asks.answer"), self._answer)]
+        self.assents = Assents(
+            Seal(KEY),
+            open_wording("en"),
+            ScriptedTools(tools),
+            may_talk=lambda actor, agent: agent == "family" or actor.role == "owner",
+            now=self.clock,
+        )
+
+    def _waiting(self, arguments: Any, actor: Actor) -> Done:
+        if self.broken:
+            raise Refused("gone", "I can't reach my tools right now.")
+        return Done("", {"asks": self.rows})
+
+    def _answer(self, arguments: Any, actor: Actor) -> Done:
+        self.brought.append(arguments["statement"])
+        return Done("Noted: yes.")
+
+    def asked(self, call: ToolCall = REMOVE, by: Actor = ANNA, agent: str = "family", **turn: Any) -> Ask:
+        level: Any = "explicit" if call is SEND else "confirm"
+        sentence = "Send hello to Bob?" if call is SEND else "Remove the task buy milk for good?"
+        ask = Ask(f"ask_{len(self.rows)}", sentence, level, self.clock.now + 60, call.name, "0" * 64)
+        self.assents.keep(agent, said("remove the task buy milk", by, **turn), Asked(call, ask))
+        self.wait(ask, by, agent)
+        return ask
+
+    def wait(self, ask: Ask, by: Actor, agent: str = "family") -> None:
+        actor = {"person": by.person, "device": by.device, "role": by.role, "room": by.room}
+        row = {key: getattr(ask, key) for key in ("id", "sentence", "level", "expires_at", "tool", "arguments_sha256")}
+        self.rows.append({**row, "agent": agent, "actor": actor})
+
+    async def hear(self, text: str, by: Actor = ANNA, agent: str = "family", **turn: Any) -> Any:
+        """Return "yes" or "no" when the call was answered, what is said, or None when it was no answer."""
+        heard = await self.assents.hear(agent, said(text, by, **turn))
+        if isinstance(heard, tuple):
+            return {**read(heard[1].statement), "call": heard[0]}
+        return heard
+
+
+def tool(name: str) -> Tool:
+    return Tool(name, name, {"type": "object"})
+
+
+def said(text: str, by: Actor = ANNA, **more: Any) -> Turn:
+    return replace(Turn("turn_1", text, by, 0.0), **more)
+
+
+def read(statement: str) -> dict[str, Any]:
+    return jwt.decode(
+        statement,
+        KEY.public_key(),
+        algorithms=["EdDSA"],
+        audience="atlas-tools",
+        options={"verify_exp": False, "verify_iat": False},
+    )
+
+
+# ── the words ──────────────────────────────────────────────────────────────────────────────────────
+
+YES = """
+Yes.|yes|Yes!|YES PLEASE|yes, please.|Yeah|yep|Sure.|sure thing|Of course.|Do it.|Go ahead.|Yes, go ahead.|Yes, do that.
+Please do.|ok, do it|Okay, yes.|Yes. Yes.|yes yes yes|Atlas, yes.|yes thank you|I'm sure.|yes, I am sure|Absolutely
+Well, yes.|all right, go ahead|You may.|that’s right
+"""
+NO = """
+No.|no|nope|No, thanks.|No thank you.|Don't.|Don’t do that.|do not|Please don't.|Cancel that.|cancel|Never mind.
+nevermind|no no no|Not now.|Stop.|forget it|Leave it.|oh no|No, leave it.|Certainly not.|no, cancel that|no way
+"""
+NEITHER = """
+|yes and turn on the light|yes, but not the milk|yes or no|no, the other one|yesterday|okay|ok.|right|thank you|hm
+What?|Which task?|yes remove all of them|remove it|set a timer|do you know|yes I know|not yes|is it yes|say yes
+"yes" he said|yes if you must|yes no|no yes|I said: the answer is yes|done|please|now|true|1|y|да|👍|go
+it's sure|no wonder
+"""
+
+
+def table(text: str) -> list[str]:
+    return [one for line in text.strip("\n").splitlines() for one in line.split("|")]
+
+
+@pytest.mark.parametrize("text", table(YES))
+def test_this_is_a_yes(text: str) -> None:
+    assert open_wording("en").means(text, "tasks.forget") in ("yes", "named")
+
+
+@pytest.mark.parametrize("text", table(NO))
+def test_this_is_a_no(text: str) -> None:
+    assert open_wording("en").means(text, "tasks.remove") == "no"
+
+
+@pytest.mark.parametrize("text", table(NEITHER))
+def test_this_is_neither(text: str) -> None:
+    assert open_wording("en").means(text, "tasks.remove") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "tool_name", "meaning"),
+    [
+        ("Yes, send it.", "email.send", "named"),
+        ("yes please send that", "email.send", "named"),
+        ("Yes, do it.", "email.send", "yes"),
+        ("yes, remove it", "email.send", ""),
+        ("send it", "email.send", ""),
+        ("yes, send it to Carol", "email.send", ""),
+        ("yes, do it", "teapot.boil", "named"),
+        ("Yes, cancel it.", "calendar.cancel", "named"),
+        ("cancel it", "calendar.cancel", "unclear"),
+        ("no, cancel it", "calendar.cancel", "unclear"),
+        ("cancel it", "tasks.remove", "no"),
+        ("yes " * 40, "tasks.remove", ""),
+    ],
+)
+def test_the_deed_can_be_named(text: str, tool_name: str, meaning: str) -> None:
+    assert open_wording("en").means(text, tool_name) == meaning
+
+
+def test_a_book_is_no_answer_and_costs_nothing() -> None:
+    for text in ("yes " * 1_000_000, "okay " * 1_000_000, "please okay " * 6 + "x", "oh " * 26 + "y"):
+        assert open_wording("en").means(text, "tasks.remove") == ""
+
+
+def test_a_language_nobody_wrote_down_is_said_so() -> None:
+    with pytest.raises(ConfigError, match="'tlh'"):
+        open_wording("tlh")
+
+
+# ── whose words, and when ──────────────────────────────────────────────────────────────────────────
+
+
+async def test_a_yes_is_signed_for_this_question_and_no_other() -> None:
+    world = World()
+    ask = world.asked()
+    heard = await world.hear("Yes, please.")
+    assert heard.pop("call").arguments == {"title": "buy milk"}
+    assert heard == {
+        "aud": "atlas-tools",
+        "ask": ask.id,
+        "answer": "yes",
+        "channel": "chat",
+        "person": "Anna",
+        "device": "phone",
+        "tool": "tasks.remove",
+        "arguments_sha256": "0" * 64,
+        "sentence_sha256": hashlib.sha256(ask.sentence.encode()).hexdigest(),
+        "iat": 1_800_000_000,
+        "exp": 1_800_000_030,
+    }
+    assert await world.hear("yes") is None, "one question takes one answer"
+
+
+async def test_a_no_closes_the_question_too() -> None:
+    world = World()
+    world.asked()
+    assert (await world.hear("no", spoken=True))["answer"] == "no"
+    assert await world.hear("yes") is None
+
+
+async def test_without_a_question_yes_is_a_word_like_any_other() -> None:
+    assert await World().hear("yes") is None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(ANNA, device="tablet"),
+        replace(ANNA, person="Ben"),
+        replace(ANNA, room="hall"),
+        replace(ANNA, role="guest"),
+    ],
+    ids=["device", "person", "room", "role"],
+)
+async def test_nobody_else_can_answer_it_in_words(other: Actor) -> None:
+    world = World()
+    world.asked()
+    assert await world.hear("yes", other) is None
+    assert (await world.hear("yes"))["answer"] == "yes", "and it still waits for whom it was put to"
+
+
+async def test_another_agent_does_not_take_the_answer() -> None:
+    world = World()
+    world.asked()
+    assert await world.hear("yes", agent="work") is None
+
+
+async def test_other_words_drop_the_question() -> None:
+    world = World()
+    world.asked()
+    assert await world.hear("what time is it") is None
+    assert await world.hear("yes") is None
+    assert await world.assents.waiting(ANNA) == [], "nobody is shown it any more"
+
+
+async def test_a_newer_question_takes_the_place_of_the_older() -> None:
+    world = World()
+    world.asked()
+    newer = world.asked(SEND)
+    assert (await world.hear("yes, send it"))["ask"] == newer.id
+
+
+async def test_a_late_yes_is_told_so_and_a_very_late_one_is_talk() -> None:
+    world = World()
+    world.asked()
+    world.clock.now += 60
+    assert await world.hear("yes") == "That was too long ago; please ask me again."
+    assert await world.hear("yes") is None
+    world.asked()
+    world.clock.now += 61 + LATE_SECONDS
+    assert await world.hear("yes") is None
+
+
+async def test_a_tool_server_cannot_keep_a_question_open_for_longer() -> None:
+    world = World()
+    ask = Ask("a", "Really?", "confirm", world.clock.now + 1e9, "tasks.remove", "0" * 64)
+    world.assents.keep("family", said("x"), Asked(REMOVE, ask))
+    world.clock.now += OPEN_SECONDS
+    assert "too long ago" in await world.hear("yes")
+
+
+async def test_a_yes_that_sounded_like_a_no_is_asked_about() -> None:
+    world = World()
+    world.asked()
+    assert await world.hear("yes", alternatives=("guess", "no")) == "Please say yes or no."
+    assert (await world.hear("yes", spoken=True))["channel"] == "voice"
+
+
+async def test_where_a_yes_is_not_enough_the_deed_is_asked_for_once() -> None:
+    world = World()
+    world.asked(SEND)
+    assert await world.hear("yes") == "Please say: yes, send it."
+    heard = await world.hear("yes, send it")
+    assert (heard["answer"], heard["explicit"]) == ("yes", True)
+    world.asked(SEND)
+    await world.hear("yes")
+    assert await world.hear("yes") == "Then I leave it. You can ask me again."
+    assert await world.hear("yes, send it") is None
+
+
+async def test_who_was_spoken_over_is_asked_again() -> None:
+    world = World()
+    ask = world.asked(spoken=True)
+    world.assents.was_heard("turn_1", "Remove the")
+    assert await world.hear("yes", id="turn_2") == ask.sentence
+    world.assents.was_heard("turn_2", " Remove the task buy  milk for good?")
+    assert (await world.hear("yes"))["answer"] == "yes"
+
+
+async def test_a_no_counts_before_the_question_is_over() -> None:
+    world = World()
+    world.asked(spoken=True)
+    world.assents.was_heard("turn_1", "")
+    assert (await world.hear("no"))["answer"] == "no"
+
+
+async def test_a_client_that_keeps_its_conversations_answers_only_in_the_one_that_asked() -> None:
+    world = World()
+    ask = world.asked(remembered=False)
+    question = Message("assistant", ask.sentence)
+    assert await world.hear("yes", remembered=False) is None
+    assert await world.hear("yes", remembered=False, history=(Message("assistant", "The sky is blue."),)) is None
+    assert await world.hear("yes", remembered=False, history=(Message("user", ask.sentence),)) is None
+    assert await world.hear("yes", remembered=False, history=(question, Message("assistant", "Else?"))) is None
+    assert await world.hear("yes") is None, "what the house remembers is another conversation"
+    assert (await world.hear("yes", remembered=False, history=(question,)))["answer"] == "yes"
+
+
+async def test_questions_do_not_pile_up() -> None:
+    world = World()
+    for number in range(3 * MOST_OPEN):
+        world.asked(by=replace(ANNA, device=f"phone {number}"))
+    assert len(world.assents._open) == MOST_OPEN
+    assert (await world.hear("yes", replace(ANNA, device=f"phone {3 * MOST_OPEN - 1}")))["answer"] == "yes"
+
+
+# ── buttons ────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_a_pressed_yes_is_acted_on_in_the_conversation_that_asked() -> None:
+    world = World()
+    ask = world.asked()
+    turn = await world.assents.answer(ask.id, Actor("", "panel", "owner"), "button", yes=True)
+    assert isinstance(turn, Turn)
+    assert (turn.actor, turn.agent, turn.text) == (ANNA, "family", "Yes.")
+    heard = await world.assents.hear("family", turn)
+    assert isinstance(heard, tuple)
+    claims = read(heard[1].statement)
+    assert (claims["answer"], claims["channel"], claims["device"]) == ("yes", "button", "panel")
+    assert await world.hear("yes") is None, "it was answered"
+
+
+async def test_a_program_of_its_own_is_answered_through_the_tool_server() -> None:
+    world = World()
+    ask = Ask("ask_ide", "Overwrite plan.md?", "explicit", world.clock.now + 60, "files.write", "1" * 64)
+    world.wait(ask, Actor("", "", "owner"), "ide")
+    said = await world.assents.answer("ask_ide", Actor("", "owner", "owner"), "terminal", yes=True)
+    assert said == "Noted: yes."
+    claims = read(world.brought[0])
+    assert (claims["ask"], claims["answer"], claims["explicit"]) == ("ask_ide", "yes", True)
+
+
+async def test_grown_ups_see_the_questions_of_their_agents_and_others_only_their_own() -> None:
+    world = World()
+    world.asked(by=BEN)
+    world.asked(by=ANNA)
+    world.asked(by=Actor("", "desk", "owner"), agent="work")
+
+    async def seen(by: Actor) -> int:
+        return len(await world.assents.waiting(by))
+
+    assert await seen(Actor("", "owner", "owner")) == 3
+    assert await seen(ANNA) == 2
+    assert await seen(BEN) == 1
+    assert await seen(replace(BEN, device="phone")) == 0
+    assert await seen(Actor("", "visitor", "guest")) == 0
+
+
+async def test_what_one_may_not_see_one_may_not_answer() -> None:
+    world = World()
+    ask = world.asked()
+    with pytest.raises(RequestError, match="not waiting"):
+        await world.assents.answer(ask.id, BEN, "button", yes=True)
+    with pytest.raises(RequestError, match="not waiting"):
+        await world.assents.answer("ask_guess", ANNA, "button", yes=True)
+    assert (await world.hear("yes"))["answer"] == "yes"
+
+
+async def test_a_tool_server_that_is_away_is_said_so() -> None:
+    world = World()
+    world.broken = True
+    with pytest.raises(EngineError, match="can't reach"):
+        await world.assents.waiting(ANNA)
+
+
+def test_a_key_that_is_none_stops_the_start_with_a_sentence(data: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read") as missing:
+        read_house_key(data / "house.key")
+    assert "atlas run" in missing.value.hint
+    (data / "house.key").write_text("not a key")
+    with pytest.raises(ConfigError, match="cannot be read"):
+        read_house_key(data / "house.key")
