@@ -156,9 +156,13 @@ class Config:
 
 OWN_FILE = Path(__file__).parent.parent / "atlas.toml"  # of the checkout, so that `atlas ask` works from any directory
 DEFAULT_LLM = {"embedded": LlmConfig()}
+HOUSEHOLD = (  # what anybody's agent may use; what a role may not is said in policy.toml
+    *("clock.*", "timers.*", "reminders.*", "alarms.*", "tasks.*", "lists.*", "notes.*", "files.*", "calendar.*"),
+    *("weather.*", "home.*", "history.*", "memory.*"),
+)
 DEFAULT_AGENTS = {
-    "family": AgentConfig(tools=("clock.*", "timers.*", "tasks.*")),
-    "work": AgentConfig(tools=("clock.*", "timers.*", "tasks.*"), memory="work.db", roles=("owner",)),
+    "family": AgentConfig(tools=HOUSEHOLD),
+    "work": AgentConfig(tools=(*HOUSEHOLD, "email.*"), memory="work.db", roles=("owner",)),
 }
 _AT_LEAST_ONE = (1, 10_000_000)
 _BOUNDS = {"port": (1, 65_535), "gpu_layers": (-1, 10_000), "call_seconds": (0.1, 3_600)}  # of numbers, by their names

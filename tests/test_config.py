@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
@@ -125,6 +126,33 @@ def test_lists_in_the_environment_are_separated_by_commas(data: Path) -> None:
 def test_a_settings_file_that_is_not_there_is_an_error_and_not_the_defaults(data: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be read"):
         load({"ATLAS_CONFIG": str(data / "none.toml")})
+
+
+def test_the_family_can_live_with_its_tools_and_reads_nobodys_mail(config: Config) -> None:
+    def granted(agent: str, tool: str) -> bool:
+        return any(fnmatchcase(tool, pattern) for pattern in config.agents[agent].tools)
+
+    for tool in (
+        "timers.start",
+        "reminders.add",
+        "lists.add",
+        "home.set",
+        "history.undo",
+        "calendar.add",
+        "files.read",
+    ):
+        assert granted("family", tool)
+        assert granted("work", tool)
+    assert granted("work", "email.send")
+    assert not granted("family", "email.read")
+    for agent in config.agents:
+        for tool in ("asks.answer", "asks.waiting", "timers_evil.x", "system.run", "code.run"):
+            assert not granted(agent, tool), "what brings a person's yes is the house's alone"
+
+
+def test_each_agent_writes_in_a_folder_of_its_own(config: Config) -> None:
+    folders = [config.agent_folder(agent) for agent in config.agents]
+    assert folders == ["family-agent-config", "work-agent-config"]
 
 
 def test_a_data_directory_too_deep_for_sockets_is_refused_at_once(data: Path) -> None:
