@@ -1,0 +1,71 @@
+"""The latest rows of the record: an agent sees its own calls, the owner everybody's. No row holds contents."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import Field
+
+from tools_server.toolkit import Call, Result, tool
+
+LOOKED_BYTES = 1024 * 1024  # of the end of the record: some thousand calls, read in milliseconds
+MOST_ROWS = 100
+ERRORS = ("failed", "timeout", "crashed", "cancelled")
+_SHOWN = ("seq", "at", "agent", "actor", "turn", "tool", "risk", "arguments", "verdict", "rule", "confirmation")
+_SHOWN_LAST = ("outcome", "reason", "receipt", "ms", "route", "trace")
+
+
+@tool("logs.read", risk="read", limit_seconds=10)
+async def read(
+    call: Call,
+    level: Annotated[
+        Literal["info", "warning", "error"],
+        Field(description="info: every call; warning: refused, asked or failed; error: failed"),
+    ] = "info",
+    most: Annotated[int, Field(ge=1, le=MOST_ROWS, description="How many rows")] = 20,
+) -> Result:
+    """Tell the latest calls from the record, newest first."""
+    everybody = call.agent.acts_as == "owner"
+    rows = []
+    for row in latest(cast("Path", call.services["record"])):
+        if (everybody or row.get("agent") == call.agent.name) and level in levels(row):
+            rows.append({key: row[key] for key in (*_SHOWN, *_SHOWN_LAST) if key in row})
+            if len(rows) == most:
+                break
+    return Result(_told(rows, level), {"level": level, "rows": rows})
+
+
+def levels(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the levels at which a row is shown."""
+    if row.get("outcome") in ERRORS:
+        return ("info", "warning", "error")
+    return ("info",) if row.get("outcome") == "ok" else ("info", "warning")
+
+
+def latest(record: Path) -> Iterator[Mapping[str, Any]]:
+    """Yield the last rows of a record, newest first."""
+    with record.open("rb") as file:
+        begin = max(0, file.seek(0, os.SEEK_END) - LOOKED_BYTES)
+        file.seek(begin)
+        lines = file.read(LOOKED_BYTES).split(b"\n")
+    for line in reversed(lines[1:] if begin else lines):
+        try:
+            row = json.loads(line)
+        except ValueError:  # the empty end, or a row that is being written
+            continue
+        if isinstance(row, dict):
+            yield row
+
+
+def _told(rows: list[dict[str, Any]], level: str) -> str:
+    kind = {"info": "call", "warning": "call that was refused, asked about or failed", "error": "call that failed"}[
+        level
+    ]
+    if not rows:
+        return f"There is no {kind} in the record of late."
+    last = f"{rows[0]['tool']} by {rows[0]['agent'] or 'a stranger'}: {rows[0]['outcome']}"
+    return f"The last {kind} was {last}." if len(rows) == 1 else f"These are {len(rows)}; the last was {last}."

@@ -1,0 +1,100 @@
+"""Memory: what the house wrote down for an agent (notes, tasks, lists) that is most like a query.
+
+Only the agent's own folders are looked into, each with an index of its own, brought up to date at every search by the
+stamps of the files: people edit them while the server runs.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, field
+from typing import Annotated, cast
+
+import anyio
+from pydantic import Field
+
+from tools_server.likeness import Index, Likeness
+from tools_server.paths import PathDenied, Root
+from tools_server.toolkit import Call, Live, Result, ToolFailed, tool
+from tools_server.wording import aloud, spoken
+
+LEAST = 0.08  # below it, what is alike is chance: a few n-grams of common words
+MOST_FILES = 2_000  # of one folder
+DEPTH = 5  # of folders in folders
+ENDINGS = (".md", ".txt")
+
+Stamp = tuple[int, float]
+
+
+@dataclass
+class Shelf:
+    """The index of one folder; one search at a time brings it up to date."""
+
+    index: Index = field(default_factory=Index)
+    alone: anyio.Lock = field(default_factory=anyio.Lock)
+
+
+@asynccontextmanager
+async def opened(live: Live) -> AsyncIterator[dict[str, Shelf]]:
+    """Keep the indexes while the server runs; they are made of the files, so nothing is lost with them."""
+    yield {}
+
+
+@tool("memory.search", risk="read", root="*", limit_seconds=20)
+async def search(
+    call: Call,
+    query: Annotated[str, Field(min_length=1, max_length=500, description="What to look for, in words")],
+    most: Annotated[int, Field(ge=1, le=20, description="How many to return")] = 5,
+) -> Result:
+    """Find what was written down, in notes, tasks and lists, that is most like a query."""
+    if not query.strip():
+        raise ToolFailed("invalid", "What shall I look for?")
+    shelves = cast("dict[str, Shelf]", call.engine if call.engine is not None else {})
+    found: list[tuple[str, Likeness]] = []
+    for name, root in call.roots.items():
+        shelf = shelves.setdefault(name, Shelf())
+        async with shelf.alone:
+            # In a thread: the first time there may be a thousand files to read.
+            alike = await anyio.to_thread.run_sync(_look, root, shelf.index, query, most)
+        found += [(name, each) for each in alike]
+    found.sort(key=lambda each: -each[1].score)
+    matches = [{"root": name, **asdict(each)} for name, each in found[:most]]
+    if not matches:
+        return Result(f"I found nothing written down like {spoken(query.strip())}.", {"matches": []})
+    best = found[0][1]
+    more = f" There are {len(matches) - 1} more." if len(matches) > 1 else ""
+    return Result(
+        f"The nearest is in {spoken(_said(best.document))}: {aloud(best.text, 200)}{more}", {"matches": matches}
+    )
+
+
+def _look(root: Root, index: Index, query: str, most: int) -> list[Likeness]:
+    stamps = dict(itertools.islice(_stamps(root, "", DEPTH), MOST_FILES))
+    for name in index.outdated(stamps):
+        try:
+            content, _ = root.read(name)
+        except PathDenied:  # gone or not for us since it was listed
+            stamps.pop(name)
+            continue
+        index.put(name, stamps[name], content.decode("utf-8", "replace"))
+    return index.like(query, most, LEAST)
+
+
+def _stamps(root: Root, folder: str, depth: int) -> Iterator[tuple[str, Stamp]]:
+    try:
+        entries = root.entries(folder)
+    except PathDenied:  # gone since it was listed
+        return
+    within = f"{folder}/" if folder else ""
+    for entry in entries:
+        if entry.kind == "file" and entry.name.endswith(ENDINGS):
+            yield within + entry.name, (entry.size, entry.modified)
+        elif entry.kind == "folder" and depth:
+            yield from _stamps(root, within + entry.name, depth - 1)
+
+
+def _said(document: str) -> str:
+    """Return a file's path as people say it: "notes, pizza dough" of notes/pizza-dough.md."""
+    return document.rsplit(".", 1)[0].replace("/", ", ").replace("-", " ").replace("_", " ")
