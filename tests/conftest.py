@@ -61,7 +61,7 @@ class House:
             self.key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
         )
 
-    def claims(self, ask: Mapping[str, Any], answer: str = "yes", **changed: Any) -> dict[str, Any]:
+    def claims(self, ask: Mapping[str, Any], answer: str = "yes", /, **changed: Any) -> dict[str, Any]:
         """What a statement says. `ask` is as the wire shows it; the answer is given when it was asked."""
         asked_at = ask["expires_at"] - 60
         return {
@@ -79,7 +79,7 @@ class House:
             **changed,
         }
 
-    def says(self, ask: Mapping[str, Any], answer: str = "yes", **changed: Any) -> str:
+    def says(self, ask: Mapping[str, Any], answer: str = "yes", /, **changed: Any) -> str:
         """Return the statement; `changed` are claims that differ, None for one that is left out."""
         claims = {name: value for name, value in self.claims(ask, answer, **changed).items() if value is not None}
         return jwt.encode(claims, self.key, algorithm="EdDSA")

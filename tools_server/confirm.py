@@ -32,6 +32,7 @@ AUDIENCE = "atlas-tools"
 STATEMENT_CHARACTERS = 1_998  # two names of a hundred characters and the rest fit twice
 STATEMENT_SECONDS = 120.0  # no statement may live longer than this, whatever it says
 SKEW_SECONDS = 5.0  # the house may run on a machine whose clock is a little ahead
+END_OF_TIME = 1e12  # seconds since 1970: a number of a thousand digits is no time
 NAME_CHARACTERS = 100
 CHANNELS = ("voice", "chat", "button", "terminal")
 PLAIN_CHANNELS = ("button", "terminal")  # where pressing is itself the explicit word
@@ -232,8 +233,9 @@ class Asks:
 
 
 def _seconds(value: Any) -> float:
-    """Return a moment; what is none becomes one that no comparison holds for."""
-    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
+    """Return a moment; what is none, or lies beyond all calendars, becomes one that no comparison holds for."""
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if number and abs(value) < END_OF_TIME else math.nan
 
 
 def sha256(text: str) -> str:

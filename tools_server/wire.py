@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,12 +21,14 @@ from tools_server.policy import Agent
 from tools_server.prompts import FOLDER as PROMPTS
 from tools_server.prompts import SOURCES, Prompts, Source
 from tools_server.resources import VIEWS, Resources, View
-from tools_server.toolkit import ToolSpec
+from tools_server.toolkit import ToolFailed, ToolSpec
+from tools_server.wire_asks import ASK_META, asking, can_be_asked, reply_of
 
 ACTOR_META = "atlas.house/actor"
 TURN_META = "atlas.house/turn"
 RECEIPT_META = "atlas.house/receipt"
 ERROR_META = "atlas.house/error"
+CODE_META = "atlas.house/code"
 AGENT_SCOPE = "atlas.agent"  # where the ASGI scope carries who came
 WANTED_SCOPE = "atlas.wanted"  # and what is cancelled when they leave
 
@@ -80,17 +83,25 @@ def mcp_server(
             turn=meta.get(TURN_META),
             route=f"{context.protocol_version} {'stdio' if alone else 'http'}",
             wire=context,
+            trace=meta.get("traceparent"),
         )
 
     async def list_tools(context: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             notices.acquaint(context)
-        return types.ListToolsResult(tools=[_described(spec) for spec in gate.visible(agent(context))])
+        try:
+            shown = gate.visible_to(agent(context), (context.meta or {}).get(ACTOR_META))
+        except ToolFailed as unreadable:
+            raise MCPError(code=types.INVALID_PARAMS, message=str(unreadable)) from unreadable
+        return types.ListToolsResult(tools=[_described(spec) for spec in shown])
 
     async def call_tool(
         context: Context, parameters: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
-        answer = await gate.call(wish(context, parameters.name, parameters.arguments))
+        asked = wish(context, parameters.name, parameters.arguments)
+        answer = await gate.call(replace(asked, reply=reply_of(parameters)))
+        if answer.ask and can_be_asked(context):
+            return asking(answer.ask, ERROR_META)
         return _result(answer)
 
     async def list_resources(context: Context, _: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
@@ -202,9 +213,14 @@ def _result(answer: Answer) -> types.CallToolResult | types.InputRequiredResult:
         return answer.reply
     meta: dict[str, Any] = {}
     if answer.receipt:
-        meta[RECEIPT_META] = {"id": answer.receipt.id, "changed": answer.receipt.changed}
+        receipt = answer.receipt
+        meta[RECEIPT_META] = {"id": receipt.id, "changed": receipt.changed, "undo": receipt.undo}
     if answer.error:
         meta[ERROR_META] = answer.error
+    if answer.ask:
+        meta[ASK_META] = answer.ask.shown()
+    if answer.code is not None:
+        meta[CODE_META] = answer.code
     if isinstance(answer.reply, types.CallToolResult):
         return answer.reply.model_copy(update={"meta": {**(answer.reply.meta or {}), **meta} or None})
     return types.CallToolResult(

@@ -215,6 +215,7 @@ class Wire:
     client = staticmethod(client)
     write_agents = staticmethod(write_agents)
     house_key = staticmethod(house_key)
+    policy = POLICY
 
 
 @pytest.fixture

@@ -1,0 +1,52 @@
+"""MCP ⇄ questions to a person: an elicitation where the client knows them, and what a retried call brings back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mcp.types as types
+from mcp.server.context import ServerRequestContext
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from tools_server.confirm import NO_REPLY, Ask, Reply
+
+ASK_META = "atlas.house/ask"
+CONFIRM = "confirm"  # the key of the one input that is ever asked for
+STATEMENT = "statement"
+SCHEMA = {
+    "type": "object",
+    # Not required: where a person says yes on a device of the house instead, there is nothing to fill in here.
+    "properties": {
+        STATEMENT: {"type": "string", "description": "The answer as the house signed it, when it came here"}
+    },
+}
+
+
+def reply_of(parameters: types.CallToolRequestParams) -> Reply:
+    """Return what a retried call brings. Whether any of it is a yes, only the signature can say."""
+    response = (parameters.input_responses or {}).get(CONFIRM)
+    if response is None:
+        return Reply(parameters.request_state) if parameters.request_state else NO_REPLY
+    if not isinstance(response, types.ElicitResult):
+        return Reply(parameters.request_state or "", "accept")  # another kind of answer: it says nothing
+    statement = (response.content or {}).get(STATEMENT)
+    return Reply(parameters.request_state or "", response.action, statement if isinstance(statement, str) else "")
+
+
+def can_be_asked(context: ServerRequestContext[Any, Any]) -> bool:
+    """Whether the client knows results that ask for input, and forms to ask it with."""
+    capabilities = context.session.client_capabilities
+    elicitation = capabilities.elicitation if capabilities else None
+    if context.protocol_version not in MODERN_PROTOCOL_VERSIONS or elicitation is None:
+        return False
+    return elicitation.form is not None or elicitation.url is None  # an empty one means forms, as it always did
+
+
+def asking(ask: Ask, error_meta: str) -> types.InputRequiredResult:
+    """Return the question as a result of the 2026 era."""
+    form = types.ElicitRequestFormParams(message=ask.sentence, requested_schema=SCHEMA)
+    return types.InputRequiredResult(
+        input_requests={CONFIRM: types.ElicitRequest(params=form)},
+        request_state=ask.id,
+        _meta={ASK_META: ask.shown(), error_meta: "confirm"},
+    )
