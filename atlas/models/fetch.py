@@ -46,7 +46,7 @@ def fetch(model: Model, folder: Path) -> None:
                 )
         shutil.rmtree(folder / model.name, ignore_errors=True)
         fresh.rename(folder / model.name)
-    _stamp(model, folder)
+    stamp(model, folder)
 
 
 def ensure(models: Iterable[Model], folder: Path, tell: Callable[[str], None]) -> None:
@@ -56,7 +56,7 @@ def ensure(models: Iterable[Model], folder: Path, tell: Callable[[str], None]) -
             tell(f"fetching {model.title}, {model.bytes // MEGABYTE} MB")
             fetch(model, folder)
         else:
-            _stamp(model, folder)
+            stamp(model, folder)
 
 
 def _unpack(model: Model, target: Path, requirements: Path) -> None:
@@ -89,7 +89,8 @@ def _verified(model: Model, folder: Path) -> bool:
     return bool(stamp == _facts(model, folder))
 
 
-def _stamp(model: Model, folder: Path) -> None:
+def stamp(model: Model, folder: Path) -> None:
+    """Note that the files of `model` were seen to be right."""
     (folder / model.name / STAMP).write_text(json.dumps(_facts(model, folder)))
 
 

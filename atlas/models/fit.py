@@ -1,0 +1,236 @@
+"""Will this model fit this machine, how much of it on the GPU, and how fast? Pure arithmetic, in bytes and seconds.
+
+Keys and values: sequences · Σ over layers of min(context, window) · heads_kv · (d_k + d_v) · bytes of a value. A
+generated token reads every active weight and the whole cache once, so its time is bytes over bandwidth; prompts are
+bound by arithmetic and are not predicted. Source of the sizes of types: ggml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from atlas.models.gguf import Header
+
+GIB = 1024**3
+CacheType = Literal["f16", "q8_0", "q4_0"]
+BYTES_OF_VALUE: dict[CacheType, float] = {"f16": 2.0, "q8_0": 34 / 32, "q4_0": 18 / 32}
+GRAPH_BYTES = int(
+    0.5 * GIB
+)  # compute buffers at the batch that the LLM host uses; up to three times that for big vocabularies
+CUDA_BYTES = int(0.4 * GIB)  # the context of a process on a card
+MARGIN = 0.05  # fragmentation, a desktop, and the honesty of estimates
+SYSTEM_BYTES = 2 * GIB  # of RAM that the rest of the house and the system need
+WINDOW_PATTERNS = {"gemma2": 2, "gemma3": 6, "cohere2": 4}  # every nth layer sees everything; their files do not say so
+EFFICIENCY = 0.7  # of the bandwidth on the label that generation reaches
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What matters of a model. Per-layer lists have one entry a layer."""
+
+    name: str
+    layers: int
+    context: int  # that it was trained for
+    heads_kv: tuple[int, ...]  # 0 where a layer keeps no keys and values
+    key_length: int
+    value_length: int
+    window: int  # of sliding-window layers; 0 is none
+    windowed: tuple[bool, ...]
+    layer_bytes: tuple[int, ...]
+    other_bytes: int  # embeddings and output: not in any layer
+    active: float  # the part of the layers' weights that one token reads; less than 1 in mixtures of experts
+
+    @property
+    def weight_bytes(self) -> int:
+        """The size of all weights."""
+        return sum(self.layer_bytes) + self.other_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A place that weights can be in: bytes that are free, and bytes it can read in a second (0 is not known)."""
+
+    name: str
+    free_bytes: int
+    bytes_per_second: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Where a model goes. `layers_on_gpu` is what `gpu_layers` should be."""
+
+    fits: bool
+    layers_on_gpu: int
+    gpu_bytes: int
+    ram_bytes: int
+    cache_bytes: int
+    tokens_per_second: float | None  # when bandwidths are known
+    advice: str  # a sentence or two
+
+
+def shape_of(header: Header, name: str = "") -> Shape:
+    """Return the shape that a header tells of. Raises `KeyError` naming what is missing."""
+    layers = int(_needed(header, "block_count"))
+    heads = _each(_needed(header, "attention.head_count"), layers)
+    heads_kv = _each(header.own("attention.head_count_kv", list(heads)), layers)
+    widest = max(heads) or 1
+    key_length = int(header.own("attention.key_length") or _needed(header, "embedding_length") // widest)
+    window = int(header.own("attention.sliding_window") or 0)
+    pattern = header.own("attention.sliding_window_pattern", WINDOW_PATTERNS.get(header.architecture))
+    per_layer = [0] * layers
+    other = experts = 0
+    for tensor in header.tensors:
+        layer = _layer_of(tensor.name, layers)
+        if layer is None:
+            other += tensor.bytes
+        else:
+            per_layer[layer] += tensor.bytes
+            experts += tensor.bytes if "_exps" in tensor.name else 0
+    used, all_experts = int(header.own("expert_used_count") or 0), int(header.own("expert_count") or 0)
+    total = sum(per_layer)
+    active = 1.0 if not (experts and all_experts) else (total - experts + experts * used / all_experts) / total
+    return Shape(
+        name=name or str(header.metadata.get("general.name", header.architecture)),
+        layers=layers,
+        context=int(header.own("context_length") or 0),
+        heads_kv=heads_kv,
+        key_length=key_length,
+        value_length=int(header.own("attention.value_length") or key_length),
+        window=window,
+        windowed=_windowed(window, pattern, layers),
+        layer_bytes=tuple(per_layer),
+        other_bytes=other,
+        active=active,
+    )
+
+
+def cache_bytes(shape: Shape, context: int, sequences: int = 1, kind: CacheType = "f16") -> int:
+    """Return what the keys and values of so many sequences of `context` tokens take."""
+    return sum(_layer_cache_bytes(shape, layer, context, sequences, kind) for layer in range(shape.layers))
+
+
+def fit(
+    shape: Shape, gpus: Sequence[Memory], ram: Memory, context: int, sequences: int = 1, kind: CacheType = "f16"
+) -> Fit:
+    """Return how the model is best placed: all on the GPUs, some layers of it, or none; or that it does not fit.
+
+    A layer goes to a card together with its part of the cache. Several cards are taken as one pool: layers are split
+    between them, and each token passes through one card after the other.
+    """
+    cache = cache_bytes(shape, context, sequences, kind)
+    room = sum(int(gpu.free_bytes * (1 - MARGIN)) - CUDA_BYTES - GRAPH_BYTES for gpu in gpus)
+    layers, gpu_bytes = _placed(shape, room, context, sequences, kind)
+    whole = shape.weight_bytes + cache
+    on_gpu = gpu_bytes + (len(gpus) * (CUDA_BYTES + GRAPH_BYTES) if layers else 0)
+    in_ram = whole - gpu_bytes + (0 if layers > shape.layers else GRAPH_BYTES)
+    available = int((ram.free_bytes - SYSTEM_BYTES) * (1 - MARGIN))
+    fits = layers > shape.layers or in_ram <= available
+    speed = _speed(shape, gpus, ram, gpu_bytes, whole, cache) if fits else None
+    advice = _advice(shape, gpus, fits, layers, whole, room, available, context)
+    return Fit(fits, layers, on_gpu, max(0, in_ram) if layers <= shape.layers else 0, cache, speed, advice)
+
+
+def longest_context(shape: Shape, gpus: Sequence[Memory], ram: Memory, sequences: int = 1) -> int:
+    """Return the longest context, in steps of 1,024 tokens, with which it still goes where it goes with the shortest.
+
+    0 when it does not fit at all.
+    """
+    step = 1024
+    shortest = fit(shape, gpus, ram, step, sequences)
+    if not shortest.fits:
+        return 0
+    low, high = 1, max(1, (shape.context or 131_072) // step)
+    while low < high:
+        middle = (low + high + 1) // 2
+        tried = fit(shape, gpus, ram, middle * step, sequences)
+        if tried.fits and tried.layers_on_gpu == shortest.layers_on_gpu:
+            low = middle
+        else:
+            high = middle - 1
+    return low * step
+
+
+def _placed(shape: Shape, room: int, context: int, sequences: int, kind: CacheType) -> tuple[int, int]:
+    """Return how many layers go to the cards, and their bytes; one more than there are means everything."""
+    used = count = 0
+    for layer in reversed(range(shape.layers)):  # llama.cpp offloads from the end
+        size = shape.layer_bytes[layer] + _layer_cache_bytes(shape, layer, context, sequences, kind)
+        if used + size > room:
+            return count, used
+        used, count = used + size, count + 1
+    if used + shape.other_bytes > room:
+        return count, used
+    return count + 1, used + shape.other_bytes
+
+
+def _speed(shape: Shape, gpus: Sequence[Memory], ram: Memory, gpu_bytes: int, whole: int, cache: int) -> float | None:
+    """Return generated tokens a second: what is read from each place over its bandwidth, one place after the other."""
+    slowest = min((gpu.bytes_per_second for gpu in gpus), default=0.0)
+    read = (
+        shape.active * sum(shape.layer_bytes) + shape.other_bytes / 2 + cache
+    )  # one embedding row, but all of the output
+    on_gpu = read * gpu_bytes / whole
+    if (on_gpu and not slowest) or (whole > gpu_bytes and not ram.bytes_per_second):
+        return None
+    seconds = on_gpu / (slowest * EFFICIENCY) if on_gpu else 0.0
+    if whole > gpu_bytes:
+        seconds += (read - on_gpu) / (ram.bytes_per_second * EFFICIENCY)
+    return 1 / seconds
+
+
+def _advice(
+    shape: Shape, gpus: Sequence[Memory], fits: bool, layers: int, whole: int, room: int, available: int, context: int
+) -> str:
+    size = f"{shape.name} needs {whole / GIB:.1f} GiB with {context:,} tokens of context"
+    cards = " and ".join(gpu.name for gpu in gpus) or "no GPU"
+    if layers > shape.layers:
+        return f"{size}, and fits on {cards} whole."
+    if fits and not gpus:
+        return f"{size}, and fits in RAM. There is no GPU, so it is as slow as RAM."
+    if fits:
+        return (
+            f"{size}; {cards} has room for {max(0, room) / GIB:.1f}, so {layers} of {shape.layers} layers go there and "
+            "the rest stays in RAM, which sets the speed. A smaller model or quantisation that fits whole is many "
+            "times faster."
+        )
+    return (
+        f"{size}; {cards} has room for {max(0, room) / GIB:.1f} GiB and RAM for {max(0, available) / GIB:.1f}. "
+        "It does not fit. Take a smaller quantisation or model, more RAM, or a server with more memory as its backend."
+    )
+
+
+def _layer_cache_bytes(shape: Shape, layer: int, context: int, sequences: int, kind: CacheType) -> int:
+    tokens = min(context, shape.window) if shape.windowed[layer] else context
+    values = shape.heads_kv[layer] * (shape.key_length + shape.value_length)
+    return int(sequences * tokens * values * BYTES_OF_VALUE[kind])
+
+
+def _layer_of(tensor: str, layers: int) -> int | None:
+    parts = tensor.split(".")
+    if parts[0] == "blk" and len(parts) > 1 and parts[1].isdecimal() and int(parts[1]) < layers:
+        return int(parts[1])
+    return None
+
+
+def _each(value: int | Sequence[int], layers: int) -> tuple[int, ...]:
+    if isinstance(value, int):
+        return (value,) * layers
+    return tuple(int(item) for item in value)
+
+
+def _windowed(window: int, pattern: int | Sequence[bool] | None, layers: int) -> tuple[bool, ...]:
+    """Return which layers look no further back than the window: by list, or all but every nth."""
+    if window and isinstance(pattern, int):
+        return tuple(bool((layer + 1) % pattern) for layer in range(layers))
+    if window and isinstance(pattern, Sequence):
+        return tuple(bool(item) for item in pattern)
+    return (False,) * layers  # a window that nobody says the layers of: the whole context is the safe estimate
+
+
+def _needed(header: Header, key: str) -> int:
+    value = header.own(key)
+    if value is None:
+        raise KeyError(f"{header.architecture or 'general'}.{key}")
+    return value  # type: ignore[no-any-return]

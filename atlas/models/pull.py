@@ -1,0 +1,303 @@
+"""Bring model files from where their makers publish them: resumed, hashed while they stream, whole or not at all.
+
+A download lies in `.NAME.part/` beside where the model will be, so that nothing half there is ever loaded. What is
+counted as progress has been hashed; a part that was there already is hashed first, and the count never goes back.
+The same door takes files from a folder, such as a USB disk.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, TypeAlias
+
+import anyio
+import anyio.to_thread
+import httpx2
+
+from atlas.errors import EngineError
+from atlas.models.catalogue import PINS, Model, ModelFile
+from atlas.models.fetch import stamp
+
+HUB = "https://huggingface.co"
+HASH_HEADER, SIZE_HEADER = "x-linked-etag", "x-linked-size"  # what that hub says of a large file before it is sent
+SHA256_DIGITS = 64
+BLOCK_BYTES = 1 << 20
+SYNC_BYTES = 64 << 20  # how much a power cut may cost
+STALL_SECONDS = 30.0
+RETRIES = 6  # in a row, without a byte between them
+FIRST_WAIT_SECONDS = 1.0
+SPARE = 1.05  # of the disk: the rest of the house goes on writing
+SPEED_SECONDS = 5.0  # over which speed is averaged
+AGAIN = "run the same command again: it goes on where it stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Verified bytes so far, of how many, and how fast; `left_seconds` is `None` while nobody knows."""
+
+    name: str
+    done: int
+    total: int
+    bytes_per_second: float
+    left_seconds: float | None
+
+
+Tell = Callable[[Progress], None]
+Digest: TypeAlias = "hashlib._Hash"
+
+
+class Puller:
+    """Pulls the files of one model from a hub into `folder/NAME`."""
+
+    def __init__(self, model: Model, folder: Path, tell: Tell, client: httpx2.AsyncClient, hub: str = HUB) -> None:
+        """Begin nothing yet. `hub` is the address that repositories are under."""
+        self._model = model
+        self._folder = folder
+        self._repository = f"{hub.rstrip('/')}/{model.hub}/resolve/{model.revision}"
+        self._part = folder / f".{model.name}.part"
+        self._tell = tell
+        self._client = client
+        self._done = 0
+        self._shown = 0
+        self._pace = _Pace()
+
+    async def pull(self) -> None:
+        """Bring every file; what was brought before is only hashed again. Cancelling is safe: the next call goes on.
+
+        Raises `EngineError`: no room on the disk, no answer after several tries, or a file that is not what the
+        catalogue says; then that file is thrown away, the others stay.
+        """
+        with self._alone():
+            await self._pin()
+            self._check_room()
+            for file in self._model.files:
+                await self._bring(file)
+            self._finish()
+
+    async def take(self, source: Path) -> None:
+        """Bring every file from a folder instead: `source/FILE` or `source/NAME/FILE`. Raises `EngineError`."""
+        with self._alone():
+            self._check_room()
+            for file in self._model.files:
+                places = (source / file.name, source / self._model.name / file.name)
+                found = next((place for place in places if place.is_file()), None)
+                if found is None:
+                    raise EngineError(f"{source} holds no {file.name}", hint=f"it belongs to {self._model.name}")
+                if not file.sha256:
+                    raise EngineError(f"nobody knows what {file.name} must hash to", hint="pull it once, online")
+                await self._save(file, _blocks(found), hashlib.sha256(), 0)
+            self._finish()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Let nobody else pull this model meanwhile."""
+        self._part.mkdir(parents=True, exist_ok=True)
+        lock = os.open(self._part, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as taken:
+            raise EngineError(f"{self._model.name} is being pulled already", hint="wait for that to end") from taken
+        else:
+            yield
+        finally:
+            os.close(lock)
+
+    async def _pin(self) -> None:
+        """Learn size and hash of what the catalogue does not know, from the maker's server, once."""
+        pins_file = self._part / PINS
+        pins = json.loads(pins_file.read_text(encoding="utf-8")) if pins_file.is_file() else {}
+        for file in self._model.files:
+            if not file.sha256 and file.name not in pins:
+                pins[file.name] = await self._said_of(file)
+        if pins:
+            pins_file.write_text(json.dumps(pins), encoding="utf-8")
+            self._model = self._model.with_pins(pins)
+
+    async def _said_of(self, file: ModelFile) -> tuple[int, str]:
+        try:
+            answer = await self._client.head(self._address(file))
+            digest = answer.headers.get(HASH_HEADER, "").strip('"')
+            if len(digest) == SHA256_DIGITS:
+                return int(answer.headers[SIZE_HEADER]), digest
+            # A small file: the hub says nothing of it, so what it sends now is what it must be from now on.
+            whole = (await self._client.get(self._address(file), follow_redirects=True)).raise_for_status().content
+        except (httpx2.HTTPError, KeyError, ValueError) as trouble:
+            raise EngineError(f"the server says nothing of {file.name}: {trouble}", hint="try again later") from trouble
+        return len(whole), hashlib.sha256(whole).hexdigest()
+
+    def _address(self, file: ModelFile) -> str:
+        return f"{self._repository}/{file.inside}"
+
+    async def _bring(self, file: ModelFile) -> None:
+        waits, before = 0, 0
+        while True:
+            digest, size = await anyio.to_thread.run_sync(self._hash_of_part, file, abandon_on_cancel=True)
+            if size == file.bytes:
+                self._judge(file, digest.hexdigest())
+                return
+            if size > before:
+                waits, before = 0, size
+            if waits:
+                await anyio.sleep(FIRST_WAIT_SECONDS * 2 ** (waits - 1))
+            if not (trouble := await self._ask(file, digest, size)):
+                return
+            waits += 1
+            if waits > RETRIES:
+                raise EngineError(f"{file.name} could not be pulled: {trouble}", hint=AGAIN)
+
+    async def _ask(self, file: ModelFile, digest: Digest, size: int) -> str:
+        """Ask for what comes after the first `size` bytes, and save it; return why that ended too early, else ""."""
+        wanted = {"range": f"bytes={size}-"} if size else {}
+        try:
+            async with self._client.stream("GET", self._address(file), headers=wanted, follow_redirects=True) as answer:
+                begin = self._start_of(file, answer, size)
+                hashed = digest if begin else hashlib.sha256()
+                size = await self._save(file, answer.aiter_bytes(BLOCK_BYTES), hashed, begin)
+        except (httpx2.TransportError, httpx2.StreamError) as trouble:
+            return str(trouble) or type(trouble).__name__
+        return "" if size == file.bytes else "the connection ended early"
+
+    def _start_of(self, file: ModelFile, answer: httpx2.Response, size: int) -> int:
+        """Return the byte that an answer begins at. A server that knows no ranges begins anew."""
+        if answer.status_code == httpx2.codes.PARTIAL_CONTENT:
+            wanted = f"bytes {size}-"
+            if not answer.headers.get("content-range", "").startswith(wanted):
+                raise EngineError(f"the server of {file.name} sent another part than was asked for", hint=AGAIN)
+            return size
+        if answer.status_code == httpx2.codes.OK:
+            return 0
+        hints = {401: "its maker asks for a login", 403: "its maker asks for a login", 404: "it is no longer there"}
+        raise EngineError(
+            f"{file.name} cannot be had: the server answered {answer.status_code}",
+            hint=hints.get(answer.status_code, "try again later"),
+        )
+
+    async def _save(self, file: ModelFile, blocks: AsyncIterator[bytes], digest: Digest, size: int) -> int:
+        """Append `blocks` behind the first `size` bytes, hashing; return the size then. Too much is refused."""
+        path = self._part / file.name
+        unsynced = 0
+        with path.open("r+b" if path.exists() else "wb") as out:
+            out.truncate(size)
+            out.seek(size)
+            self._done_of(file, size)
+            async with aclosing(_with_patience(blocks)) as patient:
+                async for block in patient:
+                    if size + len(block) > file.bytes:
+                        out.truncate(0)
+                        raise EngineError(f"{file.name} is longer than its {file.bytes} bytes", hint="report this")
+                    out.write(block)
+                    digest.update(block)
+                    size, unsynced = size + len(block), unsynced + len(block)
+                    if unsynced >= SYNC_BYTES:
+                        _sync(out)
+                        unsynced = 0
+                    self._done_of(file, size)
+            _sync(out)
+        if size == file.bytes:
+            self._judge(file, digest.hexdigest())
+        return size
+
+    def _judge(self, file: ModelFile, found: str) -> None:
+        if found != file.sha256:
+            (self._part / file.name).unlink()
+            raise EngineError(
+                f"{file.name} is not what the catalogue says: its sha256 is {found}",
+                hint="it was thrown away; pull it again, and report it if it comes again",
+            )
+        self._done += file.bytes
+        self._show(0)
+
+    def _hash_of_part(self, file: ModelFile) -> tuple[Digest, int]:
+        """Return the hash of what is there of a file already, and its size."""
+        digest, size = hashlib.sha256(), 0
+        path = self._part / file.name
+        if path.is_file():
+            with path.open("rb") as part:
+                while block := part.read(BLOCK_BYTES):
+                    digest.update(block)
+                    size += len(block)
+        return digest, size
+
+    def _done_of(self, file: ModelFile, size: int) -> None:
+        if size < file.bytes:
+            self._show(size)
+
+    def _show(self, here: int) -> None:
+        done = self._done + here
+        self._pace.note(done)
+        self._shown = max(self._shown, done)
+        total, speed = self._model.bytes, self._pace.bytes_per_second
+        self._tell(Progress(self._model.name, self._shown, total, speed, (total - done) / speed if speed else None))
+
+    def _check_room(self) -> None:
+        there = sum(path.stat().st_size for path in self._part.iterdir() if path.is_file())
+        needed = int((self._model.bytes - there) * SPARE)
+        free = shutil.disk_usage(self._folder).free
+        if needed > free:
+            raise EngineError(
+                f"{self._model.name} needs {needed / 1e9:.1f} GB more on the disk, and {free / 1e9:.1f} GB are free",
+                hint=f"make room, or point [models] folder at a larger disk than {self._folder}",
+            )
+
+    def _finish(self) -> None:
+        """Put the whole model in its place, at once."""
+        place = self._folder / self._model.name
+        shutil.rmtree(place, ignore_errors=True)
+        self._part.rename(place)
+        stamp(self._model, self._folder)
+
+
+class _Pace:
+    """Speed, averaged over the last seconds."""
+
+    def __init__(self) -> None:
+        self._at = time.monotonic()
+        self._bytes: int | None = None
+        self.bytes_per_second = 0.0
+
+    def note(self, done: int) -> None:
+        now = time.monotonic()
+        if self._bytes is None or done < self._bytes:
+            self._at, self._bytes = now, done
+            return
+        if (passed := now - self._at) < 0.1:
+            return
+        weight = min(1.0, passed / SPEED_SECONDS)
+        fresh = (done - self._bytes) / passed
+        self.bytes_per_second = (
+            fresh if not self.bytes_per_second else ((1 - weight) * self.bytes_per_second + weight * fresh)
+        )
+        self._at, self._bytes = now, done
+
+
+async def _with_patience(blocks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
+    """Yield the blocks; a server that sends nothing for a while has gone. Raises `httpx2.ReadTimeout`."""
+    while True:
+        try:
+            with anyio.fail_after(STALL_SECONDS):
+                block = await anext(blocks)
+        except StopAsyncIteration:
+            return
+        except TimeoutError as stalled:
+            raise httpx2.ReadTimeout(f"nothing came for {STALL_SECONDS:g} s") from stalled
+        yield block
+
+
+async def _blocks(file: Path) -> AsyncIterator[bytes]:
+    with file.open("rb") as source:
+        while block := await anyio.to_thread.run_sync(source.read, BLOCK_BYTES):
+            yield block
+
+
+def _sync(out: BinaryIO) -> None:
+    out.flush()
+    os.fsync(out.fileno())

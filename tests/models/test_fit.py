@@ -1,0 +1,189 @@
+"""What fits is told by exact arithmetic, and a header that lies is refused."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from atlas.errors import EngineError
+from atlas.models.fit import GIB, Memory, Shape, cache_bytes, fit, longest_context, shape_of
+from atlas.models.gguf import Header, Tensor, read_header
+from atlas.models.machine import bandwidth, ram
+
+
+def llama3(layers: int, layer_gib: float, other_gib: float = 1.0) -> Shape:
+    """The published shape of Llama 3: 8 heads of keys and values, 128 wide."""
+    return Shape(
+        name=f"Llama 3 of {layers} layers",
+        layers=layers,
+        context=131_072,
+        heads_kv=(8,) * layers,
+        key_length=128,
+        value_length=128,
+        window=0,
+        windowed=(False,) * layers,
+        layer_bytes=(int(layer_gib * GIB),) * layers,
+        other_bytes=int(other_gib * GIB),
+        active=1.0,
+    )
+
+
+B8, B70 = llama3(32, 0.125, 0.6), llama3(80, 0.485, 0.9)  # Q4_K_M: 4.6 and 39.7 GiB
+CARD_16 = Memory("a card of 16 GB", int(15.6 * GIB), 717e9)
+CARD_48 = Memory("a card of 48 GB", int(47.5 * GIB), 768e9)
+RAM_64 = Memory("RAM", 60 * GIB, 60e9)
+
+
+# ── headers ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_header_tells_the_shape_and_the_size(tmp_path: Path, small_gguf: bytes) -> None:
+    file = tmp_path / "small.gguf"
+    file.write_bytes(small_gguf + b"weights that are not read")
+    header = read_header(file)
+    assert (header.architecture, header.own("block_count"), header.metadata["tokenizer.ggml.tokens"]) == (
+        "llama",
+        2,
+        {"length": 3000},
+    )
+    shape = shape_of(header)
+    assert (shape.layers, shape.heads_kv, shape.key_length, shape.context) == (2, (2, 2), 64, 8192)
+    assert shape.layer_bytes == (256 * 144, 256 * 144)
+    assert shape.other_bytes == 3000 * 144 + 256 * 4
+
+
+@settings(max_examples=300, deadline=None)
+@given(at=st.integers(0, 60_000), junk=st.binary(min_size=0, max_size=9))
+def test_a_header_that_was_tampered_with_is_read_or_refused_in_a_sentence(
+    tmp_path_factory: pytest.TempPathFactory, small_gguf: bytes, at: int, junk: bytes
+) -> None:
+    at %= len(small_gguf)
+    file = tmp_path_factory.getbasetemp() / "tampered.gguf"
+    file.write_bytes(small_gguf[:at] + junk + small_gguf[at + len(junk) :])
+    try:
+        header = read_header(file)
+    except EngineError as refused:
+        assert "tampered.gguf" in str(refused)
+    else:
+        assert isinstance(header, Header)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "ends in the middle"),
+        (b"PK\x03\x04" + bytes(100), "does not begin like a GGUF"),
+        (b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", 9) + b"cut", "ends in the middle"),
+        (b"GGUF" + struct.pack("<IQQ", 9, 0, 0), "is GGUF version 9"),
+        (b"GGUF" + struct.pack("<IQQ", 3, 2**60, 0), "claims 1152921504606846976 tensors"),
+        (b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", 2**62), "claims a text of"),
+    ],
+)
+def test_what_is_no_model_is_said_to_be_none(tmp_path: Path, content: bytes, said: str) -> None:
+    file = tmp_path / "x.gguf"
+    file.write_bytes(content)
+    with pytest.raises(EngineError, match=said):
+        read_header(file)
+
+
+# ── keys and values ────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("shape", "context", "f16", "q8"),
+    [(B8, 8192, 1.0, 0.53), (B8, 32_768, 4.0, 2.12), (B70, 8192, 2.5, 1.33), (B70, 32_768, 10.0, 5.31)],
+)
+def test_the_cache_is_what_the_published_tables_say(shape: Shape, context: int, f16: float, q8: float) -> None:
+    assert cache_bytes(shape, context) / GIB == pytest.approx(f16)
+    assert cache_bytes(shape, context, kind="q8_0") / GIB == pytest.approx(q8, abs=0.01)
+    assert cache_bytes(shape, context, sequences=3) == 3 * cache_bytes(shape, context)
+
+
+def test_layers_with_a_window_keep_no_more_than_it() -> None:
+    gemma = replace(B8, window=1024, windowed=tuple(bool((layer + 1) % 6) for layer in range(32)))
+    per_token = cache_bytes(B8, 1) / 32
+    assert cache_bytes(gemma, 32_768) == int(per_token * (5 * 32_768 + 27 * 1024))
+
+
+def test_a_window_without_a_word_about_its_layers_is_not_believed() -> None:
+    metadata = {"general.architecture": "phi3", "phi3.block_count": 1, "phi3.attention.head_count": 1}
+    metadata |= {"phi3.embedding_length": 64, "phi3.attention.sliding_window": 16}
+    assert not any(shape_of(Header(metadata, ())).windowed)
+    gemma = {key.replace("phi3", "gemma2").replace("phi3", "gemma2"): value for key, value in metadata.items()}
+    gemma |= {"general.architecture": "gemma2", "gemma2.block_count": 4}
+    assert shape_of(Header(gemma, ())).windowed == (True, False, True, False)
+
+
+def test_of_a_mixture_a_token_reads_only_its_experts() -> None:
+    metadata = {"general.architecture": "moe", "moe.block_count": 1, "moe.attention.head_count": 1}
+    metadata |= {"moe.embedding_length": 64, "moe.expert_count": 8, "moe.expert_used_count": 2}
+    tensors = (Tensor("blk.0.ffn_up_exps.weight", (1,), "F32", 800), Tensor("blk.0.attn_q.weight", (1,), "F32", 200))
+    assert shape_of(Header(metadata, tensors)).active == pytest.approx(0.4)
+
+
+# ── fitting ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_70b_does_not_fit_a_16_gb_card_and_it_is_said_what_to_do() -> None:
+    found = fit(B70, [CARD_16], RAM_64, 8192)
+    assert found.fits
+    assert 0 < found.layers_on_gpu < 40
+    assert " of 80 layers go there" in found.advice
+    assert "many times faster" in found.advice
+    assert found.tokens_per_second is not None
+    assert found.tokens_per_second < 3
+    without = fit(B70, [CARD_16], Memory("RAM", 16 * GIB), 8192)
+    assert not without.fits
+    assert "It does not fit." in without.advice
+
+
+def test_a_70b_fits_a_48_gb_card_whole() -> None:
+    found = fit(B70, [CARD_48], RAM_64, 8192)
+    assert (found.layers_on_gpu, found.ram_bytes) == (81, 0)
+    assert found.tokens_per_second is not None
+    assert 8 < found.tokens_per_second < 20
+
+
+def test_two_cards_of_24_gb_hold_a_70b_together() -> None:
+    card = Memory("a card of 24 GB", int(23.6 * GIB), 936e9)
+    assert fit(B70, [card], RAM_64, 4096).layers_on_gpu < 80
+    assert fit(B70, [card, card], RAM_64, 4096).layers_on_gpu == 81
+
+
+def test_everything_that_goes_to_the_card_is_within_the_card() -> None:
+    for context in (1024, 8192, 65_536):
+        for shape in (B8, B70):
+            for card in (CARD_16, CARD_48, Memory("small", 2 * GIB), Memory("none to speak of", GIB // 4)):
+                found = fit(shape, [card], RAM_64, context)
+                assert found.gpu_bytes <= card.free_bytes
+                assert found.layers_on_gpu <= shape.layers + 1
+
+
+def test_without_a_gpu_it_is_ram_that_sets_the_speed() -> None:
+    found = fit(B8, [], RAM_64, 4096)
+    assert (found.fits, found.layers_on_gpu, found.gpu_bytes) == (True, 0, 0)
+    assert found.tokens_per_second == pytest.approx(60e9 * 0.7 / (4.0 * GIB + 0.3 * GIB + 0.5 * GIB), rel=0.05)
+
+
+def test_the_longest_context_is_the_last_one_that_fits_whole() -> None:
+    longest = longest_context(B8, [CARD_16], RAM_64)
+    assert longest % 1024 == 0
+    assert fit(B8, [CARD_16], RAM_64, longest).layers_on_gpu == 33
+    assert fit(B8, [CARD_16], RAM_64, longest + 1024).layers_on_gpu < 33
+    assert longest_context(B70, [], Memory("RAM", 8 * GIB)) == 0
+
+
+def test_a_card_is_known_by_its_longest_name() -> None:
+    assert bandwidth("NVIDIA GeForce RTX 4080 SUPER") > bandwidth("NVIDIA GeForce RTX 4080") > 0
+    assert bandwidth("NVIDIA GeForce RTX 3080 Ti Laptop GPU") == bandwidth("NVIDIA GeForce RTX 3080")
+    assert bandwidth("Voodoo 2") == 0
+    assert bandwidth("NVIDIA L40S") == 0  # not an L40, and nothing is invented
+
+
+def test_this_machine_has_ram() -> None:
+    assert ram(measured=False).free_bytes > GIB // 4

@@ -1,0 +1,259 @@
+"""A pull that is cut, cut again and killed ends with the right bytes, and never with wrong ones."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import signal
+import sys
+import textwrap
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import anyio
+import anyio.abc
+import httpx2
+import pytest
+
+from atlas.errors import EngineError
+from atlas.models import pull
+from atlas.models.catalogue import PINS, Model, ModelFile
+from atlas.models.fetch import missing
+from atlas.models.pull import Progress, Puller
+
+CONTENT = random.Random(1).randbytes(3_000_000)
+CONFIG = b'{"layers": 2}'
+
+
+@dataclass
+class Hub:
+    """A model hub on loopback that cuts connections as it is told, and remembers what it was asked."""
+
+    files: dict[str, bytes]
+    cut_after: list[int] = field(default_factory=list)  # bytes of the next answers; then whole ones
+    ranges: bool = True
+    asked: list[str] = field(default_factory=list)
+    slow: bool = False
+    address: str = ""
+
+    async def answer(self, stream: anyio.abc.SocketStream) -> None:
+        async with stream:
+            request = b""
+            while b"\r\n\r\n" not in request:
+                try:
+                    request += await stream.receive()
+                except (anyio.EndOfStream, anyio.BrokenResourceError):
+                    return
+            first, *headers = request.decode().split("\r\n")
+            method, path, _ = first.split()
+            asked = next((line.split("=")[1] for line in headers if line.lower().startswith("range:")), "")
+            self.asked.append(f"{method} {asked}".strip())
+            content = self.files.get(path.rsplit("/", 1)[-1])
+            with suppress(anyio.BrokenResourceError):  # killed
+                await self._send(stream, method, content, int(asked.rstrip("-") or 0) if self.ranges else 0)
+
+    async def _send(self, stream: anyio.abc.SocketStream, method: str, content: bytes | None, begin: int) -> None:
+        if content is None:
+            await stream.send(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+            return
+        body = content[begin:]
+        head = "HTTP/1.1 206 Partial Content\r\n" if begin else "HTTP/1.1 200 OK\r\n"
+        head += f"content-length: {len(body)}\r\nconnection: close\r\n"
+        head += f"content-range: bytes {begin}-{len(content) - 1}/{len(content)}\r\n" if begin else ""
+        if len(content) > 1000:
+            head += f'x-linked-etag: "{hashlib.sha256(content).hexdigest()}"\r\nx-linked-size: {len(content)}\r\n'
+        await stream.send(head.encode() + b"\r\n")
+        if method == "GET":
+            cut = self.cut_after.pop(0) if self.cut_after else len(body)
+            for at in range(0, min(cut, len(body)), 65_536):
+                await stream.send(body[at : min(at + 65_536, cut)])
+                if self.slow:
+                    await anyio.sleep(0.001)
+
+
+@asynccontextmanager
+async def open_hub(**settings: object) -> AsyncIterator[Hub]:
+    hub = Hub({"weights.gguf": CONTENT, "config.json": CONFIG}, **settings)  # type: ignore[arg-type]
+    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    async with listener, anyio.create_task_group() as tasks:
+        hub.address = f"http://127.0.0.1:{listener.extra(anyio.abc.SocketAttribute.local_port)}"
+        tasks.start_soon(listener.serve, hub.answer)
+        yield hub
+        tasks.cancel_scope.cancel()
+
+
+def a_file(name: str, content: bytes, known: bool = True) -> ModelFile:
+    return ModelFile(name, name, len(content), hashlib.sha256(content).hexdigest() if known else "")
+
+
+MODEL = Model(
+    "toy",
+    "llm",
+    "Toy",
+    "CC0-1.0",
+    "nobody",
+    (a_file("config.json", CONFIG), a_file("weights.gguf", CONTENT)),
+    hub="a/toy",
+)
+
+
+async def bring(model: Model, folder: Path, hub: Hub, told: list[Progress] | None = None) -> None:
+    async with httpx2.AsyncClient(trust_env=False) as client:
+        tell = told.append if told is not None else lambda progress: None
+        await Puller(model, folder, tell, client, hub.address).pull()
+
+
+def on_disk(folder: Path) -> int:
+    """How much of the weights is there, half or whole."""
+    places = (folder / ".toy.part" / "weights.gguf", folder / "toy" / "weights.gguf")
+    return sum(place.stat().st_size for place in places if place.is_file())
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pull, "FIRST_WAIT_SECONDS", 0.001)
+    monkeypatch.setattr(pull, "BLOCK_BYTES", 65_536)
+
+
+async def test_a_pull_cut_ten_times_at_random_ends_with_the_right_bytes(tmp_path: Path) -> None:
+    chance, told = random.Random(2), list[Progress]()
+    async with open_hub(cut_after=[len(CONFIG), *(chance.randrange(1, 500_000) for _ in range(10))]) as hub:
+        await bring(MODEL, tmp_path, hub, told)
+    assert (tmp_path / "toy" / "weights.gguf").read_bytes() == CONTENT
+    assert (len(hub.asked), hub.asked[1], hub.asked[-1] != "GET") == (12, "GET", True)
+    counts = [progress.done for progress in told]
+    assert counts == sorted(counts)
+    assert counts[-1] == told[-1].total == len(CONTENT) + len(CONFIG)
+    assert missing([MODEL], tmp_path) == []
+    assert not (tmp_path / ".toy.part").exists()
+
+
+@pytest.mark.real
+async def test_a_pull_killed_ten_times_ends_with_the_right_bytes(tmp_path: Path) -> None:
+    script = textwrap.dedent(
+        """
+        import sys, anyio, httpx2
+        from pathlib import Path
+        sys.path.insert(0, sys.argv[3])
+        from atlas.models import pull
+        from test_pull import MODEL
+        pull.BLOCK_BYTES, pull.SYNC_BYTES = 65_536, 65_536
+        async def main():
+            async with httpx2.AsyncClient(trust_env=False) as client:
+                tell = lambda progress: print(progress.done, flush=True)
+                await pull.Puller(MODEL, Path(sys.argv[1]), tell, client, sys.argv[2]).pull()
+        anyio.run(main)
+        """
+    )
+    chance, kept = random.Random(3), 0
+    async with open_hub(slow=True) as hub:
+        command = [sys.executable, "-c", script, str(tmp_path), hub.address, str(Path(__file__).parent)]
+        for _ in range(10):
+            async with await anyio.open_process(command) as process:
+                assert process.stdout
+                lines = chance.randint(1, 6)
+                async for _said in process.stdout:
+                    lines -= 1
+                    if not lines:
+                        process.send_signal(signal.SIGKILL)
+                        break
+                await process.wait()
+            size = on_disk(tmp_path)
+            assert size >= kept
+            kept = size
+        await bring(MODEL, tmp_path, hub)
+    assert kept, "it was killed before anything was kept"
+    assert (tmp_path / "toy" / "weights.gguf").read_bytes() == CONTENT
+
+
+async def test_a_wrong_byte_is_found_named_and_thrown_away(tmp_path: Path) -> None:
+    async with open_hub() as hub:
+        hub.files["weights.gguf"] = CONTENT[:-1] + b"!"
+        with pytest.raises(EngineError, match=r"weights.gguf is not what the catalogue says: its sha256 is "):
+            await bring(MODEL, tmp_path, hub)
+        assert not (tmp_path / ".toy.part" / "weights.gguf").exists()
+        assert not (tmp_path / "toy").exists()
+        hub.files["weights.gguf"] = CONTENT
+        hub.asked.clear()
+        await bring(MODEL, tmp_path, hub)
+        assert hub.asked == ["GET"], "what was right is not pulled again"
+
+
+async def test_a_byte_that_changed_on_the_disk_between_two_pulls_is_found(tmp_path: Path) -> None:
+    async with open_hub(cut_after=[len(CONFIG), 700_000, *[0] * 10]) as hub:
+        with pytest.raises(EngineError, match="could not be pulled"):
+            await bring(MODEL, tmp_path, hub)
+        part = tmp_path / ".toy.part" / "weights.gguf"
+        part.write_bytes(b"?" + part.read_bytes()[1:])
+        hub.cut_after.clear()
+        with pytest.raises(EngineError, match="is not what the catalogue says"):
+            await bring(MODEL, tmp_path, hub)
+
+
+async def test_a_server_without_ranges_begins_anew_and_the_count_does_not_go_back(tmp_path: Path) -> None:
+    told = list[Progress]()
+    async with open_hub(cut_after=[len(CONFIG), 2_000_000], ranges=False) as hub:
+        await bring(MODEL, tmp_path, hub, told)
+    assert (tmp_path / "toy" / "weights.gguf").read_bytes() == CONTENT
+    counts = [progress.done for progress in told]
+    assert counts == sorted(counts)
+
+
+async def test_a_file_that_is_too_long_is_refused(tmp_path: Path) -> None:
+    async with open_hub() as hub:
+        hub.files["weights.gguf"] = CONTENT + b"more"
+        with pytest.raises(EngineError, match="longer than its 3000000 bytes"):
+            await bring(MODEL, tmp_path, hub)
+
+
+async def test_what_is_gone_is_said_to_be_gone(tmp_path: Path) -> None:
+    async with open_hub() as hub:
+        del hub.files["weights.gguf"]
+        with pytest.raises(EngineError, match="the server answered 404") as told:
+            await bring(MODEL, tmp_path, hub)
+        assert told.value.hint == "it is no longer there"
+
+
+async def test_a_disk_without_room_is_noticed_before_anything_is_pulled(tmp_path: Path) -> None:
+    huge = replace(MODEL, files=(replace(MODEL.files[0], bytes=10**17),))
+    async with open_hub() as hub:
+        with pytest.raises(EngineError, match="needs 105000000"):
+            await bring(huge, tmp_path, hub)
+        assert hub.asked == []
+
+
+async def test_a_hash_that_nobody_checked_is_pinned_at_the_first_pull_and_holds(tmp_path: Path) -> None:
+    unknown = replace(MODEL, files=(a_file("config.json", CONFIG, False), a_file("weights.gguf", CONTENT, False)))
+    async with open_hub() as hub:
+        await bring(unknown, tmp_path, hub)
+    pins = json.loads((tmp_path / "toy" / PINS).read_text())
+    assert pins["weights.gguf"] == [len(CONTENT), hashlib.sha256(CONTENT).hexdigest()]
+    assert (unknown.verified, unknown.faults(tmp_path)) == (False, [])
+    (tmp_path / "toy" / "weights.gguf").write_bytes(b"!" + CONTENT[1:])
+    assert [fault.split(":")[0] for fault in unknown.faults(tmp_path)] == ["toy/weights.gguf is changed"]
+
+
+async def test_two_pulls_of_one_model_do_not_meet(tmp_path: Path) -> None:
+    async with open_hub() as hub, httpx2.AsyncClient(trust_env=False) as client:
+        first = Puller(MODEL, tmp_path, lambda progress: None, client, hub.address)
+        with first._alone(), pytest.raises(EngineError, match="is being pulled already"):
+            await bring(MODEL, tmp_path, hub)
+
+
+@pytest.mark.parametrize("inside", ["", "toy"])
+async def test_a_disk_brings_a_model_too(tmp_path: Path, inside: str) -> None:
+    usb, house = tmp_path / "usb", tmp_path / "house"
+    (usb / inside).mkdir(parents=True)
+    house.mkdir()
+    (usb / inside / "config.json").write_bytes(CONFIG)
+    (usb / inside / "weights.gguf").write_bytes(CONTENT)
+    async with httpx2.AsyncClient() as client:
+        await Puller(MODEL, house, lambda progress: None, client).take(usb)
+        assert MODEL.faults(house) == []
+        (usb / inside / "weights.gguf").unlink()
+        with pytest.raises(EngineError, match="holds no weights"):
+            await Puller(MODEL, house, lambda progress: None, client).take(usb)
+    assert MODEL.faults(house) == [], "what was there stays when a later try fails"
