@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from pydantic import BaseModel, ValidationError
 
 import tools_server.tools
-from tools_server.audit import Audit, AuditBroken
+from tools_server.audit import AUDIT_FILE, Audit, AuditBroken
 from tools_server.confirm import read_house_key
 from tools_server.gate import Gate
 from tools_server.outside import Outside
@@ -28,8 +28,6 @@ from tools_server.prove import Question, prove
 from tools_server.rules import RulesWrong, read_policy
 from tools_server.state import State
 from tools_server.toolkit import Toolbox, find
-
-AUDIT_FILE = "audit.jsonl"
 
 
 class BootFailed(Exception):
@@ -106,7 +104,7 @@ def _texts(where: str, entry: Mapping[str, Any], key: str) -> tuple[str, ...]:
     return tuple(values)
 
 
-def prove_rules(settings: Settings) -> None:
+def prove_rules(settings: Settings, solve: Callable[[str], str] | None = None) -> None:
     """Return when the rules are sound as a whole, for these agents and tools. Raises `BootFailed` with a sentence."""
     _, by_name = read_agents(settings.agents)
     specs = find(tools_server.tools).tools.values()
@@ -116,7 +114,7 @@ def prove_rules(settings: Settings) -> None:
         question = Question(
             read_policy(settings.policy), tuple(by_name.values()), tuple(spec.action for spec in specs), takes
         )
-        prove(question, settings.data)
+        prove(question, settings.data, solve)
     except RulesWrong as wrong:
         raise BootFailed(str(wrong)) from wrong
 

@@ -18,8 +18,11 @@ from typing import Any
 import httpcore2
 import httpx2
 
+from tools_server.porter import Porter
+
 HEAD_BYTES = 4096  # of the egress's answer, which is three short lines
 FETCH_BYTES = 2 * 1024 * 1024  # the largest forecast is a hundredth of it
+CLOSED = "My way out of the house is not open just now."
 
 
 class Unreachable(OSError):
@@ -31,6 +34,7 @@ class Outside:
     """The egress, by its socket; `None` when the house has none, and then nothing outside can be reached."""
 
     egress: Path | None = None
+    porter: Porter | None = None  # connects to it, where this process may not
 
     def dial(self, host: str, port: int, seconds: float) -> socket.socket:
         """Return a connected byte stream to a machine. Blocking: call it in a thread. Raises `Unreachable`.
@@ -42,10 +46,12 @@ class Outside:
             raise Unreachable("I have no way out of the house: nothing is allowed in the settings of egress.")
         target = _target(host, port)
         until = time.monotonic() + seconds
-        way = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            way = self.porter.connected() if self.porter else _connected(self.egress)
+        except OSError as closed:
+            raise Unreachable(CLOSED) from closed
         try:
             way.settimeout(seconds)
-            way.connect(str(self.egress))
             way.sendall(f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n".encode())
             status, said = _answer(way, until)
         except TimeoutError:
@@ -53,7 +59,7 @@ class Outside:
             raise Unreachable(f"{host} does not answer.") from None
         except OSError as gone:
             way.close()
-            raise Unreachable("My way out of the house is not open just now.") from gone
+            raise Unreachable(CLOSED) from gone
         if status != 200:
             way.close()
             raise Unreachable(said or f"{host} cannot be reached.")
@@ -102,6 +108,16 @@ class Outside:
 
 
 NOWHERE = Outside()
+
+
+def _connected(egress: Path) -> socket.socket:
+    way = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        way.connect(str(egress))
+    except OSError:
+        way.close()
+        raise
+    return way
 
 
 def _target(host: str, port: int) -> str:

@@ -15,7 +15,7 @@ import hashlib
 import json
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import reduce
@@ -54,25 +54,26 @@ class Question:
         return hashlib.sha256(json.dumps(dataclasses.asdict(self), sort_keys=True).encode()).hexdigest()
 
 
-def prove(question: Question, data: Path) -> None:
+def prove(question: Question, data: Path, solve: Callable[[str], str] | None = None) -> None:
     """Return when the table is sound; what was proven before is not proven again. Raises `RulesWrong` with a sentence.
 
-    `data` is the folder where that is remembered.
+    `data` is the folder where that is remembered; `solve` is `solved`, or what calls it somewhere else.
     """
     remembered, digest = data / PROVED_FILE, question.digest()
     if remembered.is_file() and remembered.read_text(encoding="utf-8").strip() == digest:
         return
-    if problem := _in_a_process_of_its_own(question):
+    if problem := (solve or solved)(json.dumps(dataclasses.asdict(question))):
         raise RulesWrong(problem)
     remembered.write_text(digest + "\n", encoding="utf-8")
 
 
-def _in_a_process_of_its_own(question: Question) -> str:
+def solved(question: str) -> str:
+    """Return what is unsound about a question, given as JSON; "" when nothing is. Runs a process of its own."""
     command = [sys.executable, "-m", "tools_server.prove"]
     try:
         ended = subprocess.run(  # noqa: S603 — ourselves
             command,
-            input=json.dumps(dataclasses.asdict(question)),
+            input=question,
             capture_output=True,
             text=True,
             timeout=PROOF_SECONDS,

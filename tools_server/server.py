@@ -2,7 +2,7 @@
 
 Boot goes in order, each step needing the one before: who may come (the agents file), the rules (policy), what there
 is (the tools), what is remembered (tools.db), the record (audit), the folders (roots), and only then the wire. A line
-"ready …" on stderr says that calls are answered.
+"ready …" on stderr says that calls are answered. Before any of it is read as code, the walls go up.
 """
 
 from __future__ import annotations
@@ -11,35 +11,57 @@ import argparse
 import logging
 import sqlite3
 import sys
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 
-from tools_server.audit import verify
-from tools_server.boot import AUDIT_FILE, BootFailed, Settings
-from tools_server.drain import say
-from tools_server.wire_http import serve_http
-from tools_server.wire_stdio import serve_stdio
+from tools_server import call
+from tools_server.audit import AUDIT_FILE, verify
+
+if TYPE_CHECKING:
+    from tools_server.boot import Settings
 
 
 def main() -> None:
-    """Run the tool server, or check its record: `atlas-tools audit verify --data DIR`."""
+    """Run the tool server; or `atlas-tools call`, `atlas-tools sessions`, `atlas-tools audit verify`."""
+    if sys.argv[1:2] == ["call"]:
+        sys.exit(call.main(sys.argv[2:]))
+    if sys.argv[1:2] == ["sessions"]:
+        sys.exit(call.list_sessions(sys.argv[2:]))
     if sys.argv[1:3] == ["audit", "verify"]:
         sys.exit(_verify(sys.argv[3:]))
-    settings, stdio = _settings(sys.argv[1:])
+    _serve(*_settings(sys.argv[1:]))
+
+
+def _serve(settings: Settings, stdio: bool) -> None:
+    # The other commands need none of this, and a call over ssh should not wait a second for it.
+    from tools_server.boot import BootFailed
+    from tools_server.drain import say
+    from tools_server.walls import walled
+    from tools_server.wire_http import listener, serve_http
+    from tools_server.wire_stdio import serve_stdio
+
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s %(message)s")
     try:
-        anyio.run(serve_stdio if stdio else serve_http, settings)
+        with nullcontext(None) if stdio else listener(settings) as listening:
+            inside = walled(replace(settings, listening=listening))
+            anyio.run(serve_stdio if stdio else serve_http, inside)
     except (BootFailed, OSError, sqlite3.Error) as failed:
         say(f"The tool server cannot start. {failed}")
         sys.exit(1)
 
 
 def _settings(arguments: list[str]) -> tuple[Settings, bool]:
+    from tools_server.boot import Settings
+
     parser = argparse.ArgumentParser(prog="atlas-tools", description="Tools behind a gate, over MCP.")
     parser.add_argument(
         "--data", type=Path, required=True, metavar="DIR", help="where tools.db, the record and the folders lie"
     )
+    parser.add_argument("--folders", type=Path, metavar="DIR", help="where the agents' folders lie; DATA by default")
     parser.add_argument("--agents", type=Path, required=True, metavar="FILE", help="TOML: one table per agent")
     parser.add_argument("--policy", type=Path, required=True, metavar="FILE", help="TOML: the rules")
     parser.add_argument("--tools", type=Path, metavar="FILE", help="TOML: settings, one table per tool file")
@@ -61,6 +83,7 @@ def _settings(arguments: list[str]) -> tuple[Settings, bool]:
         parser.error("--telemetry goes with --stdio; over HTTP, /health tells the same")
     settings = Settings(
         data=given.data.resolve(),
+        folders=given.folders.resolve() if given.folders else None,
         agents=given.agents,
         policy=given.policy,
         tools=given.tools,
@@ -82,12 +105,16 @@ def _verify(arguments: list[str]) -> int:
     try:
         verdict = verify(file)
     except OSError as missing:
-        say(f"{file} cannot be read: {missing.strerror}.")
+        _say(f"{file} cannot be read: {missing.strerror}.")
         return 2
     for problem in verdict.problems:
-        say(problem)
-    say(f"{verdict.rows} rows, {'not as they were written' if verdict.problems else 'all as they were written'}")
+        _say(problem)
+    _say(f"{verdict.rows} rows, {'not as they were written' if verdict.problems else 'all as they were written'}")
     return 1 if verdict.problems else 0
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(line + "\n")
 
 
 if __name__ == "__main__":

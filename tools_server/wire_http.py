@@ -6,7 +6,7 @@ import os
 import socket
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tools_server import telemetry
 from tools_server.boot import BootFailed, Settings, opened_gate
+from tools_server.confine import standing
 from tools_server.drain import on_signal, say
 from tools_server.framing import MESSAGE_BYTES
 from tools_server.framing_http import Framed
 from tools_server.gate import Gate
+from tools_server.walls import walls_tried
 from tools_server.wire import AGENT_SCOPE, WANTED_SCOPE, mcp_server, own_version
 
 SESSIONS = 256  # of the older era, at a time; the newer has none
@@ -112,7 +114,9 @@ def http_app(gate: Gate, hosts: list[str], server: Server[Any] | None = None) ->
     """Return `/mcp` and `/health`. `hosts` are the Host headers that are taken, exactly."""
 
     async def health(_: Request) -> JSONResponse:
-        return JSONResponse({"ok": True, "version": own_version(), **telemetry.reading(gate.requests)})
+        return JSONResponse(
+            {"ok": True, "version": own_version(), "walls": standing(), **telemetry.reading(gate.requests)}
+        )
 
     app = (server or mcp_server(gate)).streamable_http_app(
         session_idle_timeout=IDLE_SECONDS,
@@ -121,9 +125,14 @@ def http_app(gate: Gate, hosts: list[str], server: Server[Any] | None = None) ->
         transport_security=TransportSecuritySettings(
             allowed_hosts=hosts, allowed_origins=[f"http://{host}" for host in hosts]
         ),
-        custom_starlette_routes=[Route("/health", health)],
+        custom_starlette_routes=[Route("/health", health), Route("/walls", walls_tried)],
     )
     return Identified(Hangup(Framed(app)), gate)
+
+
+def listener(settings: Settings) -> AbstractContextManager[socket.socket]:
+    """Return what the settings want to be listened on; open inside the block."""
+    return unix_socket(settings.socket) if settings.socket else loopback_port(settings.port or 0)
 
 
 @contextmanager
@@ -197,33 +206,32 @@ class _Uvicorn(uvicorn.Server):
 
 async def serve_http(settings: Settings) -> None:
     """Serve until SIGTERM or SIGINT; then refuse new calls, let live ones finish, and go, within five seconds."""
-    with opened_gate(settings) as (gate, agents):
-        wire = unix_socket(settings.socket) if settings.socket else loopback_port(settings.port or 0)
-        with wire as listening:
-            if settings.socket:
-                hosts, address = [HOST], f"socket={settings.socket}"
-            else:
-                port = listening.getsockname()[1]
-                hosts, address = [HOST, f"127.0.0.1:{port}", f"localhost:{port}"], f"port={port}"
-            config = uvicorn.Config(
-                http_app(gate, hosts),
-                log_config=None,
-                access_log=False,
-                lifespan="on",
-                ws="none",
-                timeout_graceful_shutdown=1,
-                server_header=False,
-                date_header=False,
-            )
-            server = _Uvicorn(config, f"ready {address} agents={','.join(agents)} version={own_version()}")
+    wire = nullcontext(settings.listening) if settings.listening else listener(settings)
+    with opened_gate(settings) as (gate, agents), wire as listening:
+        if settings.socket:
+            hosts, address = [HOST], f"socket={settings.socket}"
+        else:
+            port = listening.getsockname()[1]
+            hosts, address = [HOST, f"127.0.0.1:{port}", f"localhost:{port}"], f"port={port}"
+        config = uvicorn.Config(
+            http_app(gate, hosts),
+            log_config=None,
+            access_log=False,
+            lifespan="on",
+            ws="none",
+            timeout_graceful_shutdown=1,
+            server_header=False,
+            date_header=False,
+        )
+        server = _Uvicorn(config, f"ready {address} agents={','.join(agents)} version={own_version()}")
 
-            def leave() -> None:
-                server.should_exit = True
+        def leave() -> None:
+            server.should_exit = True
 
-            async with gate.engines(), anyio.create_task_group() as tasks:
-                tasks.start_soon(gate.keep_flushed)
-                tasks.start_soon(gate.requests.reap)
-                await tasks.start(on_signal, gate, leave)
-                await server.serve(sockets=[listening])
-                tasks.cancel_scope.cancel()
+        async with gate.engines(), anyio.create_task_group() as tasks:
+            tasks.start_soon(gate.keep_flushed)
+            tasks.start_soon(gate.requests.reap)
+            await tasks.start(on_signal, gate, leave)
+            await server.serve(sockets=[listening])
+            tasks.cancel_scope.cancel()
     say("stopped")

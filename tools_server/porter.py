@@ -1,0 +1,59 @@
+"""Fetches connections to the egress for a process that may not connect to anything by itself.
+
+Landlock cannot tell one unix socket from another, so the walls forbid `connect` altogether. Before they go up, this
+process is forked: it hands over a fresh connection to that one socket for every byte it is sent, and can do no more.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+from pathlib import Path
+
+ANSWER_SECONDS = 5.0  # connecting to a unix socket takes microseconds, or fails
+
+
+class Porter:
+    """The near end. May be used from any thread."""
+
+    def __init__(self, egress: Path) -> None:
+        """Fork; only in a process of one thread."""
+        self._ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._asking = threading.Lock()
+        if os.fork() == 0:
+            try:
+                self._ours.close()
+                _carry(theirs, egress)
+            finally:
+                os._exit(0)
+        theirs.close()
+        self._ours.settimeout(ANSWER_SECONDS)
+
+    def connected(self) -> socket.socket:
+        """Return a connection to the egress. Raises OSError when it is not there."""
+        with self._asking:
+            self._ours.send(b"?")
+            said, handles, _, _ = socket.recv_fds(self._ours, 1, 1)
+        if said != b"!" or not handles:
+            raise ConnectionRefusedError("the egress is not there")
+        os.set_inheritable(handles[0], False)
+        return socket.socket(fileno=handles[0])
+
+
+def _carry(asked: socket.socket, egress: Path) -> None:
+    """Answer until the asking side is gone."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)  # live calls may still need a way out; the end of the socket is the end
+    mine = asked.fileno()
+    for begin, end in ((0, 2), (3, mine), (mine + 1, 1024)):  # wires of the other process, which must end with it
+        os.closerange(begin, end)
+    while asked.recv(1):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as way:
+            try:
+                way.connect(str(egress))
+            except OSError:
+                asked.send(b"x")
+            else:
+                socket.send_fds(asked, [b"!"], [way.fileno()])
