@@ -299,6 +299,7 @@ class Gate:
                 "asks": self._asks,
                 "tell": self._tell,
                 "record": self._record.file,
+                "ledger": self._meter,
                 "decide": decided,  # (tool, arguments) → Decision, for this agent and actor, now
                 "undo": self._undo,  # tool → the function that takes its changes back, or None
                 "undoing": self._undoing,  # ids of receipts

@@ -7,7 +7,11 @@ from typing import Any
 
 import pytest
 
+from tools_server.boot import AUDIT_FILE
+from tools_server.gate import Wish
+from tools_server.ledger import Ledger
 from tools_server.likeness import PASSAGE_CHARACTERS, Index, pieces
+from tools_server.rules import read_policy
 
 PAPERS = {
     "notes/pizza-dough.md": "# Pizza dough\n\n500 g flour, 325 g water, 10 g salt, 2 g yeast. Rest it over night.",
@@ -123,3 +127,21 @@ async def test_an_agent_reads_its_own_calls_and_the_owner_everybodys(world: Any)
 async def test_what_was_said_to_a_tool_is_not_in_what_is_read_of_the_record(world: Any) -> None:
     await world.ok("tasks.add", title="Surprise for Anna")
     assert "Surprise" not in str((await world.ok("logs.read", "owner")).data)
+
+
+async def test_an_agent_sees_its_own_usage_and_the_owner_anybodys(world: Any) -> None:
+    async def shown(asking: str, whose: str) -> Any:
+        return await world.gate.call(Wish(world.agents[asking], "ledger.show", {"agent": whose}))
+
+    assert (await shown("family", "")).data["agent"] == "family"
+    assert (await shown("owner", "family")).data["agent"] == "family"
+    assert (await shown("family", "work")).error == "denied"
+
+
+async def test_usage_is_what_the_ledger_counted(world: Any) -> None:
+    policy = read_policy(Path(__file__).parents[2] / "policy.toml")
+    world.gate._meter = Ledger(policy, world.data / AUDIT_FILE, lambda: float(world.clock[0]))
+    await world.ok("timers.start", seconds=60)
+    shown = await world.ok("ledger.show")
+    assert (shown.data["calls"], shown.data["spent"]) == (2, 3)  # looking is a call, too
+    assert shown.text == "Family has made 2 calls today, for 3 of 20000 units; 19997 are left."
