@@ -25,7 +25,14 @@ EXAMPLES: dict[str, Any] = {
     "by_seconds": 60,
     "title": "Buy milk",
     "column": "todo",
+    "query": "milk",
     "ids": ["timer_1"],
+    "text": "take the bins out",
+    "when": "tomorrow at 7 PM",
+    "person": "Anna",
+    "start": "9:40",
+    "end": "13:15",
+    "on": True,
 }
 
 

@@ -1,0 +1,311 @@
+"""Alarms: once or by a rule; they ring until somebody stops them, for ten minutes at most.
+
+Nothing rings here: the house asks `alarms.due` and rings what is urgent, then calls `alarms.announced`; half a minute
+later the alarm is due again, until it is stopped or snoozed. One whose time went by while the house was off does not
+ring any more: it is told, once.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+from dataclasses import asdict, replace
+from datetime import tzinfo
+from typing import Annotated
+
+from pydantic import Field
+
+from tools_server import rows
+from tools_server.alarm import Alarm, after_ring, following, label, listed, saying, shown, switched_on, when_words
+from tools_server.recurrence import local, moment
+from tools_server.spoken_time import day_words, moment_words
+from tools_server.state import Kept
+from tools_server.toolkit import Call, Result, ToolFailed, tool
+from tools_server.when import WAKING, NotUnderstood, When, understand
+from tools_server.when_grammar import read_words
+from tools_server.when_said import Clock
+from tools_server.wording import NAMED, capital, count, one_line, plain, series
+
+MOST_ALARMS = 100  # a household has fewer; a model in a loop does not get more
+SNOOZE_MINUTES = 9  # as clocks have done since their gears allowed no ten
+
+MIGRATIONS = {
+    "alarms": """
+        CREATE TABLE alarms (
+            id TEXT PRIMARY KEY,
+            name TEXT NOT NULL,
+            person TEXT NOT NULL,
+            room TEXT NOT NULL,    -- where it rings,
+            device TEXT NOT NULL,  -- and through what
+            made_at REAL NOT NULL, -- wall clock, seconds since 1970
+            rule TEXT NOT NULL,    -- RRULE; '' is once
+            start TEXT NOT NULL,   -- of the rule: ISO, on the clocks of the house
+            at REAL NOT NULL,      -- the occurrence it is about
+            due_at REAL,           -- when it rings next; NULL when it is off
+            ringing_since REAL,
+            missed_at REAL         -- when it last rang to the end and nobody stopped it
+        );
+    """,
+}
+
+Name = Annotated[str, Field(max_length=60, description="The alarm's name, if it has one")]
+At = Annotated[str, Field(max_length=60, description="Its time of day, such as 7 AM; empty if not said")]
+
+
+# ── tools ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+@tool("alarms.set", risk="change", idempotent=True, limit_seconds=10)
+async def set_alarm(
+    call: Call,
+    when: Annotated[str, Field(max_length=200, description="When, as it was said: at seven; every weekday at 6:30")],
+    name: Name = "",
+    days: Annotated[str, Field(max_length=100, description="On which days, if not in when: weekdays")] = "",
+    room: Annotated[str, Field(max_length=60, description="The room to ring in, if one was said")] = "",
+) -> Result:
+    """Set an alarm that rings until it is stopped, once or on certain days."""
+    understood = _understood(call, f"{days} {when}")
+    alarm = _new(call, understood, _name(name), one_line(room))
+    every, now = _all(call), call.now()
+    words = when_words(alarm, now, call.zone)
+    subject = f"{capital(alarm.name)} alarm" if alarm.name else "Alarm"
+    for other in every:
+        if (other.name, other.room, other.rule, other.due_at) == (alarm.name, alarm.room, alarm.rule, alarm.due_at):
+            return Result(f"{subject} is set already for {words}.", {"alarm": shown(other, now, call.zone)})
+    if len(every) >= MOST_ALARMS:
+        raise ToolFailed("failed", f"There are already {MOST_ALARMS} alarms. Cancel some of them first.")
+    if alarm.rule and not alarm.rule.startswith("FREQ=DAILY"):
+        words += f", starting {day_words(local(alarm.at, call.zone).date(), local(now, call.zone).date())}"
+    return _changed(call, [], [alarm], f"{subject} set for {words}.")
+
+
+@tool("alarms.list", risk="read", limit_seconds=10)
+async def list_alarms(call: Call) -> Result:
+    """Tell which alarms there are, the next one first."""
+    every, now = _all(call), call.now()
+    data = {"alarms": [shown(alarm, now, call.zone) for alarm in every]}
+    if not every:
+        return Result("There are no alarms.", data)
+    told = [listed(alarm, now, call.zone) for alarm in every[:NAMED]]
+    if len(every) > NAMED:
+        told.append(f"{len(every) - NAMED} more")
+    told = told if len(told) == 1 else [*told[:-1], f"and {told[-1]}"]  # they hold commas of their own
+    return Result(f"There {'is' if len(every) == 1 else 'are'} {count(len(every), 'alarm')}: {'; '.join(told)}.", data)
+
+
+@tool("alarms.stop", risk="change", idempotent=True, limit_seconds=10)
+async def stop(call: Call, name: Name = "") -> Result:
+    """Stop the alarm that is ringing or snoozed. One with a rule rings again at its next time."""
+    ringing = _ringing(call, name)
+    if not ringing:
+        return Result("No alarm is ringing.", {"alarms": []})
+    after = [following(alarm, call.now(), call.zone) for alarm in ringing]
+    return _changed(call, ringing, after, "Alarm stopped." if len(ringing) == 1 else "Alarms stopped.")
+
+
+@tool("alarms.snooze", risk="change", limit_seconds=10)
+async def snooze(
+    call: Call,
+    minutes: Annotated[int, Field(ge=1, le=120, description="Minutes from now")] = SNOOZE_MINUTES,
+    name: Name = "",
+) -> Result:
+    """Let the alarm that is ringing ring again in some minutes."""
+    ringing = _ringing(call, name)
+    if not ringing:
+        raise ToolFailed("not_found", "No alarm is ringing.")
+    later = call.now() + minutes * 60
+    after: list[Alarm | None] = [replace(alarm, due_at=later, ringing_since=None) for alarm in ringing]
+    return _changed(call, ringing, after, f"Snoozed for {count(minutes, 'minute')}.")
+
+
+@tool("alarms.skip", risk="change", limit_seconds=10)
+async def skip(call: Call, name: Name = "", time: At = "") -> Result:
+    """Leave out the next ring of an alarm that rings again and again."""
+    found = [alarm for alarm in _narrow(call, name, time) if not alarm.off]
+    again = [alarm for alarm in found if alarm.rule]
+    if not again:
+        hint = f" The {label(found[0], call.zone)} rings only once: cancel it instead." if found else ""
+        raise ToolFailed("invalid", f"There is no recurring alarm to skip.{hint}")
+    alarm = again[0]
+    after = following(alarm, call.now(), call.zone)
+    skipped = moment_words(local(alarm.at, call.zone), local(call.now(), call.zone))
+    said = f"Skipping the {label(alarm, call.zone)} {skipped}."
+    if after:
+        said += f" The next is {moment_words(local(after.at, call.zone), local(call.now(), call.zone))}."
+    return _changed(call, [alarm], [after], said)
+
+
+@tool("alarms.switch", risk="change", idempotent=True, limit_seconds=10)
+async def switch(
+    call: Call, on: Annotated[bool, Field(description="true is on, false is off")], name: Name = "", time: At = ""
+) -> Result:
+    """Turn an alarm off without forgetting it, or on again."""
+    found = _narrow(call, name, time)
+    fitting = [alarm for alarm in found if alarm.off == on]
+    alarm = _one(call, fitting or found)
+    subject = f"{capital(label(alarm, call.zone))}"
+    if alarm.off != on:
+        return Result(f"{subject} is {'on' if on else 'off'} already.", {"alarm": shown(alarm, call.now(), call.zone)})
+    if not on:
+        return _changed(call, [alarm], [replace(alarm, due_at=None, ringing_since=None)], f"{subject} is off.")
+    after = switched_on(alarm, call.now(), call.zone)
+    if after is None:
+        raise ToolFailed("invalid", f"{subject} has come to its end. Set a new one.")
+    return _changed(call, [alarm], [after], f"{subject} is on: {when_words(after, call.now(), call.zone)}.")
+
+
+@tool("alarms.cancel", risk="change", limit_seconds=10)
+async def cancel(call: Call, name: Name = "", time: At = "") -> Result:
+    """Cancel an alarm for good."""
+    alarm = _one(call, _narrow(call, name, time))
+    return _changed(call, [alarm], [None], f"Alarm cancelled: {listed(alarm, call.now(), call.zone)}.")
+
+
+@tool("alarms.due", risk="read", agents=("house",), routine=True, limit_seconds=10)
+async def due(call: Call) -> Result:
+    """Tell the house which alarms ring now or went by unheard, and when the next one is."""
+    now, every = call.now(), _all(call)
+    ready = [alarm for alarm in every if alarm.due_at is not None and alarm.due_at <= now]
+    coming = [alarm.due_at for alarm in every if alarm.due_at is not None and alarm.due_at > now]
+    data = {
+        "due": [saying(alarm, now, call.zone) for alarm in ready],
+        "next_at": min(coming, default=None),
+        "now": now,
+    }
+    return Result(f"{count(len(ready), 'alarm')} to ring.", data)
+
+
+@tool("alarms.announced", risk="change", agents=("house",), idempotent=True, limit_seconds=10)
+async def announced(
+    call: Call, ids: Annotated[list[str], Field(max_length=MOST_ALARMS, description="Ids from alarms.due")]
+) -> Result:
+    """Note that the house has rung these alarms, or told that they went by."""
+    now = call.now()
+    rung = [alarm for alarm in _all(call) if alarm.id in ids and alarm.due_at is not None and alarm.due_at <= now]
+    if not rung:
+        return Result("None of them was ringing.", {"ids": []})
+    text = f"{count(len(rung), 'alarm')} rang."
+    with call.state.transaction():
+        for alarm in rung:
+            rows.put(call, "alarms", asdict(after_ring(alarm, now, call.zone)))
+        receipt = call.receipt(text, before=None, after=None)  # a ring cannot be taken back
+    return Result(text, {"ids": [alarm.id for alarm in rung]}, receipt)
+
+
+async def undo(call: Call, kept: Kept) -> Result:
+    """Put alarms back as they were, unless they have changed since."""
+    return rows.put_back(call, "alarms", kept)
+
+
+# ── which alarm is meant ───────────────────────────────────────────────────────────────────────────
+
+
+def _understood(call: Call, when: str) -> When:
+    try:
+        understood = understand(when, call.now(), call.zone, WAKING)
+    except NotUnderstood as unclear:
+        raise ToolFailed("invalid", str(unclear)) from unclear
+    if understood.at is None:
+        raise ToolFailed("invalid", "An alarm needs a time, such as tomorrow at 7 AM. A reminder can wait for a voice.")
+    return understood
+
+
+def _new(call: Call, when: When, name: str, room: str) -> Alarm:
+    assert when.at
+    at = moment(when.at, call.zone)
+    return Alarm(
+        id=f"alarm_{secrets.token_hex(8)}",
+        name=name,
+        person=call.actor.person,
+        room=room or call.actor.room,
+        device="" if room else call.actor.device,
+        made_at=call.now(),
+        rule=when.rule.text() if when.rule else "",
+        start=when.at.isoformat() if when.rule else "",
+        at=at,
+        due_at=at,
+    )
+
+
+def _name(name: str) -> str:
+    words = plain(name).split()
+    while words and words[0] in ("a", "an", "the", "my", "our"):
+        words = words[1:]
+    return " ".join(words[:-1] if words and words[-1] in ("alarm", "alarms") else words)
+
+
+def _ringing(call: Call, name: str) -> list[Alarm]:
+    wanted, now = _name(name), call.now()
+    return [alarm for alarm in _all(call) if alarm.began(now) and wanted in ("", alarm.name)]
+
+
+def _narrow(call: Call, name: str, time: str) -> list[Alarm]:
+    """Return the alarms of a name and a time of day, "" for any. Raises `ToolFailed` when there is none."""
+    every = _all(call)
+    if not every:
+        raise ToolFailed("not_found", "There are no alarms.")
+    found, wanted = every, _name(name)
+    if wanted:
+        found = [alarm for alarm in found if alarm.name == wanted]
+    if time.strip():
+        clock = _clock(call, time)
+        found = [alarm for alarm in found if _rings_at(alarm, clock, call.zone)]
+    if not found:
+        asked = f"{wanted} alarm" if wanted else "alarm"
+        at = f" at {one_line(time).removeprefix('at ')}" if time.strip() else ""
+        there = series([listed(alarm, call.now(), call.zone) for alarm in every[:NAMED]], "and")
+        raise ToolFailed("not_found", f"There is no {asked}{at}. There is: {there}.")
+    return found
+
+
+def _one(call: Call, found: list[Alarm]) -> Alarm:
+    if len(found) > 1:
+        which = series([listed(alarm, call.now(), call.zone) for alarm in found[:NAMED]], "or")
+        alarms = [shown(alarm, call.now(), call.zone) for alarm in found]
+        raise ToolFailed("invalid", f"Which alarm: {which}?", alarms=alarms)
+    return found[0]
+
+
+def _clock(call: Call, time: str) -> Clock:
+    try:
+        clocks = read_words(time, local(call.now(), call.zone).date()).clocks
+    except NotUnderstood as unclear:
+        raise ToolFailed("invalid", str(unclear)) from unclear
+    if len(clocks) != 1:
+        raise ToolFailed("invalid", "At what time does it ring? Say, for example, 7 AM.")
+    return clocks[0]
+
+
+def _rings_at(alarm: Alarm, clock: Clock, zone: tzinfo | None) -> bool:
+    at = local(alarm.at, zone)
+    if clock.half == "24":
+        return (at.hour, at.minute) == (clock.hour, clock.minute)
+    half = {"am": at.hour < 12, "pm": at.hour >= 12, "": True}[clock.half]
+    return half and (at.hour % 12, at.minute) == (clock.hour % 12, clock.minute)
+
+
+# ── rows ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _all(call: Call) -> list[Alarm]:
+    """Return every alarm, the next one first and those that are off last."""
+    found = (_alarm(row) for row in call.state.rows("SELECT * FROM alarms"))
+    return sorted(found, key=lambda alarm: (alarm.off, alarm.due_at or alarm.at, alarm.id))
+
+
+def _alarm(row: sqlite3.Row) -> Alarm:
+    return Alarm(**dict(row))
+
+
+def _changed(call: Call, before: list[Alarm], after: list[Alarm | None], said: str) -> Result:
+    """Write alarms in the place of others, None for one that is gone, with a receipt."""
+    left = [alarm for alarm in after if alarm]
+    with call.state.transaction():
+        for alarm in before:
+            rows.drop(call, "alarms", alarm.id)
+        for alarm in left:
+            rows.put(call, "alarms", asdict(alarm))
+        kept = [asdict(alarm) for alarm in before], [asdict(alarm) for alarm in left]
+        receipt = call.receipt(said, before=kept[0] or None, after=kept[1] or None)
+    data = {"alarms": [shown(alarm, call.now(), call.zone) for alarm in left or before]}
+    return Result(said, data, receipt)

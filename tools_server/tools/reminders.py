@@ -1,0 +1,327 @@
+"""Reminders: at a time, again and again, or when somebody is next heard; for a person, a room, or whoever asked.
+
+A reminder waits for its moment (`due_at`) or for a voice (`heard`). Nothing speaks here: the house asks
+`reminders.due`, says it, and calls `reminders.announced`. What nobody acknowledges is said again, the last time
+everywhere; then it stays in the list as unanswered. What a recurring one missed while the house was off is told once.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+from dataclasses import asdict, replace
+from datetime import tzinfo
+from typing import Annotated
+
+from pydantic import Field
+
+from tools_server import rows
+from tools_server.recurrence import local, moment
+from tools_server.reminder import (
+    EVERYONE,
+    Reminder,
+    after_saying,
+    following,
+    holding,
+    listed,
+    promise,
+    same,
+    saying,
+    shown,
+    when_words,
+)
+from tools_server.spoken_time import moment_words
+from tools_server.state import Kept
+from tools_server.toolkit import Call, Result, ToolFailed, tool
+from tools_server.when import NotUnderstood, When, understand
+from tools_server.wording import NAMED, count, one_line, series, spoken
+
+MOST_REMINDERS = 300  # a household has fewer; a model in a loop does not get more
+UNANSWERED_SECONDS = 7 * 86_400  # then nobody asks about it any more
+
+MIGRATIONS = {
+    "reminders": """
+        CREATE TABLE reminders (
+            id TEXT PRIMARY KEY,
+            text TEXT NOT NULL,
+            person TEXT NOT NULL,    -- whom it is for; '' is whoever is there
+            room TEXT NOT NULL,      -- where it is said,
+            device TEXT NOT NULL,    -- and through what; both '' is everywhere
+            made_by TEXT NOT NULL,
+            made_at REAL NOT NULL,   -- wall clock, seconds since 1970
+            rule TEXT NOT NULL,      -- RRULE; '' is once
+            start TEXT NOT NULL,     -- of the rule: ISO, on the clocks of the house
+            heard TEXT NOT NULL,     -- it waits until this person is heard; '' when it waits for a time
+            at REAL,                 -- the occurrence it is about
+            due_at REAL,             -- when it is said next; NULL while it waits for a voice, or said in vain
+            said INTEGER NOT NULL    -- how often, about this occurrence
+        );
+    """,
+}
+
+Text = Annotated[str, Field(min_length=1, max_length=300, description="What to be reminded of: take the bins out")]
+Whenever = Annotated[
+    str, Field(max_length=200, description="When, as it was said: tomorrow at 7; when Anna is next heard")
+]
+About = Annotated[str, Field(max_length=300, description="Words of the reminder; empty when there is only one")]
+Person = Annotated[str, Field(max_length=60, description="Whom to remind, or everyone; empty is whoever asks")]
+Room = Annotated[str, Field(max_length=60, description="The room to say it in, if one was said")]
+Minutes = Annotated[int, Field(ge=1, le=10_080, description="Minutes from now")]
+
+
+# ── tools ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+@tool("reminders.add", risk="change", limit_seconds=10)
+async def add(
+    call: Call,
+    text: Text,
+    when: Whenever,
+    person: Person = "",
+    room: Room = "",
+    repeat: Annotated[str, Field(max_length=100, description="How often, if not in when: every day")] = "",
+) -> Result:
+    """Remind somebody of something, once or again and again. Say back what was understood."""
+    what = _what(text)
+    if len(_all(call)) >= MOST_REMINDERS:
+        raise ToolFailed("failed", f"There are already {MOST_REMINDERS} reminders. Cancel some of them first.")
+    id, (whom, where, device) = f"reminder_{secrets.token_hex(8)}", _addressed(call, person, room)
+    reminder = Reminder(id, what, whom, where, device, made_by=call.actor.person, made_at=call.now())
+    reminder = _timed(call, reminder, _understood(call, f"{repeat} {when}"))
+    said = f"{promise(reminder, *_seen_by(call))}: {spoken(what)}."
+    return _changed(call, None, reminder, said)
+
+
+@tool("reminders.list", risk="read", limit_seconds=10)
+async def list_reminders(call: Call, person: Person = "") -> Result:
+    """Tell which reminders there are, the next one first."""
+    found = _visible(call)
+    if wanted := _whom(call, person) if person else "":
+        found = [reminder for reminder in found if same(reminder.person, wanted)]
+    data = {"reminders": [shown(reminder, call.now(), call.zone) for reminder in found]}
+    if not found:
+        return Result(f"There are no reminders{f' for {wanted}' if wanted else ''}.", data)
+    told = [listed(reminder, *_seen_by(call)) for reminder in found[:NAMED]]
+    if len(found) > NAMED:
+        told.append(f"{len(found) - NAMED} more")
+    verb = "is" if len(found) == 1 else "are"
+    told = told if len(told) == 1 else [*told[:-1], f"and {told[-1]}"]  # they hold commas of their own
+    return Result(f"There {verb} {count(len(found), 'reminder')}: {'; '.join(told)}.", data)
+
+
+@tool("reminders.change", risk="change", limit_seconds=10)
+async def change(call: Call, about: About = "", when: Whenever = "", person: Person = "", room: Room = "") -> Result:
+    """Move a reminder to another time, person or room."""
+    reminder = _found(call, about)
+    if not (when.strip() or person or room):
+        raise ToolFailed("invalid", "What should be different: the time, the person or the room?")
+    moved = reminder
+    if person or room:
+        whom, where, device = _addressed(call, person or reminder.person, room)
+        moved = replace(moved, person=whom, room=where, device=device)
+    if when.strip():
+        moved = _timed(call, moved, _understood(call, when))
+    return _changed(call, reminder, moved, f"Changed. {promise(moved, *_seen_by(call))}: {spoken(moved.text)}.")
+
+
+@tool("reminders.snooze", risk="change", limit_seconds=10)
+async def snooze(call: Call, minutes: Minutes = 10, about: About = "") -> Result:
+    """Say a reminder again some minutes from now."""
+    reminder = _found(call, about, told=True)
+    later = replace(reminder, due_at=call.now() + minutes * 60, heard="", said=0, at=reminder.at or call.now())
+    said = f"I'll say it again in {count(minutes, 'minute')}: {spoken(reminder.text)}."
+    return _changed(call, reminder, later, said)
+
+
+@tool("reminders.done", risk="change", limit_seconds=10)
+async def done(call: Call, about: About = "") -> Result:
+    """Acknowledge a reminder: it was heard, or the thing is done. A recurring one goes on with its next time."""
+    reminder = _found(call, about, told=True)
+    after = following(reminder, call.now(), call.zone)
+    said = f"Done: {spoken(reminder.text)}."
+    if after and after.at is not None:
+        said += f" The next time is {moment_words(local(after.at, call.zone), local(call.now(), call.zone))}."
+    return _changed(call, reminder, after, said)
+
+
+async def _before_cancel(call: Call, about: str) -> str:
+    reminder = _found(call, about)
+    return f"Cancel the reminder {listed(reminder, *_seen_by(call))}?"
+
+
+@tool("reminders.cancel", risk="destructive", limit_seconds=10, preview=_before_cancel)
+async def cancel(call: Call, about: About = "") -> Result:
+    """Cancel a reminder for good, with all its times to come."""
+    reminder = _found(call, about)
+    return _changed(call, reminder, None, f"Reminder cancelled: {spoken(reminder.text)}.")
+
+
+@tool("reminders.due", risk="read", agents=("house",), routine=True, limit_seconds=10)
+async def due(call: Call) -> Result:
+    """Tell the house which reminders are to be said now, when the next one is, and whose voices are waited for."""
+    now, every = call.now(), _all(call)
+    ready = [reminder for reminder in every if reminder.due_at is not None and reminder.due_at <= now]
+    coming = [reminder.due_at for reminder in every if reminder.due_at is not None and reminder.due_at > now]
+    data = {
+        "due": [saying(reminder, call.now(), call.zone) for reminder in ready],
+        "next_at": min(coming, default=None),
+        "now": now,
+        "waiting_for": sorted({reminder.heard for reminder in every if reminder.heard}),
+    }
+    return Result(f"{count(len(ready), 'reminder')} to be said.", data)
+
+
+Ids = Annotated[list[str], Field(max_length=MOST_REMINDERS, description="Ids from reminders.due")]
+
+
+@tool("reminders.announced", risk="change", agents=("house",), idempotent=True, limit_seconds=10)
+async def announced(call: Call, ids: Ids) -> Result:
+    """Note that the house has said these reminders. Until somebody acknowledges one, it is said again."""
+    now = call.now()
+    said = [r for r in _all(call) if r.id in ids and r.due_at is not None and r.due_at <= now]
+    if not said:
+        return Result("None of them was to be said.", {"ids": []})
+    text = f"{count(len(said), 'reminder')} said."
+    with call.state.transaction():
+        for reminder in said:
+            _write(call, reminder, after_saying(reminder, now, call.zone))
+        call.state.run("DELETE FROM reminders WHERE due_at IS NULL AND heard = '' AND at < ?", now - UNANSWERED_SECONDS)
+        receipt = call.receipt(text, before=None, after=None)  # what was said was said
+    return Result(text, {"ids": [reminder.id for reminder in said]}, receipt)
+
+
+@tool("reminders.heard", risk="change", agents=("house",), idempotent=True, limit_seconds=10)
+async def heard(
+    call: Call,
+    person: Annotated[str, Field(min_length=1, max_length=60, description="Who was heard")],
+    room: Annotated[str, Field(max_length=60, description="Where")] = "",
+    device: Annotated[str, Field(max_length=100, description="Through what")] = "",
+) -> Result:
+    """Note that a person was heard. What waited for that is to be said there and now, and is returned."""
+    now = call.now()
+    waiting = [reminder for reminder in _all(call) if reminder.heard and same(reminder.heard, person)]
+    if not waiting:
+        return Result("Nothing waits for that.", {"due": []})
+    ready = [replace(r, heard="", at=now, due_at=now, room=one_line(room), device=one_line(device)) for r in waiting]
+    with call.state.transaction():
+        for before, after in zip(waiting, ready, strict=True):
+            _write(call, before, after)
+        receipt = call.receipt(f"{one_line(person)} was heard.", before=None, after=None)
+    return Result(
+        f"{count(len(ready), 'reminder')} to be said.",
+        {"due": [saying(r, call.now(), call.zone) for r in ready]},
+        receipt,
+    )
+
+
+async def undo(call: Call, kept: Kept) -> Result:
+    """Put a reminder back as it was, unless it has changed since."""
+    return rows.put_back(call, "reminders", kept)
+
+
+# ── who and when ───────────────────────────────────────────────────────────────────────────────────
+
+
+def _what(text: str) -> str:
+    what = one_line(text).rstrip(".!? ")
+    for opening in ("to ", "that ", "about "):
+        what = what.removeprefix(opening)
+    if not what:
+        raise ToolFailed("invalid", "What should I remind you of?")
+    return what
+
+
+def _whom(call: Call, person: str) -> str:
+    name = one_line(person)
+    if name.casefold() in ("", "me", "myself", "i"):
+        return call.actor.person
+    return EVERYONE if name.casefold() in (EVERYONE, "everybody", "all", "all of us", "us", "the family") else name
+
+
+def _addressed(call: Call, person: str, room: str) -> tuple[str, str, str]:
+    """Return person, room and device: a room that was named; else, for the asker, where the asker is; else anywhere."""
+    whom, where = _whom(call, person), one_line(room)
+    if where or not same(whom, call.actor.person):
+        return whom, where, ""
+    return whom, call.actor.room, call.actor.device
+
+
+def _understood(call: Call, when: str) -> When:
+    try:
+        return understand(when, call.now(), call.zone)
+    except NotUnderstood as unclear:
+        raise ToolFailed("invalid", str(unclear)) from unclear
+
+
+def _timed(call: Call, reminder: Reminder, when: When) -> Reminder:
+    if when.heard:
+        person = call.actor.person if when.heard == "me" else one_line(when.heard)
+        if not person:
+            raise ToolFailed("invalid", "I don't know who you are. Say whom I should wait for.")
+        whom = reminder.person or person
+        return replace(reminder, person=whom, heard=person, rule="", start="", at=None, due_at=None, said=0)
+    assert when.at
+    at = moment(when.at, call.zone)
+    rule, start = (when.rule.text(), when.at.isoformat()) if when.rule else ("", "")
+    return replace(reminder, heard="", rule=rule, start=start, at=at, due_at=at, said=0)
+
+
+# ── rows ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _found(call: Call, words: str, *, told: bool = False) -> Reminder:
+    """Return the one reminder that is meant; with `told` one that was just said comes before those that still wait."""
+    every = _visible(call)
+    if not every:
+        raise ToolFailed("not_found", "There are no reminders.")
+    what = one_line(words)
+    found, nearest = holding(every, what) if what else (every, None)
+    just_said = [reminder for reminder in found if told and reminder.said]
+    if just_said:
+        return max(just_said, key=lambda reminder: (reminder.due_at or 0.0, reminder.made_at))
+    if not found:
+        hint = f" The nearest is {spoken(nearest.text)}." if nearest else ""
+        raise ToolFailed(
+            "not_found", f"There is no reminder about {spoken(what)}.{hint}", nearest=[nearest.text] if nearest else []
+        )
+    if len(found) > 1:
+        now, zone = call.now(), call.zone
+        which = series([f"{spoken(each.text)}, {when_words(each, now, zone)}" for each in found[:NAMED]], "or")
+        raise ToolFailed("invalid", f"Which reminder: {which}?", reminders=[shown(each, now, zone) for each in found])
+    return found[0]
+
+
+def _seen_by(call: Call) -> tuple[str, float, tzinfo | None]:
+    return call.actor.person, call.now(), call.zone
+
+
+def _visible(call: Call) -> list[Reminder]:
+    """Return the reminders that are the asker's business: for them, for everybody, or made by them."""
+    me = call.actor.person
+    return [r for r in _all(call) if r.person in ("", EVERYONE) or same(r.person, me) or same(r.made_by, me)]
+
+
+def _all(call: Call) -> list[Reminder]:
+    """Return every reminder, the next one first."""
+    found = (_reminder(row) for row in call.state.rows("SELECT * FROM reminders"))
+    return sorted(found, key=lambda reminder: (reminder.due_at is None, reminder.due_at or reminder.made_at))
+
+
+def _reminder(row: sqlite3.Row) -> Reminder:
+    return Reminder(**dict(row))
+
+
+def _write(call: Call, before: Reminder | None, after: Reminder | None) -> None:
+    if after:
+        rows.put(call, "reminders", asdict(after))
+    elif before:
+        rows.drop(call, "reminders", before.id)
+
+
+def _changed(call: Call, before: Reminder | None, after: Reminder | None, said: str) -> Result:
+    kept = asdict(before) if before else None
+    with call.state.transaction():
+        _write(call, before, after)
+        receipt = call.receipt(said, before=kept, after=asdict(after) if after else None)
+    subject = after or before
+    return Result(said, {"reminder": shown(subject, call.now(), call.zone)} if subject else {}, receipt)
