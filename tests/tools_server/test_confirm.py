@@ -158,6 +158,18 @@ async def test_a_no_is_a_no_once_and_then_it_may_be_asked_again(board: Any) -> N
     assert left(board) == ["buy-milk"]
 
 
+@pytest.mark.parametrize("inside", [True, False])
+async def test_the_first_answer_counts(board: Any, inside: bool) -> None:
+    ask = await asked(board)
+    await board.ok("asks.answer", "house", statement=board.house.says(ask, "no"))
+    yes = board.house.says(ask)
+    if not inside:
+        second = await board.call("asks.answer", "house", statement=yes)
+        assert (second.error, second.text) == ("confirm", "That question was answered already.")
+    answer = await board.call("tasks.remove", reply=with_yes(ask, yes) if inside else Reply(), title="Buy milk")
+    assert (answer.text, left(board)) == ("All right, I won't.", ["buy-milk"])
+
+
 @pytest.mark.parametrize("action", ["decline", "cancel"])
 async def test_who_asked_may_take_it_back_but_not_answer_it(board: Any, action: Any) -> None:
     ask = await asked(board)

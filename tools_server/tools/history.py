@@ -115,11 +115,13 @@ def _allowed(call: Call, kept: Kept) -> Undo:
 def _opposites(tools: Mapping[str, ToolSpec], spec: ToolSpec) -> list[ToolSpec]:
     """Return the tools whose work an undo may do: to undo closing the garage is to open it.
 
-    Only where a change reaches into the world; a timer put back is no other timer started.
+    Only where a change reaches into the world: a timer put back is no other timer started. What only the house
+    itself does, such as its bookkeeping, is nobody's to undo.
     """
     if not spec.open_world:
         return []
-    return [other for other in tools.values() if other.file == spec.file and not other.reads and other is not spec]
+    others = (other for other in tools.values() if other.file == spec.file and other is not spec)
+    return [other for other in others if not other.reads and not other.action.agents]
 
 
 @contextmanager
