@@ -126,6 +126,11 @@ class Config:
         """Return the name of the folder, in the data directory, of what an agent writes and people edit by hand."""
         return f"{agent}-agent-config"
 
+    @property
+    def tools_data(self) -> Path:
+        """The folder of the tool server: its memory and its record. It sees nothing else of `data` but the folders."""
+        return self.data / "tools"
+
     def tools_token(self, agent: str) -> Path:
         """Return the file of the token by which the tool server knows `agent`; "house" for the house itself."""
         return self.secrets / f"tools-{agent}.token"

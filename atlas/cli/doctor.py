@@ -63,13 +63,16 @@ def examine(config: Config) -> Iterator[Finding]:
     yield _data(config)
     yield _disk(config)
     yield from _models(config)
-    for name in sorted({agent.memory for agent in config.agents.values()} | {"devices.db", "tools.db"}):
-        if (config.data / name).exists():
-            yield _file(config.data / name)
+    memories = sorted({agent.memory for agent in config.agents.values()} | {"devices.db"})
+    for file in [*(config.data / name for name in memories), config.tools_data / "tools.db"]:
+        if file.exists():
+            yield _file(file)
+    yield _egress(config)
     running = running_process(config)
     yield _port(config, running)
     if running is not None:
         yield from _parts(config)
+        yield from _walls(config)
 
 
 def _python() -> Finding:
@@ -156,3 +159,55 @@ def _parts(config: Config) -> Iterator[Finding]:
     for part, state in told.get("parts", {}).items():
         fine = state.get("ok", False)
         yield Finding(part, state.get("what", ""), "" if fine else state.get("hint") or "it should be back in a moment")
+
+
+def _egress(config: Config) -> Finding:
+    allowed = config.egress.allow
+    return Finding("way out", f"only to {', '.join(allowed)}" if allowed else "none: nothing leaves the house")
+
+
+def _walls(config: Config) -> Iterator[Finding]:
+    """Let the tool server try to get out of its walls, and tell what became of it."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.setblocking(False)
+        try:
+            told = _tried(config, listening.getsockname()[1])
+        except (httpx2.HTTPError, ValueError, OSError):
+            yield Finding(
+                "walls", "the tool server could not be asked", "is it still warming up? Else start Atlas again"
+            )
+            return
+        reached = _knocked(listening)
+    standing = ", ".join(f"{wall}: {what}" for wall, what in told["walls"].items())
+    yield Finding("walls", f"around the tools stand {standing}", _missing(told["walls"]), grave=False)
+    stopped = {
+        "tcp": "" if reached else told["stopped"]["tcp"],
+        **{k: v for k, v in told["stopped"].items() if k != "tcp"},
+    }
+    tries = {"tcp": "a connection", "udp": "a packet", "names": "a name server", "file": "/etc/passwd"}
+    for way, wall in stopped.items():
+        seen = f"the tools tried {tries.get(way, 'a program')}: {wall or 'nothing stopped them'}"
+        yield Finding("proof", seen, "" if wall else "the tools are not walled in; see the advice on walls above")
+
+
+def _tried(config: Config, port: int) -> dict[str, dict[str, str]]:
+    token = config.tools_token("house").read_text(encoding="utf-8").strip()
+    transport = httpx2.HTTPTransport(uds=str(config.socket("tools")))
+    with httpx2.Client(transport=transport, timeout=HEALTH_SECONDS) as client:
+        answer = client.get(f"http://tools/walls?port={port}", headers={"Authorization": f"Bearer {token}"})
+        return dict(answer.raise_for_status().json())
+
+
+def _knocked(listening: socket.socket) -> bool:
+    """Whether somebody came, whatever the tool server says of it."""
+    try:
+        listening.accept()[0].close()
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _missing(walls: dict[str, str]) -> str:
+    if "none" not in walls.values():
+        return ""
+    return "allow user namespaces and seccomp here, or take a kernel with Landlock (6.7 or newer)"

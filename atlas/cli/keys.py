@@ -9,6 +9,7 @@ import math
 import os
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,16 @@ def prepare_folders(config: Config) -> None:
             raise ConfigError(
                 f"{folder} cannot be used: {trouble.strerror}", hint="point ATLAS_DATA at a folder of yours"
             ) from trouble
+
+
+def settle_tools(config: Config) -> None:
+    """Give the tool server a folder of its own, with what older versions kept in the common one. Nobody runs now."""
+    config.tools_data.mkdir(mode=0o700, exist_ok=True)
+    if (config.tools_data / "tools.db").exists():
+        return
+    for name in ("tools.db-wal", "tools.db-shm", "audit.head", "audit.jsonl", "tools.db"):  # the one asked for is last
+        with suppress(FileNotFoundError):
+            (config.data / name).rename(config.tools_data / name)
 
 
 def introduce_agents(config: Config) -> Path:

@@ -20,7 +20,14 @@ import anyio
 from atlas import __version__
 from atlas.cli import door
 from atlas.cli.children import Program, supervised
-from atlas.cli.keys import introduce_agents, make_house_key, owners_token, prepare_folders, write_tool_settings
+from atlas.cli.keys import (
+    introduce_agents,
+    make_house_key,
+    owners_token,
+    prepare_folders,
+    settle_tools,
+    write_tool_settings,
+)
 from atlas.cli.lock import only_one
 from atlas.config import Config, LlmConfig
 from atlas.config import load as load_config
@@ -87,12 +94,14 @@ async def stop_when_told(everything: anyio.CancelScope) -> None:
 
 def programs(config: Config) -> list[Program]:
     """Return the processes of this house: the tool server, and an LLM host for each embedded model that is used."""
+    settle_tools(config)
     agents_file = introduce_agents(config)
     egress = [_egress(config)] if config.egress.allow else []
     tools = Program(
         "tools",
         (
-            *(sys.executable, "-m", "tools_server.server", "--data", str(config.data)),
+            *(sys.executable, "-m", "tools_server.server", "--data", str(config.tools_data)),
+            *("--folders", str(config.data)),
             *("--policy", str(config.tools.policy)),
             *("--agents", str(agents_file), "--socket", str(config.socket("tools"))),
             *("--tools", str(write_tool_settings(config))),

@@ -3,12 +3,20 @@ from __future__ import annotations
 import dataclasses
 import os
 import socket
+import subprocess
+import threading
 
 import pytest
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
 
 from atlas.cli import doctor, memory
 from atlas.cli.keys import prepare_folders
-from atlas.config import Config, GatewayConfig
+from atlas.cli.run import programs
+from atlas.config import Config, EgressConfig, GatewayConfig
 from atlas.errors import ConfigError
 
 
@@ -67,3 +75,50 @@ def test_memory_counts_a_process_and_what_it_started() -> None:
 def test_memory_of_a_house_that_does_not_run_says_so(settled: Config) -> None:
     with pytest.raises(ConfigError, match="does not run"):
         memory.house(settled)
+
+
+def test_the_way_out_is_told_as_it_is(settled: Config) -> None:
+    assert findings(settled)["way out"].seen == "none: nothing leaves the house"
+    listed = dataclasses.replace(settled, egress=EgressConfig(allow=("a.org:443",)))
+    assert findings(listed)["way out"].seen == "only to a.org:443"
+
+
+@pytest.mark.real
+def test_it_proves_the_walls_of_the_tools_by_trying_them(settled: Config) -> None:
+    used = dataclasses.replace(settled, agents={})
+    (tools,) = programs(used)
+    with subprocess.Popen(tools.command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr
+            assert process.stderr.readline().startswith("ready")
+            found = list(doctor._walls(used))
+        finally:
+            process.terminate()
+    assert [f.what for f in found] == ["walls", "proof", "proof", "proof", "proof", "proof"]
+    assert [f.seen for f in found if f.advice] == []
+    assert "a connection: Operation not permitted" in found[1].seen
+
+
+def test_a_tool_server_without_walls_is_found_out(settled: Config) -> None:
+    """The doctor believes its own ears, not only what it is told."""
+    lie = {"walls": {"network": "namespace", "files": "landlock v7", "calls": "none"}, "stopped": {"tcp": "No."}}
+
+    async def walls(request: Request) -> JSONResponse:
+        socket.create_connection(("127.0.0.1", int(request.query_params["port"]))).close()
+        return JSONResponse(lie)
+
+    settled.tools_token("house").write_text("t")
+    server = uvicorn.Server(
+        uvicorn.Config(Starlette(routes=[Route("/walls", walls)]), uds=str(settled.socket("tools")), log_config=None)
+    )
+    serving = threading.Thread(target=server.run)
+    serving.start()
+    try:
+        while not server.started:
+            serving.join(0.01)
+        found = list(doctor._walls(settled))
+    finally:
+        server.should_exit = True
+        serving.join()
+    assert "see the advice" in found[1].advice
+    assert "kernel with Landlock" in found[0].advice

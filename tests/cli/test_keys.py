@@ -15,6 +15,7 @@ from atlas.cli.keys import (
     owners_token,
     prepare_folders,
     read_secret,
+    settle_tools,
     write_tool_settings,
 )
 from atlas.config import AgentConfig, Config
@@ -125,3 +126,14 @@ def test_the_settings_of_the_tools_arrive_as_they_were_written(config: Config) -
     file = write_tool_settings(dataclasses.replace(config, tool_settings=told))
     assert tomllib.loads(file.read_text()) == told
     assert file.stat().st_mode & 0o077 == 0
+
+
+def test_what_an_older_atlas_kept_for_the_tools_moves_to_their_own_folder_once(config: Config) -> None:
+    prepare_folders(config)
+    for name in ("tools.db", "tools.db-wal", "audit.jsonl"):
+        (config.data / name).write_text(name)
+    settle_tools(config)
+    assert sorted(file.name for file in config.tools_data.iterdir()) == ["audit.jsonl", "tools.db", "tools.db-wal"]
+    (config.data / "tools.db").write_text("another")
+    settle_tools(config)
+    assert (config.tools_data / "tools.db").read_text() == "tools.db"
