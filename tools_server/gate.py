@@ -24,7 +24,7 @@ from tools_server.paths import PathDenied, Root
 from tools_server.policy import ROLES, Action, Actor, Agent, Decision, Policy, decide, standing, visible
 from tools_server.record import UNWRITABLE, Entry, Record
 from tools_server.requests import GivenUp, Request, Requests
-from tools_server.state import Receipt, State
+from tools_server.state import Kept, Receipt, State
 from tools_server.toolkit import Call, Error, Live, Result, Toolbox, ToolFailed, ToolSpec, Undo
 
 ACTOR_CHARACTERS = 100  # of each of its names
@@ -334,7 +334,15 @@ class Gate:
     def _undo(self, tool: str) -> Undo | None:
         """Return what takes a tool's changes back; None when nothing does: what left the house does not come back."""
         spec = self._tools.get(tool)
-        return self._toolbox.undo.get(spec.file) if spec and spec.action.risk != "outward" else None
+        back = self._toolbox.undo.get(spec.file) if spec and spec.action.risk != "outward" else None
+        if not spec or not back:
+            return None
+
+        async def undo(call: Call, kept: Kept) -> Result:  # with what belongs to the tool's own file
+            own = replace(call, settings=self._settings.get(spec.file), engine=self._engines.get(spec.file))
+            return await back(own, kept)
+
+        return undo
 
     # ── record ─────────────────────────────────────────────────────────────────────────────────────
 
