@@ -1,0 +1,295 @@
+"""The calendar: files that people edit and drop in while the server runs, and what is said of them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import icalendar
+import pytest
+
+PARIS = ZoneInfo("Europe/Paris")
+NOW = datetime(2026, 11, 20, 8, 0, tzinfo=PARIS).timestamp()  # a Friday
+
+
+@pytest.fixture
+def world(world: Any) -> Any:
+    world.clock[0] = NOW
+    return world
+
+
+def folder(world: Any) -> Path:
+    return Path(world.data / "family-agent-config" / "calendar")
+
+
+def write(world: Any, name: str, *lines: str, event: bool = True) -> Path:
+    file = folder(world) / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    inside = ["BEGIN:VEVENT", "DTSTAMP:20260101T000000Z", *lines, "END:VEVENT"] if event else lines
+    text = "\r\n".join(["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//test//EN", *inside, "END:VCALENDAR", ""])
+    file.write_text(text, newline="")
+    return file
+
+
+YOGA = ("UID:yoga", "SUMMARY:Yoga", "DTSTART;TZID=Europe/Paris:20261012T190000", "DURATION:PT1H", "RRULE:FREQ=WEEKLY")
+
+
+def titles(answer: Any) -> list[str]:
+    return [event["title"] for event in answer.data["events"]]
+
+
+def starts(answer: Any) -> list[str]:
+    return [event["start"][:16] for event in answer.data["events"]]
+
+
+async def test_an_event_becomes_a_file_that_other_calendars_read(world: Any) -> None:
+    said = await world.said("calendar.add", title="Dentist", start="2026-11-21T09:30", place="Main Street")
+    assert said == "Added Dentist tomorrow at 9:30 AM, at Main Street."
+    (file,) = folder(world).iterdir()
+    assert file.name == "2026-11-21-dentist.ics"
+    (event,) = icalendar.Calendar.from_ical(file.read_text()).walk("VEVENT")
+    assert event["DTSTART"].to_ical() == b"20261121T093000"
+    assert event["DTSTART"].params["TZID"] == "Europe/Paris"
+    assert "BEGIN:VTIMEZONE" in file.read_text()
+    said = await world.said("calendar.list", day="tomorrow")
+    assert said == "You have 1 event tomorrow: Dentist at 9:30 AM, at Main Street."
+    assert await world.said("calendar.next") == "Next is Dentist tomorrow at 9:30 AM, at Main Street."
+    assert await world.said("calendar.list") == "There is nothing in the calendar today."
+
+
+@pytest.mark.parametrize(
+    ("start", "said"),
+    [
+        ("tomorrow at 5 pm", "Added Tea tomorrow at 5 PM."),
+        ("2026-12-24", "Added Tea Thursday, December 24, all day."),
+        ("next Tuesday", "Added Tea Tuesday, all day."),
+        ("2026-11-23T08:00:00Z", "Added Tea Monday at 9 AM."),
+        ("every Monday at 7 pm", "Added Tea Monday at 7 PM, repeated."),
+    ],
+)
+async def test_when_it_is_may_be_said_in_words(world: Any, start: str, said: str) -> None:
+    answer = await world.ok("calendar.add", title="Tea", start=start)
+    assert answer.text == said
+    again = await world.ok("calendar.next")
+    assert again.data["events"][0]["title"] == "Tea"
+
+
+@pytest.mark.parametrize("start", ["", "someday", "2026-13-01", "2026-11-21T25:00", "when Anna is next heard"])
+async def test_a_time_that_is_none_is_refused(world: Any, start: str) -> None:
+    answer = await world.call("calendar.add", title="Tea", start=start)
+    assert answer.error == "invalid"
+    assert not folder(world).exists()
+
+
+async def test_an_end_before_the_begin_is_refused(world: Any) -> None:
+    answer = await world.refused("calendar.add", title="Tea", start="2026-11-21T09:00", end="2026-11-21T08:00")
+    assert answer.text == "That ends before it begins."
+
+
+async def test_days_away_are_one_event(world: Any) -> None:
+    await world.ok("calendar.add", title="Holiday", start="2026-11-25", end="2026-11-27")
+    assert await world.said("calendar.next") == "Next is Holiday Wednesday until Friday, November 27."
+    assert titles(await world.ok("calendar.list", day="2026-11-27")) == ["Holiday"]
+    assert titles(await world.ok("calendar.list", day="2026-11-28")) == []
+
+
+# ── series ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_a_series_keeps_its_hour_when_the_clocks_change(world: Any) -> None:
+    write(world, "yoga.ics", *YOGA, "EXDATE;TZID=Europe/Paris:20261130T190000")
+    answer = await world.ok("calendar.list", day="2026-10-19", to="2026-12-10")
+    assert starts(answer) == [
+        f"2026-{day}T19:00" for day in ("10-19", "10-26", "11-02", "11-09", "11-16", "11-23", "12-07")
+    ]
+
+
+async def test_one_of_a_series_is_moved_and_the_others_stay(world: Any) -> None:
+    file = write(world, "yoga.ics", *YOGA, "X-MOOD:calm", "BEGIN:VALARM", "ACTION:AUDIO", "TRIGGER:-PT5M", "END:VALARM")
+    said = await world.said("calendar.change", title="yoga", day="2026-11-23", start="at 8")
+    assert said == "Yoga Monday at 7 PM, is now Yoga, Monday at 8 AM."
+    answer = await world.ok("calendar.list", day="2026-11-16", to="2026-11-30")
+    assert starts(answer) == ["2026-11-16T19:00", "2026-11-23T08:00", "2026-11-30T19:00"]
+    assert file.read_text().count("X-MOOD:calm") == 2
+    assert file.read_text().count("BEGIN:VALARM") == 2
+    await world.ok("calendar.change", title="yoga", day="2026-11-23", start="Tuesday at 6 pm", place="Hall")
+    answer = await world.ok("calendar.list", day="2026-11-16", to="2026-11-30")
+    assert starts(answer) == ["2026-11-16T19:00", "2026-11-24T18:00", "2026-11-30T19:00"]
+    assert file.read_text().count("BEGIN:VEVENT") == 2
+
+
+async def test_a_whole_series_is_moved_with_its_exceptions(world: Any) -> None:
+    write(world, "yoga.ics", *YOGA, "EXDATE;TZID=Europe/Paris:20261130T190000")
+    await world.ok("calendar.change", title="yoga", day="2026-11-23", start="5 pm", minutes=30)
+    await world.ok("calendar.change", title="yoga", day="2026-12-07", start="8 pm", whole_series=True)
+    answer = await world.ok("calendar.list", day="2026-11-16", to="2026-12-10")
+    assert starts(answer) == ["2026-11-16T20:00", "2026-11-23T18:00", "2026-12-07T20:00"]
+    refused = await world.refused("calendar.change", title="yoga", start="Wednesday at 8 pm", whole_series=True)
+    assert refused.text == "A series keeps its days. Remove it and add it anew on the other days."
+
+
+async def test_one_of_a_series_is_removed_or_all(world: Any) -> None:
+    file = write(world, "yoga.ics", *YOGA)
+    asked = await world.refused("calendar.remove", title="yoga", day="2026-11-30")
+    assert asked.text.startswith("Remove Yoga, Monday, November 30 at 7 PM, and no other of its series?")
+    await world.ok("calendar.remove", title="yoga", day="2026-11-30")
+    answer = await world.ok("calendar.list", day="2026-11-23", to="2026-12-10")
+    assert starts(answer) == ["2026-11-23T19:00", "2026-12-07T19:00"]
+    assert await world.said("calendar.remove", title="yoga", whole_series=True) == "Removed all of Yoga."
+    assert not file.exists()
+    await world.ok("history.undo")
+    assert starts(await world.ok("calendar.list", day="2026-12-07")) == ["2026-12-07T19:00"]
+
+
+async def test_days_of_a_series_can_be_taken_out_too(world: Any) -> None:
+    write(world, "bins.ics", "UID:bins", "SUMMARY:Bins", "DTSTART;VALUE=DATE:20261102", "RRULE:FREQ=WEEKLY")
+    await world.ok("calendar.remove", title="bins", day="2026-11-30")
+    await world.ok("calendar.change", title="bins", day="2026-12-07", new_title="Glass")
+    answer = await world.ok("calendar.list", day="2026-11-21", to="2026-12-20")
+    assert list(zip(titles(answer), starts(answer), strict=True)) == [
+        ("Bins", "2026-11-23"),
+        ("Glass", "2026-12-07"),
+        ("Bins", "2026-12-14"),
+    ]
+
+
+async def test_a_series_is_made_by_words_or_by_rule(world: Any) -> None:
+    await world.ok("calendar.add", title="Choir", start="2026-11-25T20:00", repeat="every other week")
+    await world.ok("calendar.add", title="Rent", start="2026-12-01", repeat="FREQ=MONTHLY;UNTIL=20270201")
+    answer = await world.ok("calendar.list", day="2026-11-21", to="2027-03-15")
+    choir = [event["start"][:10] for event in answer.data["events"] if event["title"] == "Choir"]
+    rent = [event["start"] for event in answer.data["events"] if event["title"] == "Rent"]
+    assert choir[:3] == ["2026-11-25", "2026-12-09", "2026-12-23"]
+    assert rent == ["2026-12-01", "2027-01-01", "2027-02-01"]
+    for rule in ("FREQ=SECONDLY", "every", "FREQ=WEEKLY;BYDAY=XX"):
+        assert (await world.refused("calendar.add", title="x", start="2026-12-01", repeat=rule)).error == "invalid"
+
+
+# ── which one ──────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_when_several_could_be_meant_it_asks_which(world: Any) -> None:
+    await world.ok("calendar.add", title="Dentist", start="2026-11-23T09:00")
+    await world.ok("calendar.add", title="Dentist", start="2026-11-25T15:00")
+    asked = await world.refused("calendar.remove", title="dentist")
+    assert asked.text == "Which one: Dentist Monday at 9 AM or Dentist Wednesday at 3 PM?"
+    said = await world.said("calendar.remove", title="dentist", day="Wednesday")
+    assert said == "Removed Dentist Wednesday at 3 PM."
+    missing = await world.refused("calendar.remove", title="dentists")
+    assert missing.text == "There is no dentists in the calendar. The nearest is Dentist."
+
+
+async def test_an_event_is_changed_and_changed_back(world: Any) -> None:
+    await world.ok("calendar.add", title="Dentist", start="2026-11-23T09:00", minutes=30)
+    said = await world.said("calendar.change", title="dentist", start="Tuesday at 3 pm", new_title="Doctor")
+    assert said == "Dentist Monday at 9 AM, is now Doctor, Tuesday at 3 PM."
+    (event,) = (await world.ok("calendar.list", day="2026-11-24")).data["events"]
+    assert (event["start"], event["end"]) == ("2026-11-24T15:00+01:00", "2026-11-24T15:30+01:00")
+    await world.ok("history.undo")
+    assert titles(await world.ok("calendar.list", day="2026-11-23")) == ["Dentist"]
+
+
+async def test_what_somebody_edited_since_is_not_undone(world: Any) -> None:
+    await world.ok("calendar.add", title="Dentist", start="2026-11-23T09:00")
+    (file,) = folder(world).iterdir()
+    file.write_text(file.read_text().replace("Dentist", "Doctor"))
+    refused = await world.refused("history.undo")
+    assert "was changed since" in refused.text
+    assert titles(await world.ok("calendar.list", day="2026-11-23")) == ["Doctor"]
+
+
+async def test_events_are_found_by_their_words(world: Any) -> None:
+    write(world, "yoga.ics", *YOGA, "LOCATION:Town hall")
+    await world.ok("calendar.add", title="Dinner with Tom", start="2026-11-28T19:30")
+    assert await world.said("calendar.find", words="hall") == "I found Yoga Monday at 7 PM, at Town hall."
+    said = await world.said("calendar.find", words="tom dinner")
+    assert said == "I found Dinner with Tom Saturday, November 28 at 7:30 PM."
+    assert await world.said("calendar.find", words="opera") == "I find no opera in the calendar."
+
+
+async def test_what_is_free_lies_between_events(world: Any) -> None:
+    assert await world.said("calendar.free", day="tomorrow") == "You are free all day tomorrow."
+    await world.ok("calendar.add", title="Work", start="2026-11-21T09:00", end="2026-11-21T12:00")
+    await world.ok("calendar.add", title="Lunch", start="2026-11-21T12:15", minutes=60)
+    await world.ok("calendar.add", title="Anna's birthday", start="2026-11-21")
+    said = await world.said("calendar.free", day="tomorrow")
+    assert said == (
+        "You are free tomorrow from 8 AM to 9 AM and from 1:15 PM to 10 PM. All day there is Anna's birthday."
+    )
+    await world.ok("calendar.add", title="Fair", start="2026-11-22T07:00", end="2026-11-22T23:00")
+    assert await world.said("calendar.free", day="2026-11-22") == "You are not free Sunday."
+
+
+async def test_a_week_is_told_by_its_days(world: Any) -> None:
+    write(world, "yoga.ics", *YOGA)
+    said = await world.said("calendar.list", day="next week")
+    assert said == "You have 1 event from Monday to Sunday, November 29: Yoga Monday at 7 PM."
+
+
+# ── edited by hand ─────────────────────────────────────────────────────────────────────────────────
+
+BROKEN = {
+    "no calendar": b"hello\r\n",
+    "no text": b"BEGIN:VCALENDAR\r\nX-A:caf\xe9\r\nEND:VCALENDAR\r\n",
+    "an event each second": b"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTART:20200101T000000Z\r\n"
+    b"RRULE:FREQ=SECONDLY\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
+    "cut off": b"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\n",
+    "empty": b"",
+    "a card": b"BEGIN:VCARD\r\nFN:Anna\r\nEND:VCARD\r\n",
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+async def test_one_broken_file_is_reported_and_hides_no_other(world: Any, case: str) -> None:
+    await world.ok("calendar.add", title="Dentist", start="2026-11-21T09:30")
+    (folder(world) / "broken.ics").write_bytes(BROKEN[case])
+    answer = await world.ok("calendar.list", day="tomorrow")
+    assert titles(answer) == ["Dentist"]
+    assert [problem["file"] for problem in answer.data["problems"]] == ["broken.ics"]
+    assert " I could not read broken.ics: " in answer.text
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("SUMMARY:No start", "UID:1"),
+        ("SUMMARY:No uid or end", "DTSTART:20261121T080000Z"),
+        ("SUMMARY:Ends before", "UID:1", "DTSTART:20261121T080000Z", "DTEND:20261120T080000Z"),
+        ("SUMMARY:Bad rule", "UID:1", "DTSTART:20261121T080000Z", "RRULE:FREQ=NEVER"),
+        ("SUMMARY:Bad time", "UID:1", "DTSTART:tomorrow"),
+        ("SUMMARY:No zone", "UID:1", "DTSTART;TZID=Nowhere/Land:20261121T080000"),
+        ("SUMMARY:" + "x" * 5_000, "UID:1", "DTSTART:20261121T080000Z"),
+    ],
+)
+async def test_an_odd_event_breaks_nothing(world: Any, lines: tuple[str, ...]) -> None:
+    await world.ok("calendar.add", title="Dentist", start="2026-11-21T09:30")
+    write(world, "odd.ics", *lines)
+    answer = await world.ok("calendar.list", day="tomorrow")
+    assert "Dentist" in titles(answer)
+    assert len(answer.text) < 400
+
+
+async def test_links_out_of_the_folder_are_reported_and_not_followed(world: Any) -> None:
+    secret = write(world, "x.ics", "UID:1", "SUMMARY:Secret", "DTSTART:20261121T080000Z").rename(world.data / "s.ics")
+    (folder(world) / "link.ics").symlink_to(secret)
+    (folder(world) / "hard.ics").hardlink_to(secret)
+    answer = await world.ok("calendar.list", day="tomorrow")
+    assert titles(answer) == []
+    assert [problem["file"] for problem in answer.data["problems"]] == ["hard.ics", "link.ics"]
+
+
+async def test_events_of_others_zones_and_of_none_are_told_on_the_clocks_of_the_house(world: Any) -> None:
+    write(world, "a.ics", "UID:1", "SUMMARY:Call", "DTSTART;TZID=America/New_York:20261121T040000")
+    write(world, "b.ics", "UID:2", "SUMMARY:Tea", "DTSTART:20261121T160000", "DURATION:PT1H")
+    write(world, "c.ics", "UID:3", "SUMMARY:Late", "DTSTART:20261121T233000Z", "DURATION:PT1H")
+    write(world, "d.ics", "UID:4", "SUMMARY:Gone", "DTSTART:20261121T160000Z", "STATUS:CANCELLED")
+    answer = await world.ok("calendar.list", day="tomorrow")
+    assert answer.text == "You have 2 events tomorrow: Call at 10 AM and Tea at 4 PM."
+
+
+async def test_the_calendar_of_one_agent_is_never_seen_by_the_other(world: Any) -> None:
+    await world.ok("calendar.add", "work", title="Merger", start="2026-11-21T09:30")
+    assert titles(await world.ok("calendar.list", day="tomorrow")) == []
+    assert titles(await world.ok("calendar.list", "work", day="tomorrow")) == ["Merger"]

@@ -1,0 +1,356 @@
+"""The calendar: what happens when, from iCalendar files in the agent's own folder and from calendar servers.
+
+The files lie in calendar/ and may be edited and dropped there while the server runs; servers (CalDAV) are named in
+the settings of the tools, each with the agents whose it is:
+
+    [[calendar.servers]]
+    name = "family calendar"
+    url = "https://cloud.example/dav/"
+    user = "anna"
+    password_file = "/run/credentials/calendar"
+    agents = ["family"]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta
+from difflib import get_close_matches
+from functools import partial
+from typing import Annotated, Any
+
+import anyio
+from pydantic import BaseModel, ConfigDict, Field
+
+from tools_server import diary, events
+from tools_server.calendar_words import begins, days, repeats, stretch, told, when
+from tools_server.diary import Diary, Server, Sheet
+from tools_server.events import Change, Event
+from tools_server.papers import Unreadable, problem
+from tools_server.spoken_time import clock_words, day_words
+from tools_server.state import Kept
+from tools_server.toolkit import Call, Result, ToolFailed, tool
+from tools_server.wording import capital, chosen, count, one_line, plain, series, spoken, told_problems
+
+MIGRATIONS = diary.MIGRATIONS
+YEAR = timedelta(days=366)  # how far ahead is looked for an event by its name
+TOLD = 8  # events read out; the data has all
+SHOWN = 200
+WAKING = (time(8), time(22))  # when "free" is worth telling
+LIMIT_SECONDS = 40  # two looks at a slow server, and the expansion of what is there
+
+Title = Annotated[str, Field(min_length=1, max_length=200, description="What the event is called")]
+Day = Annotated[str, Field(max_length=60, description="A date or words such as tomorrow; empty is the next one")]
+Start = Annotated[str, Field(max_length=80, description="2026-12-24T18:00, 2026-12-24 for all day, or words")]
+Minutes = Annotated[int, Field(ge=0, le=525_600, description="How long; 0 is an hour, or as long as before")]
+Place = Annotated[str, Field(max_length=200)]
+Whole = Annotated[bool, Field(description="All of a series, not only this one")]
+
+
+class Settings(BaseModel):
+    """Which calendar servers there are."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    servers: list[Server] = Field(default_factory=list)
+    add_to: str = ""  # the server that new events go to; "" is the files
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An event and where it is."""
+
+    event: Event
+    sheet: Sheet
+
+
+# ── tools ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+@tool("calendar.list", risk="read", root="*", limit_seconds=LIMIT_SECONDS, open_world=True)
+async def list_events(
+    call: Call,
+    day: Annotated[str, Field(max_length=60, description="A date, or words such as tomorrow or next week")] = "today",
+    to: Annotated[str, Field(max_length=60, description="The last day, when it is several")] = "",
+) -> Result:
+    """Tell what is in the calendar on a day, or from one day to another."""
+    begin, end = stretch(call, day, to)
+    found, opened = await _between(call, begin, end)
+    name = days(begin, end, call.local())
+    if not found:
+        said = f"There is nothing in the calendar {name}."
+    else:
+        several = (end - begin) > timedelta(days=1)
+        parts = [told(each.event, call.local(), with_day=several) for each in found[:TOLD]]
+        if more := len(found) - TOLD:
+            parts += [f"{more} more"] if more > 0 else []
+        said = f"You have {count(len(found), 'event')} {name}: {series(parts, 'and')}."
+    return _answer(said, found, opened)
+
+
+@tool("calendar.next", risk="read", root="*", limit_seconds=LIMIT_SECONDS, open_world=True)
+async def next_event(call: Call) -> Result:
+    """Tell what comes next in the calendar."""
+    now = call.local()
+    found, opened = await _between(call, now, now + YEAR)
+    coming = [each for each in found if each.event.start >= now or each.event.all_day]
+    if not coming:
+        return _answer("There is nothing in the calendar for the coming year.", [], opened)
+    return _answer(f"Next is {told(coming[0].event, now, with_day=True)}.", coming[:1], opened)
+
+
+@tool("calendar.find", risk="read", root="*", limit_seconds=LIMIT_SECONDS, open_world=True)
+async def find(
+    call: Call, words: Annotated[str, Field(min_length=1, max_length=200, description="Words of its name or place")]
+) -> Result:
+    """Find events of the last month or the coming year by their name, place or description."""
+    now = call.local()
+    found, opened = await _between(call, now - timedelta(days=31), now + YEAR)
+    wanted = plain(words).split()
+    texts = ((each, plain(f"{each.event.title} {each.event.place} {each.event.text}")) for each in found)
+    matches = [each for each, text in texts if all(word in text for word in wanted)]
+    coming = [each for each in matches if each.event.end > now] or matches[::-1]
+    # Of a series the next one stands for all.
+    once = [*{(each.sheet.file, each.event.uid, each.event.title): each for each in reversed(coming)}.values()][::-1]
+    if not once:
+        return _answer(f"I find no {spoken(one_line(words))} in the calendar.", [], opened)
+    parts = [told(each.event, now, with_day=True) for each in once[:TOLD]]
+    return _answer(f"I found {series(parts, 'and')}.", once, opened)
+
+
+@tool("calendar.free", risk="read", root="*", limit_seconds=LIMIT_SECONDS, open_world=True)
+async def free(
+    call: Call, day: Annotated[str, Field(max_length=60, description="A date, or words such as Friday")] = "today"
+) -> Result:
+    """Tell when on a day nothing is in the calendar, between eight in the morning and ten at night."""
+    begin, end = stretch(call, day, "")
+    if end - begin > timedelta(days=1, hours=2):
+        raise ToolFailed("invalid", "Which day? I can only look at one.")
+    found, opened = await _between(call, begin, end)
+    name = day_words(begin.date(), call.local().date())
+    gaps = _gaps([each.event for each in found if not each.event.all_day], begin)
+    if not gaps:
+        said = f"You are not free {name}."
+    elif gaps == [(begin.replace(hour=WAKING[0].hour), begin.replace(hour=WAKING[1].hour))]:
+        said = f"You are free all day {name}."
+    else:
+        parts = [f"from {clock_words(start)} to {clock_words(stop)}" for start, stop in gaps]
+        said = f"You are free {name} {series(parts, 'and')}."
+    if whole := [spoken(each.event.title) for each in found if each.event.all_day]:
+        said += f" All day there is {series(whole, 'and')}."
+    answer = _answer(said, found, opened)
+    data = {**answer.data, "free": [{"start": _iso(start), "end": _iso(stop)} for start, stop in gaps]}
+    return Result(answer.text, data)
+
+
+@tool("calendar.add", risk="change", root="*", limit_seconds=LIMIT_SECONDS, open_world=True)
+async def add(
+    call: Call,
+    title: Title,
+    start: Start,
+    end: Annotated[str, Field(max_length=80, description="When it ends, or the last day; leave out for an hour")] = "",
+    minutes: Minutes = 0,
+    place: Place = "",
+    repeat: Annotated[str, Field(max_length=200, description="Words such as every week, or an RRULE")] = "",
+    calendar: Annotated[str, Field(max_length=60, description="Which calendar; leave out for the usual one")] = "",
+) -> Result:
+    """Put an event into the calendar."""
+    name = one_line(title)
+    if not name:
+        raise ToolFailed("invalid", "What is the event called?")
+    server = _server(call, calendar)
+    begin, stop, all_day, rule = begins(call, start, end, minutes)
+    rule = repeats(call, repeat) or rule
+    change = Change(name, begin, stop, all_day, one_line(place))
+    uid, text = events.new(change, call.local(), call.zone, rule)
+    after = await diary.add(call, server, text, name, begin)
+    event = Event(name, begin, stop, all_day, one_line(place), "", uid, bool(rule), begin)
+    often = ", repeated" if rule else ""
+    said = f"Added {told(event, call.local(), with_day=True)}{often}."
+    return Result(
+        said, {"event": _shown(event, server.name if server else "")}, call.receipt(said, before=None, after=after)
+    )
+
+
+@tool("calendar.change", risk="change", root="*", limit_seconds=LIMIT_SECONDS, open_world=True)
+async def change(
+    call: Call,
+    title: Title,
+    day: Day = "",
+    new_title: Annotated[str, Field(max_length=200)] = "",
+    start: Annotated[str, Field(max_length=80, description="When it is to begin, such as Friday at 5 PM")] = "",
+    minutes: Minutes = 0,
+    place: Place = "",
+    whole_series: Whole = False,
+) -> Result:
+    """Move an event, or change its name, length or place."""
+    found = await _meant(call, title, day, guess=True)
+    event = found.event
+    if not (new_title or start or minutes or place):
+        raise ToolFailed("invalid", f"What shall I change about {spoken(event.title)}?")
+    begin, all_day, length = event.start, event.all_day, event.end - event.start
+    if start:
+        begin, stop, all_day, _ = begins(call, start, "", minutes, on=event.start)
+        length = stop - begin if minutes or all_day != event.all_day else length
+    elif minutes:
+        length = timedelta(minutes=minutes)
+    moved = bool(start or minutes)
+    wanted = Change(
+        title=one_line(new_title) or None,
+        start=begin if moved else None,
+        end=begin + length if moved else None,
+        all_day=all_day,
+        place=one_line(place) or None,
+    )
+    try:
+        text = events.changed(found.sheet.text, event, wanted, call.local(), call.zone, whole=whole_series)
+    except ValueError:
+        raise ToolFailed("invalid", "A series keeps its days. Remove it and add it anew on the other days.") from None
+    before, after = await diary.write(call, found.sheet, text)
+    now = call.local()
+    which = f"all of {spoken(event.title)}" if whole_series and event.series else told(event, now, with_day=True)
+    becomes = (
+        f"is now {spoken(wanted.title or event.title)}, {when(begin, begin + length, all_day, now, with_day=True)}"
+    )
+    at = f", at {spoken(wanted.place)}" if wanted.place else ""
+    said = f"{capital(which)}, {becomes}{at}."
+    return Result(said, {"event": _shown(event, found.sheet.calendar)}, call.receipt(said, before=before, after=after))
+
+
+async def _remove_question(call: Call, title: str, day: str, whole_series: bool) -> str:
+    event = (await _meant(call, title, day, guess=False)).event
+    at = when(event.start, event.end, event.all_day, call.local(), with_day=True)
+    if event.series and whole_series:
+        return f"Remove the whole series {spoken(event.title)}, of which the next is {at}?"
+    return f"Remove {spoken(event.title)}, {at}{', and no other of its series' if event.series else ''}?"
+
+
+@tool(
+    "calendar.remove",
+    risk="destructive",
+    root="*",
+    limit_seconds=LIMIT_SECONDS,
+    open_world=True,
+    preview=_remove_question,
+)
+async def remove(call: Call, title: Title, day: Day = "", whole_series: Whole = False) -> Result:
+    """Take an event out of the calendar; of a series only the one on that day, unless it is to be all."""
+    found = await _meant(call, title, day, guess=False)
+    event = found.event
+    text = events.without(found.sheet.text, event, call.local(), call.zone, whole=whole_series)
+    before, after = await diary.write(call, found.sheet, text)
+    gone = (
+        f"all of {spoken(event.title)}" if whole_series and event.series else told(event, call.local(), with_day=True)
+    )
+    said = f"Removed {gone}."
+    return Result(said, {"event": _shown(event, found.sheet.calendar)}, call.receipt(said, before=before, after=after))
+
+
+async def undo(call: Call, receipt: Kept) -> Result:
+    """Put the calendar back as it was, unless somebody has changed that event since."""
+    return await diary.undo(call, _servers(call), receipt)
+
+
+# ── which events ───────────────────────────────────────────────────────────────────────────────────
+
+
+async def _between(call: Call, begin: datetime, end: datetime) -> tuple[list[Found], Diary]:
+    """Return what happens in a stretch of time, in order, and what could not be read."""
+    opened = await diary.opened(call, _servers(call))
+    look = partial(_expanded, opened.sheets, begin, end, call.zone)
+    found, problems = await anyio.to_thread.run_sync(look, abandon_on_cancel=True)
+    opened.problems += problems
+    return found, opened
+
+
+def _expanded(sheets: Sequence[Sheet], begin: datetime, end: datetime, zone: Any) -> tuple[list[Found], list[Any]]:
+    found: list[Found] = []
+    problems = []
+    for sheet in sheets:
+        try:
+            found += (Found(event, sheet) for event in events.between(sheet.text, begin, end, zone))
+        except Unreadable as wrong:
+            problems.append(problem(sheet.file.rsplit("/", 1)[-1], wrong))
+    found.sort(key=lambda each: (each.event.start, not each.event.all_day, each.event.title, each.sheet.file))
+    return found, problems
+
+
+async def _meant(call: Call, title: str, day: str, *, guess: bool) -> Found:
+    """Return the event that is meant: on a day, or the next of that name. Raises `ToolFailed`."""
+    now = call.local()
+    begin, end = stretch(call, day, "") if day else (now.replace(hour=0, minute=0, second=0, microsecond=0), now + YEAR)
+    found, opened = await _between(call, begin, end)
+    on = f" {days(begin, end, now)}" if day else ""
+    names = {plain(each.event.title): each for each in reversed(found)}
+    meant = chosen(
+        [*names.values()],
+        title,
+        named=lambda each: each.event.title,
+        which="Which event",
+        missing=f"There is no {spoken(one_line(title))} in the calendar{on}.{told_problems(opened.problems)}",
+        rank=lambda each: each.event.start,
+        guess=guess,
+    )
+    same = [each for each in found if plain(each.event.title) == plain(meant.event.title)]
+    ahead = [each for each in same if each.event.end > now] or same
+    others = {(each.sheet.file, each.event.uid): each for each in reversed(ahead)}
+    if len(others) > 1:
+        parts = [told(each.event, now, with_day=True) for each in sorted(others.values(), key=lambda e: e.event.start)]
+        raise ToolFailed("invalid", f"Which one: {series(parts[:TOLD], 'or')}?", several=parts)
+    return ahead[0]
+
+
+def _gaps(busy: Sequence[Event], day: datetime) -> list[tuple[datetime, datetime]]:
+    """Return the free stretches of a day, those of half an hour and more."""
+    at, last = (day.replace(hour=clock.hour, minute=clock.minute) for clock in WAKING)
+    gaps = []
+    for event in sorted(busy, key=lambda each: each.start):
+        if event.start - at >= timedelta(minutes=30):
+            gaps.append((at, min(event.start, last)))
+        at = max(at, event.end)
+        if at >= last:
+            return gaps
+    return [*gaps, (at, last)] if last - at >= timedelta(minutes=30) else gaps
+
+
+def _servers(call: Call) -> list[Server]:
+    assert isinstance(call.settings, Settings)
+    return [server for server in call.settings.servers if call.agent.name in server.agents]
+
+
+def _server(call: Call, wanted: str) -> Server | None:
+    """Return the server that new events go to; None is the files. Raises `ToolFailed` for a name that is none."""
+    servers = {plain(server.name): server for server in _servers(call)}
+    name = plain(wanted or call.settings.add_to)
+    if wanted and name not in servers and name not in ("home", "local", "files", "calendar"):
+        near = get_close_matches(name, servers, n=1)
+        hint = f" The nearest is {servers[near[0]].name}." if near else ""
+        raise ToolFailed("not_found", f"There is no calendar called {spoken(one_line(wanted))}.{hint}", nearest=near)
+    return servers.get(name)
+
+
+# ── what is answered ───────────────────────────────────────────────────────────────────────────────
+
+
+def _answer(said: str, found: Sequence[Found], opened: Diary) -> Result:
+    shown = [_shown(each.event, each.sheet.calendar) for each in found[:SHOWN]]
+    remarks = "".join(f" {remark}" for remark in opened.remarks)
+    data = {"events": shown, "problems": opened.problems, "remarks": opened.remarks}
+    return Result(said + told_problems(opened.problems) + remarks, data)
+
+
+def _shown(event: Event, calendar: str) -> dict[str, Any]:
+    return {
+        "title": event.title,
+        "start": f"{event.start:%Y-%m-%d}" if event.all_day else _iso(event.start),
+        "end": f"{event.end:%Y-%m-%d}" if event.all_day else _iso(event.end),
+        "all_day": event.all_day,
+        "place": event.place,
+        "series": event.series,
+        "calendar": calendar,
+    }
+
+
+def _iso(at: datetime) -> str:
+    return at.isoformat(timespec="minutes")
