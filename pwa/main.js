@@ -1,5 +1,6 @@
 // The page: which part is shown, what the controls do, and what is said about how things stand.
 
+import { Asks } from "./asks.js";
 import { Link } from "./link.js";
 import { Story } from "./story.js";
 import { Talk } from "./talk.js";
@@ -19,6 +20,11 @@ const HINTS = {
 };
 
 const story = new Story(log, (text) => (by("status").textContent = text));
+const asks = new Asks(by("asks"), {
+  said: (text) => story.told(text),
+  trouble: (text) => (by("trouble").textContent = text),
+  asked: (text) => (by("status").textContent = `Waiting for your yes: ${text}`),
+});
 const talk = new Talk(null, {
   state(state) {
     document.body.dataset.state = state;
@@ -33,6 +39,7 @@ const talk = new Talk(null, {
   event(event) {
     if (event.type === "error") by("trouble").textContent = event.error.message;
     story.event(event);
+    if (event.type === "response.done" || (event.type === "atlas.tool_finished" && event.ask)) void asks.look();
   },
   silenced: () => story.silenced(),
   heard: (ms) => (room.dataset.heardMs = String(ms)),
@@ -48,6 +55,8 @@ function line(text, link) {
 function askForToken(trouble = "") {
   door.hidden = false;
   room.hidden = controls.hidden = by("leave").hidden = by("sound").hidden = true;
+  asks.watch("");
+  asks.show([]);
   by("door-trouble").textContent = trouble;
   line("Not signed in", "gone");
   by("token").focus();
@@ -58,6 +67,7 @@ function enter(value) {
   door.hidden = true;
   room.hidden = controls.hidden = by("leave").hidden = by("sound").hidden = false;
   line("Connecting…", "connecting");
+  asks.watch(value);
   talk.link = new Link(value, {
     event: (event) => talk.event(event),
     open() {

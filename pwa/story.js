@@ -6,7 +6,7 @@ import { Entry, bar, facts, toolbox } from "./view.js";
  * @typedef {object} Answer
  * @property {Entry} entry
  * @property {{agent?: string, path?: string, reason?: string}} facts
- * @property {{id: string, name: string, arguments: object, ok?: boolean, text?: string}[]} tools
+ * @property {{id: string, name: string, arguments: object, ok?: boolean, asks?: boolean, text?: string}[]} tools
  * @property {import("./view.js").Timings} timings
  */
 
@@ -29,6 +29,14 @@ export class Story {
     const entry = new Entry(this.log, "you");
     entry.set(text);
     entry.finish();
+  }
+
+  /** @param {string} text what the house says to a button */
+  told(text) {
+    const entry = new Entry(this.log, "house");
+    entry.set(text);
+    entry.finish();
+    this.announce(`Atlas: ${text}`);
   }
 
   /** The answer was cut off by the person. */
@@ -95,11 +103,12 @@ export class Story {
     else this.announce(`You said: ${text}`);
   }
 
-  /** @param {{call_id: string, ok: boolean, text: string}} finished */
-  tool({ call_id, ok, text }) {
+  /** @param {{call_id: string, ok: boolean, text: string, ask: object | null}} finished */
+  tool({ call_id, ok, text, ask }) {
     const tool = this.answer?.tools.find(({ id }) => id === call_id);
     if (!tool || !this.answer) return;
     tool.ok = ok;
+    tool.asks = Boolean(ask);
     tool.text = text;
     this.show(this.answer);
   }

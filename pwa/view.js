@@ -96,12 +96,13 @@ export function facts({ agent, path, reason }) {
   return list;
 }
 
-/** @param {{name: string, arguments: object, ok?: boolean, text?: string}[]} tools */
+/** @param {{name: string, arguments: object, ok?: boolean, asks?: boolean, text?: string}[]} tools */
 export function toolbox(tools) {
   const box = element("details", "tools");
-  const failed = tools.some((tool) => tool.ok === false);
+  const asks = tools.some((tool) => tool.asks);
+  const failed = tools.some((tool) => tool.ok === false && !tool.asks);
   const names = tools.map((tool) => tool.name).join(", ");
-  box.append(element("summary", failed ? "bad" : "", `${failed ? "Tool failed" : "Used"}: ${names}`));
+  box.append(element("summary", failed ? "bad" : "", `${failed ? "Tool failed" : asks ? "Asks first" : "Used"}: ${names}`));
   for (const tool of tools) {
     box.append(element("code", "", `${tool.name} ${JSON.stringify(tool.arguments)}\n→ ${tool.text ?? "…"}`));
   }

@@ -14,6 +14,7 @@ from atlas.errors import AtlasError
 COMMANDS = {
     "run": "run Atlas in this terminal, until Ctrl-C",
     "ask": "ask something in writing",
+    "confirm": "say yes or no to what waits for it",
     "hear": "play a sound file to Atlas at speaking speed, and hear the answer",
     "token": "let a device in, list those that may come in, take a token back",
     "doctor": "find out what is wrong, and what to do about it",

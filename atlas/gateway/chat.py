@@ -14,6 +14,7 @@ from starlette.routing import Route
 from atlas.conversation import Actor, Message, Role, Turn, Usage, fresh_id
 from atlas.errors import RequestError
 from atlas.events import End, Event, TextDelta, ToolFinished, TurnEnded, TurnStarted
+from atlas.gateway.asks import ask_json
 from atlas.gateway.auth import require
 from atlas.gateway.wire import Fields, Stream, Write, json_body, sse, sse_error, while_wanted
 from atlas.house import House
@@ -312,6 +313,7 @@ class Told:
                         "ok": result.ok,
                         "text": result.text,
                         "receipt": {"id": receipt.id, "changed": receipt.changed} if receipt else None,
+                        "ask": ask_json(result.ask),
                     }
                 )
             case TurnEnded():

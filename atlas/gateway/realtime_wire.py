@@ -29,6 +29,7 @@ from atlas.events import (
     TurnStarted,
     Woken,
 )
+from atlas.gateway.asks import ask_json
 from atlas.gateway.realtime_settings import Json
 from atlas.gateway.realtime_sound import Outward
 
@@ -444,6 +445,7 @@ def _result(event: ToolFinished) -> Json:
         "data": dict(result.data),
         "receipt": receipt,
         "error": result.error or None,
+        "ask": ask_json(result.ask),
     }
 
 

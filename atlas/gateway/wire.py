@@ -24,6 +24,7 @@ STATUS_OF_CODE = {
     "permission_denied": 403,
     "forbidden": 403,
     "model_not_found": 404,
+    "not_found": 404,
     "request_timeout": 408,
     "request_too_large": 413,
     "misdirected_request": 421,

@@ -35,7 +35,7 @@ from atlas.store.migrations import MEMORY
 class Chat:
     """An agent that knows two commands, says what it was told to, and keeps the turns it was given."""
 
-    name = "chat"
+    name = "family"
 
     def __init__(self, *words: str) -> None:
         self.words = words or ("The sky ", "is blue.")

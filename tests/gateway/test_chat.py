@@ -50,6 +50,7 @@ async def test_a_command_is_done_and_its_receipt_shown(config, data):
                 "ok": True,
                 "text": "Timer set for 10 minutes.",
                 "receipt": {"id": "rcpt_1", "changed": "timer set for 10 minutes"},
+                "ask": None,
             }
         ]
 

@@ -1,0 +1,106 @@
+"""`atlas confirm`: what waits for a person's yes, also when another program asked for it, and the answer to it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import httpx2
+
+from atlas.cli import door
+from atlas.config import Config
+from atlas.config import load as load_config
+from atlas.errors import AtlasError
+
+ANSWER_SECONDS = 90.0  # what is said yes to is done before the answer comes
+CONNECT_SECONDS = 5.0
+
+
+def main(arguments: Sequence[str]) -> int:
+    """List, or ask and answer; the status is 1 when something could not be answered."""
+    parser = argparse.ArgumentParser(prog="atlas confirm", description=__doc__)
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--list", action="store_true", help="print what waits, and answer nothing")
+    what.add_argument("--yes", metavar="ID", help="say yes to one; the beginning of its id is enough")
+    what.add_argument("--no", metavar="ID", help="say no to one")
+    parser.add_argument("--json", action="store_true", help="with --list: print one object")
+    given = parser.parse_args(arguments)
+    if given.json and not given.list:
+        parser.error("--json goes with --list")
+    return anyio.run(work, load_config(os.environ), given)
+
+
+async def work(config: Config, given: argparse.Namespace) -> int:
+    """Do what was asked for. Raises `AtlasError` when the house is not there or says no."""
+    try:
+        async with door.client(config, timeout=httpx2.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)) as house:
+            asks = (await _told(await house.get("/v1/asks")))["data"]
+            if given.json:
+                print(json.dumps({"asks": asks}, ensure_ascii=False))
+            elif given.list:
+                print("\n".join(map(_line, asks)) or "Nothing waits for a yes.")
+            elif given.yes or given.no:
+                chosen = _chosen(asks, given.yes or given.no)
+                print(await _answered(house, chosen, "yes" if given.yes else "no"))
+            else:
+                await _ask_for_each(house, asks)
+    except httpx2.ConnectError as nobody:
+        raise door.not_running(config) from nobody
+    except httpx2.TransportError as trouble:
+        raise AtlasError(
+            f"Atlas did not answer ({type(trouble).__name__}), so I can't tell whether it was done",
+            hint="see what its terminal says, then `atlas confirm --list`",
+        ) from trouble
+    return 0
+
+
+async def _ask_for_each(house: httpx2.AsyncClient, asks: Sequence[dict[str, Any]]) -> None:
+    """Put every question to whoever sits at the terminal. Only yes and no are answers; anything else leaves it open."""
+    if not asks:
+        print("Nothing waits for a yes.")
+    elif not sys.stdin.isatty():
+        raise AtlasError("nobody can be asked here: this is no terminal", hint="atlas confirm --list, then --yes ID")
+    for ask in asks:
+        print(_line(ask))
+        said = (await anyio.to_thread.run_sync(input, "  yes or no? ", abandon_on_cancel=True)).strip().lower()
+        answer = {"y": "yes", "yes": "yes", "n": "no", "no": "no"}.get(said)
+        print(f"  {await _answered(house, ask, answer)}" if answer else "  It still waits.")
+
+
+async def _answered(house: httpx2.AsyncClient, ask: dict[str, Any], answer: str) -> str:
+    body = {"answer": answer, "channel": "terminal"}
+    return str((await _told(await house.post(f"/v1/asks/{ask['id']}", json=body)))["text"])
+
+
+async def _told(response: httpx2.Response) -> dict[str, Any]:
+    if response.status_code != httpx2.codes.OK:
+        raise door.refused(response.status_code, await response.aread())
+    return dict(response.json())
+
+
+def _chosen(asks: Sequence[dict[str, Any]], beginning: str) -> dict[str, Any]:
+    found = [ask for ask in asks if ask["id"].startswith(beginning)]
+    if len(found) != 1:
+        what = f"{len(found)} questions begin" if found else "no question that waits begins"
+        raise AtlasError(
+            f"{what} with {beginning!r}", hint="`atlas confirm --list` shows them; each for a minute"
+        )
+    return found[0]
+
+
+def _line(ask: dict[str, Any]) -> str:
+    """Return a question as a line: its id, the seconds it has left, who asks, and the question itself."""
+    who = ", ".join(filter(None, (ask["asked"]["person"], ask["asked"]["device"], ask["asked"]["room"])))
+    by = f"{ask['agent']} for {who}" if who else ask["agent"]
+    return f"{ask['id'][:8]}  {ask['seconds_left']:3.0f} s  {by}: {_printable(ask['sentence'])}"
+
+
+def _printable(text: str) -> str:
+    """Return text that cannot move the cursor: part of a question may come from a program or a file."""
+    return "".join(character if character.isprintable() else " " for character in text)
