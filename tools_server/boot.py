@@ -20,6 +20,7 @@ import tools_server.tools
 from tools_server.audit import AUDIT_FILE, Audit, AuditBroken
 from tools_server.confirm import read_house_key
 from tools_server.gate import Gate
+from tools_server.ledger import Ledger
 from tools_server.outside import Outside
 from tools_server.paths import Root
 from tools_server.policy import ROLES, Agent, Policy
@@ -145,7 +146,10 @@ def opened_gate(
                 root.sweep()
             outside = Outside(settings.egress, settings.porter)
             house_key = _house_key(settings.house_key)
-            gate = Gate(toolbox, policy, by_token, audit, state, roots, tool_settings, outside, now, zone, house_key)
+            ledger = Ledger(policy, audit.file, now, zone)
+            gate = Gate(
+                *(toolbox, policy, by_token, audit, state, roots, tool_settings, outside, now, zone, house_key, ledger)
+            )
             yield gate, by_name
 
 
