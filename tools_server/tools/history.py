@@ -36,7 +36,7 @@ async def last(
 
 
 @tool("history.undo", risk="change", limit_seconds=60)
-async def undo(
+async def take_back(
     call: Call,
     receipt: Annotated[str, Field(max_length=60, description="A receipt's id; empty is the last change")] = "",
 ) -> Result:
