@@ -248,9 +248,7 @@ def _yesterday(reader: Reader, found: re.Match[str]) -> None:
 @_row(r"tonight|this (?P<part>morning|afternoon|evening|night)")
 def _tonight(reader: Reader, found: re.Match[str]) -> None:
     reader.day(On(reader.said.today))
-    part = found["part"] or "night"
-    reader.part(part)
-    reader.into.tonight = part == "night"
+    reader.part(found["part"] or "night")
 
 
 @_row(r"(?:on )?(?P<date>\d{4}-\d\d-\d\d)(?:t(?P<time>\d\d:\d\d)(?::\d\d)?)?")

@@ -38,7 +38,6 @@ class Said:
     length: Length | None = None  # from now, or from `day`
     clocks: list[Clock] = field(default_factory=list)
     part: str = ""
-    tonight: bool = False
     every: bool = False
     frequency: Frequency | None = None
     interval: int = 1

@@ -367,7 +367,7 @@ def test_what_is_said_of_a_recurrence_means_that_recurrence(
         hour = rule.hours[0] if rule.hours else hour
         usual = rule.first(datetime.combine(now.date(), datetime.min.time().replace(hour, minute)), now)
         start = rule.first(usual.replace(hour=hour) + timedelta(days=later), now) if later else usual
-    assume(moment(start, zone) > at)
+    assume(moment(start, zone) > at and start - now < timedelta(days=5000))  # a fifth Monday in February is rare
     assume(local(moment(start, zone), zone) == start)  # not in the hour that summer time leaves out
     if ends is not None:
         until = (start + timedelta(days=ends)).replace(hour=23, minute=59, second=59)

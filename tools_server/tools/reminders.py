@@ -85,9 +85,11 @@ async def add(
     what = _what(text)
     if len(_all(call)) >= MOST_REMINDERS:
         raise ToolFailed("failed", f"There are already {MOST_REMINDERS} reminders. Cancel some of them first.")
-    id, (whom, where, device) = f"reminder_{secrets.token_hex(8)}", _addressed(call, person, room)
+    understood = _understood(call, f"{repeat} {when}")
+    # What waits for somebody's voice is for that person, unless it was said for whom it is.
+    id, (whom, where, device) = f"reminder_{secrets.token_hex(8)}", _addressed(call, person or understood.heard, room)
     reminder = Reminder(id, what, whom, where, device, made_by=call.actor.person, made_at=call.now())
-    reminder = _timed(call, reminder, _understood(call, f"{repeat} {when}"))
+    reminder = _timed(call, reminder, understood)
     said = f"{promise(reminder, *_seen_by(call))}: {spoken(what)}."
     return _changed(call, None, reminder, said)
 
@@ -255,11 +257,10 @@ def _understood(call: Call, when: str) -> When:
 
 def _timed(call: Call, reminder: Reminder, when: When) -> Reminder:
     if when.heard:
-        person = call.actor.person if when.heard == "me" else one_line(when.heard)
+        person = _whom(call, when.heard)
         if not person:
             raise ToolFailed("invalid", "I don't know who you are. Say whom I should wait for.")
-        whom = reminder.person or person
-        return replace(reminder, person=whom, heard=person, rule="", start="", at=None, due_at=None, said=0)
+        return replace(reminder, heard=person, rule="", start="", at=None, due_at=None, said=0)
     assert when.at
     at = moment(when.at, call.zone)
     rule, start = (when.rule.text(), when.at.isoformat()) if when.rule else ("", "")

@@ -1,0 +1,212 @@
+"""Alarms that must wake people. It is Friday, January 15, 2027, nine in the morning in Paris."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+ANNA = {"person": "Anna", "device": "bedroom-satellite", "role": "adult", "room": "bedroom"}
+HOUR, DAY = 3600, 86_400
+MORNING = 1_800_000_000.0
+
+
+async def due(world: Any) -> list[dict[str, Any]]:
+    return list((await world.ok("alarms.due", "house")).data["due"])
+
+
+async def ring(world: Any) -> list[dict[str, Any]]:
+    """What the house does: ring what is due, and note that it did."""
+    rung = await due(world)
+    await world.ok("alarms.announced", "house", ids=[alarm["id"] for alarm in rung])
+    return rung
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"when": "at seven"}, "Alarm set for tomorrow at 7 AM."),
+        ({"when": "seven in the evening"}, "Alarm set for today at 7 PM."),
+        ({"when": "in 20 minutes"}, "Alarm set for today at 9:20 AM."),
+        ({"when": "every weekday at 6:30"}, "Alarm set for every weekday at 6:30 AM, starting Monday."),
+        ({"when": "6:30", "days": "weekdays"}, "Alarm set for every weekday at 6:30 AM, starting Monday."),
+        ({"when": "at eight", "name": "my gym alarm"}, "Gym alarm set for tomorrow at 8 AM."),
+        ({"when": "weekends at nine"}, "Alarm set for every Saturday and Sunday at 9 AM, starting tomorrow."),
+    ],
+)
+async def test_what_was_understood_is_said_back(world: Any, arguments: dict[str, str], said: str) -> None:
+    assert await world.said("alarms.set", **arguments) == said
+
+
+@pytest.mark.parametrize(
+    ("when", "said"),
+    [
+        ("tomorrow", "At what time?"),
+        ("tomorrow at three", "Is that 3 AM or 3 PM?"),
+        ("when Anna is next heard", "An alarm needs a time"),
+        ("early", "I don't understand “early”."),
+    ],
+)
+async def test_what_is_not_understood_sets_no_alarm(world: Any, when: str, said: str) -> None:
+    assert (await world.refused("alarms.set", when=when)).text.startswith(said)
+    assert await world.said("alarms.list") == "There are no alarms."
+
+
+async def test_setting_the_same_alarm_twice_makes_one(world: Any) -> None:
+    await world.ok("alarms.set", when="at seven")
+    again = await world.ok("alarms.set", when="at 7 AM")
+    assert (again.text, again.receipt) == ("Alarm is set already for tomorrow at 7 AM.", None)
+    assert len((await world.ok("alarms.list")).data["alarms"]) == 1
+
+
+async def test_it_rings_every_half_minute_until_it_is_stopped(world: Any) -> None:
+    await world.ok("alarms.set", actor=ANNA, when="at seven")
+    assert (await world.ok("alarms.due", "house")).data["next_at"] == MORNING + 22 * HOUR
+    world.pass_seconds(22 * HOUR)
+    for _ in range(3):
+        (alarm,) = await ring(world)
+        assert (alarm["device"], alarm["room"], alarm["urgent"]) == ("bedroom-satellite", "bedroom", True)
+        assert await due(world) == []
+        world.pass_seconds(30)
+    assert alarm["text"] == "It's 7:01 AM. This is your alarm."
+    assert await world.said("alarms.stop") == "Alarm stopped."
+    world.pass_seconds(60)
+    assert await due(world) == []
+    assert await world.said("alarms.list") == "There are no alarms."
+    assert (await world.ok("alarms.stop")).receipt is None
+
+
+async def test_after_ten_minutes_it_gives_up_and_the_list_says_so(world: Any) -> None:
+    await world.ok("alarms.set", when="at seven")
+    world.pass_seconds(22 * HOUR)
+    rings = 0
+    while await ring(world):
+        rings += 1
+        world.pass_seconds(30)
+    assert rings == 21
+    assert await world.said("alarms.list") == "There is 1 alarm: 7 AM, which nobody stopped at 7:10 AM."
+
+
+async def test_snoozed_it_rings_again_nine_minutes_later(world: Any) -> None:
+    await world.ok("alarms.set", when="at seven")
+    assert (await world.refused("alarms.snooze")).text == "No alarm is ringing."
+    world.pass_seconds(22 * HOUR)
+    await ring(world)
+    assert await world.said("alarms.snooze") == "Snoozed for 9 minutes."
+    assert await world.said("alarms.list") == "There is 1 alarm: 7 AM, snoozed until 7:09 AM."
+    world.pass_seconds(539)
+    assert await due(world) == []
+    world.pass_seconds(1)
+    assert [alarm["text"] for alarm in await ring(world)] == ["It's 7:09 AM. This is your alarm."]
+    assert await world.said("alarms.stop") == "Alarm stopped."
+
+
+async def test_a_snoozed_alarm_can_be_stopped_before_it_rings_again(world: Any) -> None:
+    await world.ok("alarms.set", when="at seven")
+    world.pass_seconds(22 * HOUR)
+    await ring(world)
+    await world.ok("alarms.snooze")
+    assert await world.said("alarms.stop") == "Alarm stopped."
+    world.pass_seconds(HOUR)
+    assert await due(world) == []
+
+
+async def test_stopping_a_recurring_alarm_leaves_tomorrows(world: Any) -> None:
+    await world.ok("alarms.set", when="every day at seven")
+    world.pass_seconds(22 * HOUR)
+    await ring(world)
+    await world.ok("alarms.stop")
+    assert (await world.ok("alarms.due", "house")).data["next_at"] == world.clock[0] + DAY
+
+
+async def test_one_whose_time_went_by_while_the_house_was_off_is_told_and_does_not_ring(reopened: Any) -> None:
+    with reopened(MORNING) as before:
+        await before.ok("alarms.set", actor=ANNA, when="at seven")
+    with reopened(MORNING + 24 * HOUR) as after:
+        (missed,) = await ring(after)
+        assert (missed["urgent"], missed["late_seconds"]) == (False, 2 * HOUR)
+        assert missed["text"] == "Your alarm for 7 AM did not ring, because I was off."
+        assert await due(after) == []
+
+
+async def test_a_house_that_comes_back_within_ten_minutes_still_rings(reopened: Any) -> None:
+    with reopened(MORNING) as before:
+        await before.ok("alarms.set", when="at seven")
+    with reopened(MORNING + 22 * HOUR + 300) as after:
+        (late,) = await due(after)
+        assert (late["urgent"], late["text"]) == (True, "It's 7:05 AM. This is your alarm.")
+
+
+async def test_a_week_off_tells_a_recurring_alarm_once(reopened: Any) -> None:
+    with reopened(MORNING) as before:
+        await before.ok("alarms.set", when="every day at seven")
+    with reopened(MORNING + 7 * DAY) as after:
+        assert len(await ring(after)) == 1
+        answer = await after.ok("alarms.due", "house")
+        assert (answer.data["due"], answer.data["next_at"]) == ([], MORNING + 7 * DAY + 22 * HOUR)
+
+
+async def test_tomorrows_can_be_skipped(world: Any) -> None:
+    await world.ok("alarms.set", when="every day at seven")
+    assert await world.said("alarms.skip") == "Skipping the 7 AM alarm tomorrow at 7 AM. The next is Sunday at 7 AM."
+    assert await world.said("alarms.list") == "There is 1 alarm: every day at 7 AM, next Sunday at 7 AM."
+    world.pass_seconds(22 * HOUR)
+    assert await due(world) == []
+    world.pass_seconds(DAY)
+    assert len(await due(world)) == 1
+
+
+async def test_one_that_rings_once_is_not_skipped(world: Any) -> None:
+    await world.ok("alarms.set", when="at seven")
+    assert (await world.refused("alarms.skip")).text == (
+        "There is no recurring alarm to skip. The 7 AM alarm rings only once: cancel it instead."
+    )
+
+
+async def test_it_can_be_turned_off_and_on_again(world: Any) -> None:
+    await world.ok("alarms.set", when="at seven")
+    assert await world.said("alarms.switch", on=False) == "7 AM alarm is off."
+    assert (await world.ok("alarms.switch", on=False)).receipt is None
+    assert await world.said("alarms.list") == "There is 1 alarm: tomorrow at 7 AM, which is off."
+    world.pass_seconds(2 * DAY)
+    assert await due(world) == []
+    assert await world.said("alarms.switch", on=True) == "7 AM alarm is on: tomorrow at 7 AM."
+
+
+async def test_alarms_are_told_apart_by_name_and_time(world: Any) -> None:
+    await world.ok("alarms.set", when="at seven")
+    await world.ok("alarms.set", when="at eight", name="gym")
+    await world.ok("alarms.set", when="at nine pm")
+    answer = await world.refused("alarms.cancel")
+    assert answer.text == "Which alarm: today at 9 PM, tomorrow at 7 AM or gym, tomorrow at 8 AM?"
+    assert await world.said("alarms.cancel", time="at 9") == "Alarm cancelled: today at 9 PM."
+    assert await world.said("alarms.cancel", name="the gym alarm") == "Alarm cancelled: gym, tomorrow at 8 AM."
+    answer = await world.refused("alarms.cancel", time="8 PM")
+    assert answer.text == "There is no alarm at 8 PM. There is: tomorrow at 7 AM."
+    assert await world.said("alarms.cancel") == "Alarm cancelled: tomorrow at 7 AM."
+    assert (await world.refused("alarms.cancel")).text == "There are no alarms."
+
+
+async def test_a_long_list_is_summarised(world: Any) -> None:
+    for hour in range(4, 12):
+        await world.ok("alarms.set", when=f"tomorrow at {hour} AM")
+    assert (await world.said("alarms.list")).endswith("tomorrow at 8 AM; and 3 more.")
+
+
+@pytest.mark.parametrize("deed", ["set", "cancel", "skip", "switch", "snooze", "stop"])
+async def test_every_deed_can_be_undone(world: Any, deed: str) -> None:
+    await world.ok("alarms.set", actor=ANNA, when="every day at seven")
+    if deed in ("snooze", "stop"):
+        world.pass_seconds(22 * HOUR)
+        await ring(world)
+    before = (await world.ok("alarms.list")).data
+    arguments: dict[str, Any] = {"set": {"when": "at noon"}, "switch": {"on": False}}.get(deed, {})
+    await world.ok(f"alarms.{deed}", actor=ANNA, **arguments)
+    assert (await world.ok("alarms.list")).data != before
+    await world.ok("history.undo", actor=ANNA)
+    assert (await world.ok("alarms.list")).data == before
+
+
+async def test_only_the_house_rings(world: Any) -> None:
+    assert (await world.refused("alarms.due")).error == "denied"
+    assert (await world.refused("alarms.announced", ids=[])).error == "denied"
