@@ -33,7 +33,6 @@ from tools_server.mail import (
     mailbox,
 )
 from tools_server.mail_text import plain
-from tools_server.state import Kept
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 
 LISTED = 20  # more than anybody listens to
@@ -54,11 +53,6 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid")
     accounts: list[Account] = Field(default_factory=list)
     contacts: dict[str, str] = Field(default_factory=dict)  # "anna" → an address
-
-
-async def undo(call: Call, kept: Kept) -> Result:
-    """Say that it cannot be done."""
-    raise ToolFailed("failed", "A mail that was sent can't be taken back.")
 
 
 # ── tools ──────────────────────────────────────────────────────────────────────────────────────────

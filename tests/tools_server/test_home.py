@@ -1,0 +1,607 @@
+"""A house over a real broker and over Home Assistant's own protocol: what is meant, what was done, what is said."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import anyio
+import paho.mqtt.client as paho
+import pytest
+from anyio.abc import Process
+from hypothesis import given
+from hypothesis import strategies as st
+from paho.mqtt.enums import CallbackAPIVersion
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.server import Server, ServerConnection, serve
+
+from tools_server.boot import BootFailed, Settings, opened_gate
+from tools_server.devices import Device, NotMeant, Wish, meant, plain
+from tools_server.gate import Answer, Gate
+from tools_server.gate import Wish as Called
+from tools_server.mqtt_discovery import Unclear, commands, discovered, value_at
+from tools_server.outside import Outside, Unreachable
+from tools_server.policy import Actor
+from tools_server.toolkit import Result
+
+RULES = """
+[[rule]]
+id = "the-big-lamp-is-for-grown-ups"
+roles = ["child"]
+tools = ["home.*"]
+arguments = { device = ["*big lamp*"] }
+then = "deny"
+because = "Children leave the big lamp alone."
+"""
+POLICY = Path(__file__).parents[2] / "policy.toml"
+
+
+class Straight(Outside):
+    """A house whose way out leads only to this machine."""
+
+    def dial(self, host: str, port: int, seconds: float) -> socket.socket:
+        try:
+            return socket.create_connection(("127.0.0.1", port), seconds)
+        except OSError as gone:
+            raise Unreachable(f"{host} cannot be reached.") from gone
+
+
+@dataclass
+class House:
+    """A gate whose devices are the test's."""
+
+    gate: Gate
+    agents: Any
+
+    async def call(self, tool: str, role: str = "adult", here: str = "", **arguments: Any) -> Answer:
+        actor = {"role": role, "room": here}
+        return await self.gate.call(Called(self.agents["family"], tool, arguments, actor, "turn_1", "test"))
+
+    async def said(self, tool: str, **arguments: Any) -> str:
+        answer = await self.call(tool, **arguments)
+        assert answer.error is None, answer.text
+        return answer.text
+
+    async def agreed(self, tool: str, **arguments: Any) -> Result:
+        """Do it as after a person's yes."""
+        spec = self.gate._tools[tool]
+        filled = dict(spec.arguments.model_validate(arguments))
+        call = self.gate._call(spec, Called(self.agents["family"], tool, arguments), Actor(role="adult"), filled)
+        return await spec.run(call, **filled)
+
+    @property
+    def home(self) -> Any:
+        return self.gate._engines["home"]
+
+    async def until(self, true: Callable[[], bool]) -> None:
+        with anyio.fail_after(30):
+            assert await self.home.until(true, 30)
+
+    def device(self, name: str) -> Device | None:
+        return next((device for device in self.home.devices() if device.name == name), None)
+
+
+@asynccontextmanager
+async def house(data: Path, tools: str) -> AsyncIterator[House]:
+    (data / "agents.toml").write_text("[family]\ntools = ['*']\nacts_as = 'adult'\n")
+    (data / "policy.toml").write_text(POLICY.read_text() + RULES)
+    (data / "tools.toml").write_text(tools)
+    settings = Settings(data, data / "agents.toml", data / "policy.toml", tools=data / "tools.toml")
+    with opened_gate(settings) as (gate, agents):
+        gate._outside = Straight()
+        async with gate.engines():
+            yield House(gate, agents)
+
+
+# ── which is meant ─────────────────────────────────────────────────────────────────────────────────
+
+LAMPS = [
+    Device("1", "Ceiling", "Kitchen", "light", frozenset({"on"})),
+    Device("2", "Ceiling", "Hall", "light", frozenset({"on"})),
+    Device("3", "Reading lamp", "Living room", "light", frozenset({"on"}), aliases=("book light",)),
+    Device("4", "Fridge", "Kitchen", "switch", frozenset({"on"})),
+    Device("5", "Kitchen strip", "Kitchen", "light", frozenset({"on"})),
+]
+
+
+@pytest.mark.parametrize(
+    ("wish", "ids"),
+    [
+        (Wish("the reading lamp"), "3"),
+        (Wish("Book Light"), "3"),
+        (Wish("kitchen ceiling"), "1"),
+        (Wish("ceiling in the hall"), "2"),
+        (Wish("ceiling", room="hall"), "2"),
+        (Wish("ceiling", here="Kitchen"), "1"),
+        (Wish("strip"), "5"),
+        (Wish("lights", room="the kitchen"), "15"),
+        (Wish(kind="light", here="Kitchen"), "15"),
+        (Wish(kind="light", everything=True), "1235"),
+    ],
+)
+def test_what_was_said_finds_what_was_meant(wish: Wish, ids: str) -> None:
+    assert "".join(sorted(device.id for device in meant(LAMPS, wish, ("light", "switch")))) == ids
+
+
+@pytest.mark.parametrize(
+    ("wish", "sentence"),
+    [
+        (Wish("reeding lamp"), "There is no device reeding lamp. The nearest is Reading lamp."),
+        (Wish(kind="light", room="kitschen"), "There is no room kitschen. The nearest is Kitchen."),
+        (Wish("ceiling"), "Which one: the Ceiling in the Hall or the Ceiling in the Kitchen?"),
+        (Wish("fridge", room="hall"), "There is no Fridge in the hall; it is in Kitchen."),
+        (Wish(kind="light"), "In which room? For the whole house, say all the lights in the house."),
+        (Wish(kind="light", room="Living room", here="Kitchen"), ""),
+        (Wish(room="kitchen"), "Which device do you mean?"),
+        (Wish(), "Which device do you mean?"),
+        (Wish("all"), "There is no device all."),
+        (Wish("everything"), "There is no device everything."),
+        (Wish("*"), "There is no device ."),
+        (Wish("all lights"), "There is no device all lights."),
+        (Wish(kind="switch", room="hall"), "There are no switches in the Hall."),
+    ],
+)
+def test_what_is_not_there_is_refused_with_the_nearest_and_is_never_all_of_them(wish: Wish, sentence: str) -> None:
+    if not sentence:
+        assert [device.id for device in meant(LAMPS, wish, ("light", "switch"))] == ["3"]
+        return
+    with pytest.raises(NotMeant) as refused:
+        meant(LAMPS, wish, ("light", "switch"))
+    assert str(refused.value).startswith(sentence)
+
+
+@given(st.text(max_size=30), st.sampled_from(["", "Kitchen", "x"]))
+def test_no_name_whatever_means_more_than_one_device(name: str, room: str) -> None:
+    """Only the words for a kind do, and they are not names."""
+    if not plain(name) or plain(name) in ("lights", "lamps", "switches"):
+        return
+    try:
+        found = meant(LAMPS, Wish(name, room), ("light", "switch"))
+    except NotMeant:
+        return
+    assert len(found) == 1 or not name
+
+
+# ── discovery ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def config(**parts: Any) -> bytes:
+    return json.dumps(parts).encode()
+
+
+def test_a_lamp_in_short_words_is_the_same_as_in_long_ones() -> None:
+    topics = {"~": "z/lamp", "stat_t": "~/state", "cmd_t": "~/set", "bri_cmd_t": "~/bri/set", "bri_stat_t": "~/bri"}
+    short = config(**topics, name="Lamp", bri_scl=100, uniq_id="1", dev={"ids": ["1"], "sa": "Hall"})
+    [lamp] = discovered("homeassistant", "homeassistant/light/node/lamp/config", short)
+    assert (lamp.device.name, lamp.device.room, lamp.device.can) == ("Lamp", "Hall", {"on", "brightness"})
+    assert [listen.topic for listen in lamp.listens] == ["z/lamp/state", "z/lamp/bri"]
+    assert [(m.topic, m.payload) for m in commands(lamp, {"on": True, "brightness": 40})] == [
+        ("z/lamp/set", "ON"),
+        ("z/lamp/bri/set", "40"),
+    ]
+
+
+def test_one_config_may_describe_a_whole_device() -> None:
+    whole = config(
+        dev={"ids": "m1", "name": "Multi", "suggested_area": "Cellar"},
+        o={"name": "bridge"},
+        cmps={
+            "relay": {"p": "switch", "cmd_t": "m/set", "stat_t": "m/state", "uniq_id": "m1r", "name": None},
+            "heat": {"p": "sensor", "name": "Temperature", "val_tpl": "{{ value_json.t }}", "unit_of_meas": "°C"},
+            "gone": {"p": "sensor"},
+        },
+        stat_t="m/all",
+    )
+    relay, heat = discovered("ha", "ha/device/m1/config", whole)
+    assert (relay.device.id, relay.device.name, relay.device.room) == ("mqtt:device/m1/relay", "Multi", "Cellar")
+    assert (heat.device.name, heat.listens[0].topic) == ("Multi Temperature", "m/all")
+    assert heat.listens[0].read('{"t": 21.5}') == {"value": 21.5, "unit": "°C"}
+
+
+@pytest.mark.parametrize(
+    ("template", "payload", "value"),
+    [
+        ("", "ON", "ON"),
+        ("{{ value }}", "ON", "ON"),
+        ("{{ value_json.a.b }}", '{"a": {"b": 1}}', 1),
+        ("{{value_json['a b']}}", '{"a b": 2}', 2),
+        ('{{ value_json["a"][1] | float }}', '{"a": [1, 3]}', 3),
+        ("{{ value_json.x | round(1) }}", '{"x": 2.25}', 2.25),
+        ("{{ value_json.missing }}", "{}", None),
+        ("{{ value_json.a }}", "no json", None),
+        ("{{ value_json.a }}", "[" * 100_000, None),
+    ],
+)
+def test_plain_templates_are_read(template: str, payload: str, value: Any) -> None:
+    assert value_at(template, payload) == value
+
+
+def test_a_device_with_a_template_that_is_a_program_is_listed_and_says_so() -> None:
+    lamp = config(name="Odd", cmd_t="a", stat_t="b", val_tpl="{% if value == '1' %}ON{% endif %}")
+    [odd] = discovered("ha", "ha/switch/odd/config", lamp)
+    assert (odd.device.can, odd.listens, odd.device.lacks) == (set(), [], "it needs a template that I can't read")
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [b"{", b"[]", b"null", b"\xff", b"[" * 100_000, b"{" + b" " * 70_000 + b"}", config(stat_t="#"),
+     config(cmd_t="a/+"),
+     config(avty=[{"t": "#"}]), config(avty_t="x", avty_tpl="{% x %}"), config(stat_t=["a"])],
+)  # fmt: skip
+def test_a_config_that_is_none_is_not_a_device(payload: bytes) -> None:
+    with pytest.raises(Unclear):
+        discovered("ha", "ha/switch/odd/config", payload)
+
+
+KEYS = st.sampled_from(
+    ["name", "dev", "cmps", "stat_t", "avty", "t", "p", "~", "val_tpl", "modes", "sup_clrm", "bri_scl"]
+)
+VALUES = st.none() | st.booleans() | st.floats() | st.text()
+
+
+@given(st.recursive(VALUES, lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner)))
+def test_no_config_whatever_is_an_accident(value: Any) -> None:
+    for component in ("light", "device", "climate", "cover"):
+        try:
+            found = discovered("ha", f"ha/{component}/x/config", json.dumps(value).encode())
+        except Unclear:
+            continue
+        for each in found:
+            for listen in each.listens:
+                listen.read("1")
+
+
+def test_heating_blinds_and_locks_are_told_in_their_own_words() -> None:
+    [heat] = discovered("ha", "ha/climate/h/config", config(temp_cmd_t="h/t", mode_cmd_t="h/m", modes=["off", "heat"]))
+    assert [(m.topic, m.payload) for m in commands(heat, {"temperature": 21.5})] == [("h/t", "21.5")]
+    assert [(m.topic, m.payload) for m in commands(heat, {"on": True})] == [("h/m", "heat")]
+    [blind] = discovered(
+        "ha", "ha/cover/b/config", config(cmd_t="b/c", set_pos_t="b/p", pos_t="b", pos_open=0, pos_clsd=200)
+    )
+    assert [(m.topic, m.payload) for m in commands(blind, {"position": 25})] == [("b/p", "150")]
+    assert blind.listens[0].read("150") == {"position": 25, "open": True}
+    [door] = discovered("ha", "ha/lock/d/config", config(cmd_t="d/c", stat_t="d", pl_unlk="OPEN SESAME"))
+    assert [(m.topic, m.payload) for m in commands(door, {"locked": False})] == [("d/c", "OPEN SESAME")]
+
+
+def test_a_broker_outside_the_house_is_not_spoken_to_in_the_clear(data: Path) -> None:
+    (data / "agents.toml").write_text("")
+    (data / "tools.toml").write_text("[home.mqtt]\nhost = 'mqtt.example.org'\ntls = 'none'\n")
+    gate = opened_gate(Settings(data, data / "agents.toml", POLICY, tools=data / "tools.toml"))
+    with pytest.raises(BootFailed, match=r"mqtt\.example\.org is not on the network of this house"), gate:
+        pass
+
+
+# ── a real broker ──────────────────────────────────────────────────────────────────────────────────
+
+
+class Lamps:
+    """Things that speak MQTT as the ones that are sold do: another client of the same broker, with its own thread."""
+
+    def __init__(self, port: int) -> None:
+        self.heard: list[tuple[str, str]] = []
+        self.deaf: set[str] = set()
+        self._client = paho.Client(CallbackAPIVersion.VERSION2)
+        self._client.on_message = self._on_message
+        self._client.on_connect = lambda *_: self._client.subscribe("lamp/+/set")
+        self._client.reconnect_delay_set(1, 1)
+        self._client.connect("127.0.0.1", port)
+        self._client.loop_start()
+
+    def publish(self, topic: str, payload: bytes | str) -> None:
+        self._client.publish(topic, payload, qos=1, retain=True).wait_for_publish(10)
+
+    def announce(self, name: str, room: str) -> None:
+        id = name.replace(" ", "_")
+        parts = {"name": name, "uniq_id": id, "schema": "json", "brightness": True, "~": f"lamp/{id}"}
+        topics = {"stat_t": "~", "cmd_t": "~/set", "avty_t": "~/here"}
+        self.publish(f"homeassistant/light/{id}/config", config(**parts, **topics, dev={"ids": [id], "sa": room}))
+        self.publish(f"lamp/{id}/here", "online")
+        self.publish(f"lamp/{id}", '{"state": "OFF"}')
+
+    def forget(self, name: str) -> None:
+        self.publish(f"homeassistant/light/{name}/config", b"")
+
+    def _on_message(self, _client: Any, _data: Any, message: paho.MQTTMessage) -> None:
+        name = message.topic.split("/")[1]
+        self.heard.append((name, message.payload.decode()))
+        if name not in self.deaf:
+            self._client.publish(f"lamp/{name}", message.payload, retain=True)
+
+    def close(self) -> None:
+        self._client.disconnect()
+        self._client.loop_stop()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@asynccontextmanager
+async def broker(data: Path, port: int) -> AsyncIterator[Process]:
+    program = shutil.which("mosquitto", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
+    assert program, "the Debian package mosquitto is missing: ./check installs it"
+    file = data / "mosquitto.conf"
+    file.write_text(
+        f"listener {port} 127.0.0.1\nallow_anonymous true\npersistence true\npersistence_location {data}/\n"
+        "user root\nlog_type error\n"
+    )
+    async with await anyio.open_process([program, "-c", str(file)], stdin=None, stdout=None, stderr=None) as process:
+        try:
+            with anyio.fail_after(30):
+                await anyio.to_thread.run_sync(_reached, port)
+            yield process
+        finally:
+            if process.returncode is None:
+                process.terminate()
+            with anyio.CancelScope(shield=True):
+                await process.wait()
+
+
+def _reached(port: int) -> None:
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+        except OSError:
+            threading.Event().wait(0.02)
+        else:
+            return
+
+
+@pytest.mark.real
+async def test_lamps_of_a_real_broker_are_found_turned_seen_and_put_back(data: Path) -> None:
+    port = free_port()
+    aliases = "[home.aliases]\n'sun' = 'big lamp'\n[home.rooms]\n'desk' = 'Study'\n"
+    async with broker(data, port):
+        lamps = Lamps(port)
+        lamps.announce("big lamp", "Kitchen")
+        lamps.announce("counter", "Kitchen")
+        lamps.announce("desk", "Hall")
+        try:
+            async with house(
+                data, f"[home.mqtt]\nhost = '127.0.0.1'\nport = {port}\ntls = 'none'\n{aliases}"
+            ) as opened:
+                await opened.until(lambda: len([d for d in opened.home.devices() if d.reachable and d.state]) == 3)
+                assert (await opened.said("home.list", room="study")) == "The desk."
+                done = await opened.call("home.set", device="desk", brightness=40)
+                assert done.text == "The desk in the Study is now at 40 percent."
+                assert done.receipt
+                assert await opened.said("home.state", device="desk") == "The desk in the Study is on, at 40 percent."
+                assert await opened.said("home.turn", on=True, kind="light", room="kitchen") == (
+                    "2 lights in the Kitchen are now on."
+                )
+                assert await opened.said("home.turn", on=True, device="counter") == (
+                    "The counter in the Kitchen is already on."
+                )
+                undone = await opened.call("history.undo", receipt=done.receipt.id)
+                assert (undone.error, opened.device("desk").state["on"]) == (None, False)  # type: ignore[union-attr]
+
+                before = len(lamps.heard)
+                unknown = await opened.call("home.turn", on=False, device="big lump")
+                assert (unknown.error, unknown.text) == (
+                    "not_found",
+                    "There is no device big lump. The nearest is big lamp.",
+                )
+                assert len(lamps.heard) == before, "nothing may happen to what was not meant"
+                # The rule names the lamp; neither its alias nor its room goes round it.
+                for words in ({"device": "big lamp"}, {"device": "sun"}, {"kind": "light", "room": "Kitchen"}):
+                    refused = await opened.call("home.turn", role="child", on=False, **words)
+                    assert (refused.error, refused.text) == ("denied", "Children leave the big lamp alone.")
+
+                lamps.deaf.add("counter")
+                silent = await opened.call("home.turn", on=False, device="counter")
+                assert (silent.error, silent.text) == (
+                    "failed",
+                    "I sent it, but the counter in the Kitchen did not answer.",
+                )
+                half = await opened.call("home.turn", on=False, kind="light", everything=True)
+                assert (half.error, half.data["silent"]) == (None, ["counter"])
+                assert "I sent it, but the counter in the Kitchen did not answer." in half.text
+
+                lamps.publish("lamp/desk/here", "offline")
+                await opened.until(lambda: not opened.device("desk").reachable)  # type: ignore[union-attr]
+                assert "cannot be reached" in (await opened.call("home.turn", on=True, device="desk")).text
+                lamps.forget("desk")
+                await opened.until(lambda: opened.device("desk") is None)
+        finally:
+            lamps.close()
+
+
+@pytest.mark.real
+async def test_a_broker_that_dies_comes_back_with_what_is_left(data: Path) -> None:
+    port = free_port()
+    async with house(data, f"[home.mqtt]\nhost = '127.0.0.1'\nport = {port}\ntls = 'none'\n") as opened:
+        assert (await opened.call("home.list")).text == "There are no devices."  # the start waited for nobody
+        async with broker(data, port) as process:
+            lamps = Lamps(port)
+            lamps.announce("one", "Hall")
+            lamps.announce("two", "Hall")
+            await opened.until(lambda: len([d for d in opened.home.devices() if d.reachable and d.state]) == 2)
+            process.kill()
+            await opened.until(lambda: not opened.home.mqtt.connected)
+            gone = await opened.call("home.turn", on=True, device="one")
+            assert (gone.error, gone.text) == ("failed", "The one in the Hall cannot be reached just now.")
+        lamps.close()
+        (data / "mosquitto.db").unlink(missing_ok=True)
+        async with broker(data, port):
+            lamps = Lamps(port)
+            lamps.announce("two", "Hall")
+            try:
+                await opened.until(lambda: opened.device("one") is None)
+                assert await opened.said("home.turn", on=True, device="two") == "The two in the Hall is now on."
+            finally:
+                lamps.close()
+
+
+# ── Home Assistant ─────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass
+class Assistant:
+    """A small Home Assistant: its WebSocket API, as it is documented, over a few things."""
+
+    states: dict[str, dict[str, Any]]
+    called: list[tuple[str, str, Any]] = field(default_factory=list)
+    deaf: bool = False
+    connections: list[ServerConnection] = field(default_factory=list)
+
+    def serve(self, connection: ServerConnection) -> None:
+        try:
+            self._serve(connection)
+        except ConnectionClosed:
+            return
+
+    def _serve(self, connection: ServerConnection) -> None:
+        def send(**message: Any) -> None:
+            connection.send(json.dumps(message))
+
+        send(type="auth_required", ha_version="2026.11.0")
+        if json.loads(connection.recv())["access_token"] != "token":
+            send(type="auth_invalid", message="Invalid password")
+            return
+        send(type="auth_ok", ha_version="2026.11.0")
+        self.connections.append(connection)
+        events = [0]
+        for text in connection:
+            question = json.loads(text)
+            id, kind = question["id"], question["type"]
+            result: Any = None
+            match kind:
+                case "subscribe_events":
+                    events[0] = id if question["event_type"] == "state_changed" else events[0]
+                case "get_states":
+                    result = list(self.states.values())
+                case "config/area_registry/list":
+                    result = [{"area_id": "hall", "name": "Hall"}, {"area_id": "garage", "name": "Garage"}]
+                case "config/device_registry/list":
+                    result = [{"id": "d1", "area_id": "garage"}]
+                case "config/entity_registry/list":
+                    result = [
+                        {"entity_id": "light.hall", "area_id": "hall", "device_id": None},
+                        {"entity_id": "cover.door", "area_id": None, "device_id": "d1"},
+                        {"entity_id": "light.secret", "hidden_by": "user"},
+                    ]
+                case "call_service":
+                    self._call(question, lambda change: send(id=events[0], type="event", event=change))
+                case _:
+                    send(id=id, type="result", success=False, error={"code": "unknown_command"})
+                    continue
+            send(id=id, type="result", success=True, result=result)
+
+    def _call(self, question: Any, tell: Callable[[Any], None]) -> None:
+        entity, service = question["target"]["entity_id"], question["service"]
+        self.called.append((entity, service, question["service_data"]))
+        if self.deaf:
+            return
+        state = self.states[entity]
+        new = {"turn_on": "on", "turn_off": "off", "open_cover": "opening", "close_cover": "closing",
+               "media_pause": "paused", "media_play": "playing"}.get(service, state["state"])  # fmt: skip
+        attributes = dict(state["attributes"])
+        if "brightness_pct" in question["service_data"]:
+            attributes["brightness"] = round(question["service_data"]["brightness_pct"] * 2.55)
+        if "temperature" in question["service_data"]:
+            attributes["temperature"] = question["service_data"]["temperature"]
+        self.states[entity] = {"entity_id": entity, "state": new, "attributes": attributes}
+        data = {"entity_id": entity, "old_state": state, "new_state": self.states[entity]}
+        tell({"event_type": "state_changed", "data": data})
+
+
+def entity(id: str, state: str, name: str, **attributes: Any) -> dict[str, Any]:
+    return {"entity_id": id, "state": state, "attributes": {"friendly_name": name, **attributes}}
+
+
+@pytest.fixture
+async def assistant(data: Path) -> AsyncIterator[tuple[House, Assistant, Server]]:
+    things = [
+        entity("light.hall", "off", "Hall light", supported_color_modes=["brightness", "color_temp"]),
+        entity("light.secret", "on", "Secret"),
+        entity("cover.door", "closed", "Big door", device_class="garage"),
+        entity("climate.all", "heat", "Heating", temperature=19, current_temperature=18.5),
+        entity("media_player.box", "playing", "Box", volume_level=0.3),
+        entity("sensor.out", "7.5", "Outside", unit_of_measurement="°C"),
+        entity("automation.x", "on", "Not a device"),
+    ]
+    small = Assistant({thing["entity_id"]: thing for thing in things})
+    (data / "token").write_text("token\n")
+    server = serve(small.serve, "127.0.0.1", 0)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        url = f"http://127.0.0.1:{server.socket.getsockname()[1]}"
+        async with house(data, f"[home.home_assistant]\nurl = '{url}'\ntoken_file = '{data}/token'\n") as opened:
+            await opened.until(lambda: opened.home.ha.connected)
+            yield opened, small, server
+    finally:
+        server.shutdown()
+        thread.join()
+
+
+async def test_home_assistants_things_are_in_their_rooms_and_hidden_ones_are_not_there(assistant: Any) -> None:
+    opened, _, _ = assistant
+    shown = {(device.name, device.room, device.kind) for device in opened.home.devices()}
+    assert shown == {
+        ("Hall light", "Hall", "light"),
+        ("Big door", "Garage", "cover"),
+        ("Heating", "", "climate"),
+        ("Box", "", "media"),
+        ("Outside", "", "sensor"),
+    }
+    assert await opened.said("home.state", device="outside") == "The Outside says 7.5 °C."
+    assert await opened.said("home.state", device="heating") == (
+        "The Heating is on, set to 19 degrees, measures 18.5 degrees."
+    )
+
+
+async def test_what_home_assistant_confirms_is_done(assistant: Any) -> None:
+    opened, small, _ = assistant
+    assert await opened.said("home.set", device="hall light", brightness=50) == "The Hall light is now at 50 percent."
+    assert (
+        await opened.said("home.set", temperature=21.5, device="heating") == "The Heating is now set to 21.5 degrees."
+    )
+    assert await opened.said("home.pause", device="box") == "The Box is now paused."
+    assert small.called == [
+        ("light.hall", "turn_on", {"brightness_pct": 50}),
+        ("climate.all", "set_temperature", {"temperature": 21.5}),
+        ("media_player.box", "media_pause", {}),
+    ]
+
+
+async def test_the_garage_opens_only_with_a_yes_by_whatever_name_and_way(assistant: Any) -> None:
+    opened, small, _ = assistant
+    for tool, words in (("home.open", {"device": "big door"}), ("home.open", {"room": "garage", "kind": "cover"})):
+        refused = await opened.call(tool, **words)
+        assert (refused.error, refused.data["use"]) == ("denied", "home.unlock")
+    asked = await opened.call("home.unlock", device="big door")
+    assert (asked.error, small.called) == ("confirm", [])
+    assert asked.text.startswith("Open the Big door in the Garage?")
+    done = await opened.agreed("home.unlock", device="big door")
+    assert done.text == "The Big door in the Garage is opening."
+    assert await opened.said("home.close", device="big door") == "The Big door in the Garage is closing."
+
+
+async def test_taking_back_a_closed_garage_does_not_open_it(assistant: Any) -> None:
+    opened, small, _ = assistant
+    await opened.agreed("home.unlock", device="big door")
+    closed = await opened.call("home.close", device="big door")
+    small.states["cover.door"]["state"] = "closed"
+    opened.home.ha._states["cover.door"] = small.states["cover.door"]
+    undone = await opened.call("history.undo", receipt=closed.receipt.id)
+    assert (undone.error, small.called[-1][1]) == ("denied", "close_cover")
+
+
+async def test_a_connection_that_breaks_is_made_again(assistant: Any) -> None:
+    opened, small, _ = assistant
+    small.connections[0].close()
+    await opened.until(lambda: not opened.home.ha.connected)
+    assert "cannot be reached" in (await opened.call("home.turn", on=True, device="hall light")).text
+    await opened.until(lambda: opened.home.ha.connected)
+    assert await opened.said("home.turn", on=True, device="hall light") == "The Hall light is now on."

@@ -1,0 +1,550 @@
+"""The house: lights, switches, heating, blinds, locks, players, sensors and scenes, over MQTT and Home Assistant.
+
+What is not found is refused with the nearest there is. Nothing is "all of them" unless that was said. A command is
+done when the device itself says so; until then it was only sent. Whatever a device was called by, the rules of the
+house are asked about its own name and its own room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+import anyio
+from pydantic import BaseModel, ConfigDict, Field
+
+from tools_server.devices import (
+    KINDS,
+    PLURALS,
+    Device,
+    Kind,
+    NotMeant,
+    State,
+    Wish,
+    in_room,
+    meant,
+    plain,
+    said,
+)
+from tools_server.home_assistant import HomeAssistant, HomeAssistantSettings
+from tools_server.mqtt import Mqtt, MqttSettings
+from tools_server.policy import STRICTNESS
+from tools_server.state import Kept
+from tools_server.toolkit import Call, Live, Result, ToolFailed, tool
+
+ANSWER_SECONDS = 4.0  # a sleepy radio lamp takes two
+TOLERANCE: Mapping[str, float] = {
+    "brightness": 2,
+    "volume": 2,
+    "position": 3,
+    "temperature": 0.25,
+    "kelvin": 150,
+}  # of what devices round
+SHOWN = 100
+SWITCHED: tuple[Kind, ...] = ("light", "switch", "fan", "climate", "media")
+COLOURS: Mapping[str, str] = {
+    "red": "#ff0000",
+    "orange": "#ff8000",
+    "yellow": "#ffff00",
+    "green": "#00ff00",
+    "cyan": "#00ffff",
+    "blue": "#0000ff",
+    "purple": "#8000ff",
+    "pink": "#ff40a0",
+    "white": "#ffffff",
+}
+
+Name = Annotated[str, Field(max_length=80, description="The device, such as reading lamp; empty for all of a kind")]
+One = Annotated[str, Field(min_length=1, max_length=80, description="The device's name")]
+Room = Annotated[str, Field(max_length=60, description="The room, if one was said")]
+KindName = Annotated[
+    Literal["", "light", "switch", "climate", "cover", "lock", "media", "fan", "sensor", "scene"],
+    Field(description="Which kind of device, when no name was said"),
+]
+
+
+class Settings(BaseModel):
+    """Where devices come from, and what people call them."""
+
+    model_config = ConfigDict(extra="forbid")
+    mqtt: MqttSettings = MqttSettings()
+    home_assistant: HomeAssistantSettings = HomeAssistantSettings()
+    rooms: dict[str, str] = Field(default_factory=dict)  # a device's name or id → its room
+    aliases: dict[str, str] = Field(default_factory=dict)  # another name → a device's name or id
+
+
+class Home:
+    """Everything that can be switched, wherever it is connected."""
+
+    def __init__(self, settings: Settings, live: Live) -> None:
+        self._settings = settings
+        self._changed = live.changed
+        self._turned = anyio.Event()
+        self.mqtt = Mqtt(settings.mqtt, live.outside, self._on_turn) if settings.mqtt.host else None
+        url = settings.home_assistant.url
+        self.ha = HomeAssistant(settings.home_assistant, live.outside, self._on_turn) if url else None
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is set up."""
+        return self.mqtt is None and self.ha is None
+
+    def devices(self) -> list[Device]:
+        """Return every device, in the order of their rooms and names."""
+        found = self.mqtt.devices() if self.mqtt else []
+        if self.ha:
+            found += self.ha.devices(self.mqtt.uniques() if self.mqtt else set())
+        return sorted(map(self._called, found), key=lambda device: (device.room, device.name, device.id))
+
+    def _called(self, device: Device) -> Device:
+        names = {device.id, plain(device.name)}
+        rooms = [room for name, room in self._settings.rooms.items() if name in names or plain(name) in names]
+        aliases = [alias for alias, name in self._settings.aliases.items() if name in names or plain(name) in names]
+        return replace(device, room=rooms[0] if rooms else device.room, aliases=tuple(aliases))
+
+    def now(self, id: str) -> Device | None:
+        """Return a device as it is now."""
+        return next((device for device in self.devices() if device.id == id), None)
+
+    async def tell(self, device: Device, wanted: State) -> None:
+        """Send a command. Raises OSError."""
+        hub = self.mqtt if device.id.startswith("mqtt:") else self.ha
+        assert hub, "a device came from a hub"
+        await hub.tell(device.id, wanted)
+
+    async def until(self, true: Callable[[], bool], seconds: float) -> bool:
+        """Wait until something is true of the devices; tell whether it became so in time."""
+        with anyio.move_on_after(seconds):
+            while not true():
+                await self._turned.wait()
+        return true()
+
+    def _on_turn(self, devices: bool) -> None:
+        self._turned.set()
+        self._turned = anyio.Event()
+        if devices:
+            self._changed("home.list")
+
+
+@asynccontextmanager
+async def opened(live: Live) -> AsyncIterator[Home]:
+    """Keep the connections, in the background: the start waits for nobody."""
+    home = Home(live.settings or Settings(), live)
+    async with anyio.create_task_group() as tasks:
+        for hub in (home.mqtt, home.ha):
+            if hub:
+                tasks.start_soon(hub.run)
+        yield home
+        tasks.cancel_scope.cancel()
+
+
+# ── looking ────────────────────────────────────────────────────────────────────────────────────────
+
+
+@tool("home.list", risk="read", limit_seconds=10)
+async def list_devices(call: Call, room: Room = "", kind: KindName = "") -> Result:
+    """Tell which devices there are, by room or kind."""
+    found = _home(call).devices()
+    if room and found:
+        found = _understood(lambda: in_room(found, room))
+    found = [device for device in found if kind in ("", device.kind)]
+    data = {"devices": [_shown(device) for device in found[:SHOWN]], "rooms": sorted({d.room for d in found if d.room})}
+    what = PLURALS[kind] if kind else "devices"
+    where = f" in the {said(room)}" if room else ""
+    if not found:
+        return Result(f"There are no {what}{where}.", data)
+    told = ", ".join(_named(device, bool(room)) for device in found[:10])
+    more = f", and {len(found) - 10} more" if len(found) > 10 else ""
+    return Result(f"{_capital(told)}{more}.", data)
+
+
+@tool("home.state", risk="read", limit_seconds=10)
+async def state(call: Call, device: Name = "", room: Room = "", kind: KindName = "") -> Result:
+    """Tell how a device is, or all of one kind in a room: on or off, how bright, how warm, open or closed."""
+    if not device and not kind:
+        return await list_devices(call, room=room)
+    found = _meant(call, Wish(device, room, kind, call.actor.room), KINDS)
+    text = " ".join(f"{_capital(_the(each))} {_condition(each)}." for each in found[:10])
+    return Result(text, {"devices": [_shown(each) for each in found[:SHOWN]]})
+
+
+# ── changing ───────────────────────────────────────────────────────────────────────────────────────
+
+
+@tool("home.turn", risk="change", idempotent=True, limit_seconds=15)
+async def turn(
+    call: Call,
+    on: Annotated[bool, Field(description="true turns on, false turns off")],
+    device: Name = "",
+    room: Room = "",
+    kind: KindName = "",
+    everything: Annotated[bool, Field(description="Only if the user said all in the whole house; with a kind")] = False,
+) -> Result:
+    """Turn a device on or off, or all of one kind in a room, such as the lights in the kitchen."""
+    found = _meant(call, Wish(device, room, kind, call.actor.room, everything), SWITCHED)
+    return await _made(call, found, {"on": on})
+
+
+@tool("home.set", risk="change", idempotent=True, limit_seconds=15)
+async def set_device(
+    call: Call,
+    device: Name = "",
+    room: Room = "",
+    kind: KindName = "",
+    brightness: Annotated[int, Field(ge=-1, le=100, description="Percent of a light; -1 if not said")] = -1,
+    colour: Annotated[str, Field(max_length=20, description="A light's colour, such as blue; empty if not said")] = "",
+    kelvin: Annotated[int, Field(ge=0, le=10_000, description="A light's warmth; 2700 is warm; 0 if not said")] = 0,
+    temperature: Annotated[float, Field(ge=0, le=35, description="Degrees Celsius of heating; 0 if not said")] = 0,
+    position: Annotated[int, Field(ge=-1, le=100, description="Percent a blind is open; -1 if not said")] = -1,
+    volume: Annotated[int, Field(ge=-1, le=100, description="Percent of a player; -1 if not said")] = -1,
+) -> Result:
+    """Set a device: a light's brightness or colour, the heating's temperature, a blind's position, a volume."""
+    wanted: dict[str, Any] = {}
+    kinds: set[Kind] = set()
+    for kind_of, name, value, given in (
+        ("light", "brightness", brightness, brightness >= 0),
+        ("light", "colour", _colour(colour) if colour else "", bool(colour)),
+        ("light", "kelvin", kelvin, kelvin >= 1000),
+        ("climate", "temperature", temperature, temperature > 0),
+        ("cover", "position", position, position >= 0),
+        ("media", "volume", volume, volume >= 0),
+    ):
+        if given:
+            wanted[name] = value
+            kinds |= {each for each in KINDS if each == kind_of}
+    if not wanted:
+        raise ToolFailed("invalid", "Set it to what: a brightness, a colour, a temperature, a position or a volume?")
+    if len(kinds) > 1:
+        raise ToolFailed("invalid", "Those are settings of different devices. Say one of them at a time.")
+    [only] = kinds
+    if only == "light":
+        wanted = {"on": False} if brightness == 0 else {"on": True, **wanted}
+    found = _meant(call, Wish(device, room, kind or ("" if device else only), call.actor.room), (only,))
+    _refuse_guarded(found, wanted)
+    return await _made(call, found, wanted)
+
+
+@tool("home.open", risk="change", idempotent=True, limit_seconds=15)
+async def open_cover(call: Call, device: Name = "", room: Room = "", kind: KindName = "") -> Result:
+    """Open blinds, shutters or curtains. Garage doors, gates and locks are opened with home.unlock."""
+    found = _meant(call, Wish(device, room, kind, call.actor.room), ("cover", "lock"))
+    _refuse_guarded(found, {"open": True})
+    return await _made(call, found, {"open": True})
+
+
+@tool("home.close", risk="change", idempotent=True, limit_seconds=15)
+async def close(call: Call, device: Name = "", room: Room = "", kind: KindName = "") -> Result:
+    """Close blinds, shutters, a garage door or a gate."""
+    return await _made(call, _meant(call, Wish(device, room, kind, call.actor.room), ("cover",)), {"open": False})
+
+
+@tool("home.lock", risk="change", idempotent=True, limit_seconds=15)
+async def lock(call: Call, device: Name = "", room: Room = "") -> Result:
+    """Lock a door."""
+    kind = "" if device else "lock"
+    return await _made(call, _meant(call, Wish(device, room, kind, call.actor.room), ("lock",)), {"locked": True})
+
+
+async def _ask_unlock(call: Call, device: str, room: str = "") -> str:
+    [found] = _meant(call, Wish(device, room, "", call.actor.room), ("lock", "cover"))
+    return f"{'Unlock' if found.kind == 'lock' else 'Open'} {_the(found)}?"
+
+
+@tool("home.unlock", risk="change", level="confirm", preview=_ask_unlock, idempotent=True, limit_seconds=15)
+async def unlock(call: Call, device: One, room: Room = "") -> Result:
+    """Unlock a door, or open a garage door or a gate. A person is asked first."""
+    found = _meant(call, Wish(device, room, "", call.actor.room), ("lock", "cover"))
+    return await _made(call, found, {"locked": False} if found[0].kind == "lock" else {"open": True})
+
+
+@tool("home.play", risk="change", idempotent=True, limit_seconds=15)
+async def play(call: Call, device: Name = "", room: Room = "") -> Result:
+    """Let a player go on."""
+    return await _made(call, _players(call, device, room), {"playing": True})
+
+
+@tool("home.pause", risk="change", idempotent=True, limit_seconds=15)
+async def pause(call: Call, device: Name = "", room: Room = "") -> Result:
+    """Pause a player."""
+    return await _made(call, _players(call, device, room), {"playing": False})
+
+
+@tool("home.scene", risk="change", idempotent=True, limit_seconds=15)
+async def scene(call: Call, name: Annotated[str, Field(min_length=1, max_length=80)], room: Room = "") -> Result:
+    """Set a scene that the household has made, such as movie night."""
+    found = _meant(call, Wish(name.removesuffix(" scene"), room, "", call.actor.room), ("scene",))
+    return await _made(call, found, {"scene": True})
+
+
+async def undo(call: Call, kept: Kept) -> Result:
+    """Put devices back as they were, those that are still as they were left."""
+    home = _home(call)
+    if not isinstance(kept.before, dict) or not isinstance(kept.after, dict):
+        raise ToolFailed("failed", "I don't know how it was before.")
+    groups: list[tuple[Device, State]] = []
+    for id, before in kept.before.items():
+        device = home.now(id)
+        if device is None:
+            raise ToolFailed("not_found", "That device is not there any more.")
+        if not _agrees(device, kept.after[id], {}):
+            raise ToolFailed("failed", f"{_capital(_the(device))} was changed since then.")
+        wanted = {name: value for name, value in before.items() if value is not None}
+        wanted = {"on": False} if wanted.get("on") is False else wanted
+        if not wanted:
+            raise ToolFailed("failed", f"I don't know how {_the(device)} was before.")
+        _refuse_guarded([device], wanted)
+        groups.append((device, wanted))
+    return await _sent(call, groups)
+
+
+# ── which, and whether ─────────────────────────────────────────────────────────────────────────────
+
+
+def _home(call: Call) -> Home:
+    if isinstance(call.engine, Home):
+        return call.engine
+    raise ToolFailed("failed", "The house is not connected.")
+
+
+def _meant(call: Call, wish: Wish, kinds: Sequence[Kind]) -> list[Device]:
+    """Return the devices that are meant and that the rules of the house allow."""
+    home = _home(call)
+    if home.empty:
+        raise ToolFailed("not_found", "No devices are set up in this house.")
+    if wish.device and wish.everything:
+        raise ToolFailed("invalid", "Say one device, or all of a kind, not both.")
+    found = _understood(lambda: meant(home.devices(), wish, kinds))
+    for device in found:
+        _permit(call, device)
+    return found
+
+
+def _understood(find: Callable[[], list[Device]]) -> list[Device]:
+    try:
+        return find()
+    except NotMeant as unclear:
+        raise ToolFailed("not_found" if unclear.unknown else "invalid", str(unclear)) from unclear
+
+
+def _permit(call: Call, device: Device) -> None:
+    """Ask the rules about the device itself: an alias or a whole room must not go round a rule about its name."""
+    decide = call.services.get("decide")
+    if decide is None or not call.arguments:
+        return
+    names = [device.name, device.id, *device.aliases]
+    itself = decide(call.tool, {**call.arguments, "device": names, "name": names, "room": device.room})
+    asked = decide(call.tool, call.arguments)
+    if STRICTNESS[itself.verdict] > STRICTNESS[asked.verdict]:
+        raise ToolFailed("denied", itself.reason, rule=itself.rule, device=device.name, room=device.room)
+
+
+def _refuse_guarded(found: Sequence[Device], wanted: State) -> None:
+    opens = wanted.get("open") is True or wanted.get("locked") is False or wanted.get("position", 0) > 0
+    for device in found:
+        if device.guarded and opens:
+            verb = "unlocks" if device.kind == "lock" else "opens"
+            raise ToolFailed(
+                "denied", f"{_capital(_the(device))} only {verb} with a yes: ask me to unlock it.", use="home.unlock"
+            )
+
+
+def _players(call: Call, device: str, room: str) -> list[Device]:
+    return _meant(call, Wish(device, room, "" if device else "media", call.actor.room), ("media",))
+
+
+def _colour(name: str) -> str:
+    wanted = plain(name)
+    if wanted in COLOURS:
+        return COLOURS[wanted]
+    if len(wanted) == 7 and wanted[0] == "#" and all(c in "0123456789abcdef" for c in wanted[1:]):
+        return wanted
+    raise ToolFailed("invalid", f"I don't know the colour {said(name)}. I know {', '.join(COLOURS)}.")
+
+
+# ── doing ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def _made(call: Call, found: Sequence[Device], wanted: State) -> Result:
+    """Give devices a state, those that do not have it yet."""
+    able = [
+        device for device in found if set(wanted) - {"on"} <= device.can and ("on" not in wanted or "on" in device.can)
+    ]
+    if not able:
+        why = f", for {found[0].lacks}" if found[0].lacks else ""
+        raise ToolFailed("failed", f"{_capital(_the(found[0]))} cannot do that{why}.")
+    there = [device for device in able if device.reachable]
+    if not there:
+        raise ToolFailed("failed", f"{_capital(_group(able))} cannot be reached just now.")
+    due = [device for device in there if not (device.tells and _agrees(device, wanted, {}))]
+    if not due:
+        verb = "are" if len(there) > 1 else "is"
+        return Result(f"{_capital(_group(there))} {verb} already {_wanted(wanted)}.", _data(call, there))
+    return await _sent(call, [(device, wanted) for device in due])
+
+
+async def _sent(call: Call, groups: Sequence[tuple[Device, State]]) -> Result:
+    """Send commands and wait until the devices say that they took them. All that was sent has a receipt."""
+    home = _home(call)
+    sent: list[tuple[Device, State]] = []
+    for device, wanted in groups:
+        try:
+            await home.tell(device, wanted)
+        except OSError:
+            break  # the hub is gone: what follows would not arrive either
+        sent.append((device, wanted))
+    if not sent:
+        raise ToolFailed("failed", f"{_capital(_group([device for device, _ in groups]))} cannot be reached just now.")
+
+    def silent() -> list[tuple[Device, State]]:
+        return [
+            (device, wanted)
+            for device, wanted in sent
+            if device.tells and not ((now := home.now(device.id)) and _agrees(now, wanted, device.state))
+        ]
+
+    await home.until(lambda: not silent(), ANSWER_SECONDS)
+    mute = [device for device, _ in silent()]
+    mute += [device for device, _ in groups[len(sent) :]]
+    done = [(device, wanted) for device, wanted in sent if device not in mute]
+    text = " ".join(part for part in (_done(home, done), _unanswered(mute)) if part)
+    before = {device.id: {name: device.state.get(name) for name in wanted} for device, wanted in sent}
+    after = {device.id: dict(wanted) for device, wanted in sent}
+    scenes = all(device.kind == "scene" for device, _ in sent)  # what a scene changed is not known
+    receipt = call.receipt(text, before=None if scenes else before, after=None if scenes else after)
+    if not done:
+        raise ToolFailed("failed", text, receipt=receipt.id)
+    return Result(text, {**_data(call, [device for device, _ in sent]), "silent": [d.name for d in mute]}, receipt)
+
+
+def _agrees(device: Device, wanted: State, before: State) -> bool:
+    """Whether a device is as wanted; a blind that has set out is."""
+    told = device.state
+    if device.kind == "cover":
+        moved = "position" in before and told.get("position") != before["position"]
+        going = told.get("heading") == ("open" if wanted.get("open", wanted.get("position", 0) > 0) else "closed")
+        if moved or (going and before):
+            return True
+    return all(_near(name, told.get(name), value) for name, value in wanted.items())
+
+
+def _near(name: str, told: Any, wanted: Any) -> bool:
+    if name == "colour" and isinstance(told, str) and isinstance(wanted, str):
+        return all(abs(a - b) < 12 for a, b in zip(bytes.fromhex(told[1:]), bytes.fromhex(wanted[1:]), strict=True))
+    if name in TOLERANCE and isinstance(told, (int, float)) and isinstance(wanted, (int, float)):
+        return abs(told - wanted) <= TOLERANCE[name]
+    return bool(told == wanted)
+
+
+# ── what is said ───────────────────────────────────────────────────────────────────────────────────
+
+
+def _done(home: Home, done: Sequence[tuple[Device, State]]) -> str:
+    if not done:
+        return ""
+    devices, wanted = [device for device, _ in done], done[0][1]
+    if devices[0].kind == "scene":
+        return f"I set {_the(devices[0])}."
+    be = "are" if len(devices) > 1 else "is"
+    moving = devices[0].kind == "cover" and (home.now(devices[0].id) or devices[0]).state.get("heading")
+    if moving:
+        return f"{_capital(_group(devices))} {be} {'opening' if moving == 'open' else 'closing'}."
+    if not all(device.tells for device in devices):
+        return f"I told {_group(devices)} to be {_wanted(wanted)}; it does not report back."
+    return f"{_capital(_group(devices))} {be} now {_wanted(wanted)}."
+
+
+def _unanswered(mute: Sequence[Device]) -> str:
+    return f"I sent it, but {_group(mute)} did not answer." if mute else ""
+
+
+def _wanted(wanted: State) -> str:
+    """Return "on", "at 40 percent", "set to 21 degrees"."""
+    parts = []
+    for name, value in wanted.items():
+        match name:
+            case "on" if len(wanted) == 1:
+                parts.append("on" if value else "off")
+            case "brightness":
+                parts.append(f"at {value} percent")
+            case "colour":
+                parts.append(next((colour for colour, code in COLOURS.items() if code == value), "in that colour"))
+            case "kelvin":
+                parts.append(f"at {value} kelvin")
+            case "temperature":
+                parts.append(f"set to {value:g} degrees")
+            case "position" | "volume":
+                parts.append(f"at {value:g} percent")
+            case "open":
+                parts.append("open" if value else "closed")
+            case "locked":
+                parts.append("locked" if value else "unlocked")
+            case "playing":
+                parts.append("playing" if value else "paused")
+            case "mode":
+                parts.append(f"set to {value}")
+    return " and ".join(parts)
+
+
+def _condition(device: Device) -> str:
+    if not device.reachable:
+        return "cannot be reached just now"
+    told = device.state
+    if device.kind == "sensor":
+        if "on" in told:
+            return f"says {'yes' if told['on'] else 'no'}"
+        return (
+            f"says {told['value']} {told.get('unit', '')}".rstrip() if "value" in told else "has not said anything yet"
+        )
+    order = ("on", "open", "locked", "playing", "position", "brightness", "volume", "temperature", "mode", "colour")
+    shown = {name: told[name] for name in order if name in told and name != "mode"}
+    if shown.get("on") is False:
+        shown = {"on": False}
+    if not shown:
+        return "has not said how it is" if not device.lacks else f"can't be read, for {device.lacks}"
+    parts = [_wanted({name: value}) for name, value in shown.items()]
+    if "measured" in told:
+        parts.append(f"measures {told['measured']:g} degrees")
+    return "is " + ", ".join(parts)
+
+
+def _the(device: Device) -> str:
+    name, room = device.name, device.room
+    inside = f" in the {room}" if room and plain(room) not in plain(name) else ""
+    return f"the {said(name)}{inside}"
+
+
+def _named(device: Device, roomless: bool) -> str:
+    return f"the {said(device.name)}" if roomless else _the(device)
+
+
+def _group(devices: Sequence[Device]) -> str:
+    """Return "the hall lamp", or "3 lights in the kitchen"."""
+    if len(devices) == 1:
+        return _the(devices[0])
+    kinds, rooms = {device.kind for device in devices}, {device.room for device in devices}
+    what = PLURALS[devices[0].kind] if len(kinds) == 1 else "devices"
+    return f"{len(devices)} {what}{f' in the {devices[0].room}' if len(rooms) == 1 and devices[0].room else ''}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _data(call: Call, devices: Sequence[Device]) -> dict[str, Any]:
+    home = _home(call)
+    return {"devices": [_shown(home.now(device.id) or device) for device in devices]}
+
+
+def _shown(device: Device) -> dict[str, Any]:
+    return {
+        "id": device.id,
+        "name": device.name,
+        "room": device.room,
+        "kind": device.kind,
+        "can": sorted(device.can),
+        "state": dict(device.state),
+        "reachable": device.reachable,
+        **({"lacks": device.lacks} if device.lacks else {}),
+    }
