@@ -16,6 +16,7 @@ from tools_server import record
 from tools_server.audit import verify
 from tools_server.gate import Wish
 from tools_server.policy import Action, Actor, Agent, Decision, Policy, decide
+from tools_server.toolkit import ToolFailed
 
 
 async def test_what_an_agent_may_call_is_done_and_recorded(world: Any) -> None:
@@ -31,6 +32,65 @@ async def test_what_an_agent_may_call_is_done_and_recorded(world: Any) -> None:
 async def test_arguments_are_recorded_as_a_hash_only(world: Any) -> None:
     await world.ok("tasks.add", title="Buy a secret present for Anna")
     assert "secret" not in (world.data / "audit.jsonl").read_text()
+
+
+async def test_only_the_names_of_arguments_that_a_tool_takes_are_recorded(world: Any) -> None:
+    await world.ok("timers.start", seconds=60, name="surprise party")
+    row = world.record[-1]
+    assert (row["risk"], row["arguments"], row["confirmation"]) == ("change", ["seconds", "name"], None)
+    await world.refused("timers.start", seconds=60, surprise="for Anna")
+    assert world.record[-1]["arguments"] == ["seconds"]
+    await world.refused("timers.strat", seconds=60, surprise="for Anna")
+    assert world.record[-1]["arguments"] == []
+    assert "surprise" not in (world.data / "audit.jsonl").read_text()
+
+
+async def test_the_same_call_has_the_same_hash_however_it_was_written(world: Any) -> None:
+    await world.ok("timers.start", seconds=60)
+    await world.ok("timers.start", room="", name="", seconds=60.0)
+    await world.ok("timers.start", seconds=61)
+    one, same, other = (row["arguments_sha256"] for row in world.record)
+    assert one == same != other
+
+
+TRACES = {
+    "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01": "0af7651916cd43dd8448eb211c80319c",
+    "cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more": "0af7651916cd43dd8448eb211c80319c",
+    "00-00000000000000000000000000000000-b7ad6b7169203331-01": "",
+    "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01": "",
+    "00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01": "",
+    "00-0af7-b7ad-01": "",
+    "": "",
+}
+
+
+@pytest.mark.parametrize("trace", [*TRACES, None, 7, {"traceparent": "x"}])
+async def test_the_trace_that_a_call_belongs_to_is_recorded_when_it_is_one(world: Any, trace: Any) -> None:
+    await world.gate.call(Wish(world.agents["family"], "clock.time", {}, trace=trace))
+    assert world.record[-1]["trace"] == (TRACES.get(trace, "") if isinstance(trace, str) else "")
+
+
+async def test_a_way_out_of_a_folder_is_refused_with_its_code_and_reason(world: Any) -> None:
+    (world.data / "outside").mkdir()
+    world.board.parent.mkdir(parents=True)
+    world.board.symlink_to(world.data / "outside")
+    answer = await world.refused("tasks.list")
+    assert (answer.error, answer.code) == ("denied", -32001)
+    assert (world.record[-1]["outcome"], world.record[-1]["reason"]) == ("denied", "escape")
+
+
+async def test_an_actor_is_shown_what_it_may_call(world: Any) -> None:
+    family = world.agents["family"]
+
+    def shown(claimed: Any) -> set[str]:
+        return {spec.name for spec in world.gate.visible_to(family, claimed)}
+
+    assert shown(None) == shown({"role": "adult"})
+    assert shown({"role": "guest"}) < shown({"role": "child"}) < shown(None)
+    assert {"clock.time", "timers.start", "history.undo"} <= shown({"role": "guest"})
+    assert not {"asks.answer", "asks.waiting", "timers.due"} & shown({"role": "owner"})
+    with pytest.raises(ToolFailed, match="Who is asking cannot be read"):
+        shown({"role": 7})
 
 
 async def test_an_agent_without_the_tool_is_denied_and_that_is_recorded(world: Any) -> None:
