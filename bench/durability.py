@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from subprocess import DEVNULL
 from typing import Any
@@ -30,8 +31,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 from atlas.config import Config
-from tools_server.audit import verify
-from tools_server.boot import AUDIT_FILE
+from tools_server.audit import AUDIT_FILE, verify
 
 KILLS = 500
 KILLS_OF_ONE_HOUSE = 20  # then a fresh data directory, so that what a kill left behind is read again many times
@@ -131,7 +131,37 @@ def _task(key: str) -> list[Step]:
     ]
 
 
-LIVES = {"timer": _timer, "task": _task}
+def _reminder(key: str) -> list[Step]:
+    return [
+        Step("reminders.add", {"text": key, "when": "2040-05-01 10:00"}, "2040-05-01"),
+        Step("reminders.change", {"about": key, "when": "2040-05-02 10:00"}, "2040-05-02"),
+    ]
+
+
+def _alarm(key: str) -> list[Step]:
+    return [
+        Step("alarms.set", {"when": "every day at 7:00", "name": key}, "on"),
+        Step("alarms.switch", {"on": False, "name": key}, "off"),
+        Step("alarms.cancel", {"name": key}, ""),
+    ]
+
+
+def _note(key: str) -> list[Step]:
+    return [
+        Step("notes.create", {"title": key, "text": "one"}, "one"),
+        Step("notes.append", {"title": key, "text": "two"}, "one\ntwo"),
+    ]
+
+
+def _item(key: str) -> list[Step]:
+    return [
+        Step("lists.add", {"items": [key]}, "wanted"),
+        Step("lists.check", {"items": [key]}, "bought"),
+        Step("lists.remove", {"items": [key]}, ""),
+    ]
+
+
+LIVES = {"timer": _timer, "task": _task, "reminder": _reminder, "alarm": _alarm, "note": _note, "item": _item}
 
 
 async def _observed(client: Client) -> tuple[dict[tuple[str, str], str], list[str]]:
@@ -144,6 +174,17 @@ async def _observed(client: Client) -> tuple[dict[tuple[str, str], str], list[st
         board = await _read(client, "tasks.list", column=column)
         broken += [str(problem) for problem in board["problems"]]
         found |= {("task", task["title"]): column for task in board["tasks"]}
+    for reminder in (await _read(client, "reminders.list"))["reminders"]:
+        found["reminder", reminder["text"]] = f"{datetime.fromtimestamp(reminder['due_at']).astimezone():%Y-%m-%d}"
+    for alarm in (await _read(client, "alarms.list"))["alarms"]:
+        found["alarm", alarm["name"]] = alarm["state"]
+    notes = await _read(client, "notes.list")
+    broken += [str(problem) for problem in notes["problems"]]
+    for note in notes["notes"]:
+        found["note", note["title"]] = (await _read(client, "notes.read", title=note["title"]))["text"].strip()
+    if (await _read(client, "lists.names"))["lists"]:
+        for item in (await _read(client, "lists.read"))["items"]:
+            found["item", item["text"]] = "bought" if item["checked"] else "wanted"
     return found, broken
 
 

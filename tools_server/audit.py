@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+AUDIT_FILE = "audit.jsonl"  # in the data directory
 GENESIS = "0" * 64  # what the first row is sealed to
 HEAD_BYTES = 128  # the head is overwritten in place, so it has one size
 ROW_BYTES = 64 * 1024  # no row is longer

@@ -188,7 +188,7 @@ async def _called_until_told(
     opened: AbstractAsyncContextManager[Way], asked: Asked, key: Ed25519PrivateKey | None
 ) -> Answered:
     """Give up the call, down to the tool, when the terminal closes or somebody presses Ctrl-C."""
-    answered = Answered("I was told to stop.", "cancelled")
+    answered, cannot = Answered("I was told to stop.", "cancelled"), None
     async with anyio.create_task_group() as tasks:
 
         async def hear(*, task_status: TaskStatus[None]) -> None:
@@ -198,8 +198,13 @@ async def _called_until_told(
                 tasks.cancel_scope.cancel()
 
         await tasks.start(hear)
-        answered = await _called(opened, asked, key)
+        try:
+            answered = await _called(opened, asked, key)
+        except (CannotAsk, OSError) as trouble:
+            cannot = trouble  # raised in here, it would come out in a group
         tasks.cancel_scope.cancel()
+    if cannot:
+        raise cannot
     return answered
 
 

@@ -13,6 +13,9 @@ from tools_server.confirm import NO_REPLY, Reply
 from tools_server.gate import Answer, Wish
 from tools_server.walls import walled
 
+# The question ends with this process, so nobody can be asked elsewhere meanwhile.
+HOW = "That needs a person's yes: at a terminal, with --house-private-key, or of the running server, with --socket."
+
 
 def opened(given: argparse.Namespace) -> AbstractAsyncContextManager[Way]:
     """Put up the walls around this process; the gate is open for the length of the block. Raises `CannotAsk`."""
@@ -53,6 +56,8 @@ async def _opened(given: argparse.Namespace, settings: Settings) -> AsyncIterato
 
 
 def _answered(answer: Answer) -> Answered:
-    receipt = {"id": answer.receipt.id, "changed": answer.receipt.changed} if answer.receipt else None
-    ask = answer.ask.shown() if answer.ask else None
-    return Answered(answer.text, answer.error, answer.data, receipt, ask)
+    made = answer.receipt
+    receipt = {"id": made.id, "changed": made.changed, "undo": made.undo} if made else None
+    if answer.ask:
+        return Answered(f"{answer.ask.sentence} {HOW}", answer.error, answer.data, receipt, answer.ask.shown())
+    return Answered(answer.text, answer.error, answer.data, receipt)
