@@ -91,6 +91,12 @@ def house(data: Path) -> House:
     return House(data)
 
 
+@pytest.fixture(scope="session")
+def household() -> type[House]:
+    """Houses, for what lives longer than one test."""
+    return House
+
+
 @pytest.fixture
 def config(data: Path) -> Config:
     """The default settings, over an empty data directory."""
