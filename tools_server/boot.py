@@ -59,7 +59,8 @@ class Settings:
         return (self.folders or self.data) / root
 
 
-_KEYS = {"token_sha256", "tools", "roots", "roles", "acts_as", "private"}
+_KEYS = {"token_sha256", "tools", "roots", "roots_read_only", "roles", "acts_as", "private"}
+_OWN = ("secrets", "run", "tools", "tmp", "sessions")  # folders of the data directory that are nobody's papers
 _AGENT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,40}")
 _ROOT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,80}")
 
@@ -84,9 +85,12 @@ def read_agents(file: Path) -> tuple[dict[str, Agent], dict[str, Agent]]:
         if acts_as not in ("", *ROLES):
             raise BootFailed(f"{where}: acts_as is one of {', '.join(ROLES)}.")
         tools, roots, roles = (_texts(where, entry, key) for key in ("tools", "roots", "roles"))
-        by_name[name] = agent = Agent(name, tools, roots, roles, acts_as, entry.get("private") is True)
+        read_only = _texts(where, entry, "roots_read_only")
+        by_name[name] = agent = Agent(name, tools, roots, roles, acts_as, entry.get("private") is True, read_only)
+        if strange := set(read_only) - set(roots):
+            raise BootFailed(f"{where}: {min(strange)!r} is in roots_read_only and not in roots.")
         for root in agent.roots:
-            if not _ROOT_NAME.fullmatch(root):
+            if not _ROOT_NAME.fullmatch(root) or root in _OWN:
                 raise BootFailed(f"{where}: the root {root!r} is not the name of a folder in the data directory.")
         token = entry.get("token_sha256", "")
         if token and not (isinstance(token, str) and re.fullmatch(r"[0-9a-f]{64}", token)):
@@ -142,6 +146,7 @@ def opened_gate(
         with closing(audit):
             names = {root for agent in by_name.values() for root in agent.roots}
             roots = {name: Root(settings.folder(name)) for name in sorted(names)}
+            _apart(roots)
             for root in roots.values():
                 root.sweep()
             outside = Outside(settings.egress, settings.porter)
@@ -151,6 +156,14 @@ def opened_gate(
                 *(toolbox, policy, by_token, audit, state, roots, tool_settings, outside, now, zone, house_key, ledger)
             )
             yield gate, by_name
+
+
+def _apart(roots: Mapping[str, Root]) -> None:
+    """Two names for one folder, or a folder within a folder, would undo what is granted by name."""
+    for name, root in roots.items():
+        for other, outer in roots.items():
+            if name != other and outer.folder in (root.folder, *root.folder.parents):
+                raise BootFailed(f"The folder {name} lies in the folder {other}: {root.folder}. Take them apart.")
 
 
 def _house_key(file: Path | None) -> Ed25519PublicKey | None:

@@ -231,12 +231,24 @@ class Gate:
         for listener in self.listeners:
             listener(tool)
 
+    def mount(self, prefix: str, tools: Mapping[str, ToolSpec]) -> None:
+        """Put the tools of another server beside our own, instead of those that it had; {} takes them away.
+
+        Their names begin with "prefix.", and none of our own tools does: nobody can stand before another's name.
+        """
+        assert all(name.startswith(f"{prefix}.") and name == spec.name for name, spec in tools.items())
+        assert not any(name.startswith(f"{prefix}.") for name in self._toolbox.tools), f"{prefix} is ours"
+        others = {name: spec for name, spec in self._tools.items() if not name.startswith(f"{prefix}.")}
+        self._tools = dict(sorted({**others, **tools}.items()))
+        self._tell("*")
+
     @asynccontextmanager
     async def engines(self) -> AsyncIterator[None]:
         """Hold open, inside the block, what the tool files hold open."""
         async with AsyncExitStack() as stack:
             for file, opened in self._toolbox.opened.items():
-                live = Live(self._state, self._outside, self._settings.get(file), self._now, self._zone, self._tell)
+                settings = self._settings.get(file)
+                live = Live(self._state, self._outside, settings, self._now, self._zone, self._tell, self.mount)
                 self._engines[file] = await stack.enter_async_context(opened(live))
             yield
 
@@ -289,7 +301,11 @@ class Gate:
             actor=actor,
             turn=turn[:ACTOR_CHARACTERS],
             state=self._state,
-            roots={name: root for name, root in self._roots.items() if name in wish.agent.roots},
+            roots={
+                name: root.reading() if name in wish.agent.read_only else root
+                for name, root in self._roots.items()
+                if name in wish.agent.roots
+            },
             now=self._now,
             zone=self._zone,
             outside=self._outside,

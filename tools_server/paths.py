@@ -29,11 +29,11 @@ LISTED = 2_000  # names returned of one folder
 SWEEP_SECONDS = 60  # another process may be in the middle of a write, which takes milliseconds
 _TEMPORARY = re.compile(r"\.tmp-[0-9a-f]{16}")
 
-Reason = Literal["name", "escape", "missing", "kind", "linked", "large", "changed", "exists"]
+Reason = Literal["name", "escape", "missing", "kind", "linked", "large", "changed", "exists", "read_only"]
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _OPENAT2 = 437  # the same number on every architecture
-_BENEATH, _NO_SYMLINKS, _NO_MAGICLINKS = 0x08, 0x04, 0x02
+_BENEATH, _NO_SYMLINKS, _NO_MAGICLINKS, _NO_XDEV = 0x08, 0x04, 0x02, 0x01
 _RENAME_NOREPLACE = 1
 _MISSING_CALL = (errno.ENOSYS, errno.EPERM)  # an old kernel says the one, a seccomp filter the other
 
@@ -70,9 +70,9 @@ class _How(ctypes.Structure):
 
 
 def open_beneath(folder: int, relative: str, flags: int, mode: int = 0) -> int:
-    """Open `relative` under the open folder, never outside it and never through a link. Raises OSError."""
+    """Open `relative` under the open folder, never outside it, through a link or on another mount. Raises OSError."""
     flags |= os.O_CLOEXEC
-    how = _How(flags, mode, _BENEATH | _NO_SYMLINKS | _NO_MAGICLINKS)
+    how = _How(flags, mode, _BENEATH | _NO_SYMLINKS | _NO_MAGICLINKS | _NO_XDEV)
     opened = _libc.syscall(_OPENAT2, folder, os.fsencode(relative), ctypes.byref(how), ctypes.sizeof(how))
     if opened >= 0:
         return int(opened)
@@ -91,7 +91,11 @@ def walk_beneath(folder: int, relative: str, flags: int, mode: int = 0) -> int:
             there = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=here)
             os.close(here)
             here = there
-        return os.open(last, flags | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=here)
+        opened = os.open(last, flags | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=here)
+        if os.fstat(opened).st_dev != os.fstat(folder).st_dev:
+            os.close(opened)
+            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), relative)
+        return opened
     finally:
         os.close(here)
 
@@ -132,10 +136,19 @@ class Root:
     The folder is opened anew for each use, so one that was moved away and restored is found again.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, read_only: bool = False) -> None:
         """`folder` is the operator's word and is made when missing; links on the way *to* it are resolved once."""
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder = folder.resolve(strict=True)
+        self.read_only = read_only
+
+    def reading(self) -> Root:
+        """Return the same folder, in which nothing can be changed."""
+        return Root(self.folder, read_only=True)
+
+    def _to_change(self) -> None:
+        if self.read_only:
+            raise PathDenied("read_only", "That folder is only for reading.")
 
     @contextmanager
     def _opened(self) -> Iterator[int]:
@@ -194,6 +207,7 @@ class Root:
 
     def create(self, relative: str, content: bytes) -> None:
         """Write a new file, whole and durable or not at all; its folders are made. An existing one is left alone."""
+        self._to_change()
         with self._parent(relative, make=True) as (folder, name), _temporary(folder, content) as temporary:
             _rename_without_replacing(folder, temporary, name)
             os.fsync(folder)
@@ -204,6 +218,7 @@ class Root:
         Raises `PathDenied` "changed" when somebody has saved the file since. (Between that look and the rename lie
         some microseconds; no file system closes them.)
         """
+        self._to_change()
         with self._parent(relative) as (folder, name):
             was = os.stat(name, dir_fd=folder, follow_symlinks=False)
             _regular(was, relative, FILE_BYTES)
@@ -216,6 +231,7 @@ class Root:
 
     def remove(self, relative: str) -> None:
         """Remove a regular file (never a folder, never through a link), durably."""
+        self._to_change()
         with self._parent(relative) as (folder, name):
             _regular(os.stat(name, dir_fd=folder, follow_symlinks=False), relative, most=None)
             os.unlink(name, dir_fd=folder)
@@ -226,6 +242,7 @@ class Root:
 
         On a file system that cannot rename without replacing, the file is claimed by an empty one first.
         """
+        self._to_change()
         with self._parent(old) as (before, name):
             _regular(os.stat(name, dir_fd=before, follow_symlinks=False), old, most=None)
             with self._parent(new, make=True) as (after, renamed):

@@ -37,6 +37,7 @@ class Agent:
     roles: tuple[str, ...] = ()  # whose wishes it may carry out; () is everyone's
     acts_as: str = ""  # the role it has when it speaks for nobody; "" is `NOBODY`
     private: bool = False  # its folders are for its own roles only: proven at the start
+    read_only: tuple[str, ...] = ()  # those of its roots in which it may change nothing
 
 
 @dataclass(frozen=True, slots=True)
