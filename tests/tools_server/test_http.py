@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,7 +12,7 @@ import anyio
 import pytest
 from starlette.types import ASGIApp, Message
 
-from tools_server.wire_http import http_app
+from tools_server.wire_http import http_app, loopback_port
 
 MODERN = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -63,6 +64,11 @@ async def test_a_session_is_of_no_use_to_another_agent(world: Any) -> None:
         headers = {"mcp-protocol-version": "2025-11-25", "mcp-session-id": await session_of(app, "family")}
         assert (await post(app, body, headers, "guest"))[0]["status"] == 404
         assert (await post(app, body, headers, "family"))[0]["status"] == 200
+
+
+def test_answers_over_a_port_leave_at_once() -> None:
+    with loopback_port(0) as listening:
+        assert listening.proto == socket.IPPROTO_TCP, "asyncio sets TCP_NODELAY on no other"
 
 
 async def session_of(app: ASGIApp, agent: str) -> str:
