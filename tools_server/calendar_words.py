@@ -24,9 +24,9 @@ _NAMED = {"noon": time(12), "midday": time(12), "midnight": time(0)}
 
 def stretch(call: Call, day: str, to: str) -> tuple[datetime, datetime]:
     """Return where a day, a week or a row of days begins and ends. Raises `ToolFailed`."""
-    first, after = _days(call, day)
+    first, after = span(call, day)
     if to:
-        after = _days(call, to)[1]
+        after = span(call, to)[1]
     begin, end = (on_clocks(each, call.zone) for each in (first, after))
     if end <= begin:
         raise ToolFailed("invalid", "That ends before it begins.")
@@ -35,8 +35,8 @@ def stretch(call: Call, day: str, to: str) -> tuple[datetime, datetime]:
     return begin, end
 
 
-def _days(call: Call, words: str) -> tuple[date, date]:
-    """Return the first day that is meant, and the day after the last."""
+def span(call: Call, words: str) -> tuple[date, date]:
+    """Return the first day that is meant, and the day after the last. Raises `ToolFailed`."""
     today = call.local().date()
     text = " ".join(words.casefold().replace("the ", "").split()) or "today"
     monday = today - timedelta(days=today.weekday())

@@ -269,7 +269,15 @@ def kept(root: str, file: str, content: str | bytes) -> dict[str, str]:
 
 
 async def put_back(call: Call, receipt: Kept) -> Result:
-    """Undo a change of one file whose receipt holds what `kept` gives, before and after; None is: no file.
+    """Undo a change of one file, as `restore` does, and say so."""
+    file = (receipt.after or receipt.before)["file"]
+    restore(call, receipt, file)
+    said = f"I took it back: {receipt.changed}"
+    return Result(said, {"file": file}, call.receipt(said, before=receipt.after, after=receipt.before))
+
+
+def restore(call: Call, receipt: Kept, name: str) -> None:
+    """Put a file back whose receipt holds what `kept` gives, before and after; None is: no file. `name` is said of it.
 
     Raises `ToolFailed` when the file is not as that change left it: what somebody wrote since is worth more.
     """
@@ -279,20 +287,21 @@ async def put_back(call: Call, receipt: Kept) -> Result:
     try:
         if not after:
             root.create(file, _content(before))
+            return
+        content, stamp = root.read(file)
+        if content != _content(after):
+            raise edited(name, "was edited since")
+        if before:
+            root.replace(file, _content(before), stamp)
         else:
-            content, stamp = root.read(file)
-            if content != _content(after):
-                raise edited(file)
-            if before:
-                root.replace(file, _content(before), stamp)
-            else:
-                root.remove(file)
+            root.remove(file)
     except PathDenied as denied:
-        if denied.reason not in ("missing", "changed", "exists"):
+        since = {"missing": "was removed since", "changed": "was edited since"}
+        if denied.reason == "exists":
+            raise ToolFailed("failed", f"I can't take that back: there is another {name} in its place now.") from denied
+        if denied.reason not in since:
             raise
-        raise edited(file) from denied
-    said = f"I took it back: {receipt.changed}"
-    return Result(said, {"file": file}, call.receipt(said, before=after, after=before))
+        raise edited(name, since[denied.reason]) from denied
 
 
 def root_of(call: Call, there: dict[str, str]) -> Root:
@@ -303,9 +312,9 @@ def root_of(call: Call, there: dict[str, str]) -> Root:
     return root
 
 
-def edited(file: str) -> ToolFailed:
-    """Return the refusal to undo over what somebody wrote since."""
-    return ToolFailed("failed", f"{file} was changed since, so I leave it as it is now.")
+def edited(name: str, how: str) -> ToolFailed:
+    """Return the refusal to undo over what somebody did since."""
+    return ToolFailed("failed", f"I can't take that back: {name} {how}.")
 
 
 def _content(file: dict[str, str]) -> bytes:

@@ -30,11 +30,12 @@ def chosen(
     rank: Callable[[T], Any],
     avoided: Callable[[T], bool] = lambda _: False,
     guess: bool = True,
+    remark: str = "",
 ) -> T:
     """Return the thing that is meant: the same name, else the only one holding all its words, else a near one.
 
     Of several with one name the lowest `rank` is taken, those not `avoided` first. `guess` false takes no near one,
-    for what cannot be put right by saying it again.
+    for what cannot be put right by saying it again. `remark` is added to what says that there is none.
     Raises `ToolFailed`: `which` ("Which task") when several could be meant, `missing` (a whole sentence) when none is.
     """
     plainly = plain(wanted)
@@ -57,7 +58,7 @@ def chosen(
     near = near or get_close_matches(plainly, by_name, n=1, cutoff=0.5)
     nearest = [named(by_name[name]) for name in near]
     hint = f" The nearest is {spoken(nearest[0])}." if nearest else ""
-    raise ToolFailed("not_found", missing + hint, nearest=nearest)
+    raise ToolFailed("not_found", missing + hint + remark, nearest=nearest)
 
 
 def plain(text: str) -> str:

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
+from tools_server.papers import Unreadable, slug, with_value
 from tools_server.paths import Stamp
-from tools_server.tools.tasks import Unreadable, parse, slug, with_value
+from tools_server.tools.tasks import parse
 
 
 def write(world: Any, name: str, text: str) -> Path:
@@ -51,7 +52,11 @@ async def test_removing_a_task_keeps_enough_to_bring_it_back(world: Any) -> None
     assert answer.text == "Removed Buy milk from your tasks."
     assert list(world.board.iterdir()) == []
     (row,) = world.gate._state.rows("SELECT before FROM receipts WHERE id = ?", answer.receipt.id)
-    assert yaml.safe_load(row["before"]) == {"file": "tasks/home/buy-milk.md", "text": text}
+    assert yaml.safe_load(row["before"]) == {
+        "root": "family-agent-config",
+        "file": "tasks/home/buy-milk.md",
+        "text": text,
+    }
 
 
 async def test_the_most_pressing_task_is_named_first(world: Any) -> None:
@@ -68,6 +73,50 @@ async def test_a_long_list_is_not_read_out_whole(world: Any) -> None:
     answer = await world.ok("tasks.list")
     assert answer.text == "You have 8 tasks: Task 0, Task 1, Task 2, Task 3, Task 4 and 3 more."
     assert len(answer.data["tasks"]) == 8
+
+
+async def test_what_is_due_is_told_with_its_day(world: Any) -> None:
+    world.clock[0] = 1_795_158_000.0  # Friday, November 20, 2026, at eight
+    for title, due in (("Late", "2026-11-18"), ("Soon", "2026-11-21T18:00"), ("Then", "2026-11-25"), ("Ever", "")):
+        await world.ok("tasks.add", title=title, due=due)
+    assert titles(await world.ok("tasks.list", due="today")) == ["Late"]
+    said = await world.said("tasks.list", due="this week")
+    assert said == "You have 2 tasks due this week: Late due Wednesday, November 18 and Soon due tomorrow."
+    assert titles(await world.ok("tasks.list", due="overdue")) == ["Late"]
+    assert titles(await world.ok("tasks.list", due="2026-11-25")) == ["Then"]
+    assert await world.said("tasks.list", due="next month") == "There are no tasks due next month."
+    assert (await world.refused("tasks.list", due="whenever")).error == "invalid"
+
+
+async def test_tasks_are_told_by_who_should_do_them(world: Any) -> None:
+    await world.ok("tasks.add", title="Mow", assignee="Anna")
+    await world.ok("tasks.add", title="Cook", assignee="Tom")
+    assert await world.said("tasks.list", assignee="anna") == "You have 1 task for anna: Mow."
+    assert await world.said("tasks.list", assignee="Eve") == "There are no tasks for Eve."
+
+
+async def test_a_task_is_changed_in_the_lines_that_it_is_about(world: Any) -> None:
+    world.clock[0] = 1_795_158_000.0
+    text = "---\n# ours\ntitle: Paint\ndue: 2026-12-01 # maybe\ntags: [a]\n---\nbody\n"
+    file = write(world, "p.md", text)
+    said = await world.said("tasks.change", title="paint", due="2026-11-21", priority="high", assignee="Tom")
+    assert said == "Paint is due tomorrow, has high priority and is for Tom."
+    assert file.read_text() == (
+        "---\n# ours\ntitle: Paint\ndue: '2026-11-21'\ntags: [a]\npriority: high\nassignee: Tom\n---\nbody\n"
+    )
+    again = await world.ok("tasks.change", title="paint", priority="high")
+    assert (again.text, again.receipt) == ("Paint is like that already.", None)
+    said = await world.said("tasks.change", title="paint", due="none", assignee="nobody", new_title="Paint the door")
+    assert said == "Paint is now called Paint the door, has no due date and is for nobody."
+    assert await world.said("history.undo") == "Paint is as it was."
+    assert (await world.refused("tasks.change", title="paint")).text == "What shall I change about Paint?"
+
+
+async def test_the_board_of_one_agent_is_never_seen_by_the_other(world: Any) -> None:
+    await world.ok("tasks.add", title="Party")
+    await world.ok("tasks.add", "work", title="Merger")
+    assert titles(await world.ok("tasks.list")) == ["Party"]
+    assert titles(await world.ok("tasks.list", "work")) == ["Merger"]
 
 
 # ── which task is meant ────────────────────────────────────────────────────────────────────────────
@@ -193,8 +242,8 @@ async def test_a_due_date_that_is_none_is_refused(world: Any, due: str) -> None:
 
 def test_every_title_has_a_file_name() -> None:
     for title in ODD:
-        assert slug(title)
-        assert set(slug(title)) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
+        assert slug(title, "task")
+        assert set(slug(title, "task")) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
 
 
 # ── edited by hand ─────────────────────────────────────────────────────────────────────────────────

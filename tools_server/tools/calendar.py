@@ -288,9 +288,10 @@ async def _meant(call: Call, title: str, day: str, *, guess: bool) -> Found:
         title,
         named=lambda each: each.event.title,
         which="Which event",
-        missing=f"There is no {spoken(one_line(title))} in the calendar{on}.{told_problems(opened.problems)}",
+        missing=f"There is no {spoken(one_line(title))} in the calendar{on}.",
         rank=lambda each: each.event.start,
         guess=guess,
+        remark=told_problems(opened.problems),
     )
     same = [each for each in found if plain(each.event.title) == plain(meant.event.title)]
     ahead = [each for each in same if each.event.end > now] or same

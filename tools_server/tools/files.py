@@ -218,7 +218,8 @@ async def undo(call: Call, receipt: Kept) -> Result:
     except PathDenied as denied:
         if denied.reason not in ("missing", "exists"):
             raise
-        raise edited(after["moved"]) from denied
+        how = "was removed since" if denied.reason == "missing" else "can't go back: its place is taken"
+        raise edited(after["moved"], how) from denied
     said = f"{spoken(before['moved'])} is where it was."
     return Result(said, {"file": before["moved"]}, call.receipt(said, before=after, after=before))
 

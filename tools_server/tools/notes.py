@@ -159,9 +159,10 @@ def _found(call: Call, title: str, *, guess: bool = True) -> Paper:
         title,
         named=lambda note: note.title,
         which="Which note",
-        missing=f"There is no note called {spoken(one_line(title))}.{told_problems(problems)}",
+        missing=f"There is no note called {spoken(one_line(title))}.",
         rank=lambda note: (-note.stamp.modified_ns, note.file),
         guess=guess,
+        remark=told_problems(problems),
     )
 
 

@@ -1,43 +1,35 @@
 """The home Kanban: one Markdown file a task, for people's editors as much as for Atlas.
 
-The files lie in family-agent-config/tasks/home. Each is front matter (title, column, priority, assignee, due, created,
-id) and a body. People may edit, add and delete files while the server runs: nothing is cached, one broken file is
-reported and hides no other, and a rewrite changes the one line that it is about: unknown keys, comments and the body
-stay as they were.
+The files lie in tasks/home of the agent's own folder. Each is front matter (title, column, priority, assignee, due,
+created, id) and a body; `papers` says how they are read and written.
 """
 
 from __future__ import annotations
 
-import itertools
-import re
 import secrets
-import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
-from difflib import get_close_matches
-from functools import lru_cache
 from typing import Annotated, Any, Literal, cast
 
-import yaml
 from pydantic import Field
 
-from tools_server.paths import PathDenied, Root, Stamp
+from tools_server import papers
+from tools_server.calendar_words import span
+from tools_server.papers import Paper, Unreadable, headed, kept, read_all, scalar, title_of, with_value
+from tools_server.paths import Root, Stamp
+from tools_server.spoken_time import day_words
 from tools_server.state import Kept
 from tools_server.toolkit import Call, Result, ToolFailed, tool
+from tools_server.wording import capital, chosen, count, one_line, plain, series, some, spoken, told_problems
 
-ROOT = "family-agent-config"
 FOLDER = "tasks/home"
-SLUG_CHARACTERS = 60  # long enough to recognise, far from the limit of file names
-MOST_TASKS = 1_000
-SPOKEN_CHARACTERS = 120  # of one title; the data has it whole
-NAMED = 5  # more titles than this are tiring to listen to
-FRONT_MATTER_CHARACTERS = 16_384  # a parser is given no more than this
 
 Column = Literal["backlog", "todo", "doing", "done"]
 COLUMNS: tuple[Column, ...] = ("backlog", "todo", "doing", "done")
 PRIORITIES = ("high", "medium", "low")
 NEVER = Stamp(0, 0, 0)  # of a version that is not on the disk
+NOBODY = ("none", "nobody", "no one", "nothing")  # who says this takes the old value away
 _KEYS = ("title", "column", "priority", "assignee", "due", "created", "id")
 
 Title = Annotated[str, Field(min_length=1, max_length=500, description="The task's title")]
@@ -59,14 +51,10 @@ class Task:
     stamp: Stamp
 
 
-class Unreadable(Exception):
-    """A file in the folder is no task; `str()` says why, for a person."""
-
-
 # ── tools ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-@tool("tasks.add", risk="change", root=ROOT, limit_seconds=20)
+@tool("tasks.add", risk="change", root="*", limit_seconds=20)
 async def add(
     call: Call,
     title: Title,
@@ -75,366 +63,236 @@ async def add(
     assignee: Annotated[str, Field(max_length=60, description="Who should do it, or empty")] = "",
 ) -> Result:
     """Add a task to the home task board."""
-    plain = _one_line(title)
-    if not plain:
+    name = one_line(title)
+    if not name:
         raise ToolFailed("invalid", "What is the task?")
-    when = _checked_due(due)
-    root = call.roots[ROOT]
-    if len(root.names(FOLDER)) >= MOST_TASKS:
-        raise ToolFailed("failed", f"There are already {MOST_TASKS} tasks. Remove some of them first.")
     values = {
-        "title": plain,
+        "title": name,
         "column": "todo",
         "priority": priority,
-        "assignee": _one_line(assignee),
-        "due": when,
+        "assignee": one_line(assignee),
+        "due": _checked_due(due),
         "created": call.local().isoformat(timespec="seconds"),
         "id": f"task_{secrets.token_hex(8)}",
     }
-    text = "---\n" + "".join(_line(key, value) for key, value in values.items()) + "---\n"
-    file = _create(root, plain, text)
-    said = f"Added {_spoken(plain)} to your tasks."
-    receipt = call.receipt(said, before=None, after={"file": f"{FOLDER}/{file}", "text": text})
-    return Result(said, {"task": {**values, "file": file}}, receipt)
+    text = headed(values)
+    file = papers.create(call.home, FOLDER, name, text, "task")
+    said = f"Added {spoken(name)} to your tasks."
+    receipt = call.receipt(said, before=None, after=kept(call.agent.roots[0], file, text))
+    return Result(said, {"task": {**values, "file": file.removeprefix(f"{FOLDER}/")}}, receipt)
 
 
-@tool("tasks.list", risk="read", root=ROOT, limit_seconds=20)
+@tool("tasks.list", risk="read", root="*", limit_seconds=20)
 async def list_tasks(
     call: Call,
     column: Annotated[
         Literal["", "backlog", "todo", "doing", "done"], Field(description="One column; empty is all that is not done")
     ] = "",
+    assignee: Annotated[str, Field(max_length=60, description="Only those of one person")] = "",
+    due: Annotated[
+        str, Field(max_length=40, description="Only what is due then: overdue, today, this week, 2026-12-24")
+    ] = "",
 ) -> Result:
     """Tell which tasks are on the home task board."""
-    tasks, problems = _read_all(call.roots[ROOT])
+    tasks, problems = _read_all(call.home)
     wanted = [task for task in tasks if (task.column == column if column else task.column != "done")]
+    if person := plain(assignee):
+        wanted = [task for task in wanted if plain(task.assignee) == person]
+    if due.strip():
+        wanted = _due(call, wanted, due)
     wanted.sort(
         key=lambda task: (COLUMNS.index(task.column), PRIORITIES.index(task.priority), task.due or "9", task.created)
     )
-    text = _told(wanted, column) + _told_problems(problems)
+    text = _told(call, wanted, column, assignee, due) + told_problems(problems)
     return Result(text, {"tasks": [_shown(task) for task in wanted], "problems": problems})
 
 
-@tool("tasks.move", risk="change", idempotent=True, root=ROOT, limit_seconds=20)
+@tool("tasks.move", risk="change", idempotent=True, root="*", limit_seconds=20)
 async def move(call: Call, title: Title, column: Column) -> Result:
     """Move a task to another column of the home task board."""
     return _moved(call, title, column)
 
 
-@tool("tasks.done", risk="change", idempotent=True, root=ROOT, limit_seconds=20)
+@tool("tasks.done", risk="change", idempotent=True, root="*", limit_seconds=20)
 async def done(call: Call, title: Title) -> Result:
     """Mark a task as done."""
     return _moved(call, title, "done")
 
 
+@tool("tasks.change", risk="change", idempotent=True, root="*", limit_seconds=20)
+async def change(
+    call: Call,
+    title: Title,
+    new_title: Annotated[str, Field(max_length=500)] = "",
+    due: Annotated[str, Field(max_length=40, description="ISO date such as 2026-12-24, or none")] = "",
+    priority: Literal["", "high", "medium", "low"] = "",
+    assignee: Annotated[str, Field(max_length=60, description="Who should do it, or nobody")] = "",
+) -> Result:
+    """Change a task's title, due date, priority or who should do it. What is left out stays."""
+    task = _found(call.home, title)
+    wanted = {
+        "title": one_line(new_title),
+        "due": "" if plain(due) in NOBODY else _checked_due(due),
+        "priority": priority,
+        "assignee": "" if plain(assignee) in NOBODY else one_line(assignee),
+    }
+    asked = {"title": new_title, "due": due, "priority": priority, "assignee": assignee}
+    changes = {key: value for key, value in wanted.items() if asked[key].strip() and value != asdict(task)[key]}
+    if not any(text.strip() for text in asked.values()):
+        raise ToolFailed("invalid", f"What shall I change about {spoken(task.title)}?")
+    if not changes:
+        return Result(f"{capital(spoken(task.title))} is like that already.", {"task": _shown(task)})
+    text = task.text
+    for key, value in changes.items():
+        text = with_value(text, key, value)
+    said = f"{capital(spoken(task.title))} {series([_became(call, *each) for each in changes.items()], 'and')}."
+    return _rewritten(call, task, text, said, changes)
+
+
+def _became(call: Call, key: str, value: str) -> str:
+    match key:
+        case "title":
+            return f"is now called {spoken(value)}"
+        case "priority":
+            return f"has {value} priority"
+        case "due":
+            return f"is due {_day_words(call, value)}" if value else "has no due date"
+    return f"is for {spoken(value)}" if value else "is for nobody"
+
+
 async def removing(call: Call, title: str) -> str:
     """Say which task would be removed."""
-    task = _found(call.roots[ROOT], title, guess=False)
-    return f"Remove {_spoken(task.title)} from the task board?"
+    task = _found(call.home, title, guess=False)
+    return f"Remove {spoken(task.title)} from the task board?"
 
 
-@tool("tasks.remove", risk="destructive", root=ROOT, limit_seconds=20, preview=removing)
+@tool("tasks.remove", risk="destructive", root="*", limit_seconds=20, preview=removing)
 async def remove(call: Call, title: Title) -> Result:
     """Remove a task from the home task board. To finish one, use tasks.done."""
-    root = call.roots[ROOT]
-    task = _found(root, title, guess=False)
-    root.remove(f"{FOLDER}/{task.file}")
-    said = f"Removed {_spoken(task.title)} from your tasks."
-    receipt = call.receipt(said, before={"file": f"{FOLDER}/{task.file}", "text": task.text}, after=None)
+    task = _found(call.home, title, guess=False)
+    call.home.remove(f"{FOLDER}/{task.file}")
+    said = f"Removed {spoken(task.title)} from your tasks."
+    receipt = call.receipt(said, before=_kept(call, task, task.text), after=None)
     return Result(said, {"task": _shown(task)}, receipt)
 
 
 def _moved(call: Call, title: str, column: Column) -> Result:
-    root = call.roots[ROOT]
-    task = _found(root, title, avoid=column)
+    task = _found(call.home, title, avoid=column)
     if task.column == column:
-        return Result(f"{_capital(_spoken(task.title))} is already {_in(column)}.", {"task": _shown(task)})
+        return Result(f"{capital(spoken(task.title))} is already {_in(column)}.", {"task": _shown(task)})
     text = with_value(task.text, "column", column)
-    root.replace(f"{FOLDER}/{task.file}", text.encode(), task.stamp)
-    said = f"{_capital(_spoken(task.title))} is {_in(column)}."
-    file = f"{FOLDER}/{task.file}"
-    receipt = call.receipt(said, before={"file": file, "text": task.text}, after={"file": file, "text": text})
-    return Result(said, {"task": {**_shown(task), "column": column}}, receipt)
+    return _rewritten(call, task, text, f"{capital(spoken(task.title))} is {_in(column)}.", {"column": column})
 
 
-# ── taking it back ─────────────────────────────────────────────────────────────────────────────────
+def _rewritten(call: Call, task: Task, text: str, said: str, changes: dict[str, str]) -> Result:
+    call.home.replace(f"{FOLDER}/{task.file}", text.encode(), task.stamp)
+    receipt = call.receipt(said, before=_kept(call, task, task.text), after=_kept(call, task, text))
+    return Result(said, {"task": {**_shown(task), **changes}}, receipt)
 
 
-async def undo(call: Call, kept: Kept) -> Result:
+def _kept(call: Call, task: Task, text: str) -> dict[str, str]:
+    return kept(call.agent.roots[0], f"{FOLDER}/{task.file}", text)
+
+
+async def undo(call: Call, receipt: Kept) -> Result:
     """Put a task's file back as it was, or remove the one that was added. What somebody edited since stays."""
-    root, before, after = call.roots[ROOT], kept.before, kept.after
-    task = parse(_name(before or after), (before or after)["text"], NEVER)
-    stamp = _unchanged(root, after, task) if after else None
+    before, after = receipt.before, receipt.after
+    there = before or after
+    task = _task(Paper(there["file"], papers.front_matter(there["text"]), there["text"], NEVER))
+    papers.restore(call, receipt, capital(spoken(task.title)))
     if before is None:
-        root.remove(after["file"])
-        said = f"{_capital(_spoken(task.title))} is off the task board again."
+        said = f"{capital(spoken(task.title))} is off the task board again."
     elif after is None:
-        _put_back(root, before, task)
-        said = f"{_capital(_spoken(task.title))} is back on the task board, {_in(task.column)}."
+        said = f"{capital(spoken(task.title))} is back on the task board, {_in(task.column)}."
+    elif receipt.tool == "tasks.change":
+        said = f"{capital(spoken(task.title))} is as it was."
     else:
-        assert stamp
-        root.replace(before["file"], before["text"].encode(), stamp)
-        said = f"{_capital(_spoken(task.title))} is {_in(task.column)} again."
-    receipt = call.receipt(said, before=after, after=before)
-    return Result(said, {"task": _shown(task)}, receipt)
+        said = f"{capital(spoken(task.title))} is {_in(task.column)} again."
+    return Result(said, {"task": _shown(task)}, call.receipt(said, before=after, after=before))
 
 
-def _name(kept: dict[str, str]) -> str:
-    return kept["file"].removeprefix(f"{FOLDER}/")
-
-
-def _unchanged(root: Root, after: dict[str, str], task: Task) -> Stamp:
-    """Return which version of the file is there, when it is the one that was left. Raises `ToolFailed` otherwise."""
-    name = _capital(_spoken(task.title))
-    try:
-        content, stamp = root.read(after["file"])
-    except PathDenied as denied:
-        if denied.reason != "missing":
-            raise
-        raise ToolFailed("failed", f"I can't take that back: {name} was removed since.") from denied
-    if content != after["text"].encode():
-        raise ToolFailed("failed", f"I can't take that back: {name} was edited since.")
-    return stamp
-
-
-def _put_back(root: Root, before: dict[str, str], task: Task) -> None:
-    try:
-        root.create(before["file"], before["text"].encode())
-    except PathDenied as denied:
-        if denied.reason != "exists":
-            raise
-        taken = f"there is another {_spoken(task.title)} in its place now"
-        raise ToolFailed("failed", f"I can't take that back: {taken}.") from denied
-
-
-# ── which task is meant ────────────────────────────────────────────────────────────────────────────
+# ── which tasks ────────────────────────────────────────────────────────────────────────────────────
 
 
 def _found(root: Root, title: str, *, avoid: str = "done", guess: bool = True) -> Task:
-    """Return the task that is meant: the same title, else the only one holding all its words, else a near one.
-
-    Of several with the same title, one that is not in the column `avoid` comes first, then the oldest. `guess` false
-    takes no near one, for what cannot be undone by saying it again.
-    """
+    """Return the task that is meant; of several with the same title one that is not in the column `avoid`."""
     tasks, problems = _read_all(root)
-    wanted = _plain(title)
-    same = [task for task in tasks if _plain(task.title) == wanted]
-    if same:
-        return min(same, key=lambda task: (task.column == avoid, task.created, task.file))
-    words = set(wanted.split())
-    holding = [task for task in tasks if words and words <= set(_plain(task.title).split())]
-    holding = [task for task in holding if task.column != avoid] or holding
-    titles = {_plain(task.title) for task in holding}
-    if len(titles) == 1:
-        return min(holding, key=lambda task: (task.created, task.file))
-    if titles:
-        which = _series([_spoken(task.title) for task in holding[:NAMED]], "or")
-        raise ToolFailed("invalid", f"Which task: {which}?", tasks=[_shown(task) for task in holding])
-    by_title = {_plain(task.title): task for task in tasks}
-    near = get_close_matches(wanted, by_title, n=1, cutoff=0.8 if guess else 0.6)
-    if near and guess:
-        return by_title[near[0]]
-    near = near or get_close_matches(wanted, by_title, n=1, cutoff=0.5)
-    hint = f" The nearest is {_spoken(by_title[near[0]].title)}." if near else ""
-    nearest = [by_title[name].title for name in near]
-    raise ToolFailed(
-        "not_found",
-        f"There is no task called {_spoken(_one_line(title))}.{hint}{_told_problems(problems)}",
-        nearest=nearest,
+    return chosen(
+        tasks,
+        title,
+        named=lambda task: task.title,
+        which="Which task",
+        missing=f"There is no task called {spoken(one_line(title))}.",
+        rank=lambda task: (task.created, task.file),
+        avoided=lambda task: task.column == avoid,
+        guess=guess,
+        remark=told_problems(problems),
     )
 
 
-def _plain(title: str) -> str:
-    folded = unicodedata.normalize("NFKC", title).casefold()
-    return " ".join(re.sub(r"[^\w\s]", " ", folded).split()) or " ".join(folded.split())
+def _due(call: Call, tasks: Sequence[Task], due: str) -> list[Task]:
+    """Return the tasks due in a stretch of days, and with today in it those that are late."""
+    today = call.local().date()
+    first, after = (date.min, today) if plain(due) in ("overdue", "late") else span(call, due)
+    if first == today:
+        first = date.min
+    return [task for task in tasks if (day := _day(task.due)) and first <= day < after]
 
 
-# ── files ──────────────────────────────────────────────────────────────────────────────────────────
+def _day(due: str) -> date | None:
+    try:
+        return datetime.fromisoformat(due).date()
+    except ValueError:  # people write what they like
+        return None
 
 
 def _read_all(root: Root) -> tuple[list[Task], list[dict[str, str]]]:
     """Return every task, and what is wrong with files that are none."""
-    tasks, problems = [], []
-    for name in root.names(FOLDER):
-        if not name.endswith(".md"):
-            continue
+    tasks = []
+    found, problems = read_all(root, FOLDER)
+    for paper in found:
         try:
-            tasks.append(_read(root, name))
-        except (Unreadable, PathDenied) as wrong:
-            if not (isinstance(wrong, PathDenied) and wrong.reason == "missing"):  # deleted a moment ago
-                problems.append({"file": _visible(name), "problem": _visible(str(wrong))})
-    return tasks, problems
-
-
-def _read(root: Root, name: str) -> Task:
-    content, stamp = root.read(f"{FOLDER}/{name}")
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError:
-        raise Unreadable("it is not UTF-8 text") from None
-    return parse(name, text, stamp)
+            tasks.append(_task(paper))
+        except Unreadable as wrong:
+            problems.append(papers.problem(paper.file.removeprefix(f"{FOLDER}/"), wrong))
+    return tasks, sorted(problems, key=lambda problem: problem["file"])
 
 
 def parse(name: str, text: str, stamp: Stamp) -> Task:
     """Read a task from a file's text. A file without front matter is a task to do. Raises `Unreadable`."""
-    values = front_matter(text)
+    return _task(Paper(f"{FOLDER}/{name}", papers.front_matter(text), text, stamp))
+
+
+def _task(paper: Paper) -> Task:
+    values = paper.values
     column = str(values.get("column") or "todo").strip().casefold()
     if column not in COLUMNS:
-        raise Unreadable(f"its column is {_spoken(column)!r}; a column is {_series(COLUMNS, 'or')}")
+        raise Unreadable(f"its column is {spoken(column)!r}; a column is {series(COLUMNS, 'or')}")
     priority = str(values.get("priority") or "medium").strip().casefold()
     if priority not in PRIORITIES:
-        raise Unreadable(f"its priority is {_spoken(priority)!r}; a priority is {_series(PRIORITIES, 'or')}")
+        raise Unreadable(f"its priority is {spoken(priority)!r}; a priority is {series(PRIORITIES, 'or')}")
     return Task(
-        file=name,
-        title=_title(values, text, name),
+        file=paper.file.removeprefix(f"{FOLDER}/"),
+        title=title_of(values, paper.text, paper.file),
         column=column,
         priority=priority,
-        assignee=_scalar(values.get("assignee")),
-        due=_scalar(values.get("due")),
-        created=_scalar(values.get("created")),
-        id=_scalar(values.get("id")),
-        text=text,
-        stamp=stamp,
+        assignee=scalar(values.get("assignee")),
+        due=scalar(values.get("due")),
+        created=scalar(values.get("created")),
+        id=scalar(values.get("id")),
+        text=paper.text,
+        stamp=paper.stamp,
     )
 
 
-def front_matter(text: str) -> dict[str, Any]:
-    """Return what stands between the first two `---` lines; {} when there is no front matter. Raises `Unreadable`."""
-    found = _block(text)
-    if found is None:
-        return {}
-    if found[1] - found[0] > FRONT_MATTER_CHARACTERS:
-        raise Unreadable("its front matter is too long")
-    return dict(_values(text[found[0] : found[1]]))
-
-
-class _FrontMatter(yaml.SafeLoader):
-    """Takes no aliases: a value that repeats a value that repeats … fills any memory from a few lines."""
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError("an alias")
-        return super().compose_node(parent, index)
-
-
-@lru_cache(maxsize=MOST_TASKS)
-def _values(block: str) -> dict[str, Any]:
-    # By content, so an edited file is always read anew; a board of 200 tasks would else take 0.1 s to list.
-    try:
-        values = yaml.load(block, _FrontMatter)  # noqa: S506  # a safe loader, made safer
-    except yaml.YAMLError as wrong:
-        mark = getattr(wrong, "problem_mark", None)
-        line = f" in line {mark.line + 2}" if mark else ""
-        raise Unreadable(f"its front matter is not YAML{line}") from None
-    except (ValueError, RecursionError, OverflowError):
-        raise Unreadable("its front matter is not YAML") from None
-    if values is None:
-        return {}
-    if not isinstance(values, dict):
-        raise Unreadable("its front matter is not a list of keys and values")
-    return values
-
-
-_FENCE = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
-
-
-def _block(text: str) -> tuple[int, int] | None:
-    """Return where the front matter begins and ends, fences not counted."""
-    start = 1 if text.startswith("\ufeff") else 0
-    first = _FENCE.match(text, start)
-    if first is None:
-        return None
-    begin = text.find("\n", first.start()) + 1
-    second = _FENCE.search(text, begin) if begin else None
-    if second is None:
-        raise Unreadable("its front matter begins with --- and never ends")
-    return begin, second.start()
-
-
-def with_value(text: str, key: str, value: str) -> str:
-    """Return the text with one key of its front matter changed, and every other byte as it was.
-
-    When that one line cannot be found safely (a key inside braces, say), the front matter is written anew: its values
-    are kept, its comments are not. The result is read back to be sure.
-    """
-    found = _block(text)
-    ending = "\r\n" if "\r\n" in text else "\n"
-    if found is None:
-        return f"---{ending}{_line(key, value).rstrip()}{ending}---{ending}{ending}{text}"
-    begin, end = found
-    wanted = {**front_matter(text), key: value}
-    block = text[begin:end]
-    line = _line(key, value).rstrip("\n") + ending
-    old = re.compile(rf"^(?:{key}|\"{key}\"|'{key}')[ \t]*:[^\n]*\n(?:[ \t]+[^\n]*\n)*", re.MULTILINE)
-    edited, count = old.subn(lambda _: line, block, count=1)
-    if not count:
-        edited = block + line
-    changed = text[:begin] + edited + text[end:]
-    try:
-        same = front_matter(changed) == wanted
-    except Unreadable:
-        same = False
-    if same:
-        return changed
-    return text[:begin] + yaml.safe_dump(wanted, allow_unicode=True, sort_keys=False, width=10_000) + text[end:]
-
-
-def _line(key: str, value: str) -> str:
-    return yaml.safe_dump({key: value}, allow_unicode=True, width=10_000)
-
-
-def _create(root: Root, title: str, text: str) -> str:
-    taken = set(root.names(FOLDER))
-    for name in _file_names(title):
-        if name in taken:
-            continue
-        try:
-            root.create(f"{FOLDER}/{name}", text.encode())
-        except PathDenied as denied:
-            if denied.reason != "exists":  # somebody saved one of that name a moment ago
-                raise
-        else:
-            return name
-    raise AssertionError("numbers do not run out before the limit on tasks")
-
-
-def _file_names(title: str) -> Iterator[str]:
-    name = slug(title)
-    yield f"{name}.md"
-    for number in itertools.count(2):
-        yield f"{name}-{number}.md"
-
-
-def slug(title: str) -> str:
-    """Return a file name's stem for any title: small letters, digits and single dashes; "task" when none are left."""
-    ascii_only = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
-    return re.sub(r"[^a-z0-9]+", "-", ascii_only).strip("-")[:SLUG_CHARACTERS].strip("-") or "task"
-
-
-def _title(values: dict[str, Any], text: str, name: str) -> str:
-    if title := _one_line(_scalar(values.get("title"))):
-        return title
-    heading = re.search(r"^#[ \t]+(\S[^\n]*)", text, re.MULTILINE)
-    return _one_line(heading.group(1)) if heading else _visible(name).removesuffix(".md").replace("-", " ")
-
-
-def _scalar(value: Any) -> str:
-    """Return a value people wrote as text: YAML makes dates of dates."""
-    if value is None or isinstance(value, (dict, list, set, bytes)):
-        return ""
-    if isinstance(value, (date, datetime)):
-        return value.isoformat()
-    return _visible(str(value))
-
-
 def _checked_due(due: str) -> str:
-    plain = due.strip()
-    if not plain:
+    text = due.strip()
+    if not text:
         return ""
     try:
-        if len(plain) == len("2026-12-24"):
-            return date.fromisoformat(plain).isoformat()
-        return datetime.fromisoformat(plain).isoformat(timespec="minutes")
+        if len(text) == len("2026-12-24"):
+            return date.fromisoformat(text).isoformat()
+        return datetime.fromisoformat(text).isoformat(timespec="minutes")
     except ValueError:
         raise ToolFailed("invalid", "When is it due? Give a date such as 2026-12-24.") from None
 
@@ -442,53 +300,25 @@ def _checked_due(due: str) -> str:
 # ── what is said ───────────────────────────────────────────────────────────────────────────────────
 
 
-def _told(tasks: Sequence[Task], column: str) -> str:
+def _told(call: Call, tasks: Sequence[Task], column: str, assignee: str, due: str) -> str:
     where = f" {_in(cast('Column', column))}" if column else ""
+    whose = f" for {spoken(one_line(assignee))}" if assignee else ""
+    late = plain(due) in ("overdue", "late")
+    when = "" if not due.strip() else " overdue" if late else f" due {_day_words(call, spoken(one_line(due)))}"
     if not tasks:
-        return f"There are no tasks{where}."
-    named = [_spoken(task.title) for task in tasks[:NAMED]]
-    if more := len(tasks) - len(named):
-        named.append(f"{more} more")
-    count = "1 task" if len(tasks) == 1 else f"{len(tasks)} tasks"
-    return f"You have {count}{where}: {_series(named, 'and')}."
+        return f"There are no tasks{whose}{where}{when}."
+    named = [f"{spoken(task.title)} due {_day_words(call, task.due)}" if when else task.title for task in tasks]
+    return f"You have {count(len(tasks), 'task')}{whose}{where}{when}: {some(named)}."
 
 
-def _told_problems(problems: Sequence[dict[str, str]]) -> str:
-    if not problems:
-        return ""
-    if len(problems) == 1:
-        return f" I could not read {problems[0]['file']}: {problems[0]['problem']}."
-    return f" I could not read {len(problems)} files, such as {problems[0]['file']}: {problems[0]['problem']}."
+def _day_words(call: Call, due: str) -> str:
+    day = _day(due)
+    return day_words(day, call.local().date()) if day else due
 
 
 def _in(column: Column) -> str:
     return {"backlog": "in the backlog", "todo": "to do", "doing": "in progress", "done": "done"}[column]
 
 
-def _spoken(title: str) -> str:
-    return title if len(title) <= SPOKEN_CHARACTERS else title[:SPOKEN_CHARACTERS].rstrip() + "…"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _series(parts: Sequence[str], word: str) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {word} {parts[-1]}"
-
-
-def _one_line(text: str) -> str:
-    """Return text without line ends and invisible characters, its spaces single."""
-    return " ".join("".join(" " if c.isspace() else c for c in text if _seen(c)).split())
-
-
-def _seen(character: str) -> bool:
-    return character.isspace() or unicodedata.category(character) not in ("Cc", "Cs", "Cf") or character == "\u200d"
-
-
-def _visible(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
-
-
-def _shown(task: Task) -> dict[str, str]:
+def _shown(task: Task) -> dict[str, Any]:
     return {key: value for key, value in asdict(task).items() if key in (*_KEYS, "file")}
