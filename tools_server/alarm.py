@@ -118,7 +118,7 @@ def saying(alarm: Alarm, now: float, zone: tzinfo | None) -> dict[str, Any]:
     rings = f"It's {clock_words(wall)}. This is your {name}."
     return {
         "id": alarm.id,
-        "text": f"Your {name} for {ago_words(at, wall)} did not ring, because I was off." if missed else rings,
+        "text": f"Your {name} for {ago_words(at, wall)} did not ring." if missed else rings,
         "name": alarm.name,
         "device": alarm.device,
         "room": alarm.room,

@@ -67,4 +67,4 @@ def understand_day(text: str, now: float, zone: tzinfo | None) -> tuple[date, bo
         day = Meaning(said, now, zone, REMINDING).day()
     except OverflowError:
         raise NotUnderstood(TOO_FAR) from None
-    return day, bool(said.clocks)
+    return day, bool(said.clocks or (said.length and said.length.seconds))

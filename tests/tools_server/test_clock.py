@@ -72,3 +72,101 @@ async def test_an_unknown_place_is_answered_with_the_nearest(world: Any, place: 
 @pytest.mark.parametrize("place", ["Narnia", "../etc/passwd", "Europe/../../etc/localtime", "\u202e"])
 async def test_what_is_no_place_is_not_found(world: Any, place: str) -> None:
     assert (await world.refused("clock.time", place=place)).error == "not_found"
+
+
+# ── other days and times ───────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("when", "said"),
+    [
+        ("in three weeks", "That's Friday, February 5, 2027."),
+        ("Easter", "That's Sunday, March 28, 2027."),
+        ("the 3rd of May", "That's Monday, May 3, 2027."),
+        ("tomorrow", "That's Saturday, January 16, 2027."),
+    ],
+)
+async def test_the_date_of_another_day(world: Any, when: str, said: str) -> None:
+    assert await world.said("clock.date", when=when) == said
+
+
+async def test_the_date_knows_its_week(world: Any) -> None:
+    assert (await world.ok("clock.date")).data["week"] == 2
+    assert (await world.ok("clock.date", when="the 1st")).data["week"] == 5
+
+
+@pytest.mark.parametrize(
+    ("when", "said"),
+    [
+        ("Christmas", "There are 344 days until Saturday, December 25, 2027."),
+        ("tomorrow", "That's tomorrow."),
+        ("today", "That's today."),
+        ("at noon", "It's 3 hours until today at noon."),
+        ("5 PM", "It's 8 hours until today at 5 PM."),
+        ("tomorrow at 9:30", "It's 1 day and 30 minutes until tomorrow at 9:30 AM."),
+    ],
+)
+async def test_how_long_it_is_until_then(world: Any, when: str, said: str) -> None:
+    assert await world.said("clock.until", when=when) == said
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "said"),
+    [
+        ("9:40", "13:15", "That's 3 hours and 35 minutes."),
+        ("nine", "five", "That's 8 hours."),
+        ("10 PM", "6 AM", "That's 8 hours."),
+        ("noon", "midnight", "That's 12 hours."),
+        ("quarter to nine in the morning", "half past four in the afternoon", "That's 7 hours and 45 minutes."),
+        ("June 5th", "Christmas", "That's 203 days, or 29 weeks."),
+        ("Christmas", "Easter", "That's 272 days, or 38 weeks and 6 days."),  # islands, too
+        ("Easter", "", "That's 72 days, or 10 weeks and 2 days."),
+        ("tomorrow at noon", "Monday at 1 PM", "That's 2 days and 1 hour."),
+        ("Tokyo", "", "Tokyo is 8 hours ahead of us."),
+        ("New York", "Tokyo", "New York is 14 hours behind Tokyo."),
+        ("India", "London", "India is 5 hours and 30 minutes ahead of London."),
+        ("Berlin", "here", "Berlin is at the same time as us."),
+    ],
+)
+async def test_how_far_apart_they_are(world: Any, start: str, end: str, said: str) -> None:
+    assert await world.said("clock.difference", start=start, end=end) == said
+
+
+@pytest.mark.parametrize("tool", ["clock.until", "clock.difference", "clock.date"])
+async def test_what_is_no_time_is_named(world: Any, tool: str) -> None:
+    argument = "start" if tool == "clock.difference" else "when"
+    answer = await world.refused(tool, **{argument: "the purple day"})
+    assert (answer.error, "“the purple day”" in answer.text) == ("invalid", True)
+
+
+async def test_without_a_country_it_says_what_to_set(world: Any) -> None:
+    answer = await world.ok("clock.holidays")
+    assert answer.text.startswith("I don't know in which country this house is.")
+    assert answer.data["holidays"] == []
+
+
+async def test_the_next_holidays_of_a_country(world: Any) -> None:
+    said = await world.said("clock.holidays", country="France")
+    assert said == (
+        "The next holidays: Easter Monday, on Monday, March 29; Labor Day, on Saturday, May 1; Ascension Day, on"
+        " Thursday, May 6; Victory Day, on Saturday, May 8; Pentecost Monday, on Monday, May 17."
+    )
+    assert await world.said("clock.holidays", country="fr", when="July 14th") == (
+        "Wednesday, July 14, 2027 is National Day."
+    )
+    assert await world.said("clock.holidays", country="france", when="tomorrow") == (
+        "Saturday, January 16, 2027 is no public holiday."
+    )
+
+
+async def test_the_houses_own_country_and_region_come_from_its_settings(world: Any) -> None:
+    settings = type(world.gate._settings["clock"])(country="Germany", region="BY")
+    world.gate._settings = {**world.gate._settings, "clock": settings}
+    assert "Corpus Christi" in (await world.said("clock.holidays", when="May 27th"))
+    world.gate._settings["clock"] = settings.model_copy(update={"region": "Narnia"})
+    assert (await world.refused("clock.holidays")).text == "There is no region Narnia in that country's calendar."
+
+
+async def test_an_unknown_country_is_answered_with_the_nearest(world: Any) -> None:
+    answer = await world.refused("clock.holidays", country="Frnace")
+    assert (answer.error, answer.text) == ("not_found", "I don't know the holidays of Frnace. The nearest is France.")

@@ -1,18 +1,42 @@
-"""What time and what day it is, here and elsewhere. Needs no network: the time zones are on the disk."""
+"""What time and what day it is, here and elsewhere, how long until another, and when the holidays are.
+
+Needs no network: the time zones and the holidays are on the disk.
+"""
 
 from __future__ import annotations
 
 import zoneinfo
-from datetime import datetime
+from datetime import date as Date  # noqa: N812  # a tool has that name here
+from datetime import datetime, timedelta
 from difflib import get_close_matches
 from functools import cache
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field
+from anyio import to_thread
+from pydantic import BaseModel, ConfigDict, Field
 
+from tools_server.public_holidays import country_code, days_off, nearest
+from tools_server.recurrence import local
+from tools_server.recurrence import moment as to_seconds
+from tools_server.spoken_time import day_words, moment_words
 from tools_server.toolkit import Call, Result, ToolFailed, tool
+from tools_server.when import NotUnderstood, understand, understand_day
+from tools_server.when_grammar import read_words
+from tools_server.when_said import Clock
+from tools_server.wording import NAMED, count, one_line, series
 
 Place = Annotated[str, Field(max_length=80, description="A city or country; leave out for here")]
+
+
+class Settings(BaseModel):
+    """Where the house is, for its holidays."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    country: str = Field("", max_length=60)  # its name or its code of ISO 3166: "FR"
+    region: str = Field("", max_length=60)  # where regions have holidays of their own: "BY" of Germany
+
+
+NO_COUNTRY = "I don't know in which country this house is. Name one, or set country under clock in the tools' settings."
 
 # Places people name that no time zone is named after. A country stands for its capital.
 ALIASES = {
@@ -112,11 +136,188 @@ async def time(call: Call, place: Place = "") -> Result:
 
 
 @tool("clock.date", risk="read", limit_seconds=5)
-async def date(call: Call, place: Place = "") -> Result:
-    """Say what day and date it is, here or in a city or country."""
+async def date(
+    call: Call,
+    place: Place = "",
+    when: Annotated[str, Field(max_length=100, description="Another day, such as in three weeks; empty is today")] = "",
+) -> Result:
+    """Say what day and date it is, here or in a city or country, or on a day such as Easter or in three weeks."""
     moment, name = _moment(call, place)
-    spoken = f"{moment:%A}, {moment:%B} {moment.day}, {moment.year}"
+    if when.strip():
+        day, _ = _day(call, when)
+        moment = datetime.combine(day, datetime.min.time(), moment.tzinfo)
+        return Result(f"That's {_long(day)}.", _data(moment, name))
+    spoken = _long(moment.date())
     return Result(f"In {name} it's {spoken}." if name else f"It's {spoken}.", _data(moment, name))
+
+
+When = Annotated[str, Field(min_length=1, max_length=100, description="A time or a day: 9:40, Christmas, June 5th")]
+
+
+@tool("clock.until", risk="read", limit_seconds=5)
+async def until(call: Call, when: When) -> Result:
+    """Say how long it is until a time or a day, such as Christmas."""
+    day, timed = _day(call, when)
+    if timed:
+        at = _instant(call, when)
+        left = int(at - call.now())
+        said = f"It's {_lasting(left)} until {moment_words(local(at, call.zone), local(call.now(), call.zone))}."
+        return Result(said, {"seconds": left, "days": left // 86_400, "iso": call.local(at).isoformat()})
+    left = (day - call.local().date()).days
+    words = {0: "That's today", 1: "That's tomorrow"}.get(left, f"There are {left} days until {_long(day)}")
+    return Result(f"{words}.", {"days": left, "weeks": left // 7, "iso": day.isoformat()})
+
+
+@tool("clock.difference", risk="read", limit_seconds=5)
+async def difference(
+    call: Call,
+    start: When,
+    end: Annotated[str, Field(max_length=100, description="The other time, day or city; empty is now and here")] = "",
+) -> Result:
+    """Say how long it is between two times or two days, or how far apart the clocks of two cities are."""
+    here = call.local()
+    if end.strip():
+        between = _times_between(start, end, here.date())
+        if between is not None:
+            return Result(f"That's {_lasting(between)}.", {"seconds": between})
+    if _is_place(call, start) and (not end.strip() or _plain(end) == "here" or _is_place(call, end)):
+        return _clocks_apart(call, start, end)
+    first, timed = _day(call, start)
+    last, also_timed = _day(call, end) if end.strip() else (here.date(), False)
+    if timed or also_timed:
+        seconds = abs(int((_instant(call, end) if end.strip() else call.now()) - _instant(call, start)))
+        return Result(f"That's {_lasting(seconds)}.", {"seconds": seconds})
+    apart = abs((last - first).days)
+    weeks = f", or {_lasting(apart * 86_400, weeks=True)}" if apart >= 14 else ""
+    return Result(f"That's {count(apart, 'day')}{weeks}.", {"days": apart})
+
+
+@tool("clock.holidays", risk="read", limit_seconds=30)
+async def holidays(
+    call: Call,
+    when: Annotated[str, Field(max_length=100, description="A day to ask about; empty is the next ones")] = "",
+    country: Annotated[str, Field(max_length=60, description="A country, if one was said")] = "",
+) -> Result:
+    """Say when the next public holidays are, or whether a day is one."""
+    asked = country.strip() or call.settings.country
+    if not asked:
+        said = (
+            "I don't know in which country this house is. Name one, or set country under clock in the tools' settings."
+        )
+        return Result(said, {"country": "", "holidays": []})
+    code = await to_thread.run_sync(country_code, asked, abandon_on_cancel=True)
+    if code is None:
+        near = await to_thread.run_sync(nearest, asked, abandon_on_cancel=True)
+        hint = f" The nearest is {near}." if near else ""
+        raise ToolFailed("not_found", f"I don't know the holidays of {one_line(asked)}.{hint}", nearest=[near])
+    region = "" if country.strip() else call.settings.region
+    today = call.local().date()
+    try:
+        found = await to_thread.run_sync(days_off, code, region, today, abandon_on_cancel=True)
+    except NotImplementedError:
+        raise ToolFailed("invalid", f"There is no region {one_line(region)} in that country's calendar.") from None
+    if when.strip():
+        day, _ = _day(call, when)
+        known = found.get(day, "")
+        said = f"{_long(day)} is {known}." if known else f"{_long(day)} is no public holiday."
+        return Result(said, {"country": code, "holidays": [{"date": day.isoformat(), "name": known}] if known else []})
+    coming = list(found.items())[:NAMED]
+    told = [f"{name}, {_when_off(day, today)}" for day, name in coming]
+    data = {"country": code, "holidays": [{"date": day.isoformat(), "name": name} for day, name in found.items()]}
+    return Result(f"The next holidays: {'; '.join(told)}." if told else "I know of no holidays there.", data)
+
+
+# ── times and days ─────────────────────────────────────────────────────────────────────────────────
+
+
+def _day(call: Call, when: str) -> tuple[Date, bool]:
+    """Return the day that is meant, and whether a time was said with it."""
+    try:
+        return understand_day(when, call.now(), call.zone)
+    except NotUnderstood as unclear:
+        raise ToolFailed("invalid", str(unclear)) from unclear
+
+
+def _instant(call: Call, when: str) -> float:
+    try:
+        understood = understand(when, call.now(), call.zone)
+    except NotUnderstood as unclear:
+        raise ToolFailed("invalid", str(unclear)) from unclear
+    if understood.at is None or understood.rule:
+        raise ToolFailed("invalid", "Name one time, such as tomorrow at 5 PM.")
+    return to_seconds(understood.at, call.zone)
+
+
+def _times_between(start: str, end: str, today: Date) -> int | None:
+    """Return the seconds between two times of one day, or of two nights; None when they are not just times of day."""
+    clocks = []
+    for words in (start, end):
+        try:
+            said = read_words(words, today)
+        except NotUnderstood:
+            return None
+        if len(said.clocks) != 1 or said.day or said.length or said.recurs:
+            return None
+        clocks.append(said.clocks[0])
+    first, last = (_minute(clock) for clock in clocks)
+    if last < first and not clocks[1].half and not clocks[1].part:
+        last += 12 * 60  # from nine to five
+    return (last - first) % (24 * 60) * 60
+
+
+def _minute(clock: Clock) -> int:
+    afternoon = clock.half == "pm" or (not clock.half and clock.part in ("afternoon", "evening", "night"))
+    hour = clock.hour if clock.half in ("", "24") and not afternoon else clock.hour % 12
+    return (hour + 12 * afternoon) * 60 + clock.minute
+
+
+def _clocks_apart(call: Call, start: str, end: str) -> Result:
+    there, name = _moment(call, start)
+    here, other = _moment(call, end)
+    ahead = int((_offset(there) - _offset(here)).total_seconds())
+    other = other or "us"
+    how = f"{_lasting(abs(ahead))} {'ahead of' if ahead > 0 else 'behind'}" if ahead else "at the same time as"
+    return Result(f"{name} is {how} {other}.", {"seconds": ahead})
+
+
+def _is_place(call: Call, words: str) -> bool:
+    """Whether words are a place and no day: Christmas and Easter are islands too."""
+    if _plain(words) not in known_places():
+        return False
+    try:
+        understand_day(words, call.now(), call.zone)
+    except NotUnderstood:
+        return True
+    return False
+
+
+def _offset(moment: datetime) -> timedelta:
+    return moment.utcoffset() or timedelta()
+
+
+_UNITS = ((604_800, "week"), (86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
+
+
+def _lasting(seconds: int, *, weeks: bool = False) -> str:
+    """Return "3 hours and 35 minutes": the two largest units of it."""
+    parts = []
+    for size, unit in _UNITS if weeks else _UNITS[1:]:
+        number, seconds = divmod(seconds, size)
+        if number:
+            parts.append(count(number, unit))
+    return series(parts[:2], "and") if parts else "no time at all"
+
+
+def _long(day: Date) -> str:
+    return f"{day:%A}, {day:%B} {day.day}, {day.year}"
+
+
+def _when_off(day: Date, today: Date) -> str:
+    words = day_words(day, today)
+    return words if words in ("today", "tomorrow") else f"on {words}"
+
+
+# ── places ─────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _moment(call: Call, place: str) -> tuple[datetime, str]:
@@ -165,12 +366,13 @@ def _other_day(call: Call, there: datetime) -> str:
     return {0: "", 1: " tomorrow", -1: " yesterday"}.get(days, f" on {there:%A}")  # the date line has 25 hours
 
 
-def _data(moment: datetime, place: str) -> dict[str, str]:
+def _data(moment: datetime, place: str) -> dict[str, Any]:
     return {
         "iso": moment.isoformat(timespec="seconds"),
         "date": f"{moment:%Y-%m-%d}",
         "time": f"{moment:%H:%M}",
         "weekday": f"{moment:%A}",
+        "week": moment.isocalendar().week,
         "zone": str(moment.tzinfo),
         "place": place,
     }
