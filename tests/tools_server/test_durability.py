@@ -6,7 +6,7 @@ import pytest
 
 from bench.durability import survive
 
-KILLS = 40  # `atlas bench durability` takes 500
+KILLS = 25  # `atlas bench durability` takes 500
 
 pytestmark = pytest.mark.real
 
