@@ -156,8 +156,8 @@ class Bell:
         return list(result.data.get(TIMERS if kind == TIMERS else "due", ())) if result.ok else []
 
     async def _tell(self, ring: Ring, due: Mapping[str, Any]) -> None:
-        place = (due.get("device", ""), due.get("room", ""), due.get("person", ""))
-        speakers = self._speakers.on("") if due.get("urgent") else self._speakers.near(*place)
+        person = "" if due.get("urgent") else due.get("person", "")  # where somebody was an hour ago is a guess
+        speakers = self._speakers.near(due.get("device", ""), due.get("room", ""), person)
         try:
             if await spoken_to_any(speakers, sentence(due) if ring[0] == TIMERS else str(due["text"])):
                 self._told.add(ring)
@@ -172,12 +172,17 @@ class Bell:
                 self._told -= told
 
     async def _pass_on(self) -> None:
-        """Tell the reminders who was heard: some wait for just that."""
+        """Tell the reminders who was heard, when they wait for just that."""
         while True:
             actor = await self._speakers.next_heard()
-            if HEARD in {tool.name for tool in await self._tools.listed()}:
+            if HEARD in {tool.name for tool in await self._tools.listed()} and await self._is_waited_for(actor.person):
                 where = {"person": actor.person, "room": actor.room, "device": actor.device}
                 await self._tools.call(ToolCall(fresh_id("call"), HEARD, where), HOUSE, "")
+
+    async def _is_waited_for(self, person: str) -> bool:
+        # Asking is not recorded and telling is, and nobody wants a row of the record for every turn of everybody.
+        result = await self._tools.call(ToolCall(fresh_id("call"), "reminders.due", {}), HOUSE, "")
+        return person.casefold() in {name.casefold() for name in result.data.get("waiting_for", ())}
 
 
 def sentence(timer: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 import pytest
 
-from atlas.bell import POLL_SECONDS, Bell, Speaker, Speakers, sentence
+from atlas.bell import MOST_PEOPLE, POLL_SECONDS, Bell, Speaker, Speakers, sentence
 from atlas.conversation import Actor, Assent, Tool, ToolCall, ToolResult
 from atlas.errors import EngineError
 from tests.conftest import virtual_time
@@ -157,6 +157,115 @@ async def test_it_goes_on_when_the_tool_server_comes_back(caplog: pytest.LogCapt
         await home.pass_time(10)
     assert len(home.heard) == 1
     assert len(caplog.messages) == 2  # once when it went, once when it came back
+
+
+class ToolShelf:
+    """A tool server with a shelf for each kind of thing that can be due."""
+
+    def __init__(self, **due: list[dict[str, Any]]) -> None:
+        self.due = due
+        self.waiting_for: list[str] = []
+        self.heard: list[dict[str, Any]] = []
+        self.away: set[str] = set()
+
+    async def listed(self) -> Sequence[Tool]:
+        names = [f"{kind}.{verb}" for kind in self.due for verb in ("due", "announced")]
+        return [Tool(name, name, {}) for name in [*names, "reminders.heard"]]
+
+    async def call(self, call: ToolCall, actor: Actor, turn_id: str, assent: Assent | None = None) -> ToolResult:
+        kind, verb = call.name.split(".")
+        assert kind in self.due, f"{call.name} is no tool here"
+        if kind in self.away:
+            return ToolResult(call.id, False, "The tools are away.")
+        if verb == "announced":
+            self.due[kind] = [due for due in self.due[kind] if due["id"] not in call.arguments["ids"]]
+        if verb == "heard":
+            self.heard.append(dict(call.arguments))
+        key = "timers" if kind == "timers" else "due"
+        return ToolResult(call.id, True, "", {key: self.due[kind], "waiting_for": self.waiting_for})
+
+    async def aclose(self) -> None:
+        pass
+
+
+def due(text: str, **fields: Any) -> dict[str, Any]:
+    place = {"device": "", "room": "", "person": "", "urgent": False, "late_seconds": 0}
+    return {"id": f"id of {text}", "text": text} | place | fields
+
+
+async def test_whatever_is_due_is_said_in_its_own_words_and_marked_where_it_came_from() -> None:
+    shelf = ToolShelf(
+        timers=[timer()], reminders=[due("Reminder: call mum.")], alarms=[due("It's seven.", urgent=True)]
+    )
+    home = Room(shelf)  # type: ignore[arg-type]
+    with home.device("kitchen"):
+        await home.pass_time(10)
+    assert sorted(text for _, text in home.heard) == [
+        "It's seven.",
+        "Reminder: call mum.",
+        "Your 10 minute timer has ended.",
+    ]
+    assert shelf.due == {"timers": [], "reminders": [], "alarms": []}
+
+
+async def test_a_kind_that_is_away_does_not_silence_the_others_and_is_said_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    shelf = ToolShelf(timers=[], reminders=[due("Reminder: call mum.")])
+    shelf.away = {"timers"}
+    home = Room(shelf)  # type: ignore[arg-type]
+    with home.device("kitchen"):
+        await home.pass_time(20)
+    assert len(home.heard) == len(caplog.messages) == 1
+
+
+async def test_two_kinds_may_use_the_same_id() -> None:
+    shelf = ToolShelf(reminders=[due("Call mum.", id="1")], alarms=[due("Wake up.", id="1")])
+    home = Room(shelf)  # type: ignore[arg-type]
+    with home.device("kitchen"):
+        await home.pass_time(10)
+    assert len(home.heard) == 2
+
+
+async def test_a_reminder_goes_where_its_person_was_heard_last() -> None:
+    shelf = ToolShelf(reminders=[])
+    home = Room(shelf)  # type: ignore[arg-type]
+    with home.device("tv", "den"), home.device("stove", "kitchen"), home.device("bath", "bathroom"):
+        home.speakers.heard(Actor("Anna", "phone", "adult", "den"))
+        home.speakers.heard(Actor("Anna", "stove", "adult", "kitchen"))
+        home.speakers.heard(Actor("Ben", "phone", "adult", "den"))
+        shelf.due["reminders"] = [due("Anna, a reminder.", person="Anna"), due("Ben, a reminder.", person="Ben")]
+        await home.pass_time(10)
+    assert sorted(home.heard) == [("stove", "Anna, a reminder."), ("tv", "Ben, a reminder.")]
+
+
+async def test_what_is_urgent_and_has_no_place_is_said_everywhere_and_an_alarm_stays_in_its_room() -> None:
+    shelf = ToolShelf(
+        reminders=[due("Anna, again.", person="Anna", urgent=True)], alarms=[due("Up!", room="attic", urgent=True)]
+    )
+    home = Room(shelf)  # type: ignore[arg-type]
+    with home.device("stove", "kitchen"), home.device("bed", "attic"):
+        home.speakers.heard(Actor("Anna", "stove", "adult", "kitchen"))
+        await home.pass_time(10)
+    assert sorted(home.heard) == [("bed", "Anna, again."), ("bed", "Up!"), ("stove", "Anna, again.")]
+
+
+async def test_who_was_heard_is_told_once_and_only_when_somebody_waits_for_that() -> None:
+    shelf = ToolShelf(reminders=[])
+    shelf.waiting_for = ["anna"]
+    home = Room(shelf)  # type: ignore[arg-type]
+    for actor in (Actor("Ben", "tv", "adult"), Actor("", "tv", "guest"), Actor("Anna", "phone", "adult", "hall")):
+        home.speakers.heard(actor)
+    home.speakers.heard(Actor("Anna", "stove", "adult", "kitchen"))
+    await home.pass_time(10)
+    assert shelf.heard == [{"person": "Anna", "room": "kitchen", "device": "stove"}]
+
+
+async def test_a_crowd_of_names_is_not_remembered_for_ever() -> None:
+    speakers = Speakers()
+    for number in range(1000):
+        speakers.heard(Actor(f"guest {number}", "phone", "adult"))
+    assert len(speakers._places) == len(speakers._news) == MOST_PEOPLE
 
 
 @pytest.mark.parametrize(
