@@ -247,3 +247,41 @@ async def test_odd_names_are_only_names(world: Any, name: str) -> None:
     await world.ok("timers.start", seconds=60)
     await world.ok("timers.cancel", name=name)
     assert await world.said("timers.left") == "Your 1 minute timer has 1 minute left."
+
+
+async def test_timers_of_one_name_are_told_apart_by_their_length(world: Any) -> None:
+    await world.ok("timers.start", seconds=300, name="pizza")
+    await world.ok("timers.start", seconds=600, name="pizza")
+    assert (await world.refused("timers.cancel", name="pizza")).text == (
+        "Which timer: the 5 minute pizza timer or the 10 minute pizza timer?"
+    )
+    assert await world.said("timers.cancel", name="pizza", seconds=600) == "10 minute pizza timer cancelled."
+    assert await world.said("timers.cancel", name="pizza") == "Pizza timer cancelled."
+
+
+async def test_a_long_list_is_summarised(world: Any) -> None:
+    for number in range(1, 10):
+        await world.ok("timers.start", seconds=60 * number)
+    answer = await world.ok("timers.list")
+    assert answer.text.startswith("There are 9 timers. Your 1 minute timer has 1 minute left.")
+    assert answer.text.endswith("Your 5 minute timer has 5 minutes left. And 4 more.")
+    assert len(answer.data["timers"]) == 9
+    assert (await world.refused("timers.cancel")).text.endswith("the 5 minute timer or one of 4 more?")
+    assert (await world.refused("timers.cancel", name="egg")).text.endswith("a 5 minute timer and 4 more.")
+
+
+async def test_one_that_was_announced_is_remembered_while_others_run(world: Any) -> None:
+    await world.ok("timers.start", seconds=60, name="pizza")
+    await world.ok("timers.start", seconds=7200, name="roast")
+    world.pass_seconds(60)
+    (pizza,) = (await world.ok("timers.due", "house")).data["timers"]
+    await world.ok("timers.announced", "house", ids=[pizza["id"]])
+    world.pass_seconds(600)
+    assert await world.said("timers.left", name="pizza") == "Your pizza timer ended 10 minutes ago."
+    assert await world.said("timers.left") == "Your roast timer has 1 hour and 49 minutes left."
+
+
+async def test_a_room_may_be_said_with_its_article(world: Any) -> None:
+    await world.ok("timers.start", seconds=600, room="the kitchen")
+    await world.ok("timers.start", seconds=600, room="study")
+    assert await world.said("timers.cancel", room="the Kitchen") == "10 minute timer in the kitchen cancelled."

@@ -9,14 +9,29 @@ from __future__ import annotations
 import secrets
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from difflib import get_close_matches
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from tools_server.state import Kept
+from tools_server.timer import (
+    Timer,
+    adjective,
+    duration,
+    ended_sentence,
+    labels,
+    plain_label,
+    plain_name,
+    plain_room,
+    sentence,
+    told,
+    what_there_is,
+    which,
+)
 from tools_server.toolkit import Call, Result, ToolFailed, tool
+from tools_server.wording import capital
 
 LONGEST_SECONDS = 604_800  # a week; what is further away is a reminder
 MOST_TIMERS = 100  # a household has fewer; a model in a loop does not get more
@@ -44,41 +59,6 @@ Length = Annotated[int, Field(ge=0, le=LONGEST_SECONDS, description="The length 
 Room = Annotated[str, Field(max_length=60, description="The timer's room, if one was said")]
 
 
-@dataclass(frozen=True, slots=True)
-class Timer:
-    """One row."""
-
-    id: str
-    name: str
-    room: str
-    device: str
-    person: str
-    seconds: int
-    deadline: float | None
-    left_seconds: float | None
-    set_at: float
-    announced_at: float | None = None
-
-    @property
-    def paused(self) -> bool:
-        """Whether it stands still."""
-        return self.deadline is None
-
-    def left(self, now: float) -> float:
-        """Return the seconds left; negative when it has ended.
-
-        A clock that was set back cannot make a timer longer than it ever was: what is left is at most what was left
-        when its deadline was set.
-        """
-        if self.deadline is None:
-            return self.left_seconds or 0.0
-        return min(self.deadline - now, self.deadline - self.set_at)
-
-    def ended(self, now: float) -> bool:
-        """Whether it has run out."""
-        return not self.paused and self.left(now) <= 0
-
-
 # ── tools ──────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -94,7 +74,7 @@ async def start(
     timer = Timer(
         id=f"timer_{secrets.token_hex(8)}",
         name=plain_name(name),
-        room=" ".join(room.split()) or call.actor.room,
+        room=plain_room(room) or call.actor.room,
         device=call.actor.device,
         person=call.actor.person,
         seconds=seconds,
@@ -104,7 +84,7 @@ async def start(
     )
     if len(_waiting(call)) >= MOST_TIMERS:
         raise ToolFailed("failed", f"There are already {MOST_TIMERS} timers. Cancel some of them first.")
-    subject = f"{_capital(timer.name)} timer" if timer.name else "Timer"
+    subject = f"{capital(timer.name)} timer" if timer.name else "Timer"
     text = f"{subject} set for {duration(seconds)}."
     with call.state.transaction():
         _put(call, timer)
@@ -116,17 +96,18 @@ async def start(
 async def list_timers(call: Call) -> Result:
     """Tell which timers there are and how long each has left."""
     now, timers = call.now(), _waiting(call)
-    return Result(_told(timers, now), {"timers": [_shown(timer, now) for timer in timers]})
+    return Result(told(timers, now), {"timers": [_shown(timer, now) for timer in timers]})
 
 
 @tool("timers.left", risk="read", limit_seconds=10)
 async def left(call: Call, name: Name = "", seconds: Length = 0, room: Room = "") -> Result:
     """Tell how long a timer has left."""
     now, timers = call.now(), _waiting(call)
-    if not timers and (lately := _announced(call, name, seconds)):
-        return Result(_ended_sentence(lately, _plain_label(lately), now), {"timers": [_shown(lately, now)]})
+    lately = None if room or _any_fits(timers, name, seconds) else _announced(call, name, seconds)
+    if lately:
+        return Result(ended_sentence(lately, plain_label(lately), now), {"timers": [_shown(lately, now)]})
     found = _narrow(call, timers, name, seconds, room)
-    text = _sentence(found[0], timers, now) if len(found) == 1 else _told(found, now)
+    text = sentence(found[0], labels(timers)[found[0].id], now) if len(found) == 1 else told(found, now)
     return Result(text, {"timers": [_shown(timer, now) for timer in found]})
 
 
@@ -134,7 +115,7 @@ async def left(call: Call, name: Name = "", seconds: Length = 0, room: Room = ""
 async def cancel(call: Call, name: Name = "", seconds: Length = 0, room: Room = "") -> Result:
     """Cancel one timer."""
     timer, label = _one(call, name, seconds, room)
-    text = f"{_capital(label)} cancelled."
+    text = f"{capital(label)} cancelled."
     return _changed(call, timer, None, text)
 
 
@@ -160,7 +141,7 @@ async def pause(call: Call, name: Name = "", seconds: Length = 0, room: Room = "
         return Result(f"Your {label} is already paused, with {duration(timer.left(now))} left.", _data(timer, now))
     _refuse_ended(timer, label, now)
     stopped = _with(timer, deadline=None, left_seconds=timer.left(now), set_at=now)
-    return _changed(call, timer, stopped, f"{_capital(label)} paused with {duration(stopped.left(now))} left.")
+    return _changed(call, timer, stopped, f"{capital(label)} paused with {duration(stopped.left(now))} left.")
 
 
 @tool("timers.resume", risk="change", idempotent=True, limit_seconds=10)
@@ -172,7 +153,7 @@ async def resume(call: Call, name: Name = "", seconds: Length = 0, room: Room = 
         _refuse_ended(timer, label, now)
         return Result(f"Your {label} is running, with {duration(timer.left(now))} left.", _data(timer, now))
     running = _with(timer, deadline=now + timer.left(now), left_seconds=None, set_at=now)
-    return _changed(call, timer, running, f"{_capital(label)} resumed with {duration(running.left(now))} left.")
+    return _changed(call, timer, running, f"{capital(label)} resumed with {duration(running.left(now))} left.")
 
 
 @tool("timers.add", risk="change", limit_seconds=10)
@@ -204,7 +185,7 @@ async def add(
         else _with(timer, deadline=now + remaining, set_at=now)
     )
     done = "added to" if by_seconds > 0 else "taken off"
-    text = f"{_capital(duration(abs(by_seconds)))} {done} your {label}. It has {duration(remaining)} left."
+    text = f"{capital(duration(abs(by_seconds)))} {done} your {label}. It has {duration(remaining)} left."
     return _changed(call, timer, moved, text)
 
 
@@ -213,7 +194,8 @@ async def due(call: Call) -> Result:
     """Tell the house which timers have ended and were not announced, and when the next one will."""
     now, timers = call.now(), _waiting(call)
     ended = [timer for timer in timers if timer.ended(now)]
-    coming = [timer.deadline for timer in timers if timer.deadline is not None and timer not in ended]
+    coming = [timer.deadline for timer in timers if timer.deadline is not None and not timer.ended(now)]
+    called = labels(timers)
     shown = [
         {
             "id": timer.id,
@@ -224,7 +206,7 @@ async def due(call: Call) -> Result:
             "seconds": timer.seconds,
             "ended_at": timer.deadline,
             "late_seconds": round(-timer.left(now), 3),
-            "text": _ended_sentence(timer, _label(timer, timers), now),
+            "text": ended_sentence(timer, called[timer.id], now),
         }
         for timer in ended
     ]
@@ -285,21 +267,20 @@ def _refuse_changed(call: Call, before: Sequence[Timer], after: Sequence[Timer])
         here = next(map(_timer, call.state.rows("SELECT * FROM timers WHERE id = ?", timer.id)), None)
         if here != left.get(timer.id):
             what = "has ended" if here and here.announced_at else "was changed since" if here else "is gone"
-            raise ToolFailed("failed", f"I can't take that back: your {_plain_label(timer)} {what}.")
+            raise ToolFailed("failed", f"I can't take that back: your {plain_label(timer)} {what}.")
 
 
 def _put_back_sentence(back: Sequence[Timer], after: Sequence[Timer], now: float) -> str:
     if not back:
-        return (
-            f"{_capital(_plain_label(after[0]))} cancelled." if len(after) == 1 else f"{len(after)} timers cancelled."
-        )
+        return f"{capital(plain_label(after[0]))} cancelled." if len(after) == 1 else f"{len(after)} timers cancelled."
     if len(back) == 1:
-        label = _plain_label(back[0])
+        label = plain_label(back[0])
         if back[0].ended(now):
-            return f"Your {label} is back, but {_ended_sentence(back[0], 'it', now).removeprefix('Your ')}"
+            return f"Your {label} is back, but {ended_sentence(back[0], 'it', now).removeprefix('Your ')}"
         how = "paused with" if back[0].paused else "with"
         return f"Your {label} is {'as it was' if after else 'back'}, {how} {duration(back[0].left(now))} left."
-    sentences = [_ended_sentence(timer, _label(timer, back), now) for timer in back if timer.ended(now)]
+    called = labels(back)
+    sentences = [ended_sentence(timer, called[timer.id], now) for timer in back if timer.ended(now)]
     return " ".join([f"{len(back)} timers are back.", *sentences])
 
 
@@ -317,10 +298,9 @@ def _one(call: Call, name: str, seconds: int, room: str, *, paused: bool = False
         found = [timer for timer in found if timer.paused] or found
     if len(found) > 1:
         now = call.now()
-        which = _series([_full_label(timer, timers, now) for timer in found], "or")
         shown = [_shown(timer, now) for timer in found]
-        raise ToolFailed("invalid", f"Which timer: {which}?", timers=shown)
-    return found[0], _label(found[0], timers)
+        raise ToolFailed("invalid", which(found, timers, now), timers=shown)
+    return found[0], labels(timers)[found[0].id]
 
 
 def _narrow(call: Call, timers: Sequence[Timer], name: str, seconds: int, room: str) -> list[Timer]:
@@ -331,17 +311,15 @@ def _narrow(call: Call, timers: Sequence[Timer], name: str, seconds: int, room: 
     if wanted := plain_name(name):
         found = _named(found, wanted)
         if not found:
-            raise ToolFailed("not_found", f"There is no {wanted} timer. {_what_there_is(timers)}", timers=[])
+            raise ToolFailed("not_found", f"There is no {wanted} timer. {what_there_is(timers)}", timers=[])
     if seconds:
         found = [timer for timer in found if timer.seconds == seconds]
         if not found:
-            raise ToolFailed(
-                "not_found", f"There is no {adjective(seconds)} timer. {_what_there_is(timers)}", timers=[]
-            )
-    if room := " ".join(room.split()):
+            raise ToolFailed("not_found", f"There is no {adjective(seconds)} timer. {what_there_is(timers)}", timers=[])
+    if room := plain_room(room):
         found = [timer for timer in found if timer.room.casefold() == room.casefold()]
         if not found:
-            raise ToolFailed("not_found", f"There is no such timer in the {room}. {_what_there_is(timers)}", timers=[])
+            raise ToolFailed("not_found", f"There is no such timer in the {room}. {what_there_is(timers)}", timers=[])
     elif len(found) > 1:
         # "Cancel the timer", with one in this room and one in another: this room's is meant.
         found = [timer for timer in found if call.actor.room and timer.room == call.actor.room] or found
@@ -356,95 +334,9 @@ def _named(timers: Sequence[Timer], wanted: str) -> list[Timer]:
     return [timer for timer in timers if near and timer.name == near[0]]
 
 
-def plain_name(name: str) -> str:
-    """Return a name as timers keep it: "my Pizza Timer" → "pizza"."""
-    words = ["".join(c for c in word if c.isprintable()) for word in name.casefold().split()]
-    while words and words[0] in ("a", "an", "the", "my", "our"):
-        words = words[1:]
-    while words and words[-1] in ("timer", "timers"):
-        words = words[:-1]
-    return " ".join(word for word in words if word)
-
-
-# ── what is said ───────────────────────────────────────────────────────────────────────────────────
-
-_UNITS = ((86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
-
-
-def _parts(seconds: float) -> list[tuple[int, str]]:
-    whole = max(0, round(seconds))
-    parts = []
-    for size, unit in _UNITS:
-        count, whole = divmod(whole, size)
-        if count:
-            parts.append((count, unit))
-    return parts or [(0, "second")]
-
-
-def duration(seconds: float) -> str:
-    """Return "9 minutes and 54 seconds"."""
-    return _series([f"{count} {unit}" if count == 1 else f"{count} {unit}s" for count, unit in _parts(seconds)], "and")
-
-
-def adjective(seconds: float) -> str:
-    """Return "1 hour 30 minute", as in "your 1 hour 30 minute timer"."""
-    return " ".join(f"{count} {unit}" for count, unit in _parts(seconds))
-
-
-def _label(timer: Timer, among: Sequence[Timer]) -> str:
-    """Return "pizza timer"; with its room when another room has one that would be called the same."""
-    plain = _plain_label(timer)
-    rooms = {other.room for other in among if _plain_label(other) == plain}
-    return f"{plain} in the {timer.room}" if len(rooms) > 1 and timer.room else plain
-
-
-def _plain_label(timer: Timer) -> str:
-    return f"{timer.name or adjective(timer.seconds)} timer"
-
-
-def _full_label(timer: Timer, among: Sequence[Timer], now: float) -> str:
-    label = _label(timer, among)
-    alike = [other for other in among if _label(other, among) == label]
-    return f"the {label} with {duration(timer.left(now))} left" if len(alike) > 1 else f"the {label}"
-
-
-def _sentence(timer: Timer, among: Sequence[Timer], now: float) -> str:
-    label = _label(timer, among)
-    if timer.ended(now):
-        return _ended_sentence(timer, label, now)
-    if timer.paused:
-        return f"Your {label} is paused with {duration(timer.left(now))} left."
-    return f"Your {label} has {duration(timer.left(now))} left."
-
-
-def _ended_sentence(timer: Timer, label: str, now: float) -> str:
-    late = -timer.left(now)
-    if late < 30:  # said a moment late, it is still now
-        return f"Your {label} is done."
-    return f"Your {label} ended {duration(late if late < 60 else late // 60 * 60)} ago."
-
-
-def _told(timers: Sequence[Timer], now: float) -> str:
-    if not timers:
-        return "There are no timers."
-    sentences = [_sentence(timer, timers, now) for timer in timers]
-    return sentences[0] if len(timers) == 1 else f"There are {len(timers)} timers. " + " ".join(sentences)
-
-
-def _what_there_is(timers: Sequence[Timer]) -> str:
-    return f"There is {_series([_indefinite(_label(timer, timers)) for timer in timers], 'and')}."
-
-
-def _indefinite(label: str) -> str:
-    return f"{'an' if label[:1] in 'aeiou' or label.startswith(('8', '11 ', '18 ')) else 'a'} {label}"
-
-
-def _series(parts: Sequence[str], word: str) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {word} {parts[-1]}"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def _any_fits(timers: Sequence[Timer], name: str, seconds: int) -> bool:
+    found = _named(timers, wanted) if (wanted := plain_name(name)) else list(timers)
+    return any(seconds in (0, timer.seconds) for timer in found)
 
 
 # ── rows ───────────────────────────────────────────────────────────────────────────────────────────
@@ -494,7 +386,7 @@ def _changed(call: Call, before: Timer, after: Timer | None, text: str) -> Resul
 
 def _refuse_ended(timer: Timer, label: str, now: float) -> None:
     if timer.ended(now):
-        raise ToolFailed("invalid", f"{_ended_sentence(timer, label, now)} You can start a new one.")
+        raise ToolFailed("invalid", f"{ended_sentence(timer, label, now)} You can start a new one.")
 
 
 def _data(timer: Timer, now: float) -> dict[str, Any]:
