@@ -33,6 +33,14 @@ from tools_server.toolkit import Result
 
 RULES = """
 [[rule]]
+id = "no-music-for-children"
+roles = ["child"]
+tools = ["home.play"]
+arguments = { device = ["box"] }
+then = "deny"
+because = "Children play no music."
+
+[[rule]]
 id = "the-big-lamp-is-for-grown-ups"
 roles = ["child"]
 tools = ["home.*"]
@@ -596,6 +604,17 @@ async def test_taking_back_a_closed_garage_does_not_open_it(assistant: Any) -> N
     opened.home.ha._states["cover.door"] = small.states["cover.door"]
     undone = await opened.call("history.undo", receipt=closed.receipt.id)
     assert (undone.error, small.called[-1][1]) == ("denied", "close_cover")
+
+
+async def test_taking_back_a_pause_is_playing_and_so_is_forbidden_to_whom_playing_is(assistant: Any) -> None:
+    opened, small, _ = assistant
+    paused = await opened.call("home.pause", role="child", device="box")
+    assert (paused.error, paused.receipt and paused.receipt.undo) == (None, True), paused.text
+    undone = await opened.call("history.undo", role="child", receipt=paused.receipt.id)
+    assert (undone.error, undone.text) == ("denied", "Children play no music.")
+    assert small.called[-1][1] == "media_pause"
+    undone = await opened.call("history.undo", receipt=paused.receipt.id)
+    assert (undone.error, undone.text) == (None, "The Box is now playing.")
 
 
 async def test_a_connection_that_breaks_is_made_again(assistant: Any) -> None:

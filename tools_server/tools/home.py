@@ -295,6 +295,7 @@ async def undo(call: Call, kept: Kept) -> Result:
         if not wanted:
             raise ToolFailed("failed", f"I don't know how {_the(device)} was before.")
         _refuse_guarded([device], wanted)
+        _permit_back(call, device, wanted)
         groups.append((device, wanted))
     return await _sent(call, groups)
 
@@ -338,6 +339,26 @@ def _permit(call: Call, device: Device) -> None:
     asked = decide(call.tool, call.arguments)
     if STRICTNESS[itself.verdict] > STRICTNESS[asked.verdict]:
         raise ToolFailed("denied", itself.reason, rule=itself.rule, device=device.name, room=device.room)
+
+
+def _permit_back(call: Call, device: Device, wanted: State) -> None:
+    """Ask the rules about what taking back comes to: to undo a pause is to play."""
+    names = [device.name, device.id, *device.aliases]
+    for name, value in wanted.items():
+        tool = _TOOL_OF.get((name, value)) or _TOOL_OF.get((name, None), "home.set")
+        decision = call.services["decide"](tool, {"device": names, "name": names, "room": device.room})
+        if not decision.allowed:
+            raise ToolFailed("denied", decision.reason, rule=decision.rule, device=device.name, room=device.room)
+
+
+_TOOL_OF: Mapping[tuple[str, Any], str] = {
+    ("on", None): "home.turn",
+    ("open", True): "home.open",
+    ("open", False): "home.close",
+    ("locked", None): "home.lock",
+    ("playing", True): "home.play",
+    ("playing", False): "home.pause",
+}
 
 
 def _refuse_guarded(found: Sequence[Device], wanted: State) -> None:
