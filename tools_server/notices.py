@@ -84,8 +84,12 @@ class Notices:
         """Deliver, inside the block, what older connections are to be told."""
         async with anyio.create_task_group() as self._tasks:
             yield
-            self._listen.close()
+            self.close()
             self._tasks.cancel_scope.cancel()
+
+    def close(self) -> None:
+        """End every stream of the newer era with a last word, so that nobody takes it for an accident."""
+        self._listen.close()
 
     def changed(self, tool: str) -> None:
         """Hear from the gate that a tool changed something, or that there are other tools."""

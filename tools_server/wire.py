@@ -39,6 +39,14 @@ R = TypeVar("R")
 class HouseServer(Server[Any]):
     """The SDK's server, which in the era of sessions promises no list_changed unless it is told to."""
 
+    def __init__(self, name: str, notices: Notices, **handlers: Any) -> None:
+        super().__init__(name, **handlers)
+        self._notices = notices
+
+    def end_streams(self) -> None:
+        """Tell those who listen, in the newer era, that this is the end."""
+        self._notices.close()
+
     def create_initialization_options(
         self,
         notification_options: NotificationOptions | None = None,
@@ -56,7 +64,7 @@ def mcp_server(
     views: Sequence[View] = VIEWS,
     prompts: Path = PROMPTS,
     sources: Mapping[str, Source] = SOURCES,
-) -> Server[Any]:
+) -> HouseServer:
     """Return the protocol's side of a gate. `alone` is the one agent of a stdio process.
 
     Raises `BootFailed` when a file of `prompts` is none.
@@ -153,6 +161,7 @@ def mcp_server(
 
     server = HouseServer(
         "atlas-tools",
+        notices,
         version=own_version(),
         title="Atlas",
         instructions="The tools of a house. What cannot be taken back needs a person's yes.",

@@ -32,6 +32,7 @@ from tools_server.walls import walls_tried
 from tools_server.wire import AGENT_SCOPE, WANTED_SCOPE, mcp_server, own_version
 
 SESSIONS = 256  # of the older era, at a time; the newer has none
+LAST_ANSWERS_SECONDS = 0.5  # of uvicorn's last one: after them, streams that are still open are ended
 IDLE_SECONDS = 900.0  # a session that nobody uses or listens to ends
 HOST = "tools"  # the Host header on a unix socket
 
@@ -64,17 +65,21 @@ class Identified:
 
 
 class Hangup:
-    """Cancels what a client no longer waits for, wherever it runs: in the era of sessions not in the request's task."""
+    """Cancels what a client no longer waits for, wherever it runs: in the era of sessions not in the request's task.
 
-    def __init__(self, app: ASGIApp) -> None:
+    `live` holds the scope of every request that is being answered. Cancelling one ends its answer where it is.
+    """
+
+    def __init__(self, app: ASGIApp, live: set[anyio.CancelScope]) -> None:
         self._app = app
+        self._live = live
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the request; when the connection closes before it is answered, cancel it, down to the tool."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        asked, answered, wanted = anyio.Event(), False, anyio.CancelScope()
+        asked, begun, answered, wanted = anyio.Event(), False, False, anyio.CancelScope()
 
         async def hear() -> Message:
             message = await receive()
@@ -83,11 +88,13 @@ class Hangup:
             return message
 
         async def answer(message: Message) -> None:
-            nonlocal answered
+            nonlocal begun, answered
             await send(message)
+            begun = True
             answered = message["type"] == "http.response.body" and not message.get("more_body")
 
         async with anyio.create_task_group() as tasks:
+            self._live.add(tasks.cancel_scope)
 
             async def watch() -> None:
                 await asked.wait()
@@ -98,8 +105,13 @@ class Hangup:
                     tasks.cancel_scope.cancel()
 
             tasks.start_soon(watch)
-            await self._app({**scope, WANTED_SCOPE: wanted}, hear, answer)
+            try:
+                await self._app({**scope, WANTED_SCOPE: wanted}, hear, answer)
+            finally:
+                self._live.discard(tasks.cancel_scope)
             tasks.cancel_scope.cancel()
+        if begun and not answered:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 def _bearer(scope: Scope) -> str:
@@ -110,8 +122,10 @@ def _bearer(scope: Scope) -> str:
     return token.strip() if scheme.lower() == "bearer" else ""
 
 
-def http_app(gate: Gate, hosts: list[str], server: Server[Any] | None = None) -> ASGIApp:
-    """Return `/mcp` and `/health`. `hosts` are the Host headers that are taken, exactly."""
+def http_app(
+    gate: Gate, hosts: list[str], server: Server[Any] | None = None, live: set[anyio.CancelScope] | None = None
+) -> ASGIApp:
+    """Return `/mcp` and `/health`. `hosts` are the Host headers that are taken, exactly; `live` is `Hangup`'s."""
 
     async def health(_: Request) -> JSONResponse:
         return JSONResponse(
@@ -127,7 +141,7 @@ def http_app(gate: Gate, hosts: list[str], server: Server[Any] | None = None) ->
         ),
         custom_starlette_routes=[Route("/health", health), Route("/walls", walls_tried)],
     )
-    return Identified(Hangup(Framed(app)), gate)
+    return Identified(Hangup(Framed(app), set() if live is None else live), gate)
 
 
 def listener(settings: Settings) -> AbstractContextManager[socket.socket]:
@@ -189,11 +203,12 @@ def loopback_port(port: int) -> Iterator[socket.socket]:
 
 
 class _Uvicorn(uvicorn.Server):
-    """Uvicorn that leaves signals to us and says when it is ready."""
+    """Uvicorn that leaves signals to us, says when it is ready, and in the end waits for answers, not for streams."""
 
-    def __init__(self, config: uvicorn.Config, ready: str) -> None:
+    def __init__(self, config: uvicorn.Config, ready: str, live: set[anyio.CancelScope]) -> None:
         super().__init__(config)
         self._ready = ready
+        self._live = live
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -203,6 +218,17 @@ class _Uvicorn(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             say(self._ready)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        async def end_streams() -> None:
+            await anyio.sleep(LAST_ANSWERS_SECONDS)
+            for scope in list(self._live):
+                scope.cancel()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(end_streams)
+            await super().shutdown(sockets)
+            tasks.cancel_scope.cancel()
 
 
 async def serve_http(settings: Settings) -> None:
@@ -214,8 +240,9 @@ async def serve_http(settings: Settings) -> None:
         else:
             port = listening.getsockname()[1]
             hosts, address = [HOST, f"127.0.0.1:{port}", f"localhost:{port}"], f"port={port}"
+        protocol, live = mcp_server(gate), set[anyio.CancelScope]()
         config = uvicorn.Config(
-            http_app(gate, hosts),
+            http_app(gate, hosts, protocol, live),
             log_config=None,
             access_log=False,
             lifespan="on",
@@ -224,9 +251,10 @@ async def serve_http(settings: Settings) -> None:
             server_header=False,
             date_header=False,
         )
-        server = _Uvicorn(config, f"ready {address} agents={','.join(agents)} version={own_version()}")
+        server = _Uvicorn(config, f"ready {address} agents={','.join(agents)} version={own_version()}", live)
 
         def leave() -> None:
+            protocol.end_streams()
             server.should_exit = True
 
         async with gate.engines(), anyio.create_task_group() as tasks:

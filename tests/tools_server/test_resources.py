@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
 
 import anyio
 import pytest
 from mcp import Client, MCPError
+from mcp.client.subscriptions import SubscriptionLost
 from mcp.types import ResourceTemplateReference
 
 from tools_server.gate import Wish
@@ -221,3 +222,20 @@ async def test_two_clients_of_a_real_server_one_changes_one_is_told(data: Any, w
             with anyio.fail_after(10):
                 told.append((await anext(aiter(events))).uri)
     assert told == ["timers://active"]
+
+
+@pytest.mark.real
+async def test_streams_that_are_open_do_not_hold_up_the_end(data: Any, wire: Any) -> None:
+    ended, said = None, b""
+    async with wire.process(data, "--port", "0") as (process, ready):
+        port = int(ready.partition("port=")[2].split()[0])
+        # What the clients make of it is theirs.
+        with suppress(BaseExceptionGroup, SubscriptionLost, MCPError):
+            async with wire.client(port) as modern, wire.client(port, mode="legacy") as older:
+                await older.subscribe_resource("timers://active")
+                async with modern.listen(resource_subscriptions=["timers://active"]):
+                    process.terminate()
+                    with anyio.move_on_after(6):  # five seconds is the promise
+                        ended = await process.wait()
+                        said = b"".join([piece async for piece in process.stderr])
+    assert (ended, said.decode().splitlines()) == (0, ["stopped"])
