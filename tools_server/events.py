@@ -21,6 +21,7 @@ from tools_server.wording import one_line
 
 MOST_EVENTS = 2_000  # of one file, in the time that was asked for
 TOO_OFTEN = ("SECONDLY", "MINUTELY")  # such a series is a mistake, or an attempt to keep us busy
+HOURS = 1_000  # of an hourly series, which must say how many
 REPEATS = ("DAILY", "WEEKLY", "MONTHLY", "YEARLY")
 PRODUCT = "-//Atlas//calendar//EN"
 _BROKEN = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError)
@@ -63,8 +64,8 @@ def read(text: str) -> icalendar.Calendar:
         if not isinstance(found, icalendar.Calendar):
             raise Unreadable("it is no calendar")
         for event in found.walk("VEVENT"):
-            if _rule(event).get("FREQ", [""])[0] in TOO_OFTEN:
-                raise Unreadable("an event in it repeats more often than every hour")
+            if "RRULE" in event:
+                _bearable(event["RRULE"])
     except _BROKEN:
         raise Unreadable("it is not iCalendar") from None
     return found
@@ -127,9 +128,16 @@ def on_clocks(at: date, zone: tzinfo | None) -> datetime:
     return moment.astimezone(zone)
 
 
-def _rule(event: Any) -> Any:
-    rule = event.get("RRULE", {})
-    return rule[0] if isinstance(rule, list) else rule
+def _bearable(rules: Any) -> None:
+    """Refuse a rule that would keep us busy. Raises `Unreadable`; ValueError for one that never ends to be computed."""
+    for rule in rules if isinstance(rules, list) else [rules]:
+        every, times = rule.get("FREQ", [""])[0], int(rule.get("COUNT", [HOURS + 1])[0])
+        if every in TOO_OFTEN or (every == "HOURLY" and times > HOURS):
+            raise Unreadable("an event in it repeats too often")
+        if any(len(rule.get(part, [])) > 1 for part in ("BYMINUTE", "BYSECOND")):
+            raise Unreadable("an event in it repeats too often")
+        if int(rule.get("INTERVAL", [1])[0]) < 1:
+            raise ValueError(rule)
 
 
 # ── writing ────────────────────────────────────────────────────────────────────────────────────────
@@ -140,6 +148,10 @@ def rule_of(text: str) -> icalendar.vRecur:
     rule = icalendar.vRecur.from_ical(text.removeprefix("RRULE:"))
     if str(rule.get("FREQ", [""])[0]) not in REPEATS:
         raise ValueError(text)
+    try:
+        _bearable(rule)
+    except Unreadable as wrong:
+        raise ValueError(text) from wrong
     assert isinstance(rule, icalendar.vRecur)
     return rule
 

@@ -10,6 +10,8 @@ from zoneinfo import ZoneInfo
 import icalendar
 import pytest
 
+from tools_server import unfolding
+
 PARIS = ZoneInfo("Europe/Paris")
 NOW = datetime(2026, 11, 20, 8, 0, tzinfo=PARIS).timestamp()  # a Friday
 
@@ -163,7 +165,7 @@ async def test_a_series_is_made_by_words_or_by_rule(world: Any) -> None:
     rent = [event["start"] for event in answer.data["events"] if event["title"] == "Rent"]
     assert choir[:3] == ["2026-11-25", "2026-12-09", "2026-12-23"]
     assert rent == ["2026-12-01", "2027-01-01", "2027-02-01"]
-    for rule in ("FREQ=SECONDLY", "every", "FREQ=WEEKLY;BYDAY=XX"):
+    for rule in ("FREQ=SECONDLY", "every", "FREQ=WEEKLY;BYDAY=XX", "FREQ=DAILY;INTERVAL=0", "FREQ=DAILY;BYHOUR=x"):
         assert (await world.refused("calendar.add", title="x", start="2026-12-01", repeat=rule)).error == "invalid"
 
 
@@ -249,6 +251,26 @@ async def test_one_broken_file_is_reported_and_hides_no_other(world: Any, case: 
     assert titles(answer) == ["Dentist"]
     assert [problem["file"] for problem in answer.data["problems"]] == ["broken.ics"]
     assert " I could not read broken.ics: " in answer.text
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "FREQ=DAILY;INTERVAL=0",
+        "FREQ=HOURLY",
+        "FREQ=DAILY;BYHOUR=1,2,3;BYMINUTE=1,2,3;BYSECOND=1,2,3",
+        "FREQ=HOURLY;COUNT=900;BYMONTH=2;BYMONTHDAY=30",
+    ],
+)
+async def test_a_rule_that_takes_for_ever_is_reported_and_hides_no_other(
+    world: Any, rule: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unfolding, "STUCK_SECONDS", 0.3)
+    write(world, "a.ics", "UID:1", "SUMMARY:Endless", "DTSTART:20200101T000000Z", f"RRULE:{rule}")
+    await world.ok("calendar.add", title="Dentist", start="2026-11-21T09:30")
+    answer = await world.ok("calendar.list", day="tomorrow")
+    assert titles(answer) == ["Dentist"]
+    assert [problem["file"] for problem in answer.data["problems"]] == ["a.ics"]
 
 
 @pytest.mark.parametrize(

@@ -111,6 +111,63 @@ async def test_a_file_is_moved_and_takes_the_place_of_none(world: Any) -> None:
     assert (world.data / ROOT / "d.txt").read_text() == "a"
 
 
+# ── taking away, and back ──────────────────────────────────────────────────────────────────────────
+
+
+async def test_writing_over_a_file_says_what_is_lost_and_asks(world: Any) -> None:
+    file = write(world, "plan.txt", "one two three")
+    asked = await world.refused("files.write", path="plan.txt", text="four five")
+    assert asked.text.startswith("Put 2 words in place of all that is in plan.txt, which is 3 words?")
+    new = await world.refused("files.write", path="new.txt", text="four")
+    assert new.text.startswith("Write a new file, new.txt, of 1 word?")
+    assert file.read_text() == "one two three"
+    await world.ok("files.write", path="plan.txt", text="four five")
+    assert file.read_text() == "four five"
+    await world.ok("history.undo")
+    assert file.read_text() == "one two three"
+
+
+async def test_a_removed_file_comes_back_to_the_byte(world: Any) -> None:
+    content = b"\x89PNG\r\n" + bytes(range(256))
+    file = write(world, "photo.png", content)
+    asked = await world.refused("files.remove", path="photo.png")
+    assert asked.text.startswith("Remove photo.png, a picture of 262 bytes?")
+    await world.ok("files.remove", path="photo.png")
+    assert not file.exists()
+    await world.ok("history.undo")
+    assert file.read_bytes() == content
+
+
+async def test_what_is_too_large_to_bring_back_is_said_before_it_is_removed(world: Any) -> None:
+    file = write(world, "film.mp4", b"\0\0\0\x20ftypisom" + b"x" * 3_000_000)
+    asked = await world.refused("files.remove", path="film.mp4")
+    said = "Remove film.mp4, a video of 3 megabytes? It is too large to bring back afterwards."
+    assert asked.text.startswith(said)
+    await world.ok("files.remove", path="film.mp4")
+    assert not file.exists()
+    refused = await world.refused("history.undo")
+    assert "can't" in refused.text
+
+
+async def test_a_move_is_taken_back_unless_its_place_is_taken(world: Any) -> None:
+    write(world, "a.txt", "a")
+    moved = await world.ok("files.move", path="a.txt", to="b/c.txt")
+    write(world, "a.txt", "other")
+    refused = await world.refused("history.undo", receipt=moved.receipt.id)
+    assert refused.text == "I can't take that back: b/c.txt can't go back: its place is taken."
+    (world.data / ROOT / "a.txt").unlink()
+    await world.ok("history.undo", receipt=moved.receipt.id)
+    assert (world.data / ROOT / "a.txt").read_text() == "a"
+    assert list((world.data / ROOT / "b").iterdir()) == []
+
+
+async def test_what_was_made_or_added_can_be_taken_back(world: Any) -> None:
+    await world.ok("files.create", path="a.txt", text="one\n")
+    await world.ok("files.append", path="a.txt", text="two")
+    await world.ok("history.undo")
+    assert (world.data / ROOT / "a.txt").read_text() == "one\n"
+
+
 # ── what cannot be reached ─────────────────────────────────────────────────────────────────────────
 
 SECRET = "the secret of the house"

@@ -154,6 +154,52 @@ async def test_nothing_is_no_thing(world: Any) -> None:
     assert (await world.refused("lists.add", items=[" , and "])).text == "What shall I put on the list?"
 
 
+async def test_a_list_is_cleared_only_when_somebody_says_yes(world: Any) -> None:
+    write(world, "# Food\n- [x] bread\n- milk\nAsk Tom!\n")
+    asked = await world.refused("lists.clear")
+    assert asked.text.startswith("Take the 2 things off the shopping list: bread and milk?")
+    asked = await world.refused("lists.clear", checked_only=True)
+    assert asked.text.startswith("Take bread, which is ticked off, off the shopping list?")
+    assert await world.said("lists.clear", checked_only=True) == "Took 1 thing off the shopping list."
+    await world.ok("lists.clear")
+    assert path(world).read_text() == "# Food\nAsk Tom!\n"
+    assert (await world.refused("lists.clear")).text == "Nothing is on it: the shopping list stays as it is."
+    await world.ok("history.undo")
+    assert left(await world.ok("lists.read")) == ["milk"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "items"),
+    [("lists.add", "eggs"), ("lists.check", "bread"), ("lists.remove", "bread"), ("lists.add", "2 l milk")],
+)
+async def test_every_change_can_be_taken_back(world: Any, tool: str, items: str) -> None:
+    text = "- bread\n- milk\n"
+    file = write(world, text)
+    await world.ok(tool, items=[items])
+    assert file.read_text() != text
+    await world.ok("history.undo")
+    assert file.read_text() == text
+
+
+async def test_a_list_that_was_made_is_gone_again(world: Any) -> None:
+    await world.ok("lists.add", items=["tent"], list="camping")
+    await world.ok("history.undo")
+    assert not path(world, "camping").exists()
+
+
+async def test_what_somebody_wrote_since_is_not_undone(world: Any) -> None:
+    await world.ok("lists.add", items=["milk"])
+    path(world).write_text("- milk\n- mine\n")
+    refused = await world.refused("history.undo")
+    assert refused.text == "I can't take that back: lists/shopping.md was edited since."
+    assert left(await world.ok("lists.read")) == ["milk", "mine"]
+
+
+async def test_the_lists_of_one_agent_are_never_seen_by_the_other(world: Any) -> None:
+    await world.ok("lists.add", items=["milk"])
+    assert left(await world.ok("lists.read", "work")) == []
+
+
 # ── edited by hand ─────────────────────────────────────────────────────────────────────────────────
 
 

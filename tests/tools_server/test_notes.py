@@ -128,6 +128,40 @@ async def test_an_odd_title_makes_one_file_in_the_folder_and_is_found_again(worl
     assert (await world.ok("notes.read", title=title)).data["text"] == "body"
 
 
+# ── taking away, and back ──────────────────────────────────────────────────────────────────────────
+
+
+async def test_a_note_is_removed_only_when_somebody_says_yes_and_comes_back(world: Any) -> None:
+    file = write(world, "g.md", "---\ntitle: Garden\n---\nRed roses\n")
+    asked = await world.refused("notes.remove", title="garden")
+    assert asked.text.startswith("Remove the note Garden, with 2 words, for good?")
+    assert file.exists()
+    assert (await world.refused("notes.remove", title="gardens")).error == "not_found"
+    await world.ok("notes.remove", title="garden")
+    assert not file.exists()
+    await world.ok("history.undo")
+    assert file.read_text() == "---\ntitle: Garden\n---\nRed roses\n"
+
+
+async def test_what_was_noted_can_be_taken_back(world: Any) -> None:
+    await world.ok("notes.create", title="Garden", text="Roses.")
+    text = (folder(world) / "garden.md").read_text()
+    await world.ok("notes.append", title="garden", text="Tulips.")
+    await world.ok("history.undo")
+    assert (folder(world) / "garden.md").read_text() == text
+    created = await world.ok("notes.create", title="Other")
+    await world.ok("history.undo", receipt=created.receipt.id)
+    assert [file.name for file in folder(world).iterdir()] == ["garden.md"]
+
+
+async def test_what_somebody_wrote_since_is_not_undone(world: Any) -> None:
+    await world.ok("notes.create", title="Garden", text="Roses.")
+    write(world, "garden.md", "mine\n")
+    refused = await world.refused("history.undo")
+    assert refused.text == "I can't take that back: notes/garden.md was edited since."
+    assert (folder(world) / "garden.md").read_text() == "mine\n"
+
+
 # ── whose notes ────────────────────────────────────────────────────────────────────────────────────
 
 

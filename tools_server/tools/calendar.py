@@ -14,23 +14,20 @@ the settings of the tools, each with the agents whose it is:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from difflib import get_close_matches
-from functools import partial
 from typing import Annotated, Any
 
-import anyio
 from pydantic import BaseModel, ConfigDict, Field
 
 from tools_server import diary, events
 from tools_server.calendar_words import begins, days, repeats, stretch, told, when
-from tools_server.diary import Diary, Server, Sheet
+from tools_server.diary import Diary, Server
 from tools_server.events import Change, Event
-from tools_server.papers import Unreadable, problem
 from tools_server.spoken_time import clock_words, day_words
 from tools_server.state import Kept
 from tools_server.toolkit import Call, Result, ToolFailed, tool
+from tools_server.unfolding import Found, unfolded
 from tools_server.wording import capital, chosen, count, one_line, plain, series, spoken, told_problems
 
 MIGRATIONS = diary.MIGRATIONS
@@ -55,14 +52,6 @@ class Settings(BaseModel):
 
     servers: list[Server] = Field(default_factory=list)
     add_to: str = ""  # the server that new events go to; "" is the files
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """An event and where it is."""
-
-    event: Event
-    sheet: Sheet
 
 
 # ── tools ──────────────────────────────────────────────────────────────────────────────────────────
@@ -258,22 +247,9 @@ async def undo(call: Call, receipt: Kept) -> Result:
 async def _between(call: Call, begin: datetime, end: datetime) -> tuple[list[Found], Diary]:
     """Return what happens in a stretch of time, in order, and what could not be read."""
     opened = await diary.opened(call, _servers(call))
-    look = partial(_expanded, opened.sheets, begin, end, call.zone)
-    found, problems = await anyio.to_thread.run_sync(look, abandon_on_cancel=True)
+    found, problems = await unfolded(opened.sheets, begin, end, call.zone)
     opened.problems += problems
     return found, opened
-
-
-def _expanded(sheets: Sequence[Sheet], begin: datetime, end: datetime, zone: Any) -> tuple[list[Found], list[Any]]:
-    found: list[Found] = []
-    problems = []
-    for sheet in sheets:
-        try:
-            found += (Found(event, sheet) for event in events.between(sheet.text, begin, end, zone))
-        except Unreadable as wrong:
-            problems.append(problem(sheet.file.rsplit("/", 1)[-1], wrong))
-    found.sort(key=lambda each: (each.event.start, not each.event.all_day, each.event.title, each.sheet.file))
-    return found, problems
 
 
 async def _meant(call: Call, title: str, day: str, *, guess: bool) -> Found:

@@ -195,12 +195,7 @@ async def remove(call: Call, path: Path) -> Result:
     place = _place(call, path)
     with _nearest(call, place):
         _, total = place.root.piece(place.path, 0, 0)
-    small = total <= FILE_BYTES
-    before = (
-        kept(place.name, place.path, place.root.read(place.path)[0])
-        if small
-        else {"root": place.name, "gone": place.path}
-    )
+    before = kept(place.name, place.path, place.root.read(place.path)[0]) if total <= FILE_BYTES else None
     place.root.remove(place.path)
     said = f"Removed {spoken(visible(place.path))}."
     return Result(said, {"file": place.path}, call.receipt(said, before=before, after=None))
@@ -209,8 +204,6 @@ async def remove(call: Call, path: Path) -> Result:
 async def undo(call: Call, receipt: Kept) -> Result:
     """Put a file back as it was, or where it was, unless somebody has changed that since."""
     before, after = receipt.before, receipt.after
-    if before and "gone" in before:
-        raise ToolFailed("failed", f"{before['gone']} was too large to keep, so it cannot be brought back.")
     if not before or "moved" not in before:
         return await put_back(call, receipt)
     try:

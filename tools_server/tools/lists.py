@@ -144,9 +144,11 @@ async def remove(call: Call, items: Items, list: Name = SHOPPING) -> Result:
 async def _clear_question(call: Call, list: str, checked_only: bool) -> str:
     sheet = _found(call, list)
     gone = _to_clear(sheet, checked_only)
-    which = " that are ticked off" if checked_only else ""
-    named = f", which is {gone[0].text}" if len(gone) == 1 else f": {some(item.text for item in gone)}"
-    return f"Take the {count(len(gone), 'thing')}{which} off {_the(sheet)}{named}?"
+    ticked = ", which is ticked off," if checked_only else ""
+    if len(gone) == 1:
+        return f"Take {spoken(gone[0].text)}{ticked} off {_the(sheet)}?"
+    which = " ticked off" if checked_only else ""
+    return f"Take the {count(len(gone), 'thing')}{which} off {_the(sheet)}: {some(item.text for item in gone)}?"
 
 
 @tool("lists.clear", risk="destructive", root="*", limit_seconds=20, preview=_clear_question)
