@@ -7,12 +7,16 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import anyio
 import httpx2
 import pytest
+from anyio.abc import Process
 from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
@@ -56,7 +60,7 @@ def headers(method: str, name: str = "") -> dict[str, str]:
 async def test_a_unix_socket_serves_every_era_to_those_with_a_token(data: Path, wire: Any) -> None:
     path = data / "run" / "tools.sock"
     async with wire.process(data, "--socket", str(path)) as (_, ready):
-        assert ready.startswith(f"ready socket={path} agents=family,guest,owner,house version=")
+        assert ready.startswith(f"ready socket={path} agents=family,")
         assert path.stat().st_mode & 0o777 == 0o600
         for era in ERAS:
             async with wire.client(path, mode=era) as client:
@@ -161,31 +165,42 @@ async def test_stdio_serves_one_agent(data: Path, wire: Any, era: str) -> None:
 
 async def test_what_no_decent_client_sends_gets_an_answer_and_kills_nothing(data: Path, wire: Any) -> None:
     path = data / "tools.sock"
-    bad: list[tuple[bytes, set[int]]] = [
-        (b"", {400}),
-        (b"{", {400}),
-        (b"[]", {400}),
-        (b"\xff\xfe", {400}),
-        (b"[" * 100_000, {400}),
-        (b'{"jsonrpc":"2.0","id":1,"method":"tools/call"}', {400}),
-        (b"x" * (600 * 1024), {413}),
+    bad: list[tuple[bytes, int, int]] = [
+        (b"", 400, -32700),
+        (b"{", 400, -32700),
+        (b"[]", 400, -32600),
+        (b"\xff\xfe", 400, -32700),
+        (b"[" * 100_000, 400, -32600),
+        (b'{"jsonrpc":"2.0","id":1,"method":"tools/call"}', 400, -32602),
+        (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","method":"ping"}', 400, -32600),
+        (b"x" * (600 * 1024), 413, -32003),
     ]
     async with wire.process(data, "--socket", str(path)), http(path) as client:
-        for body, statuses in bad:
+        for body, status, code in bad:
             answer = await client.post("/mcp", content=body, headers=headers("tools/call", "clock.time"))
-            assert answer.status_code in statuses, body[:40]
-        for raw in (
-            r'{"seconds": 5, "name": "\ud800"}',
-            '{"seconds": NaN}',
-            '{"seconds": 1e999}',
-            '{"seconds": 1' + "0" * 4000 + "}",
+            assert answer.status_code == status, body[:40]
+            assert answer.json()["error"]["code"] == code, body[:40]
+            assert answer.json()["error"]["message"]
+        assert answer.json()["error"]["data"] == {"bytes": 600 * 1024, "limit": 512 * 1024}
+        for raw, reason in (
+            (r'{"seconds": 5, "name": "\ud800"}', "half of a character"),
+            ('{"seconds": NaN}', "NaN is not a number"),
+            ('{"seconds": 1e999}', "too large for a number"),
         ):
             body = json.dumps(modern("tools/call", name="timers.start", arguments="HERE")).replace('"HERE"', raw)
-            answer = await client.post("/mcp", content=body.encode(), headers=headers("tools/call", "timers.start"))
-            assert answer.status_code == 200, raw
-            assert answer.json()["result"]["_meta"]["atlas.house/error"] == "invalid", raw
+            for era in ("2026-07-28", "2025-11-25"):
+                named = {**headers("tools/call", "timers.start"), "MCP-Protocol-Version": era}
+                answer = await client.post("/mcp", content=body.encode(), headers=named)
+                assert (answer.status_code, answer.json()["id"]) == (400, 1), raw
+                assert reason in answer.json()["error"]["message"]
+        body = json.dumps(modern("tools/call", name="timers.start", arguments={"seconds": 10**4000}))
+        answer = await client.post("/mcp", content=body.encode(), headers=headers("tools/call", "timers.start"))
+        assert answer.json()["result"]["_meta"]["atlas.house/error"] == "invalid"
         async with wire.client(path) as good:
             assert (await good.call_tool("timers.list", {})).content[0].text == "There are no timers."
+        health = (await client.get("/health")).json()
+        assert (health["ok"], health["outcomes"]) == (True, {"invalid": 1, "ok": 1})
+        assert health["p99_ms"] > 0
     assert verify(data / "audit.jsonl").problems == ()
 
 
@@ -210,6 +225,144 @@ async def test_sigterm_ends_stdio_within_five_seconds(data: Path, wire: Any) -> 
         process.send_signal(signal.SIGTERM)
         with anyio.fail_after(5):
             assert await process.wait() == 0
+
+
+# ── the end ────────────────────────────────────────────────────────────────────────────────────────
+
+SLOW = """
+import anyio
+from tools_server.toolkit import Call, Result, tool
+
+@tool("slow.wait", risk="read")
+async def wait(call: Call, seconds: int) -> Result:
+    '''Wait.'''
+    print("begun")  # stray output, which must not reach the wire
+    await anyio.sleep(seconds)
+    return Result("That is over.")
+
+@tool("slow.deaf", risk="read")
+async def deaf(call: Call, seconds: int) -> Result:
+    '''Wait, and hear nothing meanwhile.'''
+    with anyio.CancelScope(shield=True):
+        await anyio.sleep(seconds)
+    return Result("That is over.")
+"""
+IDS = count(100)
+WITH_SLOW = (
+    "import sys, tools_server.tools as t; t.__path__.append(sys.argv.pop(1)); import tools_server.server as s; s.main()"
+)
+
+
+@asynccontextmanager
+async def slow_server(data: Path, wire: Any, *arguments: str) -> AsyncIterator[Process]:
+    """The real server with a tool more, on stdio."""
+    (data / "more").mkdir()
+    (data / "more" / "slow.py").write_text(SLOW)
+    command = [sys.executable, "-c", WITH_SLOW, str(data / "more"), "--data", str(data), "--policy", str(POLICY)]
+    command += ["--agents", str(wire.write_agents(data)), "--stdio", "--agent", "family", *arguments]
+    async with await anyio.open_process(command) as process:
+        with anyio.fail_after(60):
+            assert process.stderr
+            heard = b""
+            while b"ready stdio" not in heard:
+                heard += await process.stderr.receive()
+            yield process
+        if process.returncode is None:
+            process.kill()
+
+
+async def ask(process: Process, tool: str, **arguments: Any) -> None:
+    assert process.stdin
+    message = {**modern("tools/call", name=tool, arguments=arguments), "id": next(IDS)}
+    await process.stdin.send(json.dumps(message).encode() + b"\n")
+
+
+async def begun(process: Process) -> None:
+    assert process.stderr
+    while b"begun" not in await process.stderr.receive():
+        pass
+
+
+async def answered(process: Process) -> Any:
+    assert process.stdout
+    heard = b""
+    while b"\n" not in heard:
+        heard += await process.stdout.receive()
+    return json.loads(heard)["result"]["content"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(1, "That is over."), (50, "The tool server is stopping, so I gave that up.")]
+)
+async def test_at_the_end_what_is_quick_is_finished_and_what_is_not_is_told(
+    data: Path, wire: Any, seconds: int, text: str
+) -> None:
+    async with slow_server(data, wire) as process:
+        await ask(process, "slow.wait", seconds=seconds)
+        await begun(process)
+        process.send_signal(signal.SIGTERM)
+        await ask(process, "clock.time")
+        with anyio.fail_after(5):
+            assert await answered(process) == "The tool server is stopping. Please ask again in a moment."
+            assert await answered(process) == text
+            assert await process.wait() == 0
+    outcomes = [json.loads(line)["outcome"] for line in (data / "audit.jsonl").read_text().splitlines()]
+    assert outcomes == ["ok" if seconds == 1 else "cancelled"]
+
+
+async def test_a_tool_that_will_not_hear_of_the_end_cannot_put_it_off(data: Path, wire: Any) -> None:
+    async with slow_server(data, wire) as process:
+        await ask(process, "slow.deaf", seconds=50)
+        await ask(process, "clock.time")
+        await answered(process)
+        process.send_signal(signal.SIGTERM)
+        with anyio.fail_after(5):
+            assert await process.wait() == -signal.SIGALRM
+    assert verify(data / "audit.jsonl").problems == ()
+
+
+async def test_a_second_signal_ends_it_at_once(data: Path, wire: Any) -> None:
+    async with slow_server(data, wire) as process:
+        await ask(process, "slow.wait", seconds=50)
+        await begun(process)
+        process.send_signal(signal.SIGTERM)
+        await ask(process, "clock.time")
+        assert await answered(process) == "The tool server is stopping. Please ask again in a moment."
+        process.send_signal(signal.SIGTERM)
+        with anyio.fail_after(2):
+            assert await process.wait() == -signal.SIGTERM
+
+
+async def test_a_client_that_reads_nothing_cannot_put_it_off_either(data: Path, wire: Any) -> None:
+    async with slow_server(data, wire) as process:
+        assert process.stdin
+        with anyio.move_on_after(1):
+            while True:
+                message = {**modern("tools/list"), "id": next(IDS)}
+                await process.stdin.send(json.dumps(message).encode() + b"\n")
+        process.send_signal(signal.SIGTERM)
+        with anyio.fail_after(5):
+            assert await process.wait() == 0
+
+
+async def test_over_http_live_calls_are_finished_too(data: Path, wire: Any) -> None:
+    path = data / "tools.sock"
+    async with wire.process(data, "--socket", str(path)) as (process, _), http(path) as client:
+        await call(client, "timers.start", seconds=600)
+        process.send_signal(signal.SIGTERM)
+        with anyio.fail_after(5):
+            assert await process.wait() == 0
+
+
+async def test_who_asks_for_telemetry_gets_it_every_ten_seconds(data: Path, wire: Any) -> None:
+    async with slow_server(data, wire, "--telemetry") as process:
+        await ask(process, "clock.time")
+        await answered(process)
+        assert process.stdout
+        with anyio.fail_after(15):
+            told = json.loads(await process.stdout.receive())
+    assert told["method"] == "telemetry/update"
+    assert (told["params"]["calls"], told["params"]["outcomes"]) == (1, {"ok": 1})
 
 
 async def call(client: httpx2.AsyncClient, tool: str, **arguments: Any) -> Any:
