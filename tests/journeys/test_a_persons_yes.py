@@ -1,0 +1,189 @@
+"""Something is to be taken away: a person is asked, aloud, in writing or with a button, and only their yes does it."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import string
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from playwright.sync_api import expect
+
+from tests.journeys.conftest import Running
+from tests.journeys.test_page_in_chromium import ANSWER_MS, opened
+
+pytestmark = pytest.mark.real
+
+
+@pytest.fixture
+def title(house: Running) -> str:
+    """Have a task that no other test knows of."""
+    words = "dust shelf " + "".join(random.choices(string.ascii_lowercase, k=8))
+    assert house.told("ask", f"add {words} to my tasks")["tools"][0]["receipt"]
+    assert is_there(house, words)
+    return words
+
+
+def is_there(house: Running, title: str) -> bool:
+    board = house.data / "family-agent-config" / "tasks" / "home"
+    return any(title in file.read_text() for file in board.glob("*.md"))
+
+
+def token_of(house: Running, name: str, role: str) -> str:
+    house.atlas("token", "revoke", name)
+    return house.atlas("token", "create", "--name", name, "--role", role).stdout.strip().splitlines()[-1]
+
+
+def say(house: Running, token: str, text: str, *past: tuple[str, str], **own: Any) -> str:
+    """Say something as a stock client does; with `remember=True` the house keeps the conversation."""
+    messages: Any = [{"role": role, "content": content} for role, content in (*past, ("user", text))]
+    extra = {"extra_body": {"atlas": own}} if own else {}
+    reply = house.client(token).chat.completions.create(model="family", messages=messages, **extra)
+    return str(reply.choices[0].message.content)
+
+
+def test_a_task_is_removed_after_a_yes_and_its_file_is_gone(house: Running, title: str) -> None:
+    asked = house.told("ask", f"remove the task {title}")
+    assert asked["reply"].endswith("?")
+    assert title in asked["reply"]
+    assert asked["tools"][0]["ask"]["level"] == "confirm"
+    assert is_there(house, title)
+    done = house.told("ask", "yes please")
+    assert done["tools"][0]["receipt"]
+    assert done["reply"] == done["tools"][0]["text"]
+    assert not is_there(house, title)
+    undone = house.told("ask", "undo that")
+    assert undone["tools"][0]["receipt"], undone
+    assert is_there(house, title)
+
+
+def test_after_a_no_it_is_still_there(house: Running, title: str) -> None:
+    house.told("ask", f"remove the task {title}")
+    assert house.told("ask", "no, leave it")["reply"] == "All right, I won't."
+    assert house.told("ask", "yes")["tools"] == []
+    assert is_there(house, title)
+
+
+def test_what_is_not_wholly_a_yes_is_a_new_request(house: Running, title: str) -> None:
+    house.told("ask", f"remove the task {title}")
+    assert house.told("ask", "what time is it")["tools"][0]["name"] == "clock.time"
+    house.told("ask", "yes")
+    assert is_there(house, title)
+
+
+def test_the_yes_of_another_device_does_nothing(house: Running, title: str) -> None:
+    hall, den = token_of(house, "hall panel", "adult"), token_of(house, "den panel", "adult")
+    assert say(house, hall, f"remove the task {title}", remember=True, room="attic").endswith("?")
+    say(house, den, "yes", remember=True, room="attic")
+    assert is_there(house, title)
+    assert title in say(house, hall, "yes", remember=True, room="attic")
+    assert not is_there(house, title)
+
+
+def test_a_chat_client_that_says_yes_twice_gets_it_done_once(house: Running, title: str) -> None:
+    token, wish = token_of(house, "chat app", "adult"), f"remove the task {title}"
+    question = say(house, token, wish)
+    past = (("user", wish), ("assistant", question))
+    assert title in say(house, token, "yes", *past)
+    assert not is_there(house, title)
+    assert house.told("ask", f"add {title} to my tasks")["tools"][0]["ok"]
+    say(house, token, "yes", *past)
+    assert is_there(house, title)
+
+
+def test_a_spoken_yes_does_it(house: Running, said: Callable[[str], Path]) -> None:
+    house.told("ask", "add sweep the floor to my tasks")
+    asked = house.heard("hear", str(said("Remove the task sweep the floor.")))
+    assert asked["reply"].endswith("?"), asked
+    assert is_there(house, "sweep the floor")
+    done = house.heard("hear", str(said("Yes, please.")))
+    assert done["tools"][0]["receipt"], done
+    assert not is_there(house, "sweep the floor")
+    rows = [json.loads(line) for line in (house.data / "tools" / "audit.jsonl").read_text().splitlines()]
+    row = [row for row in rows if row["tool"] == "tasks.remove"][-1]
+    assert (row["outcome"], row["confirmation"]["channel"]) == ("ok", "voice"), row
+
+
+def test_the_terminal_shows_what_waits_and_answers_it(house: Running, title: str) -> None:
+    child = token_of(house, "kids tablet", "child")
+    say(house, child, f"remove the task {title}")
+    listed = house.atlas("confirm", "--list").stdout
+    line = next(line for line in listed.splitlines() if title in line)
+    assert "kids tablet" in line
+    nobody = house.atlas("confirm")
+    assert (nobody.returncode, "no terminal" in nobody.stderr) == (1, True)
+    assert is_there(house, title)
+    done = house.atlas("confirm", "--yes", line.split()[0])
+    assert done.returncode == 0, done.stderr
+    assert title in done.stdout
+    assert not is_there(house, title)
+    assert house.atlas("confirm", "--yes", line.split()[0]).returncode == 1
+
+
+@asynccontextmanager
+async def program(house: Running) -> AsyncIterator[Client]:
+    """An MCP client of its own, with the official SDK and the family agent's token."""
+    token = (house.data / "secrets" / "tools-family.token").read_text().strip()
+    transport = httpx2.AsyncHTTPTransport(uds=str(house.data / "run" / "tools.sock"))
+    headers = {"Authorization": f"Bearer {token}"}
+    async with (
+        httpx2.AsyncClient(transport=transport, headers=headers) as http,
+        Client(streamable_http_client("http://tools/mcp", http_client=http)) as client,
+    ):
+        yield client
+
+
+async def test_another_program_waits_for_the_yes_too(house: Running, title: str) -> None:
+    meta: Any = {"atlas.house/actor": {"person": "", "device": "ide", "role": "adult"}}
+    async with program(house) as ide:
+
+        async def remove() -> Any:
+            return await ide.call_tool("tasks.remove", {"title": title}, meta=meta)
+
+        asked = await remove()
+        assert asked.is_error
+        ask = asked.meta["atlas.house/ask"]["id"]
+        assert (await remove()).is_error, "asking again is no yes"
+        done = house.atlas("confirm", "--yes", ask)
+        assert done.returncode == 0, done.stderr
+        assert is_there(house, title), "a yes is not the deed"
+        assert not (await remove()).is_error
+        assert not is_there(house, title)
+        assert house.told("ask", f"add {title} to my tasks")["tools"][0]["ok"]
+        assert (await remove()).is_error, "it was good for once"
+        assert is_there(house, title)
+
+
+def test_the_page_has_a_button_for_it(house: Running, title: str) -> None:
+    with opened(house) as page:
+        expect(page.locator("#link")).to_have_text("Connected")
+        page.locator("#words").fill(f"remove the task {title}")
+        page.keyboard.press("Enter")
+        card = page.locator(".ask", has_text=title)
+        expect(card).to_be_visible(timeout=ANSWER_MS)
+        expect(page.locator(".house .tools summary")).to_have_text("Asks first: tasks.remove")
+        card.get_by_role("button", name=re.compile("^Yes: ")).click()
+        expect(page.locator(".house .words").last).to_contain_text(title, timeout=ANSWER_MS)
+        expect(card).to_have_count(0)
+        assert not is_there(house, title)
+
+
+def test_the_owners_page_shows_what_somebody_else_waits_for_until_it_is_answered(house: Running, title: str) -> None:
+    child = token_of(house, "kids tablet", "child")
+    with opened(house, viewport={"width": 360, "height": 640}) as page:
+        expect(page.locator("#link")).to_have_text("Connected")
+        say(house, child, f"remove the task {title}", remember=True)
+        card = page.locator(".ask", has_text=title)
+        expect(card).to_contain_text("kids tablet", timeout=ANSWER_MS)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        say(house, child, "no", remember=True)
+        expect(card).to_have_count(0, timeout=ANSWER_MS)
+        assert is_there(house, title)
