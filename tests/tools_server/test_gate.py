@@ -104,7 +104,7 @@ async def test_an_agent_without_the_tool_is_denied_and_that_is_recorded(world: A
 async def test_an_agent_without_the_folder_is_denied_though_its_tools_match(world: Any) -> None:
     answer = await world.refused("tasks.list", "guest")
     assert answer.error == "denied"
-    assert answer.text == "The guest agent may not touch the folder family-agent-config."
+    assert answer.text == "The guest agent has no folder of its own."
     assert world.record[-1]["rule"] == "agent.roots"
 
 
