@@ -67,6 +67,8 @@ class Server(BaseModel):
         parts = urlsplit(self.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError("url begins with https://")
+        if parts.username or parts.password:
+            raise ValueError("write the account as user and password_file, not into the url")
         if parts.scheme == "http" and not in_the_house(parts.hostname):
             raise ValueError(f"{parts.hostname} is not on the network of this house, so its url begins with https://")
         return self

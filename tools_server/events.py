@@ -19,6 +19,7 @@ import recurring_ical_events  # type: ignore[import-untyped]  # ships no types
 from tools_server.papers import Unreadable
 from tools_server.wording import one_line
 
+TITLE_CHARACTERS = 500  # others write these, and there is no end to what they can write
 MOST_EVENTS = 2_000  # of one file, in the time that was asked for
 TOO_OFTEN = ("SECONDLY", "MINUTELY")  # such a series is a mistake, or an attempt to keep us busy
 HOURS = 1_000  # of an hourly series, which must say how many
@@ -108,11 +109,11 @@ def _event(each: Any, series: set[str], zone: tzinfo | None) -> Event:
         end = begin + timedelta(days=1)
     uid = str(each.get("UID", ""))
     return Event(
-        title=one_line(str(each.get("SUMMARY", ""))) or "an event without a name",
+        title=one_line(str(each.get("SUMMARY", "")))[:TITLE_CHARACTERS] or "an event without a name",
         start=on_clocks(begin, zone),
         end=on_clocks(end, zone),
         all_day=all_day,
-        place=one_line(str(each.get("LOCATION", ""))),
+        place=one_line(str(each.get("LOCATION", "")))[:TITLE_CHARACTERS],
         text=str(each.get("DESCRIPTION", "")),
         uid=uid,
         series=uid in series,

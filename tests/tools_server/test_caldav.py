@@ -369,8 +369,18 @@ async def test_a_server_that_says_nothing_is_not_waited_for(world: Any, monkeypa
 
 @pytest.mark.parametrize(
     ("url", "agents"),
-    [("http://cloud.example/", ["family"]), ("ftp://localhost/", ["family"]), ("https://cloud.example/", [])],
+    [
+        ("http://cloud.example/", ["family"]),
+        ("ftp://localhost/", ["family"]),
+        ("https://cloud.example/", []),
+        ("https://anna:secret@cloud.example/", ["family"]),
+    ],
 )
 def test_a_server_that_cannot_be_right_stops_the_start(url: str, agents: list[str]) -> None:
     with pytest.raises(ValidationError):
         Server(name="Cloud", url=url, user="anna", password_file=Path("x"), agents=agents)
+
+
+def test_new_events_go_to_a_server_that_there_is() -> None:
+    with pytest.raises(ValidationError, match="'Cloud' is none"):
+        Settings(add_to="Cloud")

@@ -18,7 +18,7 @@ from datetime import datetime, time, timedelta
 from difflib import get_close_matches
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tools_server import diary, events
 from tools_server.calendar_words import begins, days, repeats, stretch, told, when
@@ -52,6 +52,15 @@ class Settings(BaseModel):
 
     servers: list[Server] = Field(default_factory=list)
     add_to: str = ""  # the server that new events go to; "" is the files
+
+    @model_validator(mode="after")
+    def _named(self) -> Settings:
+        names = [plain(server.name) for server in self.servers]
+        if len(set(names)) < len(names):
+            raise ValueError("two servers have the same name")
+        if self.add_to and plain(self.add_to) not in names:
+            raise ValueError(f"add_to is the name of a server, and {self.add_to!r} is none")
+        return self
 
 
 # ── tools ──────────────────────────────────────────────────────────────────────────────────────────

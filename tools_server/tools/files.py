@@ -46,7 +46,7 @@ async def list_files(
     entries = _entries(call, place)
     folders = [visible(entry.name) for entry in entries if entry.kind == "folder"]
     files = [{"name": visible(entry.name), "bytes": entry.size} for entry in entries if entry.kind != "folder"]
-    named = [f"the folder {name}" for name in folders] + [str(file["name"]) for file in files]
+    named = [f"the folder {one_line(name)}" for name in folders] + [one_line(str(file["name"])) for file in files]
     where = spoken(visible(place.path)) if place.path else "Your folder"
     said = f"{where} holds {some(named)}." if named else f"{where} is empty."
     return Result(said, {"folders": folders, "files": files})
@@ -89,7 +89,7 @@ async def search(
     if not found:
         said = f"No file holds {spoken(one_line(words))}."
     else:
-        names = dict.fromkeys(match["file"].rsplit("/", 1)[-1] for match in found)
+        names = dict.fromkeys(one_line(match["file"].rsplit("/", 1)[-1]) for match in found)
         said = f"Found in {count(len({match['file'] for match in found}), 'file')}: {some(names)}."
     if not whole:
         said += " I did not look at everything: name a folder to look closer."
