@@ -33,6 +33,10 @@ def main() -> None:
         sys.exit(call.list_sessions(sys.argv[2:]))
     if sys.argv[1:3] == ["audit", "verify"]:
         sys.exit(_verify(sys.argv[3:]))
+    if sys.argv[1:3] == ["upstream", "approve"]:
+        from tools_server import upstream_approve
+
+        sys.exit(upstream_approve.main(sys.argv[3:]))
     _serve(*_settings(sys.argv[1:]))
 
 

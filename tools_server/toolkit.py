@@ -105,6 +105,7 @@ class Live:
     now: Callable[[], float]
     zone: tzinfo | None
     changed: Callable[[str], None]  # tell clients that this tool's answer would differ now: changed("home.list")
+    mount: Callable[[str, Mapping[str, ToolSpec]], None] = lambda prefix, tools: None  # put others' tools beside ours
 
 
 Run = Callable[..., Awaitable[Result]]
