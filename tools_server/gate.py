@@ -31,6 +31,7 @@ ACTOR_CHARACTERS = 100  # of each of its names
 SPENT, ESCAPE = -32000, -32001  # codes of results that failed: a limit is spent, a way out of a folder was blocked
 HOW = "Somebody in the house has to say yes to that first. Then make the same call again, within a minute."
 NO_WAY = "Nobody can say yes to that: I have no key to know a person's yes by."
+_WAYS_OUT = ("escape", "linked")  # of the reasons why a path was refused
 _PATH_ERRORS: Mapping[str, Error] = {"missing": "not_found", "changed": "failed", "exists": "failed"}
 
 
@@ -181,7 +182,7 @@ class Gate:
             if answer.receipt:
                 self._tell(answer.receipt.tool)
         except ToolFailed as failed:
-            code = ESCAPE if failed.data.get("reason") == "escape" else None
+            code = ESCAPE if failed.data.get("reason") in _WAYS_OUT else None
             answer = Answer(str(failed), failed.data, error=failed.error, code=code)
             entry.outcome, entry.reason = failed.error, printable(str(failed.data.get("reason", "")))
         except anyio.get_cancelled_exc_class():

@@ -111,13 +111,13 @@ def checked(relative: str) -> str:
         return PathDenied("name", f"That file name cannot be used: {why}.")
 
     parts = relative.split("/")
-    if relative.startswith("/"):
-        raise refuse("it does not stay in its folder")
+    if relative.startswith("/") or ".." in parts:
+        raise PathDenied("escape", "That file name cannot be used: it does not stay in its folder.")
     if len(parts) > DEPTH:
         raise refuse("it is too deep")
     for part in parts:
-        if part in ("", ".", ".."):
-            raise refuse("it does not stay in its folder" if part == ".." else "a part of it is empty")
+        if part in ("", "."):
+            raise refuse("a part of it is empty")
         if part.startswith("."):
             raise refuse("a part of it is hidden")
         # Cc: control, Cs: half a character, Cf: writing direction and zero width (emoji joiners are harmless).
