@@ -9,6 +9,7 @@ from typing import Any
 from tools_server.recurrence import Recurrence, local, moment, read
 from tools_server.spoken_time import ago_words, clock_words, moment_words, rule_words
 
+DAY = 86_400.0
 RING_SECONDS = 600  # who is not awake by then is not at home
 AGAIN_SECONDS = 30  # between two rings
 
@@ -55,14 +56,18 @@ def following(alarm: Alarm, after: float, zone: tzinfo | None) -> Alarm | None:
     """Return it waiting for its next occurrence after a moment; None when there is none."""
     recurrence = alarm.recurrence
     at = recurrence.next(max(after, alarm.at), zone) if recurrence else None
-    return replace(alarm, at=at, due_at=at, ringing_since=None) if at is not None else None
+    return replace(alarm, at=at, due_at=at, ringing_since=None, missed_at=None) if at is not None else None
 
 
-def after_ring(alarm: Alarm, now: float, zone: tzinfo | None) -> Alarm:
-    """Return it after it was heard in the house once: to ring again, or at its end for today."""
+def after_ring(alarm: Alarm, now: float, zone: tzinfo | None) -> Alarm | None:
+    """Return it after the house rang it, or told that it did not ring: to ring again, or at its end for today.
+
+    None when nothing is left of it. One that rang to the end stays, so that it can be told.
+    """
+    if alarm.missed(now):
+        return following(alarm, now, zone)
     since = alarm.ringing_since if alarm.ringing_since is not None else now
-    missed = alarm.missed(now)
-    if not missed and now - since < RING_SECONDS:
+    if now - since < RING_SECONDS:
         return replace(alarm, ringing_since=since, due_at=now + AGAIN_SECONDS)
     over = following(alarm, now, zone) or replace(alarm, due_at=None, ringing_since=None)
     return replace(over, missed_at=now)
@@ -95,7 +100,7 @@ def when_words(alarm: Alarm, now: float, zone: tzinfo | None) -> str:
 def listed(alarm: Alarm, now: float, zone: tzinfo | None) -> str:
     """Return "gym, every weekday at 6:30 AM, which is off"."""
     said = f"{alarm.name}, {when_words(alarm, now, zone)}" if alarm.name else when_words(alarm, now, zone)
-    if alarm.missed_at is not None:
+    if alarm.missed_at is not None and now - alarm.missed_at < DAY:
         said += f", which nobody stopped at {ago_words(local(alarm.missed_at, zone), local(now, zone))}"
     elif alarm.off:
         said += ", which is off"

@@ -208,7 +208,7 @@ def _until(reader: Reader, found: re.Match[str]) -> None:
 def _in_length(reader: Reader, found: re.Match[str]) -> None:
     later = length(found["in"] or found["later"] or found["alone"])
     if later is None:
-        raise NotUnderstood("Say in how many whole days, weeks or months.")
+        raise NotUnderstood("Say how long, such as in 2 hours and 10 minutes, or in 3 whole days.")
     if reader.into.length:
         raise NotUnderstood("I heard twice how long from now. Say it once.")
     reader.into.length = later

@@ -60,10 +60,14 @@ _PASSING = {"second": 1, "sec": 1, "minute": 60, "min": 60, "hour": 3600, "hr": 
 
 
 def length(text: str) -> Length | None:
-    """Return the length that `LENGTH` matched; None when it is no whole number of days ("half a day" is not one)."""
+    """Return the length that `LENGTH` matched; None for half a day, which is none, and when a unit is said twice."""
     months, days, seconds = 0, 0, 0.0
+    units: set[str] = set()
     for found in re.finditer(_LENGTH, text):
         unit = found["unit"].rstrip("s")
+        if unit in units:
+            return None
+        units.add(unit)
         amount = _amount(found["amount"]) + {"half": 0.5, "quarter": 0.25}.get(found["more"] or "", 0)
         if unit in _PASSING:
             seconds += amount * _PASSING[unit]

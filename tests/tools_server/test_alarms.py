@@ -87,6 +87,18 @@ async def test_after_ten_minutes_it_gives_up_and_the_list_says_so(world: Any) ->
     assert await world.said("alarms.list") == "There is 1 alarm: 7 AM, which nobody stopped at 7:10 AM."
 
 
+async def test_that_nobody_stopped_it_is_old_news_a_day_later(world: Any) -> None:
+    await world.ok("alarms.set", when="every day at seven")
+    world.pass_seconds(22 * HOUR)
+    while await ring(world):
+        world.pass_seconds(30)
+    assert "which nobody stopped at 7:10 AM" in await world.said("alarms.list")
+    world.pass_seconds(DAY - 60)
+    await ring(world)
+    await world.ok("alarms.stop")
+    assert await world.said("alarms.list") == "There is 1 alarm: every day at 7 AM."
+
+
 async def test_snoozed_it_rings_again_nine_minutes_later(world: Any) -> None:
     await world.ok("alarms.set", when="at seven")
     assert (await world.refused("alarms.snooze")).text == "No alarm is ringing."
@@ -127,6 +139,7 @@ async def test_one_whose_time_went_by_while_the_house_was_off_is_told_and_does_n
         assert (missed["urgent"], missed["late_seconds"]) == (False, 2 * HOUR)
         assert missed["text"] == "Your alarm for 7 AM did not ring."
         assert await due(after) == []
+        assert await after.said("alarms.list") == "There are no alarms."
 
 
 async def test_a_house_that_comes_back_within_ten_minutes_still_rings(reopened: Any) -> None:

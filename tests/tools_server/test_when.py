@@ -214,6 +214,7 @@ REFUSED = {
     "in 99999 years": "too far",
     "in 999999 weeks": "too far",
     "in half a day": "whole days",
+    "in an hour and two hours": "such as in 2 hours",
     "every minute": "too often",
     "every day every week": "two ways of how often",
     "tomorrow for two weeks": "how often",

@@ -27,6 +27,7 @@ from tools_server.when_said import Clock
 from tools_server.wording import NAMED, capital, count, one_line, plain, series
 
 MOST_ALARMS = 100  # a household has fewer; a model in a loop does not get more
+KEPT_SECONDS = 7 * 86_400  # one that nobody stopped, so that it can be told
 SNOOZE_MINUTES = 9  # as clocks have done since their gears allowed no ten
 
 MIGRATIONS = {
@@ -187,7 +188,11 @@ async def announced(
     text = f"{count(len(rung), 'alarm')} rang."
     with call.state.transaction():
         for alarm in rung:
-            rows.put(call, "alarms", asdict(after_ring(alarm, now, call.zone)))
+            if after := after_ring(alarm, now, call.zone):
+                rows.put(call, "alarms", asdict(after))
+            else:
+                rows.drop(call, "alarms", alarm.id)
+        call.state.run("DELETE FROM alarms WHERE rule = '' AND due_at IS NULL AND missed_at < ?", now - KEPT_SECONDS)
         receipt = call.receipt(text, before=None, after=None)  # a ring cannot be taken back
     return Result(text, {"ids": [alarm.id for alarm in rung]}, receipt)
 

@@ -277,7 +277,7 @@ def _found(call: Call, words: str, *, told: bool = False) -> Reminder:
         raise ToolFailed("not_found", "There are no reminders.")
     what = one_line(words)
     found, nearest = holding(every, what) if what else (every, None)
-    just_said = [reminder for reminder in found if told and reminder.said]
+    just_said = [each for each in found if told and (each.said or (each.due_at or call.now() + 1) <= call.now())]
     if just_said:
         return max(just_said, key=lambda reminder: (reminder.due_at or 0.0, reminder.made_at))
     if not found:
