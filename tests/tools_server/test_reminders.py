@@ -225,6 +225,15 @@ async def test_nobody_is_told_what_others_are_reminded_of(world: Any) -> None:
     assert "present" in await world.said("reminders.list", actor=ANNA)
 
 
+async def test_what_was_said_aloud_can_be_answered_by_a_voice_that_nobody_knows(world: Any) -> None:
+    await world.ok("reminders.add", actor=ANNA, text="tea", when="in an hour")
+    somebody = {"device": "kitchen-satellite", "role": "satellite", "room": "kitchen"}
+    assert (await world.refused("reminders.done", actor=somebody)).text == "There are no reminders."
+    world.pass_seconds(HOUR)
+    await say_all(world)
+    assert await world.said("reminders.done", actor=somebody) == "Done: tea."
+
+
 async def test_a_long_list_is_summarised(world: Any) -> None:
     for number in range(1, 9):
         await world.ok("reminders.add", actor=ANNA, text=f"thing {number}", when=f"in {number} hours")

@@ -271,15 +271,19 @@ def _timed(call: Call, reminder: Reminder, when: When) -> Reminder:
 
 
 def _found(call: Call, words: str, *, told: bool = False) -> Reminder:
-    """Return the one reminder that is meant; with `told` one that was just said comes before those that still wait."""
-    every = _visible(call)
+    """Return the one reminder that is meant; with `told` one that was just said comes before those that still wait.
+
+    What was said aloud may be answered by anybody, as by a voice in the room that nobody knows.
+    """
+    mine = _visible(call)
+    aloud = [each for each in _all(call) if told and _was_said(each, call.now())]
+    every = mine + [each for each in aloud if each not in mine]
     if not every:
         raise ToolFailed("not_found", "There are no reminders.")
     what = one_line(words)
     found, nearest = holding(every, what) if what else (every, None)
-    just_said = [each for each in found if told and (each.said or (each.due_at or call.now() + 1) <= call.now())]
-    if just_said:
-        return max(just_said, key=lambda reminder: (reminder.due_at or 0.0, reminder.made_at))
+    if just_said := [each for each in found if each in aloud]:
+        return max(just_said, key=lambda each: (each in mine, each.due_at or 0.0, each.made_at))
     if not found:
         hint = f" The nearest is {spoken(nearest.text)}." if nearest else ""
         raise ToolFailed(
@@ -290,6 +294,10 @@ def _found(call: Call, words: str, *, told: bool = False) -> Reminder:
         which = series([f"{spoken(each.text)}, {when_words(each, now, zone)}" for each in found[:NAMED]], "or")
         raise ToolFailed("invalid", f"Which reminder: {which}?", reminders=[shown(each, now, zone) for each in found])
     return found[0]
+
+
+def _was_said(reminder: Reminder, now: float) -> bool:
+    return reminder.said > 0 or (reminder.due_at is not None and reminder.due_at <= now)
 
 
 def _seen_by(call: Call) -> tuple[str, float, tzinfo | None]:
