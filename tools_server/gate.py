@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -17,7 +18,7 @@ import anyio
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from tools_server.arguments import checked, printable, whole
-from tools_server.audit import Audit, canonical
+from tools_server.audit import Audit
 from tools_server.confirm import NO_REPLY, Ask, Asks, Deed, Level, Reply, Said
 from tools_server.outside import NOWHERE, Outside
 from tools_server.paths import PathDenied, Root
@@ -342,11 +343,12 @@ class Gate:
 
     def _answer(self, spec: ToolSpec, result: Result) -> Answer:
         assert result.receipt is None or not spec.reads, f"{spec.name} said it only reads"
-        canonical(result.data)  # a result that is no JSON is a bug here, not on somebody's wire
+        # A result that is no JSON is a bug here, not on somebody's wire; half a character may come from anywhere.
+        data = json.loads(whole(json.dumps(dict(result.data), ensure_ascii=False, allow_nan=False)))
         receipt = result.receipt
         if receipt and receipt.undo:
             receipt = replace(receipt, undo=self._undo(receipt.tool) is not None)
-        return Answer(whole(result.text), result.data, receipt, reply=result.reply)
+        return Answer(whole(result.text), data, receipt, reply=result.reply)
 
     def _undo(self, tool: str) -> Undo | None:
         """Return what takes a tool's changes back; None when nothing does: what left the house does not come back."""

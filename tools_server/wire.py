@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -10,10 +11,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import mcp.types as types
+from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
 
 from tools_server.gate import Answer, Gate, Wish
 from tools_server.notices import Context, Notices
@@ -24,6 +27,7 @@ from tools_server.resources import VIEWS, Resources, View
 from tools_server.toolkit import ToolFailed, ToolSpec
 from tools_server.wire_asks import ASK_META, asking, can_be_asked, reply_of
 
+logger = logging.getLogger(__name__)
 ACTOR_META = "atlas.house/actor"
 TURN_META = "atlas.house/turn"
 RECEIPT_META = "atlas.house/receipt"
@@ -179,7 +183,7 @@ def mcp_server(
         on_completion=complete,
         get_tool_input_schema=gate.schema,  # without it, every call lists all tools first
     )
-    server.middleware.clear()  # only OpenTelemetry's, and nothing in the house collects spans
+    server.middleware[:] = [_veiled]  # in place of OpenTelemetry's: nothing in the house collects spans
     return server
 
 
@@ -238,6 +242,17 @@ def _result(answer: Answer) -> types.CallToolResult | types.InputRequiredResult:
         is_error=answer.error is not None,
         _meta=meta or None,
     )
+
+
+async def _veiled(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """Keep a bug's own words in the log: on older wires the SDK would send them to the client."""
+    try:
+        return await call_next(ctx)
+    except (MCPError, ValidationError):
+        raise
+    except Exception as bug:
+        logger.exception("%s failed", ctx.method)
+        raise MCPError(types.INTERNAL_ERROR, "Something went wrong in the tool server; its log says what.") from bug
 
 
 def own_version() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import resource
@@ -19,6 +20,7 @@ from mcp.types import JSONRPCNotification, JSONRPCRequest
 from tools_server import wire_stdio
 from tools_server.framing import MESSAGE_BYTES, TOO_LARGE, Lines, TooLong, decode, refusal
 from tools_server.strict_json import Refused, id_of
+from tools_server.toolkit import Result
 from tools_server.wire import mcp_server
 from tools_server.wire_stdio import StdioWire
 
@@ -357,3 +359,33 @@ async def test_an_agent_that_asks_for_too_much_at_once_hears_that_it_is_busy(wor
         slow["go"].set()
         heard += [await host.hear() for _ in range(80)]
     assert sorted(answer["id"] for answer in heard) == list(range(100))
+
+
+async def test_a_bug_is_told_of_without_its_words(world: Any, caplog: pytest.LogCaptureFixture) -> None:
+    def broken(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("the secret is 42")
+
+    spec = dataclasses.replace(world.gate._tools["clock.time"], run=broken)
+    world.gate._tools = {**world.gate._tools, "clock.time": spec}
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    old = {"name": "clock.time", "arguments": {}}
+    async with hosted(world) as host:
+        await host.ask({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello})
+        await host.say({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        answer = await host.ask({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": old})
+    assert answer["error"]["code"] == -32603
+    assert "secret" not in json.dumps(answer)
+    assert "the secret is 42" in caplog.text
+    assert world.record[-1]["outcome"] == "crashed"
+
+
+async def test_half_a_character_from_a_tool_goes_over_the_wire_as_a_question_mark(world: Any) -> None:
+    async def run(*_: Any, **__: Any) -> Result:
+        return Result("x\udcff", {"names": ["x\udcff"]})
+
+    spec = dataclasses.replace(world.gate._tools["clock.time"], run=run)
+    world.gate._tools = {**world.gate._tools, "clock.time": spec}
+    async with hosted(world) as host:
+        answer = await host.ask(call(1))
+    assert answer["result"]["structuredContent"] == {"names": ["x?"]}
+    assert answer["result"]["content"][0]["text"] == "x?"

@@ -82,7 +82,7 @@ async def test_a_unix_socket_serves_every_era_to_those_with_a_token(data: Path, 
                 assert denied.meta["atlas.house/error"] == "denied"
                 await client.call_tool("timers.cancel_all", {})
         async with wire.client(path, "guest-token") as client:
-            assert [tool.name for tool in (await client.list_tools()).tools] == ["clock.date", "clock.time"]
+            assert {tool.name.split(".")[0] for tool in (await client.list_tools()).tools} == {"clock"}
         rows = [json.loads(line) for line in (data / "audit.jsonl").read_text().splitlines()]
         assert {row["turn"] for row in rows} >= {"turn_legacy", "turn_auto", "turn_2026-07-28"}
         assert {row["agent"] for row in rows} == {"family"}
@@ -155,7 +155,7 @@ async def test_stdio_serves_one_agent(data: Path, wire: Any, era: str) -> None:
     )
     with anyio.fail_after(60):
         async with Client(server, mode=era, read_timeout_seconds=30) as client:
-            assert [tool.name for tool in (await client.list_tools()).tools] == ["clock.date", "clock.time"]
+            assert {tool.name.split(".")[0] for tool in (await client.list_tools()).tools} == {"clock"}
             assert not (await client.call_tool("clock.time", {})).is_error
             assert (await client.call_tool("tasks.list", {})).meta["atlas.house/error"] == "denied"
     rows = [json.loads(line) for line in (data / "audit.jsonl").read_text().splitlines()]
