@@ -23,7 +23,10 @@ const story = new Story(log, (text) => (by("status").textContent = text));
 const asks = new Asks(by("asks"), {
   said: (text) => story.told(text),
   trouble: (text) => (by("trouble").textContent = text),
-  asked: (text) => (by("status").textContent = `Waiting for your yes: ${text}`),
+  asked(text) {
+    log.scrollTop = log.scrollHeight; // the card takes room from what was said last
+    by("status").textContent = `Waiting for your yes: ${text}`;
+  },
 });
 const talk = new Talk(null, {
   state(state) {

@@ -13,6 +13,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from atlas import trace
 from atlas.agents.agent import Answer
+from atlas.agents.agent_asking import Asking
+from atlas.agents.tool_use import carry_out
 from atlas.assent import Assents, Seal, open_wording
 from atlas.bell import Speakers
 from atlas.config import Config
@@ -20,7 +22,7 @@ from atlas.conversation import Actor, Message, ToolCall, ToolResult, Turn, Usage
 from atlas.errors import LlmGone, RequestError
 from atlas.events import Emit, Event, TextDelta, ToolFinished, ToolStarted, TurnEnded, TurnStarted
 from atlas.house import House, Mind
-from atlas.mcp.tools_scripted import ScriptedTools
+from atlas.mcp.tools_scripted import Household, ScriptedTools
 from atlas.router import choose
 from atlas.store import turns
 from atlas.store.database import open_database
@@ -368,3 +370,88 @@ async def test_announcing_reaches_the_named_device_or_all_of_them(world: World) 
             assert await world.house.announce("", "Fire!")
         assert not await world.house.announce("phone", "Too late.")
     assert sorted(heard) == [("phone", "Dinner!"), ("phone", "Fire!"), ("stove", "Fire!")]
+
+
+# ── questions ──────────────────────────────────────────────────────────────────────────────────────
+
+QUESTION = "Remove the task buy milk for good?"
+
+
+def asking(world: World) -> Household:
+    """Let the family's agent want to remove a task whenever it is spoken to."""
+    household = Household(tasks={"buy milk": "todo"})
+    tools = household.tools()
+
+    async def removes(turn: Turn, emit: Emit) -> Answer:
+        return await carry_out(ToolCall(fresh_id("call"), "tasks.remove", {"title": "buy milk"}), tools, turn, emit)
+
+    world.agents["family"].script = removes
+    world.agents["family"].name = "family"
+    world.house._assents.tools = tools.for_the_house()
+    mind = Asking(world.agents["family"], tools, world.house._assents)
+    world.minds["family"] = Mind(mind, world.minds["family"].memory)
+    return household
+
+
+async def test_who_was_spoken_over_is_asked_again_before_a_yes_counts(world: World) -> None:
+    household = asking(world)
+    first = await world.ask("remove the task buy milk", spoken=True)
+    assert first[-1].text == QUESTION
+    await world.house.remember(first[0].turn_id, "Remove the task")
+    again = await world.ask("yes", spoken=True)
+    assert again[-1].text == QUESTION
+    assert household.tasks
+    await world.house.remember(again[0].turn_id, QUESTION)
+    done = await world.ask("yes", spoken=True)
+    assert done[-1].text == "Removed buy milk."
+    assert not household.tasks
+
+
+async def test_a_question_whose_turn_was_cancelled_was_never_put(world: World) -> None:
+    household = asking(world)
+    with anyio.CancelScope() as scope:
+
+        async def emit(event: Event) -> None:
+            if isinstance(event, TextDelta):
+                scope.cancel()
+                await anyio.lowlevel.checkpoint()
+
+        await world.house.reply(turn_of("remove the task buy milk"), emit)
+    world.agents["family"].script = echoes
+    assert (await world.ask("yes"))[-1].text == "You said yes"
+    assert household.tasks
+
+
+async def test_the_question_and_what_came_of_it_are_remembered(world: World) -> None:
+    asking(world)
+    await world.ask("remove the task buy milk")
+    await world.ask("yes")
+    said = [(message.author, message.text) for message in await world.remembered() if message.author != "tool"]
+    assert said == [
+        ("user", "remove the task buy milk"),
+        ("assistant", ""),
+        ("assistant", QUESTION),
+        ("user", "yes"),
+        ("assistant", ""),
+        ("assistant", "Removed buy milk."),
+    ]
+
+
+async def test_a_button_answers_in_the_conversation_of_whoever_was_asked(world: World) -> None:
+    household = asking(world)
+    await world.ask("remove the task buy milk")
+    grown_up = Actor("", "panel", "owner")
+    (one,) = await world.house.asks(grown_up)
+    assert await world.house.answer_ask(one.ask.id, grown_up, "button", yes=True) == "Removed buy milk."
+    assert not household.tasks
+    kept = await world.kept()
+    assert [turn.device for turn in kept] == ["phone", "phone"]
+    with pytest.raises(RequestError, match="not waiting"):
+        await world.house.answer_ask(one.ask.id, grown_up, "button", yes=True)
+
+
+async def test_the_house_notes_where_somebody_was_heard(world: World) -> None:
+    await world.ask("hello", Actor("Anna", "stove", "adult", "kitchen"))
+    await world.ask("hello", Actor("", "tv", "guest"))
+    assert (await world.house._speakers.next_heard()).device == "stove"
+    assert list(world.house._speakers._places) == ["Anna"]

@@ -88,9 +88,7 @@ def _chosen(asks: Sequence[dict[str, Any]], beginning: str) -> dict[str, Any]:
     found = [ask for ask in asks if ask["id"].startswith(beginning)]
     if len(found) != 1:
         what = f"{len(found)} questions begin" if found else "no question that waits begins"
-        raise AtlasError(
-            f"{what} with {beginning!r}", hint="`atlas confirm --list` shows them; each for a minute"
-        )
+        raise AtlasError(f"{what} with {beginning!r}", hint="`atlas confirm --list` shows them; each for a minute")
     return found[0]
 
 
