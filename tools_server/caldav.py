@@ -152,6 +152,8 @@ class CalDav:
         except httpx2.TimeoutException as slow:
             raise Silent(f"{self._name} does not answer.") from slow
         except httpx2.HTTPError as broken:
+            if "CERTIFICATE_VERIFY_FAILED" in str(broken):
+                raise ServerFailed(f"{self._name} can't prove who it is, so I don't talk to it.") from broken
             raise ServerFailed(f"{self._name} can't be reached just now.") from broken
         if answer.status_code in (401, 403):
             raise ServerFailed(f"{self._name} does not accept my password.")

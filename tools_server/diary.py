@@ -60,7 +60,7 @@ class Server(BaseModel):
     user: str
     password_file: Path
     agents: list[str] = Field(min_length=1)  # whose it is: one that is named nowhere is nobody's
-    authority: Path | None = None  # PEM: who vouches for its certificate, when it is the house's own
+    authority_file: Path | None = None  # PEM: who vouches for its certificate, when it is the house's own
 
     @model_validator(mode="after")
     def _guarded(self) -> Server:
@@ -185,7 +185,7 @@ async def _asked(call: Call, server: Server, what: Any) -> Any:
 
     try:
         password = server.password_file.read_text(encoding="utf-8").strip()
-        client = call.outside.http_client(STEP_SECONDS, authority=server.authority)
+        client = call.outside.http_client(STEP_SECONDS, authority=server.authority_file)
     except (OSError, UnicodeDecodeError) as missing:
         raise ServerFailed(f"I can't read the password for {server.name}.") from missing
     client.auth = (server.user, password)

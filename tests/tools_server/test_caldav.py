@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import subprocess
 import sys
 import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,10 @@ from zoneinfo import ZoneInfo
 
 import httpx2
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 from pydantic import ValidationError
 
 from tools_server import diary
@@ -48,11 +53,11 @@ def free_port() -> int:
 class Radicale:
     """The server, and what another program does on it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, certificate: Path | None = None) -> None:
         self.port = free_port()
         (folder / "users").write_text("anna:secret\n")
         settings = {
-            "server": {"hosts": f"127.0.0.1:{self.port}"},
+            "server": {"hosts": f"127.0.0.1:{self.port}", **_tls(certificate)},
             "auth": {"type": "htpasswd", "htpasswd_filename": folder / "users", "htpasswd_encryption": "plain"},
             "storage": {"filesystem_folder": folder / "collections"},
             "logging": {"level": "info"},
@@ -95,6 +100,34 @@ class Radicale:
         inside = ["BEGIN:VEVENT", "DTSTAMP:20260101T000000Z", *lines, "END:VEVENT"]
         text = "\r\n".join(["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//t//EN", *inside, "END:VCALENDAR", ""])
         self.client.put(calendar + name, content=text.encode()).raise_for_status()
+
+
+def _tls(certificate: Path | None) -> dict[str, Any]:
+    return {"ssl": True, "certificate": certificate, "key": certificate} if certificate else {}
+
+
+def certificate(folder: Path) -> Path:
+    """A file with a key and its certificate for localhost, which nobody vouches for but itself."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    begin = datetime.now(UTC) - timedelta(days=1)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(begin)
+        .not_valid_after(begin + timedelta(days=2))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    file = folder / "localhost.pem"
+    pem = serialization.Encoding.PEM
+    secret = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    file.write_bytes(secret + made.public_bytes(pem))
+    return file
 
 
 @pytest.fixture(scope="module")
@@ -274,6 +307,24 @@ async def test_the_server_is_reached_through_the_egress_and_only_when_allowed(
             answer = await world.ok("calendar.list", day="tomorrow")
             assert starts(answer) == expected, answer.text
     assert "Cloud can't be reached" in answer.text
+
+
+@pytest.mark.real
+async def test_a_server_that_cannot_prove_who_it_is_gets_no_password(world: Any, tmp_path: Path) -> None:
+    file = certificate(tmp_path)
+    server = Radicale(tmp_path, file)
+    try:
+        url = f"https://localhost:{server.port}/anna/"
+        client = httpx2.Client(auth=("anna", "secret"), verify=ssl.create_default_context(cafile=str(file)))
+        with client:
+            client.request("MKCALENDAR", f"{url}home/", content=MADE).raise_for_status()
+        connect(world, server_of(world, url))
+        assert (await world.ok("calendar.list")).text.endswith("Cloud can't prove who it is, so I don't talk to it.")
+        connect(world, server_of(world, url).model_copy(update={"authority_file": file}))
+        assert await world.said("calendar.add", title="Tea", start="tomorrow at 5 pm") == "Added Tea tomorrow at 5 PM."
+        assert starts(await world.ok("calendar.list", day="tomorrow")) == [("Tea", "2026-11-21T17:00")]
+    finally:
+        server.close()
 
 
 @contextmanager
