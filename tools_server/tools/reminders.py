@@ -146,12 +146,7 @@ async def done(call: Call, about: About = "") -> Result:
     return _changed(call, reminder, after, said)
 
 
-async def _before_cancel(call: Call, about: str) -> str:
-    reminder = _found(call, about)
-    return f"Cancel the reminder {listed(reminder, *_seen_by(call))}?"
-
-
-@tool("reminders.cancel", risk="destructive", limit_seconds=10, preview=_before_cancel)
+@tool("reminders.cancel", risk="change", limit_seconds=10)
 async def cancel(call: Call, about: About = "") -> Result:
     """Cancel a reminder for good, with all its times to come."""
     reminder = _found(call, about)
