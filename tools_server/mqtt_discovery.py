@@ -1,4 +1,4 @@
-"""MQTT discovery → devices, and what to publish to them. Pure: topics and payloads in, values out.
+"""MQTT discovery → devices, and what their messages say. Pure: topics and payloads in, values out.
 
 The format is Home Assistant's (docs: "MQTT integration", "MQTT discovery"), of one component or of a whole device,
 with its abbreviations. Of its templates only the plain forms are understood: `{{ value_json.a.b }}`,
@@ -119,15 +119,6 @@ class Listen:
 
 
 @dataclass(frozen=True, slots=True)
-class Publish:
-    """A message for a device."""
-
-    topic: str
-    payload: str
-    retain: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Found:
     """One device as its config describes it."""
 
@@ -210,7 +201,7 @@ def _found(key: str, component: str, config: Mapping[str, Any], whole: Mapping[s
         return
     described = whole.get("device")
     described = _long(described, _SHORT_DEVICE) if isinstance(described, dict) else {}
-    owner, own = _text(described, "name"), config.get("name")
+    owner, own = text_of(described, "name"), config.get("name")
     # A part without a name of its own is the device itself; sensors are more than one to a device.
     name = own if isinstance(own, str) and own else owner or key.rpartition("/")[2]
     if kind == "sensor" and owner and name != owner:
@@ -223,15 +214,15 @@ def _found(key: str, component: str, config: Mapping[str, Any], whole: Mapping[s
         device=Device(
             id=f"mqtt:{key}",
             name=said(name),
-            room=said(_text(described, "suggested_area")),
+            room=said(text_of(described, "suggested_area")),
             kind=kind,
             can=frozenset(_can(component, config)) if not reads.lacks else frozenset(),
             tells=bool(listens) and config.get("optimistic") is not True,
-            shape=said(_text(config, "device_class")),
+            shape=said(text_of(config, "device_class")),
             lacks=reads.lacks,
             reachable=not _availability(config),
         ),
-        unique=_text(config, "unique_id"),
+        unique=text_of(config, "unique_id"),
         listens=listens,
         availability=_availability(config),
         every=config.get("availability_mode") == "all",
@@ -245,7 +236,8 @@ def _topical(value: Any) -> bool:
     return isinstance(value, str) and 0 < len(value) <= 1000 and not set(value) & set("+#\0")
 
 
-def _text(config: Mapping[str, Any], name: str, otherwise: str = "") -> str:
+def text_of(config: Mapping[str, Any], name: str, otherwise: str = "") -> str:
+    """Return a value as text; `otherwise` when it is not there, or is no plain value."""
     value = config.get(name, otherwise)
     return str(value) if isinstance(value, (str, int, float)) else otherwise
 
@@ -253,14 +245,14 @@ def _text(config: Mapping[str, Any], name: str, otherwise: str = "") -> str:
 def _availability(config: Mapping[str, Any]) -> dict[str, tuple[str, str, str]]:
     listed = config.get("availability")
     rows = [_long(row, _SHORT) for row in listed if isinstance(row, dict)] if isinstance(listed, list) else []
-    if topic := _text(config, "availability_topic"):
+    if topic := text_of(config, "availability_topic"):
         rows.append({**config, "topic": topic, "value_template": config.get("availability_template", "")})
     known = {}
     for row in rows[:10]:
-        template = _text(row, "value_template")
+        template = text_of(row, "value_template")
         if not _topical(row.get("topic")) or (template and not _TEMPLATE.fullmatch(template.strip())):
             raise Unclear("its availability cannot be read")
-        yes, no = _text(row, "payload_available", "online"), _text(row, "payload_not_available", "offline")
+        yes, no = text_of(row, "payload_available", "online"), text_of(row, "payload_not_available", "offline")
         known[str(row["topic"])] = yes, no, template
     return known
 
@@ -300,7 +292,7 @@ class _Reading:
         self.lacks = self._lacking()
 
     def _lacking(self) -> str:
-        if _text(self._config, "schema") == "template":
+        if text_of(self._config, "schema") == "template":
             return "it is described by templates, which I can't read"
         for name, value in self._config.items():
             if not name.endswith("_template") or not value:
@@ -318,8 +310,8 @@ class _Reading:
         """Yield what to listen to."""
         if self.lacks:
             return
-        if self._component == "light" and _text(self._config, "schema") == "json":
-            if topic := _text(self._config, "state_topic"):
+        if self._component == "light" and text_of(self._config, "schema") == "json":
+            if topic := text_of(self._config, "state_topic"):
                 yield Listen(topic, self._json_light)
             return
         for topic, template, read in self._plain():
@@ -330,34 +322,34 @@ class _Reading:
         config = self._config
 
         def said_at(part: str) -> tuple[str, str]:
-            template = _text(config, f"{part}_value_template") or _text(config, f"{part}_state_template")
-            return _text(config, f"{part}_state_topic"), template
+            template = text_of(config, f"{part}_value_template") or text_of(config, f"{part}_state_template")
+            return text_of(config, f"{part}_state_topic"), template
 
-        state, template = _text(config, "state_topic"), _text(config, "value_template")
+        state, template = text_of(config, "state_topic"), text_of(config, "value_template")
         match self._component:
             case "light" | "switch" | "fan":
-                template = _text(config, "state_value_template") or template
+                template = text_of(config, "state_value_template") or template
                 yield state, template, lambda value: _switched(config, value)
                 if self._component == "light":
-                    scale = _number(config.get("brightness_scale")) or 255
+                    scale = number_of(config.get("brightness_scale")) or 255
                     yield *said_at("brightness"), lambda value: _percent("brightness", value, scale)
                     yield *said_at("color_temp"), lambda value: _kelvin(value, config)
                     yield *said_at("rgb"), _rgb
             case "climate":
                 yield *said_at("temperature"), lambda value: _measure("temperature", value)
                 yield *said_at("mode"), lambda value: {"mode": str(value), "on": value != "off"}
-                current = _text(config, "current_temperature_topic"), _text(config, "current_temperature_template")
+                current = text_of(config, "current_temperature_topic"), text_of(config, "current_temperature_template")
                 yield *current, lambda value: _measure("measured", value)
             case "cover":
                 yield state, template, lambda value: _covered(config, value)
-                position = _text(config, "position_topic"), _text(config, "position_template")
+                position = text_of(config, "position_topic"), text_of(config, "position_template")
                 yield *position, lambda value: _position(config, value)
             case "lock":
                 yield state, template, lambda value: _locked(config, value)
             case "binary_sensor":
                 yield state, template, lambda value: _switched(config, value)
             case "sensor":
-                unit = _text(config, "unit_of_measurement")
+                unit = text_of(config, "unit_of_measurement")
                 yield state, template, lambda value: _sensed(value, unit)
 
     def _json_light(self, payload: str) -> Mapping[str, Any]:
@@ -371,7 +363,7 @@ class _Reading:
         if told.get("state") in ("ON", "OFF"):
             state["on"] = told["state"] == "ON"
         if "brightness" in told:
-            state |= _percent("brightness", told["brightness"], _number(self._config.get("brightness_scale")) or 255)
+            state |= _percent("brightness", told["brightness"], number_of(self._config.get("brightness_scale")) or 255)
         if "color_temp" in told:
             state |= _kelvin(told["color_temp"], self._config)
         colour = told.get("color")
@@ -391,7 +383,8 @@ def _reader(template: str, read: Callable[[Any], Mapping[str, Any]]) -> Callable
     return told
 
 
-def _number(value: Any) -> float | None:
+def number_of(value: Any) -> float | None:
+    """Return a number; None for what is none, or is not finite."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -400,83 +393,84 @@ def _number(value: Any) -> float | None:
 
 
 def _switched(config: Mapping[str, Any], value: Any) -> Mapping[str, Any]:
-    yes = _text(config, "state_on") or _text(config, "payload_on", "ON")
-    no = _text(config, "state_off") or _text(config, "payload_off", "OFF")
+    yes = text_of(config, "state_on") or text_of(config, "payload_on", "ON")
+    no = text_of(config, "state_off") or text_of(config, "payload_off", "OFF")
     return {"on": str(value) == yes} if str(value) in (yes, no) else {}
 
 
 def _percent(name: str, value: Any, scale: float) -> Mapping[str, Any]:
-    number = _number(value)
+    number = number_of(value)
     return {} if number is None else {name: max(0, min(100, round(number * 100 / scale)))}
 
 
 def _kelvin(value: Any, config: Mapping[str, Any]) -> Mapping[str, Any]:
-    number = _number(value)
+    number = number_of(value)
     if not number or number <= 0:
         return {}
     return {"kelvin": round(number if config.get("color_temp_kelvin") is True else 1_000_000 / number)}
 
 
 def _rgb(value: Any) -> Mapping[str, Any]:
-    parts = [_number(part) for part in str(value).split(",")]
+    parts = [number_of(part) for part in str(value).split(",")]
     if len(parts) != 3 or any(part is None or not 0 <= part <= 255 for part in parts):
         return {}
     return {"colour": "#" + "".join(f"{round(part or 0):02x}" for part in parts)}
 
 
 def _measure(name: str, value: Any) -> Mapping[str, Any]:
-    number = _number(value)
+    number = number_of(value)
     return {} if number is None else {name: round(number, 2)}
 
 
 def _sensed(value: Any, unit: str) -> Mapping[str, Any]:
-    number = _number(value)
+    number = number_of(value)
     plain = said(str(value)) if number is None else round(number, 3)
     return {"value": plain, **({"unit": said(unit)} if unit else {})}
 
 
 def _covered(config: Mapping[str, Any], value: Any) -> Mapping[str, Any]:
-    if str(value) == _text(config, "state_open", "open"):
+    if str(value) == text_of(config, "state_open", "open"):
         return {"open": True, "heading": ""}
-    if str(value) == _text(config, "state_closed", "closed"):
+    if str(value) == text_of(config, "state_closed", "closed"):
         return {"open": False, "heading": ""}
-    if str(value) == _text(config, "state_opening", "opening"):
+    if str(value) == text_of(config, "state_opening", "opening"):
         return {"heading": "open"}
-    if str(value) == _text(config, "state_closing", "closing"):
+    if str(value) == text_of(config, "state_closing", "closing"):
         return {"heading": "closed"}
     return {"heading": ""}  # stopped
 
 
 def _position(config: Mapping[str, Any], value: Any) -> Mapping[str, Any]:
-    number = _number(value)
-    closed, opened = _ends(config)
+    number = number_of(value)
+    closed, opened = ends_of(config)
     if number is None or closed == opened:
         return {}
     percent = max(0, min(100, round((number - closed) * 100 / (opened - closed))))
     return {"position": percent, "open": percent > 0}
 
 
-def _ends(config: Mapping[str, Any]) -> tuple[float, float]:
-    closed, opened = _number(config.get("position_closed", 0)), _number(config.get("position_open", 100))
+def ends_of(config: Mapping[str, Any]) -> tuple[float, float]:
+    """Return a cover's own numbers for closed and open."""
+    closed, opened = number_of(config.get("position_closed", 0)), number_of(config.get("position_open", 100))
     return closed or 0.0, 100.0 if opened is None else opened
 
 
 def _locked(config: Mapping[str, Any], value: Any) -> Mapping[str, Any]:
-    if str(value) == _text(config, "state_locked", "LOCKED"):
+    if str(value) == text_of(config, "state_locked", "LOCKED"):
         return {"locked": True}
-    if str(value) == _text(config, "state_unlocked", "UNLOCKED"):
+    if str(value) == text_of(config, "state_unlocked", "UNLOCKED"):
         return {"locked": False}
     return {}
 
 
-# ── what it is told ────────────────────────────────────────────────────────────────────────────────
+# ── what it can be told ────────────────────────────────────────────────────────────────────────────
 
 
 def _can(component: str, config: Mapping[str, Any]) -> Iterator[str]:
-    commanded = bool(_text(config, "command_topic"))
+    commanded = bool(text_of(config, "command_topic"))
     if component in ("light", "switch", "fan") and commanded:
         yield "on"
-    if component == "light" and _text(config, "schema") == "json":
+    if component == "light" and text_of(config, "schema") == "json":
         modes = config.get("supported_color_modes")
         modes = modes if isinstance(modes, list) else []
         if config.get("brightness") is True or set(map(str, modes)) - {"onoff"}:
@@ -487,88 +481,20 @@ def _can(component: str, config: Mapping[str, Any]) -> Iterator[str]:
             yield "colour"
     elif component == "light":
         for name, part in (("brightness", "brightness"), ("kelvin", "color_temp"), ("colour", "rgb")):
-            if _text(config, f"{part}_command_topic"):
+            if text_of(config, f"{part}_command_topic"):
                 yield name
     if component == "climate":
-        if _text(config, "temperature_command_topic"):
+        if text_of(config, "temperature_command_topic"):
             yield "temperature"
-        if _text(config, "mode_command_topic"):
+        if text_of(config, "mode_command_topic"):
             yield "mode"
             yield "on"
     if component == "cover":
         if commanded:
             yield "open"
-        if _text(config, "set_position_topic"):
+        if text_of(config, "set_position_topic"):
             yield "position"
     if component == "lock" and commanded:
         yield "locked"
     if component == "scene" and commanded:
         yield "scene"
-
-
-def commands(found: Found, wanted: Mapping[str, Any]) -> list[Publish]:
-    """Return what to publish so that a device takes the state that is wanted; every part of it is one it `can`."""
-    config = found.config
-    retain = config.get("retain") is True
-
-    def to(topic: str, payload: Any) -> Publish:
-        return Publish(_text(config, topic), str(payload), retain)
-
-    if found.component == "light" and _text(config, "schema") == "json":
-        return [to("command_topic", json.dumps(_json_command(config, wanted)))]
-    sent: list[Publish] = []
-    for name, value in wanted.items():
-        match found.component, name:
-            case (("light" | "switch" | "fan"), "on"):
-                sent.append(
-                    to("command_topic", _text(config, *(("payload_on", "ON") if value else ("payload_off", "OFF"))))
-                )
-            case "light", "brightness":
-                scale = _number(config.get("brightness_scale")) or 255
-                sent.append(to("brightness_command_topic", round(value * scale / 100)))
-            case "light", "kelvin":
-                kelvin = config.get("color_temp_kelvin") is True
-                sent.append(to("color_temp_command_topic", value if kelvin else round(1_000_000 / value)))
-            case "light", "colour":
-                sent.append(to("rgb_command_topic", ",".join(map(str, bytes.fromhex(value[1:])))))
-            case "climate", "temperature":
-                sent.append(to("temperature_command_topic", f"{value:g}"))
-            case "climate", "mode":
-                sent.append(to("mode_command_topic", value))
-            case "climate", "on":
-                modes = config.get("modes")
-                usual = [str(mode) for mode in modes if mode != "off"] if isinstance(modes, list) else []
-                sent.append(to("mode_command_topic", (usual or ["heat"])[0] if value else "off"))
-            case "cover", "open":
-                sent.append(
-                    to(
-                        "command_topic",
-                        _text(config, *(("payload_open", "OPEN") if value else ("payload_close", "CLOSE"))),
-                    )
-                )
-            case "cover", "position":
-                closed, opened = _ends(config)
-                sent.append(to("set_position_topic", round(closed + value * (opened - closed) / 100)))
-            case "lock", "locked":
-                sent.append(
-                    to(
-                        "command_topic",
-                        _text(config, *(("payload_lock", "LOCK") if value else ("payload_unlock", "UNLOCK"))),
-                    )
-                )
-            case "scene", "scene":
-                sent.append(to("command_topic", _text(config, "payload_on", "ON")))
-    return sent
-
-
-def _json_command(config: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
-    command: dict[str, Any] = {"state": "ON" if wanted.get("on", True) else "OFF"}
-    if "brightness" in wanted:
-        command["brightness"] = round(wanted["brightness"] * (_number(config.get("brightness_scale")) or 255) / 100)
-    if "kelvin" in wanted:
-        kelvin = config.get("color_temp_kelvin") is True
-        command["color_temp"] = wanted["kelvin"] if kelvin else round(1_000_000 / wanted["kelvin"])
-    if "colour" in wanted:
-        red, green, blue = bytes.fromhex(wanted["colour"][1:])
-        command["color"] = {"r": red, "g": green, "b": blue}
-    return command

@@ -10,44 +10,31 @@ from __future__ import annotations
 import json
 import logging
 import math
-import os
-import signal
 import sqlite3
-import subprocess
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import anyio
 import anyio.to_thread
-import httpcore2
 import httpx2
 import mcp.types as types
-from anyio.abc import Process
-from anyio.streams.buffered import BufferedByteReceiveStream
 from mcp import Client
-from mcp.client.stdio import get_default_environment
-from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
-from mcp.shared.message import SessionMessage
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict
 
 from tools_server.definitions import Definition, Unfit, clean, definition, pinned, validator
 from tools_server.outside import Outside
-from tools_server.policy import Action, Level, Risk
+from tools_server.policy import Action
 from tools_server.state import State
-from tools_server.stream import Dialled
-from tools_server.tls import context, in_the_house
 from tools_server.toolkit import Call, Result, ToolFailed, ToolSpec
+from tools_server.upstream_wires import CALL_SECONDS, Server, by_http, by_stdio
 
-LINE_BYTES = 1024 * 1024  # of one message
 RESULT_CHARACTERS = 20_000
 SPOKEN_CHARACTERS = 1500
 STRUCTURED_BYTES = 64 * 1024
 MOST_TOOLS = 100
-CALL_SECONDS = 45.0
 START_SECONDS = 30.0
 LOOK_SECONDS = 30.0  # how often an unasked change, or an approval, is found at the latest
 CALM_SECONDS = 1.0  # between two looks, however often a server says that its list changed
@@ -67,31 +54,6 @@ MIGRATIONS = {
         );
     """,
 }
-
-
-class Server(BaseModel):
-    """One server: a command that is started here, or an address that is dialled."""
-
-    model_config = ConfigDict(extra="forbid")
-    command: list[str] = Field(default_factory=list, max_length=50)
-    url: str = ""
-    agents: list[str] = Field(min_length=1)
-    risk: Risk = "change"
-    level: Level = "confirm"
-    trust_hints: bool = False  # believe it when it says that a tool only reads
-    token_file: Path | None = None
-    authority: Path | None = None  # PEM: who vouches for it, when that is the house itself
-
-    @model_validator(mode="after")
-    def _one_way(self) -> Server:
-        if bool(self.command) == bool(self.url):
-            raise ValueError("give a command or a url")
-        address = httpx2.URL(self.url) if self.url else None
-        if address and address.scheme not in ("http", "https"):
-            raise ValueError("url is an address such as https://tools.example.org/mcp")
-        if address and address.scheme == "http" and not in_the_house(address.host):
-            raise ValueError(f"{address.host} is not on the network of this house, so it is reached by https")
-        return self
 
 
 @dataclass(slots=True)
@@ -163,8 +125,8 @@ class Upstream:
 
     def _transport(self, settings: Server, ended: anyio.Event) -> AbstractAsyncContextManager[Any]:
         if settings.command:
-            return _stdio(settings.command, ended)
-        return _http(settings, self._outside)
+            return by_stdio(settings.command, ended)
+        return by_http(settings, self._outside)
 
     async def _watch(self, server: Mounted, client: Client) -> None:
         """List its tools now, whenever it says that they changed, and now and then without being told."""
@@ -335,86 +297,6 @@ def _small(value: Any) -> bool:
 def _quote(text: str) -> str:
     shown = "".join(" " if c in '“”"{}<>_*`' else c for c in text[:SPOKEN_CHARACTERS])
     return f"“{' '.join(shown.split()).rstrip('.')}”"
-
-
-# ── the wires ──────────────────────────────────────────────────────────────────────────────────────
-
-
-@asynccontextmanager
-async def _stdio(command: Sequence[str], ended: anyio.Event) -> AsyncIterator[Any]:
-    """Start a server and speak with it by lines. One line too long, or the end of it, is the end of all of it.
-
-    It inherits our walls (no network, only our files), and of our environment only what every program needs.
-    """
-    process = await anyio.open_process(
-        list(command), stderr=subprocess.DEVNULL, env=get_default_environment(), start_new_session=True
-    )
-    to_us, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](16)
-    outgoing, from_us = anyio.create_memory_object_stream[SessionMessage](16)
-
-    async def read() -> None:
-        assert process.stdout
-        lines = BufferedByteReceiveStream(process.stdout)
-        with suppress(anyio.EndOfStream, anyio.IncompleteRead, anyio.DelimiterNotFound, OSError, *_GONE):
-            while True:
-                line = await lines.receive_until(b"\n", LINE_BYTES)
-                if (message := _message(line)) is not None:
-                    await to_us.send(message)
-        ended.set()
-
-    async def write() -> None:
-        assert process.stdin
-        with suppress(OSError, *_GONE):
-            async for message in from_us:
-                text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
-                await process.stdin.send(text.encode() + b"\n")
-
-    async with anyio.create_task_group() as tasks, to_us, incoming, outgoing, from_us:
-        tasks.start_soon(read)
-        tasks.start_soon(write)
-        try:
-            yield incoming, outgoing
-        finally:
-            tasks.cancel_scope.cancel()
-            with anyio.CancelScope(shield=True):
-                await _killed(process)
-
-
-def _message(line: bytes) -> SessionMessage | None:
-    """Return the message in a line; None when there is none: whoever waits for it waits until its time is over."""
-    try:
-        # Strict readers refuse half characters, and whoever asked would wait for ever.
-        whole = json.dumps(json.loads(line), ensure_ascii=False).encode("utf-8", "replace")
-        return SessionMessage(types.jsonrpc_message_adapter.validate_json(whole, by_name=False))
-    except (ValueError, RecursionError):
-        return None
-
-
-_GONE = (anyio.ClosedResourceError, anyio.BrokenResourceError)
-
-
-async def _killed(process: Process) -> None:
-    """End it and all that it started."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    await process.aclose()
-
-
-@asynccontextmanager
-async def _http(settings: Server, outside: Outside) -> AsyncIterator[Any]:
-    headers = {"User-Agent": "Atlas"}
-    if settings.token_file:
-        headers["Authorization"] = f"Bearer {settings.token_file.read_text('utf-8').strip()}"
-    pool = httpcore2.AsyncConnectionPool(
-        ssl_context=context(settings.authority), network_backend=Dialled(outside), max_connections=8
-    )
-    transport = httpx2.AsyncHTTPTransport(trust_env=False)
-    transport._pool = pool  # the library offers no other way to give it one
-    async with (
-        httpx2.AsyncClient(transport=transport, headers=headers, timeout=CALL_SECONDS, trust_env=False) as client,
-        streamable_http_client(settings.url, http_client=client) as streams,
-    ):
-        yield streams
 
 
 # ── approving ──────────────────────────────────────────────────────────────────────────────────────

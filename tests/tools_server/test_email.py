@@ -308,6 +308,29 @@ def test_passwords_go_in_the_clear_only_inside_the_house(data: Path) -> None:
         pass
 
 
+@pytest.mark.real
+async def test_a_mail_leaves_by_the_one_way_out_and_by_no_other(data: Path, post: Post) -> None:
+    """The egress knows the mail server; another port of the same machine it does not."""
+    pem, context = certificate(data, "localhost")
+    with post_office(post, ssl_context=context) as port:
+        command = [sys.executable, "-m", "atlas.egress", "--socket", str(data / "e.sock")]
+        command += ["--record", str(data / "e.jsonl"), "--allow", f"localhost:{port}"]
+        async with await anyio.open_process(command, stdin=None, stdout=None) as egress:
+            assert egress.stderr
+            assert (await egress.stderr.receive()).startswith(b"ready")
+            for name, where in (("home", port), ("other", port + 1)):
+                smtp = f"host = 'localhost', port = {where}, authority = '{pem}'"
+                with house(data, account(data, name, smtp=smtp)) as opened:
+                    opened.gate._outside = Outside(data / "e.sock")
+                    if where == port:
+                        await opened.agreed("email.send", to=["anna@example.com"], subject="Hello", text="Hello")
+                    else:
+                        with pytest.raises(ToolFailed):
+                            await opened.agreed("email.send", to=["anna@example.com"], subject="Hello", text="Hello")
+            egress.terminate()
+    assert len(post.envelopes) == 1
+
+
 # ── reading ────────────────────────────────────────────────────────────────────────────────────────
 
 LUNCH = b"""From: =?utf-8?q?Anna_M=C3=BCller?= <anna@example.com>\r
@@ -411,6 +434,36 @@ async def test_mail_is_listed_read_and_found_without_a_trace(reading: Any) -> No
     assert nothing.text == "There is no such mail."
     box.select("INBOX")
     assert box.search(None, "UNSEEN")[1] == [b"1 2"]
+
+
+@pytest.mark.real
+async def test_a_mailbox_is_opened_only_for_the_right_certificate(data: Path) -> None:
+    port = free_port()
+    pem, _ = certificate(data, "imap.example.org")
+    command = [str(Path(sys.executable).parent / "pymap"), "--host", "127.0.0.1", "--port", str(port)]
+    command += ["--cert", str(pem), "--key", str(data / "imap.example.org.key"), "dict"]
+    async with await anyio.open_process(command, stdin=None, stdout=None) as process:
+        try:
+            with anyio.fail_after(60):
+                await anyio.to_thread.run_sync(_reached, port)
+            for host, said in (("imap.example.org", "There is no mail."), ("other.example.org", "I do not believe")):
+                imap = f"host = '{host}', port = {port}, tls = 'starttls', authority = '{pem}'"
+                with house(data, account(data, imap=imap)) as opened:
+                    assert (await opened.call("email.list")).text.startswith(said)
+        finally:
+            process.kill()
+            with anyio.CancelScope(shield=True):
+                await process.wait()
+
+
+def _reached(port: int) -> None:
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+        except OSError:
+            threading.Event().wait(0.05)
+        else:
+            return
 
 
 @pytest.mark.real

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 import socket
+import ssl
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,11 @@ import anyio
 import paho.mqtt.client as paho
 import pytest
 from anyio.abc import Process
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 from hypothesis import given
 from hypothesis import strategies as st
 from paho.mqtt.enums import CallbackAPIVersion
@@ -26,7 +33,8 @@ from tools_server.boot import BootFailed, Settings, opened_gate
 from tools_server.devices import Device, NotMeant, Wish, meant, plain
 from tools_server.gate import Answer, Gate
 from tools_server.gate import Wish as Called
-from tools_server.mqtt_discovery import Unclear, commands, discovered, value_at
+from tools_server.mqtt_commands import commands
+from tools_server.mqtt_discovery import Unclear, discovered, value_at
 from tools_server.outside import Outside, Unreachable
 from tools_server.policy import Actor
 from tools_server.toolkit import Result
@@ -335,13 +343,12 @@ def free_port() -> int:
 
 
 @asynccontextmanager
-async def broker(data: Path, port: int) -> AsyncIterator[Process]:
+async def broker(data: Path, port: int, more: str = "allow_anonymous true\n") -> AsyncIterator[Process]:
     program = shutil.which("mosquitto", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
     assert program, "the Debian package mosquitto is missing: ./check installs it"
     file = data / "mosquitto.conf"
     file.write_text(
-        f"listener {port} 127.0.0.1\nallow_anonymous true\npersistence true\npersistence_location {data}/\n"
-        "user root\nlog_type error\n"
+        f"listener {port} 127.0.0.1\n{more}persistence true\npersistence_location {data}/\nuser root\nlog_type error\n"
     )
     async with await anyio.open_process([program, "-c", str(file)], stdin=None, stdout=None, stderr=None) as process:
         try:
@@ -450,6 +457,41 @@ async def test_a_broker_that_dies_comes_back_with_what_is_left(data: Path) -> No
                 lamps.close()
 
 
+def certified(data: Path, host: str) -> None:
+    """Make a throwaway certificate for a machine, by itself its own authority."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(datetime.now(UTC) - timedelta(hours=1))
+        .not_valid_after(datetime.now(UTC) + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    (data / "pem").write_bytes(made.public_bytes(Encoding.PEM))
+    (data / "key").write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+
+
+@pytest.mark.real
+async def test_a_broker_with_a_certificate_and_a_password_lets_in_who_has_it(data: Path) -> None:
+    port = free_port()
+    certified(data, "mqtt.example.org")
+    maker = shutil.which("mosquitto_passwd", path="/usr/bin:/usr/local/bin")
+    assert maker
+    await anyio.run_process([maker, "-b", "-c", str(data / "users"), "atlas", "right"])
+    more = f"certfile {data}/pem\nkeyfile {data}/key\npassword_file {data}/users\n"
+    async with broker(data, port, more):
+        for host, password, there in (("mqtt", "right", True), ("mqtt", "wrong", False), ("other", "right", False)):
+            (data / "secret").write_text(f"{password}\n")
+            settings = f"[home.mqtt]\nhost = '{host}.example.org'\nport = {port}\nauthority = '{data}/pem'\n"
+            async with house(data, settings + f"user = 'atlas'\npassword_file = '{data}/secret'\n") as opened:
+                if there:
+                    await opened.until(lambda: opened.home.mqtt.connected)
+                else:
+                    assert not await opened.home.until(lambda: opened.home.mqtt.connected, 1.0)
+
+
 # ── Home Assistant ─────────────────────────────────────────────────────────────────────────────────
 
 
@@ -551,6 +593,27 @@ async def assistant(data: Path) -> AsyncIterator[tuple[House, Assistant, Server]
     finally:
         server.shutdown()
         thread.join()
+
+
+async def test_home_assistant_is_told_the_token_only_when_its_certificate_is_right(data: Path) -> None:
+    certified(data, "ha.example.org")
+    (data / "token").write_text("token\n")
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(data / "pem", data / "key")
+    small = Assistant({"light.hall": entity("light.hall", "off", "Hall light")})
+    server = serve(small.serve, "127.0.0.1", 0, ssl=context)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        for host, there in (("ha", True), ("other", False)):
+            url = f"https://{host}.example.org:{server.socket.getsockname()[1]}"
+            settings = f"[home.home_assistant]\nurl = '{url}'\ntoken_file = '{data}/token'\nauthority = '{data}/pem'\n"
+            async with house(data, settings) as opened:
+                assert await opened.home.until(lambda: opened.home.ha.connected, 10.0 if there else 0.6) is there
+    finally:
+        server.shutdown()
+        await anyio.to_thread.run_sync(thread.join)
+    assert len(small.connections) == 1
 
 
 async def test_home_assistants_things_are_in_their_rooms_and_hidden_ones_are_not_there(assistant: Any) -> None:

@@ -29,6 +29,7 @@ from tools_server.devices import (
     said,
 )
 from tools_server.home_assistant import HomeAssistant, HomeAssistantSettings
+from tools_server.home_words import COLOURS, capital, condition, group, named, the, wish_words
 from tools_server.mqtt import Mqtt, MqttSettings
 from tools_server.policy import STRICTNESS
 from tools_server.state import Kept
@@ -44,18 +45,6 @@ TOLERANCE: Mapping[str, float] = {
 }  # of what devices round
 SHOWN = 100
 SWITCHED: tuple[Kind, ...] = ("light", "switch", "fan", "climate", "media")
-COLOURS: Mapping[str, str] = {
-    "red": "#ff0000",
-    "orange": "#ff8000",
-    "yellow": "#ffff00",
-    "green": "#00ff00",
-    "cyan": "#00ffff",
-    "blue": "#0000ff",
-    "purple": "#8000ff",
-    "pink": "#ff40a0",
-    "white": "#ffffff",
-}
-
 Name = Annotated[str, Field(max_length=80, description="The device, such as reading lamp; empty for all of a kind")]
 One = Annotated[str, Field(min_length=1, max_length=80, description="The device's name")]
 Room = Annotated[str, Field(max_length=60, description="The room, if one was said")]
@@ -155,9 +144,9 @@ async def list_devices(call: Call, room: Room = "", kind: KindName = "") -> Resu
     where = f" in the {said(room)}" if room else ""
     if not found:
         return Result(f"There are no {what}{where}.", data)
-    told = ", ".join(_named(device, bool(room)) for device in found[:10])
+    told = ", ".join(named(device, bool(room)) for device in found[:10])
     more = f", and {len(found) - 10} more" if len(found) > 10 else ""
-    return Result(f"{_capital(told)}{more}.", data)
+    return Result(f"{capital(told)}{more}.", data)
 
 
 @tool("home.state", risk="read", limit_seconds=10)
@@ -166,7 +155,7 @@ async def state(call: Call, device: Name = "", room: Room = "", kind: KindName =
     if not device and not kind:
         return await list_devices(call, room=room)
     found = _meant(call, Wish(device, room, kind, call.actor.room), KINDS)
-    text = " ".join(f"{_capital(_the(each))} {_condition(each)}." for each in found[:10])
+    text = " ".join(f"{capital(the(each))} {condition(each)}." for each in found[:10])
     return Result(text, {"devices": [_shown(each) for each in found[:SHOWN]]})
 
 
@@ -249,7 +238,7 @@ async def lock(call: Call, device: Name = "", room: Room = "") -> Result:
 
 async def _ask_unlock(call: Call, device: str, room: str = "") -> str:
     [found] = _meant(call, Wish(device, room, "", call.actor.room), ("lock", "cover"))
-    return f"{'Unlock' if found.kind == 'lock' else 'Open'} {_the(found)}?"
+    return f"{'Unlock' if found.kind == 'lock' else 'Open'} {the(found)}?"
 
 
 @tool("home.unlock", risk="change", level="confirm", preview=_ask_unlock, idempotent=True, limit_seconds=15)
@@ -289,11 +278,11 @@ async def undo(call: Call, kept: Kept) -> Result:
         if device is None:
             raise ToolFailed("not_found", "That device is not there any more.")
         if not _agrees(device, kept.after[id], {}):
-            raise ToolFailed("failed", f"{_capital(_the(device))} was changed since then.")
+            raise ToolFailed("failed", f"{capital(the(device))} was changed since then.")
         wanted = {name: value for name, value in before.items() if value is not None}
         wanted = {"on": False} if wanted.get("on") is False else wanted
         if not wanted:
-            raise ToolFailed("failed", f"I don't know how {_the(device)} was before.")
+            raise ToolFailed("failed", f"I don't know how {the(device)} was before.")
         _refuse_guarded([device], wanted)
         _permit_back(call, device, wanted)
         groups.append((device, wanted))
@@ -367,7 +356,7 @@ def _refuse_guarded(found: Sequence[Device], wanted: State) -> None:
         if device.guarded and opens:
             verb = "unlocks" if device.kind == "lock" else "opens"
             raise ToolFailed(
-                "denied", f"{_capital(_the(device))} only {verb} with a yes: ask me to unlock it.", use="home.unlock"
+                "denied", f"{capital(the(device))} only {verb} with a yes: ask me to unlock it.", use="home.unlock"
             )
 
 
@@ -394,14 +383,14 @@ async def _made(call: Call, found: Sequence[Device], wanted: State) -> Result:
     ]
     if not able:
         why = f", for {found[0].lacks}" if found[0].lacks else ""
-        raise ToolFailed("failed", f"{_capital(_the(found[0]))} cannot do that{why}.")
+        raise ToolFailed("failed", f"{capital(the(found[0]))} cannot do that{why}.")
     there = [device for device in able if device.reachable]
     if not there:
-        raise ToolFailed("failed", f"{_capital(_group(able))} cannot be reached just now.")
+        raise ToolFailed("failed", f"{capital(group(able))} cannot be reached just now.")
     due = [device for device in there if not (device.tells and _agrees(device, wanted, {}))]
     if not due:
         verb = "are" if len(there) > 1 else "is"
-        return Result(f"{_capital(_group(there))} {verb} already {_wanted(wanted)}.", _data(call, there))
+        return Result(f"{capital(group(there))} {verb} already {wish_words(wanted)}.", _data(call, there))
     return await _sent(call, [(device, wanted) for device in due])
 
 
@@ -416,7 +405,7 @@ async def _sent(call: Call, groups: Sequence[tuple[Device, State]]) -> Result:
             break  # the hub is gone: what follows would not arrive either
         sent.append((device, wanted))
     if not sent:
-        raise ToolFailed("failed", f"{_capital(_group([device for device, _ in groups]))} cannot be reached just now.")
+        raise ToolFailed("failed", f"{capital(group([device for device, _ in groups]))} cannot be reached just now.")
 
     def silent() -> list[tuple[Device, State]]:
         return [
@@ -466,91 +455,18 @@ def _done(home: Home, done: Sequence[tuple[Device, State]]) -> str:
         return ""
     devices, wanted = [device for device, _ in done], done[0][1]
     if devices[0].kind == "scene":
-        return f"I set {_the(devices[0])}."
+        return f"I set {the(devices[0])}."
     be = "are" if len(devices) > 1 else "is"
     moving = devices[0].kind == "cover" and (home.now(devices[0].id) or devices[0]).state.get("heading")
     if moving:
-        return f"{_capital(_group(devices))} {be} {'opening' if moving == 'open' else 'closing'}."
+        return f"{capital(group(devices))} {be} {'opening' if moving == 'open' else 'closing'}."
     if not all(device.tells for device in devices):
-        return f"I told {_group(devices)} to be {_wanted(wanted)}; it does not report back."
-    return f"{_capital(_group(devices))} {be} now {_wanted(wanted)}."
+        return f"I told {group(devices)} to be {wish_words(wanted)}; it does not report back."
+    return f"{capital(group(devices))} {be} now {wish_words(wanted)}."
 
 
 def _unanswered(mute: Sequence[Device]) -> str:
-    return f"I sent it, but {_group(mute)} did not answer." if mute else ""
-
-
-def _wanted(wanted: State) -> str:
-    """Return "on", "at 40 percent", "set to 21 degrees"."""
-    parts = []
-    for name, value in wanted.items():
-        match name:
-            case "on" if len(wanted) == 1:
-                parts.append("on" if value else "off")
-            case "brightness":
-                parts.append(f"at {value} percent")
-            case "colour":
-                parts.append(next((colour for colour, code in COLOURS.items() if code == value), "in that colour"))
-            case "kelvin":
-                parts.append(f"at {value} kelvin")
-            case "temperature":
-                parts.append(f"set to {value:g} degrees")
-            case "position" | "volume":
-                parts.append(f"at {value:g} percent")
-            case "open":
-                parts.append("open" if value else "closed")
-            case "locked":
-                parts.append("locked" if value else "unlocked")
-            case "playing":
-                parts.append("playing" if value else "paused")
-            case "mode":
-                parts.append(f"set to {value}")
-    return " and ".join(parts)
-
-
-def _condition(device: Device) -> str:
-    if not device.reachable:
-        return "cannot be reached just now"
-    told = device.state
-    if device.kind == "sensor":
-        if "on" in told:
-            return f"says {'yes' if told['on'] else 'no'}"
-        return (
-            f"says {told['value']} {told.get('unit', '')}".rstrip() if "value" in told else "has not said anything yet"
-        )
-    order = ("on", "open", "locked", "playing", "position", "brightness", "volume", "temperature", "mode", "colour")
-    shown = {name: told[name] for name in order if name in told and name != "mode"}
-    if shown.get("on") is False:
-        shown = {"on": False}
-    if not shown:
-        return "has not said how it is" if not device.lacks else f"can't be read, for {device.lacks}"
-    parts = [_wanted({name: value}) for name, value in shown.items()]
-    if "measured" in told:
-        parts.append(f"measures {told['measured']:g} degrees")
-    return "is " + ", ".join(parts)
-
-
-def _the(device: Device) -> str:
-    name, room = device.name, device.room
-    inside = f" in the {room}" if room and plain(room) not in plain(name) else ""
-    return f"the {said(name)}{inside}"
-
-
-def _named(device: Device, roomless: bool) -> str:
-    return f"the {said(device.name)}" if roomless else _the(device)
-
-
-def _group(devices: Sequence[Device]) -> str:
-    """Return "the hall lamp", or "3 lights in the kitchen"."""
-    if len(devices) == 1:
-        return _the(devices[0])
-    kinds, rooms = {device.kind for device in devices}, {device.room for device in devices}
-    what = PLURALS[devices[0].kind] if len(kinds) == 1 else "devices"
-    return f"{len(devices)} {what}{f' in the {devices[0].room}' if len(rooms) == 1 and devices[0].room else ''}"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    return f"I sent it, but {group(mute)} did not answer." if mute else ""
 
 
 def _data(call: Call, devices: Sequence[Device]) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 
 import tools_server.tools
 from tools_server.toolkit import Call, Live, Result, tool
-from tools_server.upstream import MIGRATIONS, Server, Upstream
+from tools_server.upstream import MIGRATIONS, Upstream
+from tools_server.upstream_wires import Server
 
 __all__ = ["MIGRATIONS"]
 
