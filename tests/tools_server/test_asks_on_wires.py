@@ -11,6 +11,8 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.types import CallToolResult, ElicitResult, InputRequiredResult
 
+from tools_server.audit import verify
+
 pytestmark = pytest.mark.real
 ERAS = ("legacy", "2026-07-28")
 TASK = {"title": "Buy milk"}
@@ -136,3 +138,19 @@ async def test_the_list_of_an_actor_is_what_it_may_call(data: Path, wire: Any) -
         traced = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
         await client.call_tool("clock.time", {}, meta=traced)
     assert rows(data, "clock.time")[-1]["trace"] == "0af7651916cd43dd8448eb211c80319c"
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_what_was_just_done_is_told_and_taken_back_over_the_wire(data: Path, wire: Any, era: str) -> None:
+    path, meta = data / "tools.sock", {"atlas.house/actor": {"person": "Anna", "device": "speaker", "role": "adult"}}
+    async with wire.process(data, "--socket", str(path)), wire.client(path, mode=era) as client:
+        started = await client.call_tool("timers.start", {"seconds": 600}, meta=meta)
+        assert started.meta["atlas.house/receipt"]["undo"] is True
+        told = await client.call_tool("history.last", {}, meta=meta)
+        assert told.content[0].text == "Just now: Timer set for 10 minutes."
+        assert told.structured_content["changes"][0]["receipt"] == started.meta["atlas.house/receipt"]["id"]
+        undone = await client.call_tool("history.undo", {}, meta=meta)
+        assert undone.content[0].text == "10 minute timer cancelled."
+        assert undone.meta["atlas.house/receipt"]["undo"] is True
+        assert (await client.call_tool("timers.list", {})).content[0].text == "There are no timers."
+    assert verify(data / "audit.jsonl").problems == ()
