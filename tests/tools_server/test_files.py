@@ -285,6 +285,15 @@ async def test_no_path_leads_out_of_the_folder(trapped: Any, path: str) -> None:
             assert answer.error in ("denied", "invalid", "not_found", "failed"), (tool, answer.text)
 
 
+@pytest.mark.parametrize(
+    "to", ["door/x.txt", "door", "../x.txt", "magic/tmp/x", ".git/x", "/tmp/x", "link.txt", "a\0b"]
+)
+async def test_nothing_is_moved_out_of_the_folder(trapped: Any, to: str) -> None:
+    answer = await trapped.refused("files.move", path="ok.txt", to=to)
+    assert str(trapped.data) not in answer.text
+    assert (trapped.data / ROOT / "ok.txt").read_text() == "fine"
+
+
 async def test_hidden_files_links_and_pipes_are_not_found_by_searching(trapped: Any) -> None:
     answer = await trapped.ok("files.search", words="secret")
     assert answer.data["matches"] == []
