@@ -69,6 +69,10 @@ class Meter(Protocol):
 
     process: str  # written into every row, so that it knows its own
 
+    def usage(self, agent: str) -> Mapping[str, Any]:
+        """Return what an agent has spent today."""
+        ...
+
     def refusal(self, agent: Agent, actor: Actor, action: Action) -> Decision | None:
         """Return why a call may not run now; None when it may."""
         ...
@@ -153,6 +157,10 @@ class Gate:
     def visible_to(self, agent: Agent, claimed: Any) -> Sequence[ToolSpec]:
         """Return what an agent may call for the actor that a list request names. Raises `ToolFailed`."""
         return self.visible(agent, None if claimed is None else standing(agent, _actor(claimed)))
+
+    def usage(self, agent: str) -> Mapping[str, Any]:
+        """Return what an agent has spent today; nothing when nobody counts."""
+        return self._meter.usage(agent) if self._meter else {}
 
     def schema(self, tool: str) -> Mapping[str, Any] | None:
         """Return a tool's schema; None when there is no such tool."""

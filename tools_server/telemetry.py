@@ -20,7 +20,7 @@ _STARTED = time.monotonic()
 
 
 def reading(requests: Requests, spent: Callable[[], Mapping[str, Any]] | None = None) -> dict[str, Any]:
-    """Return the numbers. They name no tool, no person and no agent, but for what `spent` tells of agents.
+    """Return the numbers. They name no tool and no person; `spent` gives what the one who is told has spent itself.
 
     The percentiles are of the calls that ended in the last minute, waiting included; None when there were none.
     """

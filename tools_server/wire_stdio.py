@@ -65,7 +65,8 @@ async def serve_stdio(settings: Settings) -> None:
                 await tasks.start(on_signal, gate, wire.stop)
                 async with wire.serving() as (requests, answers):
                     if settings.telemetry:
-                        tasks.start_soon(telemetry.tell, partial(telemetry.reading, gate.requests), answers.clone())
+                        read = partial(telemetry.reading, gate.requests, partial(gate.usage, settings.agent))
+                        tasks.start_soon(telemetry.tell, read, answers.clone())
                     say(f"ready stdio agent={settings.agent} version={own_version()}")
                     await server.run(requests, answers, server.create_initialization_options())
                 tasks.cancel_scope.cancel()

@@ -363,6 +363,7 @@ async def test_who_asks_for_telemetry_gets_it_every_ten_seconds(data: Path, wire
             told = json.loads(await process.stdout.receive())
     assert told["method"] == "telemetry/update"
     assert (told["params"]["calls"], told["params"]["outcomes"]) == (1, {"ok": 1})
+    assert told["params"]["spent"]["calls"] == 1
 
 
 async def call(client: httpx2.AsyncClient, tool: str, **arguments: Any) -> Any:
