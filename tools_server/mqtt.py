@@ -22,7 +22,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tools_server.devices import Device
 from tools_server.mqtt_commands import commands
-from tools_server.mqtt_discovery import Found, Unclear, discovered, value_at
+from tools_server.mqtt_discovery import Found, Unclear, discovered
+from tools_server.mqtt_states import value_at
 from tools_server.outside import Outside
 from tools_server.tls import Tls, allowed, context
 

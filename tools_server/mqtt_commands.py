@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tools_server.mqtt_discovery import Found, ends_of, number_of, text_of
+from tools_server.mqtt_discovery import Found
+from tools_server.mqtt_states import ends_of, number_of, text_of
 
 
 @dataclass(frozen=True, slots=True)

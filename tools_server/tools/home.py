@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import anyio
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tools_server.devices import (
     KINDS,
@@ -28,9 +27,8 @@ from tools_server.devices import (
     plain,
     said,
 )
-from tools_server.home_assistant import HomeAssistant, HomeAssistantSettings
+from tools_server.home import Home, HomeSettings
 from tools_server.home_words import COLOURS, capital, condition, group, named, the, wish_words
-from tools_server.mqtt import Mqtt, MqttSettings
 from tools_server.policy import STRICTNESS
 from tools_server.state import Kept
 from tools_server.toolkit import Call, Live, Result, ToolFailed, tool
@@ -54,73 +52,14 @@ KindName = Annotated[
 ]
 
 
-class Settings(BaseModel):
+class Settings(HomeSettings):
     """Where devices come from, and what people call them."""
-
-    model_config = ConfigDict(extra="forbid")
-    mqtt: MqttSettings = MqttSettings()
-    home_assistant: HomeAssistantSettings = HomeAssistantSettings()
-    rooms: dict[str, str] = Field(default_factory=dict)  # a device's name or id → its room
-    aliases: dict[str, str] = Field(default_factory=dict)  # another name → a device's name or id
-
-
-class Home:
-    """Everything that can be switched, wherever it is connected."""
-
-    def __init__(self, settings: Settings, live: Live) -> None:
-        self._settings = settings
-        self._changed = live.changed
-        self._turned = anyio.Event()
-        self.mqtt = Mqtt(settings.mqtt, live.outside, self._on_turn) if settings.mqtt.host else None
-        url = settings.home_assistant.url
-        self.ha = HomeAssistant(settings.home_assistant, live.outside, self._on_turn) if url else None
-
-    @property
-    def empty(self) -> bool:
-        """Whether nothing is set up."""
-        return self.mqtt is None and self.ha is None
-
-    def devices(self) -> list[Device]:
-        """Return every device, in the order of their rooms and names."""
-        found = self.mqtt.devices() if self.mqtt else []
-        if self.ha:
-            found += self.ha.devices(self.mqtt.uniques() if self.mqtt else set())
-        return sorted(map(self._called, found), key=lambda device: (device.room, device.name, device.id))
-
-    def _called(self, device: Device) -> Device:
-        names = {device.id, plain(device.name)}
-        rooms = [room for name, room in self._settings.rooms.items() if name in names or plain(name) in names]
-        aliases = [alias for alias, name in self._settings.aliases.items() if name in names or plain(name) in names]
-        return replace(device, room=rooms[0] if rooms else device.room, aliases=tuple(aliases))
-
-    def now(self, id: str) -> Device | None:
-        """Return a device as it is now."""
-        return next((device for device in self.devices() if device.id == id), None)
-
-    async def tell(self, device: Device, wanted: State) -> None:
-        """Send a command. Raises OSError."""
-        hub = self.mqtt if device.id.startswith("mqtt:") else self.ha
-        assert hub, "a device came from a hub"
-        await hub.tell(device.id, wanted)
-
-    async def until(self, true: Callable[[], bool], seconds: float) -> bool:
-        """Wait until something is true of the devices; tell whether it became so in time."""
-        with anyio.move_on_after(seconds):
-            while not true():
-                await self._turned.wait()
-        return true()
-
-    def _on_turn(self, devices: bool) -> None:
-        self._turned.set()
-        self._turned = anyio.Event()
-        if devices:
-            self._changed("home.list")
 
 
 @asynccontextmanager
 async def opened(live: Live) -> AsyncIterator[Home]:
     """Keep the connections, in the background: the start waits for nobody."""
-    home = Home(live.settings or Settings(), live)
+    home = Home(live.settings or Settings(), live.outside, live.changed)
     async with anyio.create_task_group() as tasks:
         for hub in (home.mqtt, home.ha):
             if hub:
