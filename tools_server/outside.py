@@ -154,7 +154,10 @@ class Through(httpx2.BaseTransport):
     """HTTP/1.1, plain or TLS, over what an `Outside` dials."""
 
     def __init__(self, outside: Outside, context: ssl.SSLContext) -> None:
-        self._pool = httpcore2.ConnectionPool(ssl_context=context, network_backend=_Dialled(outside))
+        # A connection for each request: one that is kept may be closed by the server while the next is on its way.
+        self._pool = httpcore2.ConnectionPool(
+            ssl_context=context, network_backend=_Dialled(outside), max_keepalive_connections=0
+        )
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request; the response's stream is read by the client."""
@@ -234,24 +237,7 @@ class _Stream(httpcore2.NetworkStream):
     def get_extra_info(self, info: str) -> Any:
         if info == "ssl_object":
             return self._way if isinstance(self._way, ssl.SSLSocket) else None
-        if info == "is_readable":  # asked of an idle connection before it is used again: it has been closed
-            return not _quiet(self._way)
         return None
-
-
-def _quiet(way: socket.socket) -> bool:
-    """Whether nothing has come on an idle connection: neither bytes nor its end."""
-    way.setblocking(False)
-    try:
-        if isinstance(way, ssl.SSLSocket):
-            way.read(1)
-        else:
-            way.recv(1, socket.MSG_PEEK)
-    except (BlockingIOError, ssl.SSLWantReadError):
-        return True
-    except OSError:
-        return False
-    return False
 
 
 @contextmanager

@@ -1,0 +1,354 @@
+"""The weather here and elsewhere, asked of a server with Open-Meteo's interface through the way out, and kept.
+
+What was heard is remembered, so that without a way out the last of it is still told, and how old it is.
+Source of the interface: open-meteo.com/en/docs; of the codes: WMO table 4677 as used there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
+from typing import Annotated, Literal
+from urllib.parse import urlencode
+
+import anyio
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tools_server import places
+from tools_server.outside import Unreachable
+from tools_server.places import Where
+from tools_server.toolkit import Call, Result, ToolFailed, tool
+
+FRESH_SECONDS = 600  # the service itself computes anew every quarter of an hour
+FETCH_SECONDS = 8.0  # of the patience of somebody who asked aloud
+ANSWER_BYTES = 256 * 1024  # forty times an answer
+DAYS = 7
+MIGRATIONS = {
+    "weather.answers": """
+        CREATE TABLE weather_answers (
+            place TEXT PRIMARY KEY,  -- "latitude,longitude units"
+            at REAL NOT NULL,        -- when it was heard: wall clock, seconds since 1970
+            answer TEXT NOT NULL     -- JSON, as the service gave it
+        );
+    """
+}
+_KEPT = 100  # places
+
+
+class Settings(BaseModel):
+    """[tools.weather]: where home is, and who is asked. `address` must be listed in [egress] allow."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    place: str = Field("", max_length=100)
+    latitude: float | None = Field(None, ge=-90, le=90)
+    longitude: float | None = Field(None, ge=-180, le=180)
+    units: Literal["metric", "imperial"] = "metric"
+    address: str = Field("https://api.open-meteo.com", pattern=r"^https?://[^/\s]+$")
+
+
+class Current(BaseModel):
+    """What the service says of now; numbers in the units that were asked for."""
+
+    temperature_2m: float = Field(allow_inf_nan=False, ge=-200, le=200)
+    apparent_temperature: float = Field(allow_inf_nan=False, ge=-200, le=200)
+    relative_humidity_2m: float = Field(allow_inf_nan=False, ge=0, le=100)
+    weather_code: int
+    wind_speed_10m: float = Field(allow_inf_nan=False, ge=0, le=1000)
+
+
+class Daily(BaseModel):
+    """What it says of the days: lists of one length, today first."""
+
+    time: list[date] = Field(min_length=1, max_length=20)
+    weather_code: list[int | None]
+    temperature_2m_max: list[float | None]
+    temperature_2m_min: list[float | None]
+    precipitation_probability_max: list[float | None]
+
+
+class Heard(BaseModel):
+    """One answer. What else is in it is left aside."""
+
+    utc_offset_seconds: int = Field(ge=-86_400, le=86_400)
+    current: Current
+    daily: Daily
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """An answer and its age."""
+
+    heard: Heard
+    at: float  # wall clock, seconds since 1970
+    trouble: str = ""  # why there is no newer one
+
+
+WORDS: Mapping[int, str] = {
+    0: "and clear",
+    1: "and mostly clear",
+    2: "and partly cloudy",
+    3: "and overcast",
+    45: "with fog",
+    48: "with freezing fog",
+    51: "with light drizzle",
+    53: "with drizzle",
+    55: "with heavy drizzle",
+    56: "with light freezing drizzle",
+    57: "with freezing drizzle",
+    61: "with light rain",
+    63: "with rain",
+    65: "with heavy rain",
+    66: "with light freezing rain",
+    67: "with freezing rain",
+    71: "with light snow",
+    73: "with snow",
+    75: "with heavy snow",
+    77: "with snow grains",
+    80: "with light showers",
+    81: "with showers",
+    82: "with violent showers",
+    85: "with light snow showers",
+    86: "with heavy snow showers",
+    95: "with thunderstorms",
+    96: "with thunderstorms and some hail",
+    99: "with thunderstorms and heavy hail",
+}
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+Place = Annotated[str, Field(max_length=100, description="A city; leave out for home")]
+
+
+@tool("weather.now", risk="read", limit_seconds=15, open_world=True)
+async def now(call: Call, place: Place = "") -> Result:
+    """Tell what the weather is like now, at home or in a city."""
+    where = _where(call, place)
+    known = await _known(call, where)
+    current = known.heard.current
+    degrees, feels = round(current.temperature_2m), round(current.apparent_temperature)
+    felt = f" It feels like {_degrees(feels)}." if abs(feels - degrees) >= 3 else ""
+    wind = f" The wind is {current.wind_speed_10m:.0f} {_speed(call)}." if current.wind_speed_10m >= 20 else ""
+    said = f"{_degrees(degrees)}{_sky(current.weather_code)}"
+    text = f"{_in(where)} it {'was' if known.trouble else 'is'} {said}.{felt}{wind}"
+    data = {"place": where.name, **current.model_dump(), "units": call.settings.units}
+    return _told(call, known, text, data)
+
+
+@tool("weather.forecast", risk="read", limit_seconds=15, open_world=True)
+async def forecast(
+    call: Call,
+    place: Place = "",
+    day: Annotated[
+        str, Field(max_length=30, description="today, tomorrow, weekend, a weekday, or a date such as 2027-01-31")
+    ] = "",
+    days: Annotated[int, Field(ge=1, le=DAYS, description="How many days, when no day is named")] = 2,
+) -> Result:
+    """Tell what the weather will be on a day, or over the next days."""
+    where = _where(call, place)
+    known = await _known(call, where)
+    today = datetime.fromtimestamp(call.now() + known.heard.utc_offset_seconds, UTC).date()
+    daily = known.heard.daily
+    wanted = _wanted(day, days, today)
+    rows = [row for row in (_day(daily, each) for each in wanted) if row]
+    if not rows:
+        last = max(daily.time)
+        until = f"I only know until {last:%A}, {last:%B} {last.day}." if last >= today else "What I know is too old."
+        raise ToolFailed("not_found", f"I have no forecast for that. {known.trouble} {until}".replace("  ", " "))
+    sentences = [
+        f"{_named(row.date, today)}{_on(where) if not number else ''}: {row.said}" for number, row in enumerate(rows)
+    ]
+    text = ". ".join(sentences) + "."
+    data = {"place": where.name, "days": [row.data for row in rows], "units": call.settings.units}
+    return _told(call, known, text, data)
+
+
+# ── where and when ─────────────────────────────────────────────────────────────────────────────────
+
+
+def _where(call: Call, place: str) -> Where:
+    settings: Settings = call.settings
+    words = place.strip()
+    at_home = words.casefold() in ("", "home", "here", "outside", settings.place.strip().casefold())
+    if at_home and settings.latitude is not None and settings.longitude is not None:
+        return Where(settings.place.strip(), settings.latitude, settings.longitude)
+    words = settings.place.strip() if at_home else words
+    if not words:
+        raise ToolFailed(
+            "invalid", "I don't know where home is. Say a city, or set place, latitude and longitude for the weather."
+        )
+    if found := places.find(words):
+        return found
+    near = places.nearest(words)
+    hint = f" The nearest name is {near}." if near else " Say a larger city nearby."
+    raise ToolFailed(
+        "not_found", f"I don't know where {' '.join(words.split())} is.{hint}", nearest=[near] if near else []
+    )
+
+
+def _wanted(day: str, days: int, today: date) -> list[date]:
+    words = day.strip().casefold().removeprefix("on ").removeprefix("this ").removeprefix("next ").removeprefix("the ")
+    match words:
+        case "":
+            return [today + timedelta(number) for number in range(days)]
+        case "today" | "tonight" | "now":
+            return [today]
+        case "tomorrow":
+            return [today + timedelta(1)]
+        case "day after tomorrow":
+            return [today + timedelta(2)]
+        case "week":
+            return [today + timedelta(number) for number in range(DAYS)]
+        case "weekend":
+            saturday = today + timedelta((5 - today.weekday()) % 7)
+            return [today] if today.weekday() == 6 else [saturday, saturday + timedelta(1)]
+    if words in _WEEKDAYS:
+        return [today + timedelta((_WEEKDAYS.index(words) - today.weekday()) % 7)]
+    try:
+        return [date.fromisoformat(words)]
+    except ValueError:
+        raise ToolFailed(
+            "invalid", f"I don't know which day {' '.join(day.split())} is. Say tomorrow, or Friday."
+        ) from None
+
+
+# ── asking and keeping ─────────────────────────────────────────────────────────────────────────────
+
+
+async def _known(call: Call, where: Where) -> Known:
+    """Return a fresh answer, or the last one with the reason why there is none. Raises `ToolFailed` with neither."""
+    key = f"{where.latitude:.2f},{where.longitude:.2f} {call.settings.units}"
+    kept = _kept(call, key)
+    if kept and 0 <= call.now() - kept.at < FRESH_SECONDS:
+        return kept
+    fetch = partial(call.outside.fetch, _address(call.settings, where), FETCH_SECONDS, ANSWER_BYTES)
+    try:
+        status, body = await anyio.to_thread.run_sync(fetch, abandon_on_cancel=True)
+        heard = _heard(status, body)
+    except Unreachable as trouble:
+        if kept is None:
+            raise ToolFailed("failed", f"I can't ask for the weather just now. {trouble}") from trouble
+        return Known(kept.heard, kept.at, str(trouble))
+    _keep(call, key, heard)
+    return Known(heard, call.now())
+
+
+def _heard(status: int, body: bytes) -> Heard:
+    if status != 200:
+        raise Unreachable(f"The weather service answers with error {status}.")
+    try:
+        return Heard.model_validate_json(body)
+    except ValidationError as garbage:
+        raise Unreachable("The weather service said something that I don't understand.") from garbage
+
+
+def _kept(call: Call, key: str) -> Known | None:
+    for row in call.state.rows("SELECT at, answer FROM weather_answers WHERE place = ?", key):
+        return Known(Heard.model_validate(json.loads(row["answer"])), row["at"])
+    return None
+
+
+def _keep(call: Call, key: str, heard: Heard) -> None:
+    with call.state.transaction():
+        call.state.run(
+            "INSERT OR REPLACE INTO weather_answers (place, at, answer) VALUES (?, ?, ?)",
+            *(key, call.now(), heard.model_dump_json()),
+        )
+        oldest = "SELECT place FROM weather_answers ORDER BY at DESC LIMIT -1 OFFSET ?"
+        call.state.run(f"DELETE FROM weather_answers WHERE place IN ({oldest})", _KEPT)  # noqa: S608 — a constant
+
+
+def _address(settings: Settings, where: Where) -> str:
+    imperial = settings.units == "imperial"
+    asked = {
+        "latitude": f"{where.latitude:.2f}",  # a kilometre: enough for weather, and all that the service learns
+        "longitude": f"{where.longitude:.2f}",
+        "current": ",".join(Current.model_fields),
+        "daily": ",".join(name for name in Daily.model_fields if name != "time"),
+        "forecast_days": DAYS,
+        "timezone": "auto",
+        "temperature_unit": "fahrenheit" if imperial else "celsius",
+        "wind_speed_unit": "mph" if imperial else "kmh",
+    }
+    return f"{settings.address}/v1/forecast?{urlencode(asked, safe=',')}"
+
+
+# ── in words ───────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One day of a forecast."""
+
+    date: date
+    said: str
+    data: Mapping[str, object]
+
+
+def _day(daily: Daily, wanted: date) -> Row | None:
+    """Return a day of the answer; None when it is not in there, or has no temperatures."""
+    number = daily.time.index(wanted) if wanted in daily.time else -1
+    lists = (
+        daily.weather_code,
+        daily.temperature_2m_max,
+        daily.temperature_2m_min,
+        daily.precipitation_probability_max,
+    )
+    if number < 0 or any(number >= len(values) for values in lists):
+        return None
+    code, high, low, rain = (values[number] for values in lists)
+    if high is None or low is None:
+        return None
+    chance = f", and {_a(round(rain))} percent chance of rain" if rain is not None and rain >= 20 else ""
+    said = f"{round(low)} to {_degrees(round(high))}{_sky(code)}{chance}"
+    return Row(wanted, said, {"date": wanted.isoformat(), "low": low, "high": high, "code": code, "rain_percent": rain})
+
+
+def _told(call: Call, known: Known, text: str, data: Mapping[str, object]) -> Result:
+    age = max(0.0, call.now() - known.at)
+    old = f" {known.trouble} That is what I heard {_ago(age)}." if known.trouble else ""
+    return Result(text + old, {**data, "age_seconds": round(age), "current": not known.trouble})
+
+
+def _ago(seconds: float) -> str:
+    for length, name in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if (number := int(seconds // length)) >= 1:
+            return f"{number} {name}{'s' if number > 1 else ''} ago"
+    return "a moment ago"
+
+
+def _degrees(number: int) -> str:
+    return f"{number} degree{'' if abs(number) == 1 else 's'}"
+
+
+def _a(number: int) -> str:
+    return f"{'an' if number // 10 == 8 else 'a'} {number}"  # eighty and what follows
+
+
+def _sky(code: int | float | None) -> str:
+    words = WORDS.get(int(code)) if code is not None else None
+    return f" {words}" if words else ""
+
+
+def _speed(call: Call) -> str:
+    return "miles an hour" if call.settings.units == "imperial" else "kilometres an hour"
+
+
+def _in(where: Where) -> str:
+    return f"In {where.name}" if where.name else "Outside"
+
+
+def _on(where: Where) -> str:
+    return f" in {where.name}" if where.name else ""
+
+
+def _named(day: date, today: date) -> str:
+    match (day - today).days:
+        case 0:
+            return "Today"
+        case 1:
+            return "Tomorrow"
+        case number if 0 < number < 7:
+            return f"{day:%A}"
+    return f"{day:%A}, {day:%B} {day.day}"
