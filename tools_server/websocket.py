@@ -49,6 +49,8 @@ class JsonSocket:
         """Return the next message. Raises `Hung`; cancelling loses at most a part of a message, so hang up then."""
         while True:
             frame = await self._event()
+            if isinstance(frame, Frame) and frame.opcode is Opcode.CLOSE:
+                raise Hung("it said good-bye")
             if not isinstance(frame, Frame) or frame.opcode not in (Opcode.TEXT, Opcode.BINARY, Opcode.CONT):
                 continue
             self._parts += bytes(frame.data)

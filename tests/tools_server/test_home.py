@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from paho.mqtt.enums import CallbackAPIVersion
 from websockets.exceptions import ConnectionClosed
@@ -110,8 +110,8 @@ async def house(data: Path, tools: str) -> AsyncIterator[House]:
     (data / "agents.toml").write_text("[family]\ntools = ['*']\nacts_as = 'adult'\n")
     (data / "policy.toml").write_text(POLICY.read_text() + RULES)
     (data / "tools.toml").write_text(tools)
-    settings = Settings(data, data / "agents.toml", data / "policy.toml", tools=data / "tools.toml")
-    with opened_gate(settings) as (gate, agents):
+    start = Settings(data, data / "agents.toml", data / "policy.toml", tools=data / "tools.toml")
+    with opened_gate(start) as (gate, agents):
         gate._outside = Straight()
         async with gate.engines():
             yield House(gate, agents)
@@ -263,6 +263,7 @@ KEYS = st.sampled_from(
 VALUES = st.none() | st.booleans() | st.floats() | st.text()
 
 
+@settings(max_examples=30, deadline=None)
 @given(st.recursive(VALUES, lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner)))
 def test_no_config_whatever_is_an_accident(value: Any) -> None:
     for component in ("light", "device", "climate", "cover"):
@@ -485,8 +486,8 @@ async def test_a_broker_with_a_certificate_and_a_password_lets_in_who_has_it(dat
     async with broker(data, port, more):
         for host, password, there in (("mqtt", "right", True), ("mqtt", "wrong", False), ("other", "right", False)):
             (data / "secret").write_text(f"{password}\n")
-            settings = f"[home.mqtt]\nhost = '{host}.example.org'\nport = {port}\nauthority = '{data}/pem'\n"
-            async with house(data, settings + f"user = 'atlas'\npassword_file = '{data}/secret'\n") as opened:
+            table = f"[home.mqtt]\nhost = '{host}.example.org'\nport = {port}\nauthority = '{data}/pem'\n"
+            async with house(data, table + f"user = 'atlas'\npassword_file = '{data}/secret'\n") as opened:
                 if there:
                     await opened.until(lambda: opened.home.mqtt.connected)
                 else:
@@ -608,8 +609,8 @@ async def test_home_assistant_is_told_the_token_only_when_its_certificate_is_rig
     try:
         for host, there in (("ha", True), ("other", False)):
             url = f"https://{host}.example.org:{server.socket.getsockname()[1]}"
-            settings = f"[home.home_assistant]\nurl = '{url}'\ntoken_file = '{data}/token'\nauthority = '{data}/pem'\n"
-            async with house(data, settings) as opened:
+            table = f"[home.home_assistant]\nurl = '{url}'\ntoken_file = '{data}/token'\nauthority = '{data}/pem'\n"
+            async with house(data, table) as opened:
                 assert await opened.home.until(lambda: opened.home.ha.connected, 10.0 if there else 0.6) is there
     finally:
         server.shutdown()
@@ -683,7 +684,7 @@ async def test_taking_back_a_pause_is_playing_and_so_is_forbidden_to_whom_playin
 
 async def test_a_connection_that_breaks_is_made_again(assistant: Any) -> None:
     opened, small, _ = assistant
-    small.connections[0].close()
+    await anyio.to_thread.run_sync(small.connections[0].close)
     await opened.until(lambda: not opened.home.ha.connected)
     assert "cannot be reached" in (await opened.call("home.turn", on=True, device="hall light")).text
     await opened.until(lambda: opened.home.ha.connected)
