@@ -49,7 +49,7 @@ class HomeAssistantSettings(BaseModel):
     model_config = ConfigDict(extra="forbid")
     url: str = ""  # "https://…"
     token_file: Path | None = None
-    authority: Path | None = None  # PEM: who vouches for it, when that is the house itself
+    authority_file: Path | None = None  # PEM: who vouches for it, when that is the house itself
 
     @model_validator(mode="after")
     def _guarded(self) -> HomeAssistantSettings:
@@ -145,7 +145,7 @@ class HomeAssistant:
 
     async def _session(self) -> None:
         url = self._settings.url.rstrip("/").replace("http", "ws", 1) + "/api/websocket"
-        async with websocket.opened(self._outside, url, self._settings.authority) as opened:
+        async with websocket.opened(self._outside, url, self._settings.authority_file) as opened:
             with anyio.fail_after(ANSWER_SECONDS):
                 await self._enter(opened)
             self._socket = opened

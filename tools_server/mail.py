@@ -47,7 +47,7 @@ class Wire(BaseModel):
     host: str
     port: int = Field(ge=1, le=65_535)
     tls: Tls = "implicit"
-    authority: Path | None = None  # PEM: who vouches for it, when that is the house itself
+    authority_file: Path | None = None  # PEM: who vouches for it, when that is the house itself
 
     @model_validator(mode="after")
     def _guarded(self) -> Wire:
@@ -94,7 +94,7 @@ class Streams:
         way.settimeout(ANSWER_SECONDS)
         if wire.tls == "implicit":
             try:
-                way = context(wire.authority).wrap_socket(way, server_hostname=wire.host)
+                way = context(wire.authority_file).wrap_socket(way, server_hostname=wire.host)
             except BaseException:
                 way.close()
                 raise
@@ -239,7 +239,7 @@ def mailbox(account: Account, streams: Streams) -> Iterator[Mailbox]:
         imap = _Imap(streams, account.imap)
         try:
             if account.imap.tls == "starttls":
-                imap.starttls(context(account.imap.authority))
+                imap.starttls(context(account.imap.authority_file))
             _enter(imap, account)
             yield Mailbox(account, imap)
             imap.logout()
@@ -301,7 +301,7 @@ def hand_over(account: Account, letter: EmailMessage, to: Sequence[str], streams
         smtp = _Smtp(streams, account.smtp)
         try:
             if account.smtp.tls == "starttls":
-                smtp.starttls(context=context(account.smtp.authority))
+                smtp.starttls(context=context(account.smtp.authority_file))
             smtp.ehlo_or_helo_if_needed()
             if smtp.has_extn("auth"):
                 smtp.login(account.user, account.password())

@@ -43,7 +43,7 @@ class MqttSettings(BaseModel):
     host: str = ""
     port: int = Field(default=8883, ge=1, le=65_535)
     tls: Tls = "implicit"
-    authority: Path | None = None  # PEM: who vouches for the broker, when that is the house itself
+    authority_file: Path | None = None  # PEM: who vouches for the broker, when that is the house itself
     user: str = ""
     password_file: Path | None = None
     prefix: str = Field(default="homeassistant", pattern=r"^[A-Za-z0-9_/-]{1,100}$")
@@ -169,7 +169,7 @@ class Mqtt:
     def _made(self) -> _Client:
         client = _Client(self._outside)
         if self._settings.tls == "implicit":
-            client.tls_set_context(context(self._settings.authority))
+            client.tls_set_context(context(self._settings.authority_file))
         if self._settings.user:
             file = self._settings.password_file
             client.username_pw_set(self._settings.user, file.read_text("utf-8").strip("\r\n") if file else None)

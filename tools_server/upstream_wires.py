@@ -42,7 +42,7 @@ class Server(BaseModel):
     level: Level = "confirm"
     trust_hints: bool = False  # believe it when it says that a tool only reads
     token_file: Path | None = None
-    authority: Path | None = None  # PEM: who vouches for it, when that is the house itself
+    authority_file: Path | None = None  # PEM: who vouches for it, when that is the house itself
 
     @model_validator(mode="after")
     def _one_way(self) -> Server:
@@ -123,7 +123,7 @@ async def by_http(settings: Server, outside: Outside) -> AsyncIterator[Any]:
     if settings.token_file:
         headers["Authorization"] = f"Bearer {settings.token_file.read_text('utf-8').strip()}"
     pool = httpcore2.AsyncConnectionPool(
-        ssl_context=context(settings.authority), network_backend=Dialled(outside), max_connections=8
+        ssl_context=context(settings.authority_file), network_backend=Dialled(outside), max_connections=8
     )
     transport = httpx2.AsyncHTTPTransport(trust_env=False)
     transport._pool = pool  # the library offers no other way to give it one

@@ -268,7 +268,7 @@ async def test_a_server_with_the_right_certificate_is_believed(data: Path, post:
     pem, context = certificate(data, "mail.example.org")
     how = {"ssl_context": context} if tls == "implicit" else {"tls_context": context, "require_starttls": True}
     with post_office(post, **how, auth_require_tls=tls == "starttls") as port:
-        smtp = f"host = 'mail.example.org', port = {port}, tls = '{tls}', authority = '{pem}'"
+        smtp = f"host = 'mail.example.org', port = {port}, tls = '{tls}', authority_file = '{pem}'"
         with house(data, account(data, smtp=smtp)) as opened:
             await opened.agreed("email.send", to=["anna@example.com"], subject="Hello", text="Hello")
     assert len(post.envelopes) == 1
@@ -283,7 +283,7 @@ async def test_a_server_with_another_certificate_gets_neither_password_nor_mail(
     how = {"ssl_context": context} if tls == "implicit" else {"tls_context": context}
     with post_office(post, **how, auth_require_tls=False) as port:
         smtp = f"host = 'mail.example.org', port = {port}, tls = '{tls}'"
-        smtp += f", authority = '{pem}'" if trusted else ""
+        smtp += f", authority_file = '{pem}'" if trusted else ""
         with (
             house(data, account(data, smtp=smtp)) as opened,
             pytest.raises(ToolFailed, match=r"I do not believe that this is mail\.example\.org"),
@@ -319,7 +319,7 @@ async def test_a_mail_leaves_by_the_one_way_out_and_by_no_other(data: Path, post
             assert egress.stderr
             assert (await egress.stderr.receive()).startswith(b"ready")
             for name, where in (("home", port), ("other", port + 1)):
-                smtp = f"host = 'localhost', port = {where}, authority = '{pem}'"
+                smtp = f"host = 'localhost', port = {where}, authority_file = '{pem}'"
                 with house(data, account(data, name, smtp=smtp)) as opened:
                     opened.gate._outside = Outside(data / "e.sock")
                     if where == port:
@@ -447,7 +447,7 @@ async def test_a_mailbox_is_opened_only_for_the_right_certificate(data: Path) ->
             with anyio.fail_after(60):
                 await anyio.to_thread.run_sync(_reached, port)
             for host, said in (("imap.example.org", "There is no mail."), ("other.example.org", "I do not believe")):
-                imap = f"host = '{host}', port = {port}, tls = 'starttls', authority = '{pem}'"
+                imap = f"host = '{host}', port = {port}, tls = 'starttls', authority_file = '{pem}'"
                 with house(data, account(data, imap=imap)) as opened:
                     assert (await opened.call("email.list")).text.startswith(said)
         finally:

@@ -486,7 +486,7 @@ async def test_a_broker_with_a_certificate_and_a_password_lets_in_who_has_it(dat
     async with broker(data, port, more):
         for host, password, there in (("mqtt", "right", True), ("mqtt", "wrong", False), ("other", "right", False)):
             (data / "secret").write_text(f"{password}\n")
-            table = f"[home.mqtt]\nhost = '{host}.example.org'\nport = {port}\nauthority = '{data}/pem'\n"
+            table = f"[home.mqtt]\nhost = '{host}.example.org'\nport = {port}\nauthority_file = '{data}/pem'\n"
             async with house(data, table + f"user = 'atlas'\npassword_file = '{data}/secret'\n") as opened:
                 if there:
                     await opened.until(lambda: opened.home.mqtt.connected)
@@ -609,7 +609,9 @@ async def test_home_assistant_is_told_the_token_only_when_its_certificate_is_rig
     try:
         for host, there in (("ha", True), ("other", False)):
             url = f"https://{host}.example.org:{server.socket.getsockname()[1]}"
-            table = f"[home.home_assistant]\nurl = '{url}'\ntoken_file = '{data}/token'\nauthority = '{data}/pem'\n"
+            table = (
+                f"[home.home_assistant]\nurl = '{url}'\ntoken_file = '{data}/token'\nauthority_file = '{data}/pem'\n"
+            )
             async with house(data, table) as opened:
                 assert await opened.home.until(lambda: opened.home.ha.connected, 10.0 if there else 0.6) is there
     finally:
