@@ -14,6 +14,7 @@ import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import NoReturn
 
 import anyio
 
@@ -49,8 +50,14 @@ def main(arguments: Sequence[str]) -> int:
         metavar="FILE",
         help="settings; else $ATLAS_CONFIG, else ./atlas.toml, else that of the checkout",
     )
+    parser.add_argument("--only", metavar="PART", help="run this one process of the house: tools, egress, llm-NAME")
+    parser.add_argument(
+        "--without", action="append", default=[], metavar="PART", help="which somebody else runs, such as systemd"
+    )
     given = parser.parse_args(arguments)
     config = load_config(os.environ, given.config)
+    if given.only:
+        become(config, given.only)
     began = time.monotonic()
     write_logs()
     # Threads of a model wait for each other after every layer. Left to itself OpenMP spins, and when others want the
@@ -58,17 +65,27 @@ def main(arguments: Sequence[str]) -> int:
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     prepare_folders(config)
     with only_one(config), app.listen(config.gateway) as listener:
-        anyio.run(run, config, listener, began)
+        anyio.run(run, config, listener, began, frozenset(given.without))
     return 0
 
 
-async def run(config: Config, listener: socket.socket, began: float) -> None:
-    """Open everything, answer until SIGINT or SIGTERM, close everything in reverse."""
+def become(config: Config, part: str) -> NoReturn:
+    """Run one process of the house in place of this one. Raises `ConfigError` when the house has no such part."""
+    prepare_folders(config)
+    parts = {program.name: program.command for program in programs(config)}
+    if part not in parts:
+        raise ConfigError(f"this house has no part called {part!r}", hint=f"its parts are {', '.join(parts)}")
+    os.execv(parts[part][0], parts[part])  # noqa: S606  # no shell reads it
+
+
+async def run(config: Config, listener: socket.socket, began: float, elsewhere: frozenset[str] = frozenset()) -> None:
+    """Open everything but the parts that run elsewhere, answer until SIGINT or SIGTERM, close in reverse."""
     print(f"Atlas {__version__} is warming up; its data is in {config.data}", flush=True)
+    mine = [program for program in programs(config) if program.name not in elsewhere]
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(stop_when_told, tasks.cancel_scope)
         async with AsyncExitStack() as stack:
-            children = [await stack.enter_async_context(supervised(program)) for program in programs(config)]
+            children = [await stack.enter_async_context(supervised(program)) for program in mine]
             async with open_devices(config.data) as devices:
                 token, first_time = await owners_token(config, devices)
             house = await stack.enter_async_context(open_house(config))

@@ -170,3 +170,18 @@ def test_a_way_out_of_the_house_is_only_made_when_somewhere_is_listed(config: Co
     assert egress.command[-4:] == ("--allow", "a.org:443", "--allow", "b.org:80")
     assert tools.command[tools.command.index("--egress") + 1] == str(egress.socket)
     assert all("--egress" not in program.command for program in programs(dataclasses.replace(config, agents={})))
+
+
+@pytest.mark.real
+def test_one_part_runs_alone_for_a_supervisor_of_another_kind(data: Path) -> None:
+    environment = os.environ | {"ATLAS_DATA": str(data)}
+    command = [sys.executable, "-m", "atlas.cli.main", "run", "--only"]
+    with subprocess.Popen([*command, "tools"], env=environment, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr
+            assert process.stderr.readline().startswith(f"ready socket={data}/run/tools.sock")
+        finally:
+            process.terminate()
+    none = subprocess.run([*command, "kitchen"], env=environment, capture_output=True, text=True)
+    assert none.returncode == 1
+    assert "no part called 'kitchen'" in none.stderr
