@@ -15,6 +15,7 @@ from atlas.assent import LATE_SECONDS, MOST_OPEN, OPEN_SECONDS, Assents, Seal, o
 from atlas.conversation import Actor, Ask, Asked, Message, Tool, ToolCall, Turn
 from atlas.errors import ConfigError, EngineError, RequestError
 from atlas.mcp.tools_scripted import Done, Refused, ScriptedTools
+from tools_server import confirm
 
 KEY = Ed25519PrivateKey.generate()
 ANNA = Actor("Anna", "phone", "adult", "kitchen")
@@ -378,3 +379,30 @@ def test_a_key_that_is_none_stops_the_start_with_a_sentence(data: Path) -> None:
     (data / "house.key").write_text("not a key")
     with pytest.raises(ConfigError, match="cannot be read"):
         read_house_key(data / "house.key")
+
+
+# ── the other side of the wall ─────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("channel", "explicit", "taken"),
+    [("voice", True, True), ("voice", False, False), ("button", False, True), ("terminal", False, True)],
+)
+def test_the_tool_server_takes_what_the_house_signs_where_a_bare_yes_is_not_enough(
+    channel: Any, explicit: bool, taken: bool
+) -> None:
+    clock = Clock()
+    asks = confirm.Asks(KEY.public_key(), clock)
+    deed = confirm.Deed("work", confirm.Actor("Anna", "phone", "owner"), "email.send", "0" * 64)
+    theirs = asks.settle(deed, "explicit", "Send hello to Bob?", confirm.NO_REPLY)
+    assert isinstance(theirs, confirm.Ask)
+    ours = Ask(**theirs.shown())
+    statement = Seal(KEY).statement(ours, ANNA, channel, clock.now, yes=True, explicit=explicit)
+    reply = confirm.Reply(ours.id, "accept", statement)
+    if taken:
+        said = asks.settle(deed, "explicit", "Send hello to Bob?", reply)
+        assert isinstance(said, confirm.Said)
+        assert (said.answer, said.channel, said.person) == ("yes", channel, "Anna")
+    else:
+        with pytest.raises(confirm.Refused):
+            asks.settle(deed, "explicit", "Send hello to Bob?", reply)
