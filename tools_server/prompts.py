@@ -48,7 +48,7 @@ SOURCES: Mapping[str, Source] = {
     "TIMERS": Source("timers.list", {}),
     "REMINDERS": Source("reminders.list", {}),
     "SHOPPING": Source("lists.read", {}),
-    "CALENDAR": Source("calendar.today", {}),
+    "CALENDAR": Source("calendar.list", {}),
     "WEATHER": Source("weather.now", {}),
     "TODAY": Source("clock.date", {}),
     "NOW": Source("clock.time", {}),

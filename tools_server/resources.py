@@ -77,7 +77,7 @@ VIEWS = (
     View("timers://active", "timers.list", "Timers", "Every timer and how long it has left."),
     View("tasks://board", "tasks.list", "Task board", "What is on the home task board and not done."),
     View("reminders://waiting", "reminders.list", "Reminders", "What people will be reminded of."),
-    View("calendar://today", "calendar.today", "Today", "What today's calendar holds."),
+    View("calendar://today", "calendar.list", "Today", "What today's calendar holds."),
     View("lists://{name}", "lists.read", "A list", "One list, such as shopping.", {"list": "name"}),
     View(
         "payroll://ledger/{agent_id}",
@@ -94,7 +94,7 @@ VIEWS = (
         "Memory",
         "What was written down that is most like a query.",
         {"query": "query"},
-        follows=("notes", "tasks", "lists"),
+        follows=("notes", "tasks", "lists", "files"),
     ),
     View(
         "system://logs/{level}",

@@ -14,7 +14,8 @@ from mcp.client.subscriptions import SubscriptionLost
 from mcp.types import ResourceTemplateReference
 
 from tools_server.gate import Wish
-from tools_server.resources import BadAddress, Resources, View, decoded
+from tools_server.prompts import SOURCES
+from tools_server.resources import VIEWS, BadAddress, Resources, View, decoded
 from tools_server.wire import mcp_server
 
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")  # the older era, on purpose
@@ -67,6 +68,16 @@ async def test_reading_goes_through_the_gate(world: Any) -> None:
     denied = await refused(world, "timers://active", "guest")
     assert (denied.error.data["error"], world.record[-1]["outcome"]) == ("denied", "denied")
     assert world.record[-1]["agent"] == "guest"
+
+
+def test_behind_every_address_and_every_variable_is_a_tool_that_reads(world: Any) -> None:
+    tools = world.gate._tools
+    for view in VIEWS:
+        assert tools[view.tool].reads
+        assert set(view.arguments) <= set(tools[view.tool].schema["properties"])
+    for source in SOURCES.values():
+        assert tools[source.tool].reads
+        tools[source.tool].validator.validate(dict(source.arguments))
 
 
 async def test_what_is_nowhere_is_an_error_that_names_it_and_is_recorded(world: Any) -> None:
