@@ -12,6 +12,7 @@ import anyio
 import pytest
 from starlette.types import ASGIApp, Message
 
+from tools_server import wire_http
 from tools_server.wire_http import http_app, loopback_port
 
 MODERN = {
@@ -19,6 +20,8 @@ MODERN = {
     "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
     "io.modelcontextprotocol/clientCapabilities": {},
 }
+CLIENT = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+HELLO = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": CLIENT}
 CALL = {"name": "clock.time", "arguments": {}}
 REQUESTS = {
     "2026-07-28": (
@@ -66,6 +69,30 @@ async def test_a_session_is_of_no_use_to_another_agent(world: Any) -> None:
         assert (await post(app, body, headers, "family"))[0]["status"] == 200
 
 
+async def test_there_are_so_many_sessions_and_no_more(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire_http, "SESSIONS", 2)
+    async with lifespan(http_app(world.gate, ["tools"])) as app:
+        first, _ = await session_of(app, "family"), await session_of(app, "guest")
+        assert (await post(app, HELLO, {}, "family"))[0]["status"] == 503
+        await post(app, {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}, {"mcp-session-id": first}, "family")
+        await post(app, None, {"mcp-session-id": first}, "family", method="DELETE")
+        assert (await post(app, HELLO, {}, "family"))[0]["status"] == 200
+
+
+async def test_a_client_of_the_older_era_cancels_by_a_notification(world: Any) -> None:
+    slow = world.make_slow(limit_seconds=60)
+    async with lifespan(http_app(world.gate, ["tools"])) as app, anyio.create_task_group() as tasks:
+        session = {"mcp-session-id": await session_of(app, "family")}
+        tasks.start_soon(
+            post, app, {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": CALL}, session, "family"
+        )
+        await slow["started"].wait()
+        body = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}
+        await post(app, body, session, "family")
+    assert slow["cancelled"]
+    assert world.record[-1]["outcome"] == "cancelled"
+
+
 def test_answers_over_a_port_leave_at_once() -> None:
     with loopback_port(0) as listening:
         assert listening.proto == socket.IPPROTO_TCP, "asyncio sets TCP_NODELAY on no other"
@@ -73,15 +100,15 @@ def test_answers_over_a_port_leave_at_once() -> None:
 
 async def session_of(app: ASGIApp, agent: str) -> str:
     """Shake hands as clients of the older era do."""
-    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
-    sent = await post(app, {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}, {}, agent)
+    sent = await post(app, HELLO, {}, agent)
     session = dict(sent[0]["headers"])[b"mcp-session-id"].decode()
     await post(app, {"jsonrpc": "2.0", "method": "notifications/initialized"}, {"mcp-session-id": session}, agent)
     return session
 
 
-async def post(app: ASGIApp, body: Any, headers: dict[str, str], agent: str) -> list[Message]:
-    heard: list[Message] = [{"type": "http.request", "body": json.dumps(body).encode(), "more_body": False}]
+async def post(app: ASGIApp, body: Any, headers: dict[str, str], agent: str, method: str = "POST") -> list[Message]:
+    content = json.dumps(body).encode() if body else b""
+    heard: list[Message] = [{"type": "http.request", "body": content, "more_body": False}]
     sent: list[Message] = []
 
     async def receive() -> Message:
@@ -93,7 +120,8 @@ async def post(app: ASGIApp, body: Any, headers: dict[str, str], agent: str) -> 
         sent.append(message)
 
     with anyio.fail_after(10):
-        await app(scope_of({**headers, "authorization": f"Bearer {agent}-token"}), receive, send)
+        scope = scope_of({**headers, "authorization": f"Bearer {agent}-token"})
+        await app({**scope, "method": method}, receive, send)
     return sent
 
 
