@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import sys
@@ -144,7 +145,9 @@ def world(data: Path, house: Any) -> Iterator[World]:
 @contextmanager
 def opened_world(data: Path, house: Any, at: float = 1_800_000_000.0) -> Iterator[World]:
     clock = [at]
-    settings = Settings(data, write_agents(data), without_limits(data), house_key=house.public_file, timezone="Europe/Paris")
+    settings = Settings(
+        data, write_agents(data), without_limits(data), house_key=house.public_file, timezone="Europe/Paris"
+    )
     with opened_gate(settings, lambda: clock[0]) as (gate, agents):
         yield World(data, gate, agents, clock, house)
 
@@ -209,11 +212,30 @@ async def client(
     """The official client, over a unix socket or a port."""
     transport = httpx2.AsyncHTTPTransport(uds=str(wire)) if isinstance(wire, Path) else httpx2.AsyncHTTPTransport()
     url = "http://tools/mcp" if isinstance(wire, Path) else f"http://127.0.0.1:{wire}/mcp"
+    if isinstance(wire, Path):
+        forgive_a_race_of_anyio()
     async with (
         httpx2.AsyncClient(transport=transport, headers={"Authorization": f"Bearer {token}"}) as http,
         Client(streamable_http_client(url, http_client=http), mode=mode, read_timeout_seconds=30, **settings) as opened,
     ):
         yield opened
+
+
+def forgive_a_race_of_anyio() -> None:
+    """Pass over one harmless error of the test's own loop.
+
+    A unix socket of anyio that becomes readable in the very step in which its reading is cancelled sets a result on
+    the cancelled future: nothing is lost, but the loop is told. A client of the older era, which keeps a stream open
+    and cancels it at its end, does that now and then. (The half of it that was in closing is mended: anyio 1267.)
+    """
+    loop = asyncio.get_running_loop()
+    told = loop.get_exception_handler()
+
+    def tell(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        if told and not isinstance(context.get("exception"), asyncio.InvalidStateError):
+            told(loop, context)
+
+    loop.set_exception_handler(tell)
 
 
 class Wire:
