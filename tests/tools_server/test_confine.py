@@ -286,3 +286,23 @@ def test_the_walls_let_through_what_the_settings_of_the_tools_name(data: Path) -
     assert {data / "srv.sh", Path("/srv/x"), Path("/usr/bin/env")} <= programs
     assert any(path.name.startswith("python3") for path in programs)
     assert Plan((), ()).runs == (), "without an upstream nothing can be started"
+
+
+@pytest.mark.real
+async def test_only_the_house_may_have_the_walls_tried_and_only_on_this_machine(house: Path, wire: Any) -> None:
+    transport = httpx2.AsyncHTTPTransport
+    async with server(house, wire) as path, httpx2.AsyncClient(transport=transport(uds=str(path))) as http:
+
+        async def tried(token: str, port: str) -> httpx2.Response:
+            headers = {"Authorization": f"Bearer {token}"}
+            return await http.get("http://tools/walls", params={"port": port}, headers=headers)
+
+        assert [(await tried(token, "9")).status_code for token in ("family-token", "owner-token", "x")] == [
+            403,
+            403,
+            401,
+        ]
+        assert [(await tried("house-token", port)).status_code for port in ("0", "70000", "evil.org:80")] == [400] * 3
+        told = (await tried("house-token", "9")).json()
+        assert set(told) == {"walls", "stopped"}
+        assert all(told["stopped"].values())
