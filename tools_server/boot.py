@@ -109,17 +109,19 @@ def _texts(where: str, entry: Mapping[str, Any], key: str) -> tuple[str, ...]:
     return tuple(values)
 
 
-def prove_rules(settings: Settings, solve: Callable[[str], str] | None = None) -> None:
-    """Return when the rules are sound as a whole, for these agents and tools. Raises `BootFailed` with a sentence."""
-    _, by_name = read_agents(settings.agents)
+def question(agents: Path, policy: Path) -> Question:
+    """Return what the soundness of the rules depends on, for these agents and every tool. Raises `BootFailed`."""
+    _, by_name = read_agents(agents)
     specs = find(tools_server.tools).tools.values()
     takes = {spec.name: tuple(spec.schema["properties"]) for spec in specs}
+    return Question(_policy(policy), tuple(by_name.values()), tuple(spec.action for spec in specs), takes)
+
+
+def prove_rules(settings: Settings, solve: Callable[[str], str] | None = None) -> None:
+    """Return when the rules are sound as a whole, for these agents and tools. Raises `BootFailed` with a sentence."""
     settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
-        question = Question(
-            read_policy(settings.policy), tuple(by_name.values()), tuple(spec.action for spec in specs), takes
-        )
-        prove(question, settings.data, solve)
+        prove(question(settings.agents, settings.policy), settings.data, solve)
     except RulesWrong as wrong:
         raise BootFailed(str(wrong)) from wrong
 

@@ -8,6 +8,8 @@ is (the tools), what is remembered (tools.db), the record (audit), the folders (
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import json
 import logging
 import sqlite3
 import sys
@@ -26,13 +28,15 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    """Run the tool server; or `atlas-tools call`, `atlas-tools sessions`, `atlas-tools audit verify`."""
+    """Run the tool server; or `atlas-tools call`, `sessions`, `rules`, `audit verify`, `upstream approve`."""
     if sys.argv[1:2] == ["call"]:
         sys.exit(call.main(sys.argv[2:]))
     if sys.argv[1:2] == ["sessions"]:
         sys.exit(call.list_sessions(sys.argv[2:]))
     if sys.argv[1:3] == ["audit", "verify"]:
         sys.exit(_verify(sys.argv[3:]))
+    if sys.argv[1:2] == ["rules"]:
+        sys.exit(_rules(sys.argv[2:]))
     if sys.argv[1:3] == ["upstream", "approve"]:
         from tools_server import upstream_approve
 
@@ -100,6 +104,32 @@ def _settings(arguments: list[str]) -> tuple[Settings, bool]:
         telemetry=given.telemetry,
     )
     return settings, given.stdio
+
+
+def _rules(arguments: list[str]) -> int:
+    """Show who may do what, and whether the rules are sound; the status is 1 when they are not."""
+    from tools_server.boot import BootFailed, question
+    from tools_server.explain import legend, picture
+    from tools_server.prove import solved
+
+    parser = argparse.ArgumentParser(prog="atlas-tools rules", description="Who may do what, and is that sound?")
+    parser.add_argument("--agents", type=Path, required=True, metavar="FILE")
+    parser.add_argument("--policy", type=Path, required=True, metavar="FILE")
+    parser.add_argument("--agent", default="", metavar="NAME", help="only this one")
+    given = parser.parse_args(arguments)
+    try:
+        asked = question(given.agents, given.policy)
+    except BootFailed as wrong:
+        _say(str(wrong))
+        return 1
+    agents = [agent for agent in asked.agents if given.agent in ("", agent.name)]
+    if not agents:
+        _say(f"{given.agents} has no agent {given.agent!r}; it has {', '.join(agent.name for agent in asked.agents)}.")
+        return 1
+    parts = [*(picture(asked.policy, agent, asked.actions) for agent in agents), legend(asked.policy)]
+    problem = solved(json.dumps(dataclasses.asdict(asked)))
+    print("\n\n".join([*parts, problem or "The rules are sound."]))  # noqa: T201 — what was asked for
+    return 1 if problem else 0
 
 
 def _verify(arguments: list[str]) -> int:
