@@ -14,7 +14,7 @@ from pathlib import Path
 import anyio
 
 from tools_server.boot import Settings
-from tools_server.wire_http import serve_http
+from tools_server.wires.wire_http import serve_http
 
 
 def main() -> None:

@@ -21,11 +21,11 @@ from tools_server.audit import AUDIT_FILE, Audit, AuditBroken
 from tools_server.confirm import read_house_key
 from tools_server.gate import Gate
 from tools_server.ledger import Ledger
-from tools_server.outside import Outside
 from tools_server.paths import Root
 from tools_server.policy import ROLES, Agent, Policy
 from tools_server.porter import Porter
 from tools_server.prove import Question, prove
+from tools_server.reach.outside import Outside
 from tools_server.rules import RulesWrong, read_policy
 from tools_server.state import State
 from tools_server.toolkit import Toolbox, find

@@ -20,9 +20,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from tools_server.arguments import checked, printable, whole
 from tools_server.audit import Audit
 from tools_server.confirm import NO_REPLY, Ask, Asks, Deed, Level, Reply, Said
-from tools_server.outside import NOWHERE, Outside
 from tools_server.paths import PathDenied, Root
 from tools_server.policy import ROLES, Action, Actor, Agent, Decision, Policy, decide, standing, visible
+from tools_server.reach.outside import NOWHERE, Outside
 from tools_server.record import UNWRITABLE, Entry, Record
 from tools_server.requests import GivenUp, Request, Requests
 from tools_server.state import Kept, Receipt, State

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from tools_server import call
 from tools_server.audit import AUDIT_FILE, verify
+from tools_server.calling import call
 
 if TYPE_CHECKING:
     from tools_server.boot import Settings
@@ -38,7 +38,7 @@ def main() -> None:
     if sys.argv[1:2] == ["rules"]:
         sys.exit(_rules(sys.argv[2:]))
     if sys.argv[1:3] == ["upstream", "approve"]:
-        from tools_server import upstream_approve
+        from tools_server.mounted import upstream_approve
 
         sys.exit(upstream_approve.main(sys.argv[3:]))
     _serve(*_settings(sys.argv[1:]))
@@ -47,10 +47,10 @@ def main() -> None:
 def _serve(settings: Settings, stdio: bool) -> None:
     # The other commands need none of this, and a call over ssh should not wait a second for it.
     from tools_server.boot import BootFailed
-    from tools_server.drain import say
     from tools_server.walls import walled
-    from tools_server.wire_http import listener, serve_http
-    from tools_server.wire_stdio import serve_stdio
+    from tools_server.wires.drain import say
+    from tools_server.wires.wire_http import listener, serve_http
+    from tools_server.wires.wire_stdio import serve_stdio
 
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s %(message)s")
     try:

@@ -16,9 +16,9 @@ from typing import Any, Literal, TypeVar
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, ConfigDict, create_model
 
-from tools_server.outside import NOWHERE, Outside
 from tools_server.paths import Root
 from tools_server.policy import Action, Actor, Agent, Level, Risk
+from tools_server.reach.outside import NOWHERE, Outside
 from tools_server.state import Kept, Receipt, State
 
 Error = Literal["denied", "confirm", "invalid", "not_found", "timeout", "failed"]

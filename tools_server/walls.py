@@ -22,10 +22,10 @@ from starlette.responses import JSONResponse
 import tools_server
 from tools_server.boot import Settings, prove_rules, read_agents
 from tools_server.confine import Plan, confine, no_core_dumps, standing
-from tools_server.drain import say
 from tools_server.porter import Porter
 from tools_server.prove import solved
-from tools_server.wire import AGENT_SCOPE
+from tools_server.wires.drain import say
+from tools_server.wires.wire import AGENT_SCOPE
 
 TRY_SECONDS = 1.0  # a wall answers at once; a hole on loopback does too
 PROVING_AGENT = "house"

@@ -16,10 +16,10 @@ from mcp.shared.exceptions import MCPError
 from pydantic import Field
 
 from tools_server.gate import Gate
-from tools_server.notices import LIST_CHANGED
 from tools_server.prompts import Source
 from tools_server.resources import View
 from tools_server.toolkit import Call, Result, Toolbox, ToolFailed, ToolSpec, tool
+from tools_server.wires.notices import LIST_CHANGED
 
 RED_DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
 SILENCE = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA="

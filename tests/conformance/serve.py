@@ -14,8 +14,8 @@ from mcp.server.context import ServerRequestContext
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tools_server.boot import Settings, opened_gate
-from tools_server.wire import mcp_server
-from tools_server.wire_http import http_app, loopback_port
+from tools_server.wires.wire import mcp_server
+from tools_server.wires.wire_http import http_app, loopback_port
 
 TOKEN = "conformance-token"
 POLICY = Path(__file__).parents[2] / "policy.toml"

@@ -24,10 +24,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from pydantic import ValidationError
 
-from tools_server import diary
-from tools_server.caldav import CalDav, Conflict, Item
-from tools_server.diary import Server
-from tools_server.outside import Outside, Unreachable
+from tools_server.calendars import diary
+from tools_server.calendars.caldav import CalDav, Conflict, Item
+from tools_server.calendars.diary import Server
+from tools_server.reach.outside import Outside, Unreachable
 from tools_server.tools.calendar import Settings
 
 NOW = datetime(2026, 11, 20, 8, 0, tzinfo=ZoneInfo("Europe/Paris")).timestamp()  # a Friday

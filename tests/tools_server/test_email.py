@@ -26,9 +26,9 @@ from cryptography.x509.oid import NameOID
 
 from tools_server.boot import BootFailed, Settings, opened_gate
 from tools_server.gate import Answer, Gate, Wish
-from tools_server.mail_text import html_text, read
-from tools_server.outside import Outside, Unreachable
 from tools_server.policy import Actor
+from tools_server.post.mail_text import html_text, read
+from tools_server.reach.outside import Outside, Unreachable
 from tools_server.toolkit import Result, ToolFailed
 
 POLICY = Path(__file__).parents[2] / "policy.toml"

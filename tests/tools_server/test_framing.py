@@ -17,12 +17,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from mcp.types import JSONRPCNotification, JSONRPCRequest
 
-from tools_server import wire_stdio
-from tools_server.framing import MESSAGE_BYTES, TOO_LARGE, Lines, TooLong, decode, refusal
-from tools_server.strict_json import Refused, id_of
 from tools_server.toolkit import Result
-from tools_server.wire import mcp_server
-from tools_server.wire_stdio import StdioWire
+from tools_server.wires import wire_stdio
+from tools_server.wires.framing import MESSAGE_BYTES, TOO_LARGE, Lines, TooLong, decode, refusal
+from tools_server.wires.strict_json import Refused, id_of
+from tools_server.wires.wire import mcp_server
+from tools_server.wires.wire_stdio import StdioWire
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 

@@ -25,8 +25,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as some
 from mcp.types import JSONRPCRequest
 
-from tools_server.framing import decode
-from tools_server.strict_json import Refused
+from tools_server.wires.framing import decode
+from tools_server.wires.strict_json import Refused
 
 POLICY = Path(__file__).parents[2] / "policy.toml"
 SECRET = "CANARY-7f3a"  # in every file, name and row that the guest has no business with

@@ -30,14 +30,14 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import Server, ServerConnection, serve
 
 from tools_server.boot import BootFailed, Settings, opened_gate
-from tools_server.devices import Device, NotMeant, Wish, meant, plain
 from tools_server.gate import Answer, Gate
 from tools_server.gate import Wish as Called
-from tools_server.mqtt_commands import commands
-from tools_server.mqtt_discovery import Unclear, discovered
-from tools_server.mqtt_states import value_at
-from tools_server.outside import Outside, Unreachable
+from tools_server.hubs.devices import Device, NotMeant, Wish, meant, plain
+from tools_server.hubs.mqtt_commands import commands
+from tools_server.hubs.mqtt_discovery import Unclear, discovered
+from tools_server.hubs.mqtt_states import value_at
 from tools_server.policy import Actor
+from tools_server.reach.outside import Outside, Unreachable
 from tools_server.toolkit import Result
 
 RULES = """

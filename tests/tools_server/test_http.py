@@ -12,8 +12,8 @@ import anyio
 import pytest
 from starlette.types import ASGIApp, Message
 
-from tools_server import wire_http
-from tools_server.wire_http import http_app, loopback_port
+from tools_server.wires import wire_http
+from tools_server.wires.wire_http import http_app, loopback_port
 
 MODERN = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",

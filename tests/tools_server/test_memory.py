@@ -10,8 +10,8 @@ import pytest
 from tools_server.boot import AUDIT_FILE
 from tools_server.gate import Wish
 from tools_server.ledger import Ledger
-from tools_server.likeness import PASSAGE_CHARACTERS, Index, pieces
 from tools_server.rules import read_policy
+from tools_server.writing.likeness import PASSAGE_CHARACTERS, Index, pieces
 
 PAPERS = {
     "notes/pizza-dough.md": "# Pizza dough\n\n500 g flour, 325 g water, 10 g salt, 2 g yeast. Rest it over night.",

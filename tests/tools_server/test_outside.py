@@ -18,7 +18,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from tools_server.outside import NOWHERE, Outside, Unreachable
+from tools_server.reach.outside import NOWHERE, Outside, Unreachable
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from tools_server.boot import BootFailed
 from tools_server.gate import Wish
 from tools_server.prompts import FOLDER, NOT_AVAILABLE, SOURCES, Prompts, filled, read_prompts
 from tools_server.resources import Resources
-from tools_server.wire import mcp_server
+from tools_server.wires.wire import mcp_server
 
 
 async def prompted(world: Any, name: str, agent: str = "family", actor: Any = None, **given: str) -> str:

@@ -16,7 +16,7 @@ from mcp.types import ResourceTemplateReference
 from tools_server.gate import Wish
 from tools_server.prompts import SOURCES
 from tools_server.resources import VIEWS, BadAddress, Resources, View, decoded
-from tools_server.wire import mcp_server
+from tools_server.wires.wire import mcp_server
 
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")  # the older era, on purpose
 ERAS = ("2026-07-28", "legacy")

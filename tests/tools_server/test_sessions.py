@@ -15,7 +15,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
-from tools_server.sessions import KEPT, NoSession, Sessions
+from tools_server.calling.sessions import KEPT, NoSession, Sessions
 
 POLICY = Path(__file__).parents[2] / "policy.toml"
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
-from tools_server.papers import Unreadable, slug, with_value
 from tools_server.paths import Stamp
 from tools_server.tools.tasks import parse
+from tools_server.writing.papers import Unreadable, slug, with_value
 
 
 def write(world: Any, name: str, text: str) -> Path:

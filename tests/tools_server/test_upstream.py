@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 from mcp.server import MCPServer
 
 from tools_server.boot import BootFailed, Settings, opened_gate
-from tools_server.definitions import Unfit, clean, definition, pinned, projected, validator
 from tools_server.gate import Answer, Gate, Wish
-from tools_server.outside import Outside, Unreachable
+from tools_server.mounted.definitions import Unfit, clean, definition, pinned, projected, validator
 from tools_server.policy import Actor
+from tools_server.reach.outside import Outside, Unreachable
 from tools_server.toolkit import Result, ToolFailed
 
 POLICY = Path(__file__).parents[2] / "policy.toml"

@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 
 from tools_server import places
-from tools_server.outside import Outside
+from tools_server.reach.outside import Outside
 from tools_server.tools import weather
 from tools_server.tools.weather import Settings
 

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from tools_server.recurrence import Recurrence, Rule, local, moment, read
-from tools_server.spoken_time import moment_words, rule_words
-from tools_server.when import REMINDING, WAKING, NotUnderstood, understand, understand_day
+from tools_server.times.recurrence import Recurrence, Rule, local, moment, read
+from tools_server.times.spoken_time import moment_words, rule_words
+from tools_server.times.when import REMINDING, WAKING, NotUnderstood, understand, understand_day
 
 PARIS = ZoneInfo("Europe/Paris")
 WALL = datetime(2026, 11, 24, 15, 0)

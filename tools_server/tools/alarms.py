@@ -16,14 +16,14 @@ from typing import Annotated
 from pydantic import Field
 
 from tools_server import rows
-from tools_server.alarm import Alarm, after_ring, following, label, listed, saying, shown, switched_on, when_words
-from tools_server.recurrence import local, moment
-from tools_server.spoken_time import day_words, moment_words
 from tools_server.state import Kept
+from tools_server.times.alarm import Alarm, after_ring, following, label, listed, saying, shown, switched_on, when_words
+from tools_server.times.recurrence import local, moment
+from tools_server.times.spoken_time import day_words, moment_words
+from tools_server.times.when import WAKING, NotUnderstood, When, understand
+from tools_server.times.when_grammar import read_words
+from tools_server.times.when_said import Clock
 from tools_server.toolkit import Call, Result, ToolFailed, tool
-from tools_server.when import WAKING, NotUnderstood, When, understand
-from tools_server.when_grammar import read_words
-from tools_server.when_said import Clock
 from tools_server.wording import NAMED, capital, count, one_line, plain, series
 
 MOST_ALARMS = 100  # a household has fewer; a model in a loop does not get more

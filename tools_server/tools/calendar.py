@@ -20,14 +20,14 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from tools_server import diary, events
-from tools_server.calendar_words import begins, days, repeats, stretch, told, when
-from tools_server.diary import Diary, Server
-from tools_server.events import Change, Event
-from tools_server.spoken_time import clock_words, day_words
+from tools_server.calendars import diary, events
+from tools_server.calendars.calendar_words import begins, days, repeats, stretch, told, when
+from tools_server.calendars.diary import Diary, Server
+from tools_server.calendars.events import Change, Event
+from tools_server.calendars.unfolding import Found, unfolded
 from tools_server.state import Kept
+from tools_server.times.spoken_time import clock_words, day_words
 from tools_server.toolkit import Call, Result, ToolFailed, tool
-from tools_server.unfolding import Found, unfolded
 from tools_server.wording import capital, chosen, count, one_line, plain, series, spoken, told_problems
 
 MIGRATIONS = diary.MIGRATIONS

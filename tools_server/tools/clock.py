@@ -15,14 +15,14 @@ from typing import Annotated, Any
 from anyio import to_thread
 from pydantic import BaseModel, ConfigDict, Field
 
-from tools_server.public_holidays import country_code, days_off, nearest
-from tools_server.recurrence import local
-from tools_server.recurrence import moment as to_seconds
-from tools_server.spoken_time import day_words, moment_words
+from tools_server.times.public_holidays import country_code, days_off, nearest
+from tools_server.times.recurrence import local
+from tools_server.times.recurrence import moment as to_seconds
+from tools_server.times.spoken_time import day_words, moment_words
+from tools_server.times.when import NotUnderstood, understand, understand_day
+from tools_server.times.when_grammar import read_words
+from tools_server.times.when_said import Clock
 from tools_server.toolkit import Call, Result, ToolFailed, tool
-from tools_server.when import NotUnderstood, understand, understand_day
-from tools_server.when_grammar import read_words
-from tools_server.when_said import Clock
 from tools_server.wording import NAMED, count, one_line, series
 
 Place = Annotated[str, Field(max_length=80, description="A city or country; leave out for here")]

@@ -21,7 +21,7 @@ import anyio
 import anyio.to_thread
 from pydantic import BaseModel, ConfigDict, Field
 
-from tools_server.mail import (
+from tools_server.post.mail import (
     Account,
     Found,
     MailFailed,
@@ -32,7 +32,7 @@ from tools_server.mail import (
     hand_over,
     mailbox,
 )
-from tools_server.mail_text import plain
+from tools_server.post.mail_text import plain
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 
 LISTED = 20  # more than anybody listens to

@@ -12,13 +12,13 @@ from typing import Annotated
 import anyio
 from pydantic import Field
 
-from tools_server import contents
-from tools_server.contents import SNIFFED_BYTES, Place, amount, decoded, no_text, walk
-from tools_server.papers import edited, kept, put_back, root_of
 from tools_server.paths import FILE_BYTES, Entry, PathDenied
 from tools_server.state import Kept
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 from tools_server.wording import aloud, count, one_line, series, size, some, spoken, visible
+from tools_server.writing import contents
+from tools_server.writing.contents import SNIFFED_BYTES, Place, amount, decoded, no_text, walk
+from tools_server.writing.papers import edited, kept, put_back, root_of
 
 PAGE_BYTES = 16_384  # of text in one answer: some 4,000 tokens
 NEAR_FILES = 1_000  # looked through for a name like the one that is not there

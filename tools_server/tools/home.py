@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 import anyio
 from pydantic import Field
 
-from tools_server.devices import (
+from tools_server.hubs.devices import (
     KINDS,
     PLURALS,
     Device,
@@ -27,8 +27,8 @@ from tools_server.devices import (
     plain,
     said,
 )
-from tools_server.home import Home, HomeSettings
-from tools_server.home_words import COLOURS, capital, condition, group, named, the, wish_words
+from tools_server.hubs.home import Home, HomeSettings
+from tools_server.hubs.home_words import COLOURS, capital, condition, group, named, the, wish_words
 from tools_server.policy import STRICTNESS
 from tools_server.state import Kept
 from tools_server.toolkit import Call, Live, Result, ToolFailed, tool

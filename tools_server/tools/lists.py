@@ -14,11 +14,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tools_server.papers import Unreadable, files, kept, problem, put_back, read_text
 from tools_server.paths import PathDenied, Stamp
 from tools_server.state import Kept
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 from tools_server.wording import capital, chosen, count, one_line, plain, series, some, spoken, told_problems
+from tools_server.writing.papers import Unreadable, files, kept, problem, put_back, read_text
 
 FOLDER = "lists"
 SHOPPING = "shopping"  # is there even before its file is

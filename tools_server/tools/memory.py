@@ -15,10 +15,10 @@ from typing import Annotated, cast
 import anyio
 from pydantic import Field
 
-from tools_server.likeness import Index, Likeness
 from tools_server.paths import PathDenied, Root
 from tools_server.toolkit import Call, Live, Result, ToolFailed, tool
 from tools_server.wording import aloud, spoken
+from tools_server.writing.likeness import Index, Likeness
 
 LEAST = 0.08  # below it, what is alike is chance: a few n-grams of common words
 MOST_FILES = 2_000  # of one folder

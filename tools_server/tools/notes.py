@@ -17,12 +17,12 @@ from typing import Annotated
 import anyio
 from pydantic import Field
 
-from tools_server import papers
-from tools_server.papers import Paper, headed, kept, put_back, read_all, scalar
 from tools_server.paths import Root
 from tools_server.state import Kept
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 from tools_server.wording import aloud, capital, chosen, count, one_line, plain, some, spoken, told_problems
+from tools_server.writing import papers
+from tools_server.writing.papers import Paper, headed, kept, put_back, read_all, scalar
 
 FOLDER = "notes"
 FOUND = 20  # matches told of

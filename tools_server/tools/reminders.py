@@ -16,8 +16,9 @@ from typing import Annotated
 from pydantic import Field
 
 from tools_server import rows
-from tools_server.recurrence import local, moment
-from tools_server.reminder import (
+from tools_server.state import Kept
+from tools_server.times.recurrence import local, moment
+from tools_server.times.reminder import (
     EVERYONE,
     Reminder,
     after_saying,
@@ -30,10 +31,9 @@ from tools_server.reminder import (
     shown,
     when_words,
 )
-from tools_server.spoken_time import moment_words
-from tools_server.state import Kept
+from tools_server.times.spoken_time import moment_words
+from tools_server.times.when import NotUnderstood, When, understand
 from tools_server.toolkit import Call, Result, ToolFailed, tool
-from tools_server.when import NotUnderstood, When, understand
 from tools_server.wording import NAMED, count, one_line, series, spoken
 
 MOST_REMINDERS = 300  # a household has fewer; a model in a loop does not get more

@@ -14,14 +14,14 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field
 
-from tools_server import papers
-from tools_server.calendar_words import span
-from tools_server.papers import Paper, Unreadable, headed, kept, read_all, scalar, title_of, with_value
+from tools_server.calendars.calendar_words import span
 from tools_server.paths import Root, Stamp
-from tools_server.spoken_time import day_words
 from tools_server.state import Kept
+from tools_server.times.spoken_time import day_words
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 from tools_server.wording import capital, chosen, count, one_line, plain, series, some, spoken, told_problems
+from tools_server.writing import papers
+from tools_server.writing.papers import Paper, Unreadable, headed, kept, read_all, scalar, title_of, with_value
 
 FOLDER = "tasks/home"
 

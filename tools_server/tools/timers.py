@@ -16,7 +16,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from tools_server.state import Kept
-from tools_server.timer import (
+from tools_server.times.timer import (
     Timer,
     adjective,
     duration,

@@ -11,9 +11,9 @@ import anyio
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 import tools_server.tools
+from tools_server.mounted.upstream import MIGRATIONS, Upstream
+from tools_server.mounted.upstream_wires import Server
 from tools_server.toolkit import Call, Live, Result, tool
-from tools_server.upstream import MIGRATIONS, Upstream
-from tools_server.upstream_wires import Server
 
 __all__ = ["MIGRATIONS"]
 

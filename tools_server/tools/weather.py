@@ -18,8 +18,8 @@ import anyio
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tools_server import places
-from tools_server.outside import Unreachable
 from tools_server.places import Where
+from tools_server.reach.outside import Unreachable
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 
 FRESH_SECONDS = 600  # the service itself computes anew every quarter of an hour

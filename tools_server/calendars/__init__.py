@@ -1,0 +1,1 @@
+"""Events, where they lie, and when they happen."""

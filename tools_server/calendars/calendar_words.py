@@ -1,0 +1,200 @@
+"""Days and hours of the calendar, from words and into words, on the clocks of the house."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime, time, timedelta
+
+from tools_server.calendars.events import Event, on_clocks, rule_of
+from tools_server.times.spoken_time import clock_words, day_words
+from tools_server.times.when import NotUnderstood, understand, understand_day
+from tools_server.toolkit import Call, ToolFailed
+from tools_server.wording import spoken
+
+HOUR = timedelta(hours=1)  # how long an event is when nobody says
+DAY = timedelta(days=1)
+LONGEST = timedelta(days=370)  # that is looked at in one answer
+MORNING = 7  # of a bare hour, the first one that is not after noon
+_ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
+_CLOCK = re.compile(r"(?:at |to )*(\d{1,2})(?:[:.]([0-5]\d))?\s*(a\.?m\.?|p\.?m\.?|o'?clock)?", re.IGNORECASE)
+_NUMBERS = {"": 1, "other": 2, "second": 2, "third": 3, "fourth": 4, "two": 2, "three": 3, "four": 4, "six": 6}
+_EVERY = re.compile(rf"every (?:({'|'.join(filter(None, _NUMBERS))}|[1-9]\d?) )?(day|week|month|year)s?")
+_NAMED = {"noon": time(12), "midday": time(12), "midnight": time(0)}
+
+
+def stretch(call: Call, day: str, to: str) -> tuple[datetime, datetime]:
+    """Return where a day, a week or a row of days begins and ends. Raises `ToolFailed`."""
+    first, after = span(call, day)
+    if to:
+        after = span(call, to)[1]
+    begin, end = (on_clocks(each, call.zone) for each in (first, after))
+    if end <= begin:
+        raise ToolFailed("invalid", "That ends before it begins.")
+    if end - begin > LONGEST:
+        raise ToolFailed("invalid", "That is too long a time to tell. Ask for a year at most.")
+    return begin, end
+
+
+def span(call: Call, words: str) -> tuple[date, date]:
+    """Return the first day that is meant, and the day after the last. Raises `ToolFailed`."""
+    today = call.local().date()
+    text = " ".join(words.casefold().replace("the ", "").split()) or "today"
+    monday = today - timedelta(days=today.weekday())
+    match text:
+        case "yesterday":
+            return today - DAY, today
+        case "tonight":
+            return today, today + DAY
+        case "week" | "this week":
+            return today, monday + 7 * DAY
+        case "next week":
+            return monday + 7 * DAY, monday + 14 * DAY
+        case "weekend" | "this weekend":
+            return max(today, monday + 5 * DAY), monday + 7 * DAY
+        case "next weekend":
+            return monday + 12 * DAY, monday + 14 * DAY
+        case "month" | "this month":
+            return today, _month(today)
+        case "next month":
+            return _month(today), _month(_month(today))
+    day = _iso_day(text) or _understood_day(call, words)[0]
+    return day, day + DAY
+
+
+def _month(day: date) -> date:
+    """Return the first of the next month."""
+    return (day.replace(day=1) + timedelta(days=32)).replace(day=1)
+
+
+def _iso_day(text: str) -> date | None:
+    if not _ISO.fullmatch(text):
+        return None
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise ToolFailed("invalid", f"There is no {text}.") from None
+
+
+def _understood_day(call: Call, words: str) -> tuple[date, bool]:
+    try:
+        return understand_day(words, call.now(), call.zone)
+    except NotUnderstood as unclear:
+        raise ToolFailed("invalid", str(unclear)) from None
+
+
+def begins(
+    call: Call, start: str, end: str, minutes: int, *, on: datetime | None = None
+) -> tuple[datetime, datetime, bool, str]:
+    """Return when an event begins and ends, whether it is of whole days, and the rule that its words held.
+
+    `on` is the day that a bare time of day belongs to. Raises `ToolFailed`.
+    """
+    begin, all_day, rule = _moment(call, start, on)
+    if end:
+        stop, of_days, _ = _moment(call, end, begin)
+        if all_day and of_days:
+            stop += DAY  # the last day belongs to it
+        elif all_day or of_days:
+            raise ToolFailed("invalid", "Give a time for its begin and its end, or for neither.")
+    elif minutes:
+        stop, all_day = begin + timedelta(minutes=minutes), False
+    else:
+        stop = on_clocks(begin.date() + DAY, call.zone) if all_day else begin + HOUR
+    if stop <= begin:
+        raise ToolFailed("invalid", "That ends before it begins.")
+    return begin, stop, all_day, rule
+
+
+def _moment(call: Call, text: str, on: datetime | None) -> tuple[datetime, bool, str]:
+    """Return a moment on the clocks of the house, whether it is a whole day, and an RRULE."""
+    plain = text.strip()
+    if not plain:
+        raise ToolFailed("invalid", "When is it?")
+    if day := _iso_day(plain):
+        return on_clocks(day, call.zone), True, ""
+    if _ISO.match(plain):
+        try:
+            return on_clocks(datetime.fromisoformat(plain.replace(" ", "T", 1)), call.zone), False, ""
+        except ValueError:
+            raise ToolFailed("invalid", f"{spoken(plain)} is no time. Write it as 2026-12-24T18:00.") from None
+    if on is not None and (clock := _clock(plain)):
+        return on_clocks(datetime.combine(on.date(), clock), call.zone), False, ""
+    try:
+        day, timed = understand_day(plain, call.now(), call.zone)
+        if not timed:
+            return on_clocks(day, call.zone), True, ""
+    except NotUnderstood:
+        pass  # it may be a series, and else understand says what is wrong
+    try:
+        meant = understand(plain, call.now(), call.zone)
+    except NotUnderstood as unclear:
+        raise ToolFailed("invalid", str(unclear)) from None
+    if meant.at is None:
+        raise ToolFailed("invalid", "An event of the calendar needs a time.")
+    return on_clocks(meant.at, call.zone), False, meant.rule.text() if meant.rule else ""
+
+
+def _clock(text: str) -> time | None:
+    """Return a bare time of day: "5 PM", "17:30", "noon"; "at 5" is after noon."""
+    if text.casefold().removeprefix("at ") in _NAMED:
+        return _NAMED[text.casefold().removeprefix("at ")]
+    found = _CLOCK.fullmatch(text.strip())
+    if found is None:
+        return None
+    hour, minute, half = int(found[1]), int(found[2] or 0), (found[3] or "").casefold().replace(".", "")
+    if half in ("am", "pm"):
+        hour = hour % 12 + (12 if half == "pm" else 0)
+    elif hour < MORNING and not (found[2] and len(found[1]) == 2):
+        hour += 12
+    return time(hour, minute) if hour < 24 else None
+
+
+def repeats(call: Call, words: str) -> str:
+    """Return the RRULE of "every week" or of one written out; "" when there is none. Raises `ToolFailed`."""
+    if not words.strip():
+        return ""
+    if "FREQ=" in words:
+        try:
+            rule_of(words.strip())
+        except ValueError:
+            raise ToolFailed("invalid", "I don't understand that rule. Say it in words, such as every week.") from None
+        return words.strip().removeprefix("RRULE:")
+    if plainly := _EVERY.fullmatch(words.strip().casefold()):  # from the day of the event on
+        number = _NUMBERS.get(plainly[1] or "", 0) or int(plainly[1])
+        unit = "DAILY" if plainly[2] == "day" else f"{plainly[2].upper()}LY"
+        return f"FREQ={unit};INTERVAL={number}"
+    try:
+        meant = understand(words, call.now(), call.zone)
+    except NotUnderstood as unclear:
+        raise ToolFailed("invalid", str(unclear)) from None
+    if meant.rule is None or meant.rule.passing:
+        raise ToolFailed("invalid", "How often? Say it as every day, every week or every month.")
+    return meant.rule.text()
+
+
+# ── into words ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def told(event: Event, now: datetime, *, with_day: bool) -> str:
+    """Return "dentist tomorrow at 9 AM, at Main Street"."""
+    place = f", at {spoken(event.place)}" if event.place else ""
+    return f"{spoken(event.title)} {when(event.start, event.end, event.all_day, now, with_day=with_day)}{place}"
+
+
+def when(start: datetime, end: datetime, all_day: bool, now: datetime, *, with_day: bool) -> str:
+    """Return "tomorrow at 9 AM"; of several days also the last."""
+    day = day_words(start.date(), now.date())
+    if all_day:
+        last = (end.astimezone(end.tzinfo) - timedelta(seconds=1)).date()
+        until = f" until {day_words(last, now.date())}" if last > start.date() else ""
+        return f"{day}{until or ', all day'}" if with_day else f"all day{until}"
+    return f"{day} at {clock_words(start)}" if with_day else f"at {clock_words(start)}"
+
+
+def days(begin: datetime, end: datetime, now: datetime) -> str:
+    """Return "today" or "from today to Friday", for the end of a sentence."""
+    last = (end - timedelta(seconds=1)).date()
+    first = day_words(begin.date(), now.date())
+    if last == begin.date():
+        return first
+    return f"from {first} to {day_words(last, now.date())}"

@@ -1,0 +1,284 @@
+"""Where an agent's events lie: iCalendar files in its own folder, and the calendar servers that are its own.
+
+Files are read anew each time. What a server has is kept in tools.db, so that it can be told, with its age, when the
+server cannot be reached; nothing is written while it cannot.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import anyio
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from tools_server.calendars.caldav import CalDav, Conflict, Item, ServerFailed, Silent
+from tools_server.paths import PathDenied, Stamp
+from tools_server.reach.tls import in_the_house
+from tools_server.state import Kept
+from tools_server.times.spoken_time import ago_words
+from tools_server.toolkit import Call, Result, ToolFailed
+from tools_server.wording import visible
+from tools_server.writing.papers import Unreadable, files, kept, problem, put_back, slug
+
+FOLDER = "calendar"
+FILE_BYTES = 8 * 1024 * 1024  # an export of many years; only smaller ones are written (see paths.FILE_BYTES)
+STEP_SECONDS = 5.0  # a server in the house answers in a tenth
+SYNC_SECONDS = 10.0  # then what is known is told
+MOST_NAMES = 1_000
+MIGRATIONS = {
+    "calendar.kept": """
+        CREATE TABLE calendar_items (
+            server TEXT NOT NULL,   -- its address and account
+            href TEXT NOT NULL,
+            etag TEXT NOT NULL,
+            text TEXT NOT NULL,     -- iCalendar
+            PRIMARY KEY (server, href)
+        );
+        CREATE TABLE calendar_synced (
+            server TEXT PRIMARY KEY,
+            at REAL NOT NULL,       -- wall clock, seconds since 1970
+            calendar TEXT NOT NULL  -- the address of the calendar that new events go to
+        );
+    """
+}
+R = TypeVar("R")
+
+
+class Server(BaseModel):
+    """One account on a calendar server."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = Field(min_length=1, max_length=60)
+    url: str
+    user: str
+    password_file: Path
+    agents: list[str] = Field(min_length=1)  # whose it is: one that is named nowhere is nobody's
+    authority_file: Path | None = None  # PEM: who vouches for its certificate, when it is the house's own
+
+    @model_validator(mode="after")
+    def _guarded(self) -> Server:
+        parts = urlsplit(self.url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError("url begins with https://")
+        if parts.username or parts.password:
+            raise ValueError("write the account as user and password_file, not into the url")
+        if parts.scheme == "http" and not in_the_house(parts.hostname):
+            raise ValueError(f"{parts.hostname} is not on the network of this house, so its url begins with https://")
+        return self
+
+    @property
+    def key(self) -> str:
+        """What its events are kept under: another account is another calendar."""
+        return f"{self.url} {self.user}"
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """One file, or one event or series of a server."""
+
+    text: str
+    file: str  # its path in the root, or its address
+    version: Stamp | str  # of the file, or the server's ETag
+    server: Server | None = None
+
+    @property
+    def calendar(self) -> str:
+        """What people call where it is."""
+        return self.server.name if self.server else self.file
+
+
+@dataclass(slots=True)
+class Diary:
+    """Everything that an agent has, as far as it could be read."""
+
+    sheets: list[Sheet] = field(default_factory=list)
+    problems: list[dict[str, str]] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)  # of servers, in sentences
+
+
+# ── reading ────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def opened(call: Call, servers: Sequence[Server]) -> Diary:
+    """Return what is in the files, and what the servers have: now, or when they were last reached."""
+    diary = Diary()
+    async with anyio.create_task_group() as tasks:
+        for server in servers:
+            tasks.start_soon(_synced, call, server, diary)
+    for file in itertools.islice(files(call.home, FOLDER, 2), MOST_NAMES):
+        if file.endswith(".ics"):
+            try:
+                diary.sheets.append(_sheet(call, file))
+            except (Unreadable, PathDenied) as wrong:
+                diary.problems.append(problem(file.removeprefix(f"{FOLDER}/"), wrong))
+    return diary
+
+
+def _sheet(call: Call, file: str) -> Sheet:
+    content, stamp = call.home.read(file, FILE_BYTES)
+    try:
+        return Sheet(content.decode("utf-8-sig"), file, stamp)
+    except UnicodeDecodeError:
+        raise Unreadable("it is not UTF-8 text") from None
+
+
+async def _synced(call: Call, server: Server, diary: Diary) -> None:
+    known = {row["href"]: row["etag"] for row in _rows(call, server)}
+    try:
+        calendar, etags, items = await _asked(call, server, lambda dav: _pulled(dav, known))
+    except ServerFailed as failed:
+        diary.remarks.append(_as_of(call, server, str(failed)))
+    else:
+        with call.state.transaction():
+            for gone in known.keys() - etags.keys():
+                _forget(call, server, gone)
+            for item in items:
+                _keep(call, server, item)
+            call.state.run("INSERT OR REPLACE INTO calendar_synced VALUES (?, ?, ?)", server.key, call.now(), calendar)
+    diary.sheets += (Sheet(row["text"], row["href"], row["etag"], server) for row in _rows(call, server))
+
+
+def _pulled(dav: CalDav, known: Mapping[str, str]) -> tuple[str, dict[str, str], list[Item]]:
+    """Return the first calendar, the versions of all events, and those events that are new here."""
+    etags: dict[str, str] = {}
+    items: list[Item] = []
+    calendars = dav.calendars()
+    for calendar in calendars:
+        found = dav.etags(calendar)
+        items += dav.items(calendar, [href for href, etag in found.items() if known.get(href) != etag])
+        etags |= found
+    return calendars[0], etags, items
+
+
+def _as_of(call: Call, server: Server, failed: str) -> str:
+    rows = call.state.rows("SELECT at FROM calendar_synced WHERE server = ?", server.key)
+    if not rows:
+        return failed
+    return f"{failed} What I tell of it I knew at {ago_words(call.local(rows[0]['at']), call.local())}."
+
+
+def _rows(call: Call, server: Server) -> list[Any]:
+    return call.state.rows("SELECT * FROM calendar_items WHERE server = ? ORDER BY href", server.key)
+
+
+def _keep(call: Call, server: Server, item: Item) -> None:
+    values = (server.key, item.href, item.etag, visible(item.text))
+    call.state.run("INSERT OR REPLACE INTO calendar_items VALUES (?, ?, ?, ?)", *values)
+
+
+def _forget(call: Call, server: Server, href: str) -> None:
+    call.state.run("DELETE FROM calendar_items WHERE server = ? AND href = ?", server.key, href)
+
+
+async def _asked(call: Call, server: Server, what: Any) -> Any:
+    """Ask a server something, in a thread. Raises `ServerFailed`, also when it takes too long."""
+
+    def ask() -> Any:
+        return what(CalDav(client, server.name, server.url))
+
+    try:
+        password = server.password_file.read_text(encoding="utf-8").strip()
+        client = call.outside.http_client(STEP_SECONDS, authority=server.authority_file)
+    except (OSError, UnicodeDecodeError) as missing:
+        raise ServerFailed(f"I can't read the password for {server.name}.") from missing
+    client.auth = (server.user, password)
+    with client, anyio.move_on_after(SYNC_SECONDS):
+        return await anyio.to_thread.run_sync(ask, abandon_on_cancel=True)
+    raise Silent(f"{server.name} does not answer.")
+
+
+# ── writing ────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def add(call: Call, server: Server | None, text: str, title: str, day: datetime) -> dict[str, str]:
+    """Write a new event, and return what a receipt keeps of it. Raises `ToolFailed`."""
+    if server is None:
+        return kept(call.agent.roots[0], _new_file(call, text, f"{day:%Y-%m-%d}-{slug(title, 'event')}"), text)
+    rows = call.state.rows("SELECT calendar FROM calendar_synced WHERE server = ?", server.key)
+    item = await _written(
+        call, server, lambda dav: dav.create(rows[0]["calendar"] if rows else dav.calendars()[0], text)
+    )
+    return _kept(server, item)
+
+
+async def write(call: Call, sheet: Sheet, text: str | None) -> tuple[dict[str, str], dict[str, str] | None]:
+    """Write a sheet's new text, None to remove it, and return what a receipt keeps: before, and after."""
+    if sheet.server is None:
+        assert isinstance(sheet.version, Stamp)
+        if text is None:
+            call.home.remove(sheet.file)
+        else:
+            call.home.replace(sheet.file, text.encode(), sheet.version)
+        root = call.agent.roots[0]
+        return kept(root, sheet.file, sheet.text), kept(root, sheet.file, text) if text is not None else None
+    assert isinstance(sheet.version, str)
+    before = Item(sheet.file, sheet.version, sheet.text)
+    if text is None:
+        await _written(call, sheet.server, lambda dav: dav.remove(before), gone=sheet.file)
+        return _kept(sheet.server, before), None
+    item = await _written(call, sheet.server, lambda dav: dav.replace(before, text))
+    return _kept(sheet.server, before), _kept(sheet.server, item)
+
+
+async def undo(call: Call, servers: Sequence[Server], receipt: Kept) -> Result:
+    """Take a change back, unless somebody has changed the same since. Raises `ToolFailed`."""
+    before, after = receipt.before, receipt.after
+    there = after or before
+    if "root" in there:
+        return await put_back(call, receipt)
+    server = next((server for server in servers if server.key == there["server"]), None)
+    if server is None:
+        raise ToolFailed("denied", "That calendar is not yours.")
+    if after and before:
+        now = await _written(call, server, lambda dav: dav.replace(_item(after), before["text"]))
+    elif before:
+        now = await _written(call, server, lambda dav: dav.restore(before["href"], before["text"]))
+    else:
+        now = await _written(call, server, lambda dav: dav.remove(_item(after)), gone=after["href"])
+    said = f"I took it back: {receipt.changed}"
+    return Result(said, {}, call.receipt(said, before=after, after=_kept(server, now) if now else None))
+
+
+def _new_file(call: Call, text: str, stem: str) -> str:
+    for number in itertools.count(1):
+        file = f"{FOLDER}/{stem}{f'-{number}' if number > 1 else ''}.ics"
+        try:
+            call.home.create(file, text.encode())
+        except PathDenied as denied:
+            if denied.reason != "exists":
+                raise
+        else:
+            return file
+    raise AssertionError("numbers do not run out")
+
+
+async def _written(call: Call, server: Server, what: Any, gone: str = "") -> Any:
+    """Have a server write something and keep what it has then. Nothing is kept for later when it cannot."""
+    try:
+        item = await _asked(call, server, what)
+    except Conflict as conflict:
+        raise ToolFailed("failed", str(conflict)) from conflict
+    except Silent as silent:
+        raise ToolFailed("failed", f"{silent} It may be done or not: look before you ask again.") from silent
+    except ServerFailed as failed:
+        raise ToolFailed("failed", f"{failed} So nothing is changed.") from failed
+    if item is not None:
+        _keep(call, server, item)
+    elif gone:
+        _forget(call, server, gone)
+    return item
+
+
+def _item(there: Mapping[str, str]) -> Item:
+    return Item(there["href"], there["etag"], there["text"])
+
+
+def _kept(server: Server, item: Item) -> dict[str, str]:
+    return {"server": server.key, "href": item.href, "etag": item.etag, "text": item.text}

@@ -1,0 +1,63 @@
+"""A call by this process itself, through its own gate over the house's data directory."""
+
+from __future__ import annotations
+
+import argparse
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
+
+from tools_server.boot import BootFailed, Settings, opened_gate
+from tools_server.calling.call import Answered, Asked, CannotAsk, Way, Yes
+from tools_server.confirm import NO_REPLY, Reply
+from tools_server.gate import Answer, Wish
+from tools_server.walls import walled
+
+# The question ends with this process, so nobody can be asked elsewhere meanwhile.
+HOW = "That needs a person's yes: at a terminal, with --house-private-key, or of the running server, with --socket."
+
+
+def opened(given: argparse.Namespace) -> AbstractAsyncContextManager[Way]:
+    """Put up the walls around this process; the gate is open for the length of the block. Raises `CannotAsk`."""
+    settings = Settings(
+        data=given.data.resolve(),
+        agents=given.agents,
+        policy=given.policy,
+        tools=given.tools,
+        egress=given.egress,
+        house_key=given.house_key,
+        timezone=given.timezone,
+    )
+    try:
+        return _opened(given, walled(settings))
+    except BootFailed as failed:
+        raise CannotAsk("unavailable", str(failed)) from failed
+
+
+@asynccontextmanager
+async def _opened(given: argparse.Namespace, settings: Settings) -> AsyncIterator[Way]:
+    with ExitStack() as stack:
+        try:
+            gate, agents = stack.enter_context(opened_gate(settings))
+        except (BootFailed, OSError, sqlite3.Error) as failed:
+            raise CannotAsk("unavailable", f"The gate cannot be opened. {failed}") from failed
+        if given.agent not in agents:
+            raise CannotAsk("invalid", f"{given.agents} has no agent {given.agent!r}; it has {', '.join(agents)}.")
+
+        async def way(asked: Asked, yes: Yes | None) -> Answered:
+            reply = Reply(yes.ask, "accept", yes.statement) if yes else NO_REPLY
+            wish = Wish(
+                agents[given.agent], asked.tool, dict(asked.params), asked.actor, asked.turn, "call", reply=reply
+            )
+            return _answered(await gate.call(wish))
+
+        async with gate.engines():
+            yield way
+
+
+def _answered(answer: Answer) -> Answered:
+    made = answer.receipt
+    receipt = {"id": made.id, "changed": made.changed, "undo": made.undo} if made else None
+    if answer.ask:
+        return Answered(f"{answer.ask.sentence} {HOW}", answer.error, answer.data, receipt, answer.ask.shown())
+    return Answered(answer.text, answer.error, answer.data, receipt)

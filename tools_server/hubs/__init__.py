@@ -1,0 +1,1 @@
+"""The devices of a house, and the hubs that they are connected to."""

@@ -1,0 +1,276 @@
+"""MQTT discovery → devices. Pure: topics and payloads in, values out.
+
+The format is Home Assistant's (docs: "MQTT integration", "MQTT discovery"), of one component or of a whole device,
+with its abbreviations. Of its templates only the plain forms are understood: `{{ value_json.a.b }}`,
+`{{ value_json['a'] }}`, `{{ value }}`; a device with another is listed, and says that it cannot be used.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tools_server.hubs.devices import Device, Kind, said
+from tools_server.hubs.mqtt_states import TEMPLATE, Listen, Reading, text_of
+
+LARGEST_BYTES = 64 * 1024  # of a config; real ones are a tenth of it
+MOST_PARTS = 64  # components of one device
+_KINDS: Mapping[str, Kind] = {
+    "light": "light",
+    "switch": "switch",
+    "climate": "climate",
+    "cover": "cover",
+    "lock": "lock",
+    "fan": "fan",
+    "sensor": "sensor",
+    "binary_sensor": "sensor",
+    "scene": "scene",
+}
+_TOPIC = re.compile(r"(?P<component>[a-z_]+)/(?:(?P<node>[A-Za-z0-9_-]+)/)?(?P<object>[A-Za-z0-9_-]+)/config")
+_SHORT: Mapping[str, str] = {
+    "avty": "availability",
+    "avty_mode": "availability_mode",
+    "avty_t": "availability_topic",
+    "avty_tpl": "availability_template",
+    "bri_cmd_t": "brightness_command_topic",
+    "bri_cmd_tpl": "brightness_command_template",
+    "bri_scl": "brightness_scale",
+    "bri_stat_t": "brightness_state_topic",
+    "bri_val_tpl": "brightness_value_template",
+    "clr_temp_cmd_t": "color_temp_command_topic",
+    "clr_temp_cmd_tpl": "color_temp_command_template",
+    "clr_temp_k": "color_temp_kelvin",
+    "clr_temp_stat_t": "color_temp_state_topic",
+    "clr_temp_val_tpl": "color_temp_value_template",
+    "cmd_t": "command_topic",
+    "cmd_tpl": "command_template",
+    "cmps": "components",
+    "curr_temp_t": "current_temperature_topic",
+    "curr_temp_tpl": "current_temperature_template",
+    "def_ent_id": "default_entity_id",
+    "dev": "device",
+    "dev_cla": "device_class",
+    "mode_cmd_t": "mode_command_topic",
+    "mode_cmd_tpl": "mode_command_template",
+    "mode_stat_t": "mode_state_topic",
+    "mode_stat_tpl": "mode_state_template",
+    "obj_id": "object_id",
+    "opt": "optimistic",
+    "p": "platform",
+    "pct_cmd_t": "percentage_command_topic",
+    "pct_cmd_tpl": "percentage_command_template",
+    "pct_stat_t": "percentage_state_topic",
+    "pct_val_tpl": "percentage_value_template",
+    "pl_avail": "payload_available",
+    "pl_cls": "payload_close",
+    "pl_lock": "payload_lock",
+    "pl_not_avail": "payload_not_available",
+    "pl_off": "payload_off",
+    "pl_on": "payload_on",
+    "pl_open": "payload_open",
+    "pl_unlk": "payload_unlock",
+    "pos_clsd": "position_closed",
+    "pos_open": "position_open",
+    "pos_t": "position_topic",
+    "pos_tpl": "position_template",
+    "ret": "retain",
+    "rgb_cmd_t": "rgb_command_topic",
+    "rgb_cmd_tpl": "rgb_command_template",
+    "rgb_stat_t": "rgb_state_topic",
+    "rgb_val_tpl": "rgb_value_template",
+    "set_pos_t": "set_position_topic",
+    "set_pos_tpl": "set_position_template",
+    "stat_closing": "state_closing",
+    "stat_clsd": "state_closed",
+    "stat_locked": "state_locked",
+    "stat_off": "state_off",
+    "stat_on": "state_on",
+    "stat_open": "state_open",
+    "stat_opening": "state_opening",
+    "stat_t": "state_topic",
+    "stat_unlocked": "state_unlocked",
+    "stat_val_tpl": "state_value_template",
+    "sup_clrm": "supported_color_modes",
+    "t": "topic",
+    "temp_cmd_t": "temperature_command_topic",
+    "temp_cmd_tpl": "temperature_command_template",
+    "temp_stat_t": "temperature_state_topic",
+    "temp_stat_tpl": "temperature_state_template",
+    "uniq_id": "unique_id",
+    "unit_of_meas": "unit_of_measurement",
+    "val_tpl": "value_template",
+}
+_SHORT_DEVICE: Mapping[str, str] = {"ids": "identifiers", "sa": "suggested_area"}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One device as its config describes it."""
+
+    device: Device
+    unique: str  # "" when it has no id of its own
+    listens: Sequence[Listen]
+    availability: Mapping[str, tuple[str, str, str]]  # topic → payloads that say yes and no, and the way into them
+    every: bool = False  # all of the availability topics must say yes; else the latest decides
+    config: Mapping[str, Any] = field(default_factory=dict)
+    component: str = ""
+
+
+class Unclear(Exception):
+    """A config cannot be read; `str()` says why."""
+
+
+def discovered(prefix: str, topic: str, payload: bytes) -> list[Found]:
+    """Return the devices of one config topic: none for an empty payload or for components that nobody speaks to.
+
+    Raises `Unclear` when it is no config.
+    """
+    path = _TOPIC.fullmatch(topic.removeprefix(f"{prefix}/"))
+    if path is None or not payload:
+        return []
+    config = _config(payload)
+    key = "/".join(part for part in (path["component"], path["node"], path["object"]) if part)
+    if path["component"] != "device":
+        return list(_found(key, path["component"], config, config))
+    parts = config.get("components")
+    if not isinstance(parts, dict) or len(parts) > MOST_PARTS:
+        raise Unclear("a device without components")
+    shared = {name: value for name, value in config.items() if name != "components"}
+    found = []
+    for name, part in parts.items():
+        if isinstance(part, dict) and isinstance(component := part.get("platform"), str) and len(part) > 1:
+            found += list(_found(f"{key}/{name}", component, {**shared, **part}, config))
+    return found
+
+
+def _config(payload: bytes) -> dict[str, Any]:
+    try:
+        config = json.loads(payload) if len(payload) <= LARGEST_BYTES else None
+    except (ValueError, RecursionError) as broken:
+        raise Unclear("no JSON") from broken
+    if not isinstance(config, dict):
+        raise Unclear("no JSON object, or too long")
+    config = _long(config, _SHORT)
+    if isinstance(config.get("components"), dict):
+        config["components"] = {
+            str(name): _long(part, _SHORT) if isinstance(part, dict) else part
+            for name, part in config["components"].items()
+        }
+    base = config.pop("~", None)
+    return config if base is None else _based(config, str(base))
+
+
+def _long(config: Mapping[str, Any], words: Mapping[str, str]) -> dict[str, Any]:
+    return {words.get(name, name): value for name, value in config.items()}
+
+
+def _based(config: dict[str, Any], base: str) -> dict[str, Any]:
+    """Put the base topic where "~" stands for it."""
+
+    def put(name: str, value: Any) -> Any:
+        if isinstance(value, str) and name.endswith("topic"):
+            if value.startswith("~"):
+                return base + value[1:]
+            if value.endswith("~"):
+                return value[:-1] + base
+        if isinstance(value, list):
+            return [_based(each, base) if isinstance(each, dict) else each for each in value]
+        return _based(value, base) if isinstance(value, dict) else value
+
+    return {name: put("topic" if name == "t" else name, value) for name, value in config.items()}
+
+
+def _found(key: str, component: str, config: Mapping[str, Any], whole: Mapping[str, Any]) -> Iterator[Found]:
+    kind = _KINDS.get(component)
+    if kind is None:
+        return
+    described = whole.get("device")
+    described = _long(described, _SHORT_DEVICE) if isinstance(described, dict) else {}
+    owner, own = text_of(described, "name"), config.get("name")
+    # A part without a name of its own is the device itself; sensors are more than one to a device.
+    name = own if isinstance(own, str) and own else owner or key.rpartition("/")[2]
+    if kind == "sensor" and owner and name != owner:
+        name = f"{owner} {name}"
+    if any(name.endswith("topic") and not _topical(value) for name, value in config.items()):
+        raise Unclear("a topic that is none")
+    reads = Reading(component, config)
+    listens = list(reads.listens())
+    yield Found(
+        device=Device(
+            id=f"mqtt:{key}",
+            name=said(name),
+            room=said(text_of(described, "suggested_area")),
+            kind=kind,
+            can=frozenset(_can(component, config)) if not reads.lacks else frozenset(),
+            tells=bool(listens) and config.get("optimistic") is not True,
+            shape=said(text_of(config, "device_class")),
+            lacks=reads.lacks,
+            reachable=not _availability(config),
+        ),
+        unique=text_of(config, "unique_id"),
+        listens=listens,
+        availability=_availability(config),
+        every=config.get("availability_mode") == "all",
+        config=config,
+        component=component,
+    )
+
+
+def _topical(value: Any) -> bool:
+    """Whether a text can be one topic; with a wildcard it would be everybody's."""
+    return isinstance(value, str) and 0 < len(value) <= 1000 and not set(value) & set("+#\0")
+
+
+def _availability(config: Mapping[str, Any]) -> dict[str, tuple[str, str, str]]:
+    listed = config.get("availability")
+    rows = [_long(row, _SHORT) for row in listed if isinstance(row, dict)] if isinstance(listed, list) else []
+    if topic := text_of(config, "availability_topic"):
+        rows.append({**config, "topic": topic, "value_template": config.get("availability_template", "")})
+    known = {}
+    for row in rows[:10]:
+        template = text_of(row, "value_template")
+        if not _topical(row.get("topic")) or (template and not TEMPLATE.fullmatch(template.strip())):
+            raise Unclear("its availability cannot be read")
+        yes, no = text_of(row, "payload_available", "online"), text_of(row, "payload_not_available", "offline")
+        known[str(row["topic"])] = yes, no, template
+    return known
+
+
+# ── what it can be told ────────────────────────────────────────────────────────────────────────────
+
+
+def _can(component: str, config: Mapping[str, Any]) -> Iterator[str]:
+    commanded = bool(text_of(config, "command_topic"))
+    if component in ("light", "switch", "fan") and commanded:
+        yield "on"
+    if component == "light" and text_of(config, "schema") == "json":
+        modes = config.get("supported_color_modes")
+        modes = modes if isinstance(modes, list) else []
+        if config.get("brightness") is True or set(map(str, modes)) - {"onoff"}:
+            yield "brightness"
+        if "color_temp" in modes:
+            yield "kelvin"
+        if "rgb" in modes:
+            yield "colour"
+    elif component == "light":
+        for name, part in (("brightness", "brightness"), ("kelvin", "color_temp"), ("colour", "rgb")):
+            if text_of(config, f"{part}_command_topic"):
+                yield name
+    if component == "climate":
+        if text_of(config, "temperature_command_topic"):
+            yield "temperature"
+        if text_of(config, "mode_command_topic"):
+            yield "mode"
+            yield "on"
+    if component == "cover":
+        if commanded:
+            yield "open"
+        if text_of(config, "set_position_topic"):
+            yield "position"
+    if component == "lock" and commanded:
+        yield "locked"
+    if component == "scene" and commanded:
+        yield "scene"

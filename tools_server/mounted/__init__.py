@@ -1,0 +1,1 @@
+"""Other MCP servers behind our gate."""

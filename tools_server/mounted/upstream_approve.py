@@ -1,0 +1,66 @@
+"""`atlas-tools upstream approve NAME [TOOL]`: shows what another server says of its tools, and pins it by a yes."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import sqlite3
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tools_server.mounted.upstream import MIGRATIONS, approve, waiting
+from tools_server.state import State
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Show what waits and ask for each; return 0 when all of it is approved."""
+    parser = argparse.ArgumentParser(prog="atlas-tools upstream approve", description=__doc__)
+    parser.add_argument("server", metavar="NAME", help="the server, as the settings of the tools call it")
+    parser.add_argument("tool", metavar="TOOL", nargs="?", default="", help="one of its tools; all of them without it")
+    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="the tool server's data directory")
+    parser.add_argument("--yes", action="store_true", help="approve without asking; what is approved is still shown")
+    given = parser.parse_args(arguments)
+    file = given.data / "tools.db"
+    if not file.is_file():
+        sys.stderr.write(f"{file} is not there: start the tool server once, so that it sees what the server offers.\n")
+        return 2
+    try:
+        state = State(file, MIGRATIONS)
+        try:
+            return _approved(state, waiting(state, given.server, given.tool), given.yes)
+        finally:
+            state.close()
+    except (sqlite3.Error, OSError) as broken:
+        sys.stderr.write(f"{file} cannot be written: {broken}.\n")
+        return 2
+
+
+def _approved(state: State, rows: Sequence[Mapping[str, Any]], yes: bool) -> int:
+    if not rows:
+        sys.stdout.write("Nothing waits for approval.\n")
+        return 0
+    refused = 0
+    for row in rows:
+        sys.stdout.write(f"{row['server']}.{row['tool']} {'has changed' if row['approved'] else 'is new'}:\n")
+        sys.stdout.write("\n".join(difference(row["approved"], row["seen"])) + "\n")
+        if yes or (sys.stdin.isatty() and input("Approve this? [y/N] ").strip().casefold() in ("y", "yes")):
+            approve(state, row)
+            sys.stdout.write("Approved. The tool server lists it within half a minute.\n")
+        else:
+            refused += 1
+            sys.stdout.write("Not approved.\n")
+    return 1 if refused else 0
+
+
+def difference(before: str, after: str) -> list[str]:
+    """Return the lines that differ, and those around them; signs that cannot be seen are written as their codes."""
+    was, now = _visible(before), _visible(after)
+    return list(difflib.unified_diff(was, now, fromfile="approved", tofile="offered", lineterm=""))
+
+
+def _visible(text: str) -> list[str]:
+    # ASCII only: what hides in a description, or in a terminal's escape codes, is seen here.
+    return json.dumps(json.loads(text), indent=2, sort_keys=True, ensure_ascii=True).splitlines() if text else []

@@ -1,0 +1,1 @@
+"""Mail: mailboxes, letters, and what a person would read of them."""

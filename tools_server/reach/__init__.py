@@ -1,0 +1,1 @@
+"""How tools reach other machines: through the egress, and no other way."""

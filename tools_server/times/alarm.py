@@ -1,0 +1,140 @@
+"""One alarm: when it rings, for how long, and what is said of it. Pure; times in seconds since 1970."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta, tzinfo
+from typing import Any
+
+from tools_server.times.recurrence import Recurrence, local, moment, read
+from tools_server.times.spoken_time import ago_words, clock_words, moment_words, rule_words
+
+DAY = 86_400.0
+RING_SECONDS = 600  # who is not awake by then is not at home
+AGAIN_SECONDS = 30  # between two rings
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """One row."""
+
+    id: str
+    name: str
+    person: str
+    room: str
+    device: str
+    made_at: float
+    rule: str  # RRULE; "" is once
+    start: str  # of the rule: ISO, on the clocks of the house
+    at: float  # the occurrence it is about
+    due_at: float | None  # when it rings next; None when it is off
+    ringing_since: float | None = None
+    missed_at: float | None = None  # when it last rang to the end and nobody stopped it
+
+    @property
+    def recurrence(self) -> Recurrence | None:
+        """Return its rule with its start."""
+        return Recurrence(read(self.rule), datetime.fromisoformat(self.start)) if self.rule else None
+
+    @property
+    def off(self) -> bool:
+        """Whether it rings no more."""
+        return self.due_at is None
+
+    def began(self, now: float) -> bool:
+        """Whether it rings, is snoozed, or should have rung: what "the alarm" means to somebody just woken."""
+        return self.due_at is not None and (
+            self.ringing_since is not None or self.due_at <= now or self.due_at > self.at
+        )
+
+    def missed(self, now: float) -> bool:
+        """Whether its moment went by unheard, so long ago that ringing would help nobody."""
+        return self.due_at is not None and now - self.due_at > RING_SECONDS
+
+
+def following(alarm: Alarm, after: float, zone: tzinfo | None) -> Alarm | None:
+    """Return it waiting for its next occurrence after a moment; None when there is none."""
+    recurrence = alarm.recurrence
+    at = recurrence.next(max(after, alarm.at), zone) if recurrence else None
+    return replace(alarm, at=at, due_at=at, ringing_since=None, missed_at=None) if at is not None else None
+
+
+def after_ring(alarm: Alarm, now: float, zone: tzinfo | None) -> Alarm | None:
+    """Return it after the house rang it, or told that it did not ring: to ring again, or at its end for today.
+
+    None when nothing is left of it. One that rang to the end stays, so that it can be told.
+    """
+    if alarm.missed(now):
+        return following(alarm, now, zone)
+    since = alarm.ringing_since if alarm.ringing_since is not None else now
+    if now - since < RING_SECONDS:
+        return replace(alarm, ringing_since=since, due_at=now + AGAIN_SECONDS)
+    over = following(alarm, now, zone) or replace(alarm, due_at=None, ringing_since=None)
+    return replace(over, missed_at=now)
+
+
+def switched_on(alarm: Alarm, now: float, zone: tzinfo | None) -> Alarm | None:
+    """Return it ringing again at its time of day, or by its rule; None when its rule has ended."""
+    if alarm.rule:
+        recurrence = alarm.recurrence
+        at = recurrence.next(now, zone) if recurrence else None
+        return replace(alarm, at=at, due_at=at, missed_at=None) if at is not None else None
+    wall = datetime.combine(local(now, zone).date(), local(alarm.at, zone).time())
+    at = next(t for t in (moment(wall + timedelta(days=more), zone) for more in (0, 1, 2)) if t > now)
+    return replace(alarm, at=at, due_at=at, missed_at=None)
+
+
+def label(alarm: Alarm, zone: tzinfo | None) -> str:
+    """Return "gym alarm" or "7 AM alarm"."""
+    return f"{alarm.name or clock_words(local(alarm.at, zone))} alarm"
+
+
+def when_words(alarm: Alarm, now: float, zone: tzinfo | None) -> str:
+    """Return "tomorrow at 7 AM" or "every weekday at 6:30 AM"; what is past, "7 AM yesterday"."""
+    wall, at = local(now, zone), local(alarm.at, zone)
+    if recurrence := alarm.recurrence:
+        return rule_words(recurrence.rule, recurrence.start, wall)
+    return moment_words(at, wall) if alarm.at > now else ago_words(at, wall)
+
+
+def listed(alarm: Alarm, now: float, zone: tzinfo | None) -> str:
+    """Return "gym, every weekday at 6:30 AM, which is off"."""
+    said = f"{alarm.name}, {when_words(alarm, now, zone)}" if alarm.name else when_words(alarm, now, zone)
+    if alarm.missed_at is not None and now - alarm.missed_at < DAY:
+        said += f", which nobody stopped at {ago_words(local(alarm.missed_at, zone), local(now, zone))}"
+    elif alarm.off:
+        said += ", which is off"
+    elif alarm.ringing_since is not None:
+        said += ", which is ringing"
+    elif alarm.due_at is not None and alarm.due_at > alarm.at:
+        said += f", snoozed until {clock_words(local(alarm.due_at, zone))}"
+    recurrence = alarm.recurrence
+    usual = recurrence.next(now, zone) if recurrence else None
+    if usual is not None and not alarm.off and alarm.at > usual:
+        said += f", next {moment_words(local(alarm.at, zone), local(now, zone))}"
+    return said
+
+
+def saying(alarm: Alarm, now: float, zone: tzinfo | None) -> dict[str, Any]:
+    """Return one that is due as the house rings it, or tells that it did not ring."""
+    assert alarm.due_at is not None
+    at, wall, missed = local(alarm.at, zone), local(now, zone), alarm.missed(now)
+    name = f"{alarm.name} alarm" if alarm.name else "alarm"
+    rings = f"It's {clock_words(wall)}. This is your {name}."
+    return {
+        "id": alarm.id,
+        "text": f"Your {name} for {ago_words(at, wall)} did not ring." if missed else rings,
+        "name": alarm.name,
+        "device": alarm.device,
+        "room": alarm.room,
+        "person": alarm.person,
+        "late_seconds": round(now - alarm.due_at, 3),
+        "urgent": not missed,
+    }
+
+
+def shown(alarm: Alarm, now: float, zone: tzinfo | None) -> dict[str, Any]:
+    """Return an alarm as data."""
+    state = "off" if alarm.off else "ringing" if alarm.ringing_since is not None else "on"
+    fields = {key: getattr(alarm, key) for key in ("id", "name", "person", "room", "rule", "at", "due_at")}
+    return {**fields, "state": state, "when": when_words(alarm, now, zone)}

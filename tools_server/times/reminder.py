@@ -1,0 +1,167 @@
+"""One reminder: what it waits for, what is said of it, and what comes after. Pure; times in seconds since 1970."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, tzinfo
+from difflib import SequenceMatcher
+from typing import Any
+
+from tools_server.times.recurrence import Recurrence, local, read
+from tools_server.times.spoken_time import ago_words, day_words, moment_words, rule_words
+from tools_server.wording import count, plain, spoken
+
+MOST_SAYINGS = 3
+AGAIN_SECONDS = 300  # time to come back from the garden
+LATE_SECONDS = 120  # from here on it is said what the reminder was for
+EVERYONE = "everyone"
+
+
+@dataclass(frozen=True, slots=True)
+class Reminder:
+    """One row."""
+
+    id: str
+    text: str
+    person: str
+    room: str
+    device: str
+    made_by: str
+    made_at: float
+    rule: str = ""
+    start: str = ""
+    heard: str = ""
+    at: float | None = None
+    due_at: float | None = None
+    said: int = 0
+
+    @property
+    def recurrence(self) -> Recurrence | None:
+        """Return its rule with its start."""
+        return Recurrence(read(self.rule), datetime.fromisoformat(self.start)) if self.rule else None
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether it was said as often as it is said, and nobody answered."""
+        return self.due_at is None and not self.heard
+
+
+def same(name: str, other: str) -> bool:
+    """Whether two names are of one person."""
+    return name.casefold() == other.casefold()
+
+
+_EMPTY = frozenset(
+    ["a", "an", "the", "my", "our", "your", "to", "of", "about", "that", "for", "and", "reminder", "reminders"]
+)
+_ALIKE = 0.6
+
+
+def holding(reminders: Sequence[Reminder], words: str) -> tuple[list[Reminder], Reminder | None]:
+    """Return the reminders that hold all the words, or beginnings of theirs; without any, the one that is nearest."""
+    wanted = _telling(words)
+    likeness = [(min((_best(word, _telling(r.text)) for word in wanted), default=0.0), r) for r in reminders]
+    exact = [r for r in reminders if plain(r.text) == plain(words)]
+    found = exact or [reminder for likely, reminder in likeness if likely >= 1.0]
+    nearest = max(likeness, key=lambda pair: pair[0], default=None)
+    return found, nearest[1] if nearest and nearest[0] >= _ALIKE else None
+
+
+def _telling(text: str) -> list[str]:
+    words = plain(text).split()
+    return [word for word in words if word not in _EMPTY] or words
+
+
+def _best(word: str, among: Sequence[str]) -> float:
+    """Return how much a word is like one of others; 1.0 when one begins with the other: "bin" and "bins"."""
+    return max(
+        (1.0 if _begins(word, other) else SequenceMatcher(None, word, other).ratio() for other in among), default=0
+    )
+
+
+def _begins(word: str, other: str) -> bool:
+    short, long = sorted((word, other), key=len)
+    return (len(short) >= 3 and long.startswith(short)) or word == other
+
+
+def following(reminder: Reminder, now: float, zone: tzinfo | None) -> Reminder | None:
+    """Return it waiting for its next occurrence after now; None when there is none."""
+    recurrence = reminder.recurrence
+    at = recurrence.next(max(now, reminder.at or 0.0), zone) if recurrence else None
+    return replace(reminder, at=at, due_at=at, said=0) if at is not None else None
+
+
+def after_saying(reminder: Reminder, now: float, zone: tzinfo | None) -> Reminder:
+    """Return it after it was said and before anybody answered: to be said again, or waiting for its next time."""
+    said, again = reminder.said + 1, now + AGAIN_SECONDS
+    later = following(reminder, now, zone)
+    if later and later.at is not None and (said >= MOST_SAYINGS or later.at <= again):
+        return later
+    return replace(reminder, said=said, due_at=again if said < MOST_SAYINGS else None)
+
+
+def promise(reminder: Reminder, me: str, now: float, zone: tzinfo | None) -> str:
+    """Return "I'll remind Anna tomorrow at 5 PM", said to `me`, whose name may be ""."""
+    wall, when = local(now, zone), when_words(reminder, now, zone)
+    if reminder.heard:
+        return f"When I next hear {'you' if same(reminder.heard, me) else reminder.heard}, I'll say"
+    where = f" in the {reminder.room}" if reminder.room and not reminder.device else ""
+    if where and not reminder.person:
+        said = f"I'll say it{where} {when}"
+    else:
+        said = f"I'll remind {'you' if same(reminder.person, me) else reminder.person}{where} {when}"
+    if reminder.rule and reminder.at is not None and not reminder.rule.startswith("FREQ=DAILY"):
+        said += f", starting {day_words(local(reminder.at, zone).date(), wall.date())}"
+    return said
+
+
+def when_words(reminder: Reminder, now: float, zone: tzinfo | None) -> str:
+    """Return "tomorrow at 7 PM", "every day at 9 AM", "when Anna is next heard", or for one that is past "5 PM"."""
+    wall = local(now, zone)
+    if reminder.heard:
+        return f"when {reminder.heard} is next heard"
+    if recurrence := reminder.recurrence:
+        return rule_words(recurrence.rule, recurrence.start, wall)
+    assert reminder.at is not None, "a reminder waits for a voice or for a time"
+    at = local(reminder.at, zone)
+    return moment_words(at, wall) if reminder.at > now else f"from {ago_words(at, wall)}"
+
+
+def listed(reminder: Reminder, me: str, now: float, zone: tzinfo | None) -> str:
+    """Return "take the bins out, tomorrow at 7 PM, for Anna"."""
+    whom = f", for {reminder.person}" if reminder.person and not same(reminder.person, me) else ""
+    state = ", which nobody answered" if reminder.unanswered else ""
+    return f"{spoken(reminder.text)}, {when_words(reminder, now, zone)}{whom}{state}"
+
+
+def saying(reminder: Reminder, now: float, zone: tzinfo | None) -> dict[str, Any]:
+    """Return one that is due as the house is to say it: where, to whom, and with how late it is."""
+    assert reminder.due_at is not None
+    late = now - reminder.due_at
+    everywhere = reminder.said >= MOST_SAYINGS - 1
+    name = reminder.person[:1].upper() + reminder.person[1:]
+    text = f"{name}, a reminder" if name else "Reminder"
+    text += f"{', again' if reminder.said and name else ' again' if reminder.said else ''}: {spoken(reminder.text)}."
+    if late >= LATE_SECONDS and not reminder.said:
+        text += f" This was for {ago_words(local(reminder.due_at, zone), local(now, zone))}"
+        recurrence = reminder.recurrence
+        more = recurrence.passed(reminder.due_at, now, zone) if recurrence else 0
+        text += f", and {count(more, 'more time')} since." if more else "."
+    return {
+        "id": reminder.id,
+        "text": text,
+        "what": reminder.text,
+        "device": "" if everywhere else reminder.device,
+        "room": "" if everywhere else reminder.room,
+        "person": "" if reminder.person == EVERYONE else reminder.person,
+        "late_seconds": round(late, 3),
+        "urgent": everywhere,
+    }
+
+
+def shown(reminder: Reminder, now: float, zone: tzinfo | None) -> dict[str, Any]:
+    """Return a reminder as data."""
+    state = "unanswered" if reminder.unanswered else "told" if reminder.said else "waiting"
+    fields = {key: getattr(reminder, key) for key in ("id", "text", "person", "room", "rule", "heard", "due_at")}
+    return {**fields, "state": state, "when": when_words(reminder, now, zone)}

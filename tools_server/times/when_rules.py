@@ -1,0 +1,140 @@
+"""How often, from when, until when? What was said of a recurrence → a rule and its start. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date, datetime, time, timedelta
+
+from tools_server.times import days
+from tools_server.times.recurrence import Frequency, Rule, local, moment
+from tools_server.times.when_moment import Meaning
+from tools_server.times.when_said import NotUnderstood
+
+END_OF_DAY = time(23, 59, 59)
+SHORTEST_MINUTES = 5  # what comes more often is a timer's business
+EVERY_MONTH_HAS = 28
+
+
+def recurring(meaning: Meaning) -> tuple[Rule, datetime]:
+    """Return the rule that was said, and the first moment it names. Raises `NotUnderstood`."""
+    said = meaning.said
+    begin = Meaning(said.starting, meaning.now, meaning.zone, meaning.habit) if said.starting else None
+    if begin and not (said.clocks or said.part):
+        said.clocks, said.part = begin.said.clocks, begin.said.part
+    rule = Rule(said.frequency or _frequency(said.day), said.interval)
+    if rule.passing:
+        start = _start_passing(meaning, begin, rule)
+    else:
+        rule = _on_days(meaning, begin, rule)
+        start, rule = _start(meaning, begin, rule)
+    rule = _ended(meaning, rule, start)
+    if rule.until and rule.until < start:
+        raise NotUnderstood("It would end before it begins.")
+    return rule, start
+
+
+def _frequency(day: days.Day | None) -> Frequency:
+    match day:
+        case days.MonthDay():
+            return "YEARLY"
+        case days.OfMonth(month=month) | days.Nth(month=month):
+            return "YEARLY" if month else "MONTHLY"
+        case days.Easter():
+            raise NotUnderstood("Easter moves every year. Say a date.")
+    raise NotUnderstood("How often is that? Say, for example, every day at 7 AM.")
+
+
+def _on_days(meaning: Meaning, begin: Meaning | None, rule: Rule) -> Rule:
+    """Return the rule with the days it is about; where none was said, those of its beginning."""
+    day = meaning.said.day
+    begun = begin.day() if begin and (begin.said.day or begin.said.length) else None
+    match rule.frequency, day:
+        case "DAILY", None:
+            return rule
+        case "WEEKLY", None if meaning.said.days:
+            return replace(rule, days=meaning.said.days)
+        case "WEEKLY", days.Weekday(day=number):
+            return replace(rule, days=(number,))
+        case "MONTHLY", days.OfMonth(month=0, days=numbers):
+            return replace(rule, month_days=_in_every_month(numbers))
+        case "MONTHLY", days.Nth(month=0, nth=nth, day=number):
+            return replace(rule, nth=nth, days=(number,))
+        case "YEARLY", days.MonthDay(month=month, day=number, year=0):
+            return replace(rule, month=month, month_days=_in_every_year(month, number))
+        case "YEARLY", days.OfMonth(month=month, days=numbers) if month:
+            return replace(rule, month=month, month_days=numbers)
+        case "YEARLY", days.Nth(month=month, nth=nth, day=number) if month:
+            return replace(rule, month=month, nth=nth, days=(number,))
+        case _, None if begun:
+            return _on_day_of(begun, rule)
+        case _, None:
+            unit = {"WEEKLY": "week", "MONTHLY": "month", "YEARLY": "year"}[rule.frequency]
+            example = {"week": "every week on Monday", "month": "every month on the 1st", "year": "every June 5th"}[
+                unit
+            ]
+            raise NotUnderstood(f"On which day of the {unit}? Say, for example, {example}.")
+    raise NotUnderstood("How often and on which day do not fit together. Say, for example, every Monday at 7 AM.")
+
+
+def _on_day_of(begun: date, rule: Rule) -> Rule:
+    match rule.frequency:
+        case "WEEKLY":
+            return replace(rule, days=(begun.weekday(),))
+        case "MONTHLY":
+            return replace(rule, month_days=_in_every_month((begun.day,)))
+    return replace(rule, month=begun.month, month_days=_in_every_year(begun.month, begun.day))
+
+
+def _in_every_month(numbers: tuple[int, ...]) -> tuple[int, ...]:
+    if max(numbers) > EVERY_MONTH_HAS:
+        raise NotUnderstood(f"Not every month has a day {max(numbers)}. Say the last day of every month, for example.")
+    return numbers
+
+
+def _in_every_year(month: int, number: int) -> tuple[int, ...]:
+    if (month, number) == (2, 29):
+        raise NotUnderstood("Not every year has a February 29th. Say the last day of February, for example.")
+    return (number,)
+
+
+def _start(meaning: Meaning, begin: Meaning | None, rule: Rule) -> tuple[datetime, Rule]:
+    """Return the first moment, and the rule with its hours when there are several a day."""
+    hour, minute = meaning.hour() % 24, meaning.clock.minute if meaning.clock else 0
+    clocks = meaning.said.clocks
+    if len(clocks) > 1:
+        if len({clock.minute for clock in clocks}) > 1:
+            raise NotUnderstood("Those times differ in their minutes. Make one for each of them.")
+        hours = tuple(sorted({meaning.hour_of(clock) % 24 for clock in clocks}))
+        rule, hour = replace(rule, hours=hours if len(hours) > 1 else ()), hours[0]
+    earliest = begin.day() if begin else meaning.today
+    return rule.first(datetime.combine(earliest, time(hour, minute)), meaning.wall), rule
+
+
+def _start_passing(meaning: Meaning, begin: Meaning | None, rule: Rule) -> datetime:
+    said = meaning.said
+    if rule.frequency == "MINUTELY" and rule.interval < SHORTEST_MINUTES:
+        raise NotUnderstood(f"That is too often: at most every {SHORTEST_MINUTES} minutes.")
+    if said.day or said.days or ((said.clocks or said.part) and not begin):
+        raise NotUnderstood("Say from when with the word starting: every 3 hours, starting at 9 AM.")
+    if begin:
+        return begin.moment()
+    return local(meaning.now + rule.seconds, meaning.zone).replace(microsecond=0)
+
+
+def _ended(meaning: Meaning, rule: Rule, start: datetime) -> Rule:
+    said = meaning.said
+    if (said.count > 0) + (said.span is not None) + (said.until is not None) > 1:
+        raise NotUnderstood("I heard two ends. Say one of them.")
+    if said.span and rule.passing and not said.span.days and not said.span.months:
+        return replace(rule, until=local(moment(start, meaning.zone) + said.span.seconds, meaning.zone))
+    if said.span:
+        if said.span.seconds:
+            raise NotUnderstood("Say for how many days, weeks or months.")
+        past = days.add_months(start.date(), said.span.months) + timedelta(days=said.span.days)
+        return replace(rule, until=datetime.combine(past - timedelta(days=1), END_OF_DAY))
+    if said.until:
+        from_start = Meaning(said.until, moment(start, meaning.zone), meaning.zone, meaning.habit)
+        if said.until.clocks or said.until.part or (said.until.length and said.until.length.seconds):
+            return replace(rule, until=from_start.moment())
+        return replace(rule, until=datetime.combine(from_start.day(), END_OF_DAY))
+    return replace(rule, count=said.count)

@@ -1,0 +1,108 @@
+"""What was said about a time, before anything is concluded from it. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Literal
+
+from tools_server.times.days import Day, MonthDay, On, Weekday
+from tools_server.times.recurrence import Frequency
+from tools_server.times.when_words import Length
+
+Half = Literal["", "am", "pm", "24"]  # "24": the hour is of a whole day
+
+
+class NotUnderstood(ValueError):
+    """The words are no time that is known here; `str()` is a sentence that says which, or what is missing."""
+
+
+@dataclass(slots=True)
+class Clock:
+    """A time of day as it was said."""
+
+    hour: int
+    minute: int = 0
+    half: Half = ""
+    part: str = ""  # morning, afternoon, evening, night
+    midnight: bool = False
+
+
+@dataclass(slots=True)
+class Said:
+    """What was said, before anything is concluded from it."""
+
+    today: date
+    day: Day | None = None
+    weekday: int | None = None  # said beside a date
+    length: Length | None = None  # from now, or from `day`
+    clocks: list[Clock] = field(default_factory=list)
+    part: str = ""
+    every: bool = False
+    frequency: Frequency | None = None
+    interval: int = 1
+    days: tuple[int, ...] = ()  # of a weekly rule
+    count: int = 0
+    span: Length | None = None
+    starting: Said | None = None
+    until: Said | None = None
+
+    @property
+    def recurs(self) -> bool:
+        """Whether it is about more than one moment."""
+        return self.every or self.frequency is not None
+
+    @property
+    def bare(self) -> bool:
+        """Whether nothing was said."""
+        return not (self.day or self.length or self.clocks or self.part or self.recurs)
+
+
+class Reader:
+    """Where the words go: into what is said, or into its beginning or end."""
+
+    def __init__(self, today: date) -> None:
+        self.said = Said(today)
+        self.into = self.said
+
+    def day(self, day: Day) -> None:
+        """Note a day; a weekday beside a date must agree with it."""
+        had = self.into.day
+        if isinstance(day, Weekday) and had is not None and not isinstance(had, Weekday):
+            self.into.weekday = day.day
+        elif isinstance(had, Weekday) and isinstance(day, MonthDay | On):
+            self.into.day, self.into.weekday = day, had.day
+        elif had is None:
+            self.into.day = day
+        else:
+            raise NotUnderstood("I heard two different days. Say one of them.")
+
+    def clock(self, clock: Clock) -> None:
+        """Note a time of day."""
+        if clock.hour > 24 or clock.minute > 59 or (clock.hour > 12 and clock.half in ("am", "pm")):
+            raise NotUnderstood(f"There is no time {clock.hour}:{clock.minute:02d}{clock.half and ' '}{clock.half}.")
+        if clock.hour > 12 or clock.hour == 0:
+            clock.half = "24"
+        # "Every day until Friday at nine": it is every day that it happens at nine.
+        passing = self.said.frequency in ("HOURLY", "MINUTELY")
+        if self.into is not self.said and not passing and not self.said.clocks and self.said.recurs:
+            self.into = self.said
+        self.into.clocks.append(clock)
+
+    def part(self, part: str) -> None:
+        """Note a part of the day, of the time just said or of the whole."""
+        if self.into.clocks and not self.into.clocks[-1].part and not self.into.part:
+            self.into.clocks[-1].part = part
+        elif self.into.part:
+            raise NotUnderstood("I heard two parts of the day. Say one of them.")
+        else:
+            self.into.part = part
+
+    def every(self, frequency: Frequency, interval: int = 1, days: tuple[int, ...] = ()) -> None:
+        """Note how often."""
+        twice = self.said.frequency is not None and (frequency, interval) != (self.said.frequency, self.said.interval)
+        if twice or (self.said.days and days):
+            raise NotUnderstood("I heard two ways of how often. Say one of them.")
+        if not 1 <= interval <= 1000:
+            raise NotUnderstood("That is too far apart.")
+        self.said.frequency, self.said.interval, self.said.days = frequency, interval, days or self.said.days

@@ -1,0 +1,1 @@
+"""The wires that MCP comes by, and what is read off them."""

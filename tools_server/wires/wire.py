@@ -1,0 +1,263 @@
+"""MCP ⇄ the gate: what a client lists and calls, whichever wire it came by."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, TypeVar
+
+import mcp.types as types
+from mcp.server.context import CallNext, HandlerResult
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
+from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from tools_server.gate import Answer, Gate, Wish
+from tools_server.policy import Agent
+from tools_server.prompts import FOLDER as PROMPTS
+from tools_server.prompts import SOURCES, Prompts, Source
+from tools_server.resources import VIEWS, Resources, View
+from tools_server.toolkit import ToolFailed, ToolSpec
+from tools_server.wires.notices import Context, Notices
+from tools_server.wires.wire_asks import ASK_META, asking, can_be_asked, reply_of
+
+logger = logging.getLogger(__name__)
+ACTOR_META = "atlas.house/actor"
+TURN_META = "atlas.house/turn"
+RECEIPT_META = "atlas.house/receipt"
+ERROR_META = "atlas.house/error"
+CODE_META = "atlas.house/code"
+AGENT_SCOPE = "atlas.agent"  # where the ASGI scope carries who came
+WANTED_SCOPE = "atlas.wanted"  # and what is cancelled when they leave
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+
+class HouseServer(Server[Any]):
+    """The SDK's server, which in the era of sessions promises no list_changed unless it is told to."""
+
+    def __init__(self, name: str, notices: Notices, **handlers: Any) -> None:
+        super().__init__(name, **handlers)
+        self._notices = notices
+
+    def end_streams(self) -> None:
+        """Tell those who listen, in the newer era, that this is the end."""
+        self._notices.close()
+
+    def create_initialization_options(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+    ) -> InitializationOptions:
+        """Say that lists may change: an upstream server brings its tools while this one runs."""
+        promised = notification_options or NotificationOptions(True, True, True)
+        return super().create_initialization_options(promised, experimental_capabilities, extensions)
+
+
+def mcp_server(
+    gate: Gate,
+    alone: Agent | None = None,
+    views: Sequence[View] = VIEWS,
+    prompts: Path = PROMPTS,
+    sources: Mapping[str, Source] = SOURCES,
+) -> HouseServer:
+    """Return the protocol's side of a gate. `alone` is the one agent of a stdio process.
+
+    Raises `BootFailed` when a file of `prompts` is none.
+    """
+    resources = Resources(gate, views)
+    templates = Prompts(gate, resources, prompts, sources)
+    notices = Notices(gate, resources)
+
+    def agent(context: Context) -> Agent:
+        if alone is not None:
+            return alone
+        assert context.request is not None, "HTTP requests come as requests"
+        found = context.request.scope[AGENT_SCOPE]
+        assert isinstance(found, Agent), "no request comes this far without a token"
+        return found
+
+    def wish(context: Context, tool: str = "", arguments: Mapping[str, Any] | None = None) -> Wish:
+        meta: Mapping[str, Any] = context.meta or {}
+        return Wish(
+            agent=agent(context),
+            tool=tool,
+            arguments=arguments,
+            actor=meta.get(ACTOR_META),
+            turn=meta.get(TURN_META),
+            route=f"{context.protocol_version} {'stdio' if alone else 'http'}",
+            wire=context,
+            trace=meta.get("traceparent"),
+        )
+
+    async def list_tools(context: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            notices.acquaint(context)
+        try:
+            shown = gate.visible_to(agent(context), (context.meta or {}).get(ACTOR_META))
+        except ToolFailed as unreadable:
+            raise MCPError(code=types.INVALID_PARAMS, message=str(unreadable)) from unreadable
+        return types.ListToolsResult(tools=[_described(spec) for spec in shown])
+
+    async def call_tool(
+        context: Context, parameters: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        asked = wish(context, parameters.name, parameters.arguments)
+        answer = await gate.call(replace(asked, reply=reply_of(parameters)))
+        if answer.ask and can_be_asked(context):
+            return asking(answer.ask, ERROR_META)
+        return _result(answer)
+
+    async def list_resources(context: Context, _: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
+        return types.ListResourcesResult(resources=resources.listed(agent(context)))
+
+    async def list_templates(
+        context: Context, _: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(resource_templates=resources.templates(agent(context)))
+
+    async def read_resource(
+        context: Context, parameters: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult | types.InputRequiredResult:
+        return await resources.read(wish(context), parameters.uri)
+
+    async def subscribe(context: Context, parameters: types.SubscribeRequestParams) -> types.EmptyResult:
+        notices.subscribe_address(context, agent(context), parameters.uri)
+        return types.EmptyResult()
+
+    async def unsubscribe(context: Context, parameters: types.UnsubscribeRequestParams) -> types.EmptyResult:
+        notices.unsubscribe_address(context, parameters.uri)
+        return types.EmptyResult()
+
+    async def listen(
+        context: Context, parameters: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        return await notices.listen(context, agent(context), parameters)
+
+    async def list_prompts(context: Context, _: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=templates.listed(agent(context)))
+
+    async def get_prompt(
+        context: Context, parameters: types.GetPromptRequestParams
+    ) -> types.GetPromptResult | types.InputRequiredResult:
+        return await templates.get(wish(context), parameters.name, parameters.arguments)
+
+    async def complete(context: Context, parameters: types.CompleteRequestParams) -> types.CompleteResult:
+        what, argument = parameters.ref, parameters.argument
+        if isinstance(what, types.PromptReference):
+            values = templates.complete(agent(context), what.name, argument.name, argument.value)
+        else:
+            values = resources.complete(agent(context), what.uri, argument.name, argument.value)
+        return types.CompleteResult(completion=types.Completion(values=values[:100], total=len(values)))
+
+    @asynccontextmanager
+    async def lifespan(_: Server[Any]) -> AsyncIterator[dict[str, Any]]:
+        async with notices.open():
+            yield {}
+
+    server = HouseServer(
+        "atlas-tools",
+        notices,
+        version=own_version(),
+        title="Atlas",
+        instructions="The tools of a house. What cannot be taken back needs a person's yes.",
+        lifespan=lifespan,
+        on_list_tools=list_tools,
+        on_call_tool=_while_wanted(call_tool),
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=_while_wanted(read_resource),
+        on_subscribe_resource=subscribe,
+        on_unsubscribe_resource=unsubscribe,
+        on_subscriptions_listen=listen,
+        on_list_prompts=list_prompts,
+        on_get_prompt=_while_wanted(get_prompt),
+        on_completion=complete,
+        get_tool_input_schema=gate.schema,  # without it, every call lists all tools first
+    )
+    server.middleware[:] = [_veiled]  # in place of OpenTelemetry's: nothing in the house collects spans
+    return server
+
+
+def _while_wanted(handle: Callable[[Context, P], Awaitable[R]]) -> Callable[[Context, P], Awaitable[R]]:
+    """Cancel a handler when its HTTP client has gone: in the era of sessions it runs in the session's own task."""
+
+    async def handled(context: Context, parameters: P) -> R:
+        wanted = context.request.scope.get(WANTED_SCOPE) if context.request is not None else None
+        if wanted is None:
+            return await handle(context, parameters)
+        with wanted:
+            return await handle(context, parameters)
+        raise MCPError(code=types.INTERNAL_ERROR, message="The client has gone.")  # and hears this no more
+
+    return handled
+
+
+def _described(spec: ToolSpec) -> types.Tool:
+    return types.Tool(
+        name=spec.name,
+        title=_title(spec.name),
+        description=spec.description,
+        input_schema=dict(spec.schema),
+        annotations=types.ToolAnnotations(
+            read_only_hint=spec.reads,
+            destructive_hint=spec.action.risk == "destructive",
+            idempotent_hint=spec.idempotent,
+            open_world_hint=spec.open_world,
+        ),
+    )
+
+
+def _title(name: str) -> str:
+    """Return a tool's name for people: "Timers: cancel all" of "timers.cancel_all"."""
+    return name.capitalize().replace(".", ": ", 1).replace(".", " ").replace("_", " ")
+
+
+def _result(answer: Answer) -> types.CallToolResult | types.InputRequiredResult:
+    if isinstance(answer.reply, types.InputRequiredResult):
+        return answer.reply
+    meta: dict[str, Any] = {}
+    if answer.receipt:
+        receipt = answer.receipt
+        meta[RECEIPT_META] = {"id": receipt.id, "changed": receipt.changed, "undo": receipt.undo}
+    if answer.error:
+        meta[ERROR_META] = answer.error
+    if answer.ask:
+        meta[ASK_META] = answer.ask.shown()
+    if answer.code is not None:
+        meta[CODE_META] = answer.code
+    if isinstance(answer.reply, types.CallToolResult):
+        return answer.reply.model_copy(update={"meta": {**(answer.reply.meta or {}), **meta} or None})
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=answer.text)],
+        structured_content=dict(answer.data),
+        is_error=answer.error is not None,
+        _meta=meta or None,
+    )
+
+
+async def _veiled(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """Keep a bug's own words in the log: on older wires the SDK would send them to the client."""
+    try:
+        return await call_next(ctx)
+    except (MCPError, ValidationError):
+        raise
+    except Exception as bug:
+        logger.exception("%s failed", ctx.method)
+        raise MCPError(types.INTERNAL_ERROR, "Something went wrong in the tool server; its log says what.") from bug
+
+
+def own_version() -> str:
+    """Return the installed version of Atlas."""
+    try:
+        return version("atlas-house")
+    except PackageNotFoundError:  # run from a tree that was never installed
+        return "0"

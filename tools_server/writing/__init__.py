@@ -1,0 +1,1 @@
+"""What people wrote: papers with front matter, what is in a file, what is alike."""
