@@ -18,18 +18,19 @@ from urllib.parse import quote, unquote_to_bytes
 import mcp.types as types
 from mcp.shared.exceptions import MCPError
 
-from tools_server.gate import Answer, Gate, Wish
+from tools_server.gate import ESCAPE, Answer, Gate, Wish
 from tools_server.policy import Agent
 
 ADDRESS_CHARACTERS = 2_048
 VALUE_CHARACTERS = 500
-ESCAPE = -32001  # an address that tries to get out of itself, or a path that was refused
-SPENT = -32000  # a budget or a limit
 _PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _VARIABLE = re.compile(r"\{([a-z_]+)\}")
-_CODES = {"not_found": types.INVALID_PARAMS, "invalid": types.INVALID_PARAMS, "timeout": types.INTERNAL_ERROR}
-
-_ESCAPES = ("escape", "linked")  # reasons of `PathDenied`
+_CODES: Mapping[str, int] = {
+    "not_found": types.INVALID_PARAMS,
+    "invalid": types.INVALID_PARAMS,
+    "timeout": types.INTERNAL_ERROR,
+    "failed": types.INTERNAL_ERROR,
+}
 
 
 @dataclass(frozen=True)
@@ -241,9 +242,6 @@ def decoded(raw: str) -> str:
 
 def _code(answer: Answer) -> int:
     """Return the JSON-RPC code of a refusal: where there is no result to carry the kind, the code must."""
-    own = answer.data.get("code")
-    if isinstance(own, int) and own in (SPENT, ESCAPE):
-        return own
-    if answer.data.get("reason") in _ESCAPES:
-        return ESCAPE
-    return _CODES.get(answer.error or "", types.INVALID_REQUEST if answer.error != "failed" else types.INTERNAL_ERROR)
+    if answer.code is not None:
+        return answer.code
+    return _CODES.get(answer.error or "", types.INVALID_REQUEST)

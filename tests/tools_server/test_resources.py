@@ -14,6 +14,7 @@ from mcp.client.subscriptions import SubscriptionLost
 from mcp.types import ResourceTemplateReference
 
 from tools_server.gate import Wish
+from tools_server.policy import Budget, Policy
 from tools_server.prompts import SOURCES
 from tools_server.resources import VIEWS, BadAddress, Resources, View, decoded
 from tools_server.wires.wire import mcp_server
@@ -68,6 +69,13 @@ async def test_reading_goes_through_the_gate(world: Any) -> None:
     denied = await refused(world, "timers://active", "guest")
     assert (denied.error.data["error"], world.record[-1]["outcome"]) == ("denied", "denied")
     assert world.record[-1]["agent"] == "guest"
+
+
+async def test_an_agent_that_has_spent_its_day_is_told_so_by_code(world: Any) -> None:
+    world.gate._meter._policy = Policy(budgets=(Budget("a-day", ("family",), 1),))
+    await reading(world, "timers://active")
+    spent = await refused(world, "timers://active")
+    assert (spent.error.code, world.record[-1]["rule"]) == (-32000, "a-day")
 
 
 def test_behind_every_address_and_every_variable_is_a_tool_that_reads(world: Any) -> None:
