@@ -61,6 +61,9 @@ class Audit:
         self._unsynced = False
         with self._locked():
             self._catch_up()
+            if not os.fstat(self._head).st_size:  # new: so that there is always one that can be read
+                os.fdatasync(self._rows)
+                self._point_at_last()
         _sync_folder(file.parent)
 
     @contextmanager
@@ -114,18 +117,31 @@ class Audit:
             self._size += len(line)
             self._seq, self._last = row["seq"], row["hash"]
             self._unsynced = not durable
-            # Not synced: after a power cut it may lag behind the rows, and verify knows that; it is never ahead.
-            os.pwrite(self._head, f"{self._seq} {self._last}\n".ljust(HEAD_BYTES).encode(), 0)
+            if durable:
+                self._point_at_last()
             return str(row["hash"])
+
+    def _point_at_last(self) -> None:
+        """Let the head name the last row, once that is on the disk.
+
+        The head itself is not synced: a power cut may leave it behind the rows, and verify knows that. Were it written
+        before them, the cut could leave it ahead, and verify would tell of rows taken away that were never kept.
+        """
+        os.pwrite(self._head, f"{self._seq} {self._last}\n".ljust(HEAD_BYTES).encode(), 0)
 
     def flush(self) -> None:
         """Bring rows that were only handed to the kernel to the disk."""
-        if self._unsynced:
-            self._unsynced = False
+        if not self._unsynced:
+            return
+        self._unsynced = False
+        with self._locked():
+            self._catch_up()
             os.fdatasync(self._rows)
+            self._point_at_last()
 
     def close(self) -> None:
         """Sync everything and let go."""
+        self.flush()
         os.fsync(self._rows)
         os.fsync(self._head)
         os.close(self._rows)
@@ -149,7 +165,8 @@ def verify(file: Path) -> Verdict:
     """Read the whole record and say what is changed, missing or out of order. Safe while the server runs."""
     problems: list[str] = []
     seq, last, count = 0, GENESIS, 0
-    hashes = {0: GENESIS}
+    head = _head(head_of(file))  # before the rows: those that are written meanwhile are beyond it
+    sealed = head[1] if head else ""  # of the row that the head names, as it is found
     with file.open("rb") as lines:
         for count, line in enumerate(lines, 1):
             if not line.endswith(b"\n"):
@@ -165,8 +182,14 @@ def verify(file: Path) -> Verdict:
             if digest({name: value for name, value in row.items() if name != "hash"}) != row["hash"]:
                 problems.append(f"row {row['seq']} was changed")
             seq, last = row["seq"], row["hash"]
-            hashes[seq] = last
-    problems += _beyond(head_of(file), seq, hashes)
+            if head and seq == head[0]:
+                sealed = last
+    if head is None and seq:
+        problems.append(f"{head_of(file).name} cannot be read, so rows missing from the end would not show")
+    elif head and head[0] > seq:
+        problems.append(f"the record ends at row {seq}; {head[0]} were written")
+    elif head and head[1] != sealed:
+        problems.append(f"row {head[0]} is not the one that was written last")
     return Verdict(count, tuple(problems[:REPORTED]))
 
 
@@ -191,17 +214,13 @@ def _misplaced(row: Mapping[str, Any], seq: int, last: str) -> list[str]:
     return []
 
 
-def _beyond(head: Path, seq: int, hashes: Mapping[int, str]) -> list[str]:
+def _head(file: Path) -> tuple[int, str] | None:
+    """Return the number and the hash of the last row, as the head has them; None when it cannot be read."""
     try:
-        number, sealed = head.read_text(encoding="ascii").split()
-        expected = int(number)
+        number, sealed = file.read_text(encoding="ascii").split()
+        return int(number), sealed
     except (OSError, ValueError):
-        return [f"{head.name} cannot be read, so rows missing from the end would not show"] if seq else []
-    if expected > seq:
-        return [f"the record ends at row {seq}; {expected} were written"]
-    if hashes.get(expected, sealed) != sealed:
-        return [f"row {expected} is not the one that was written last"]
-    return []
+        return None
 
 
 def _sync_folder(folder: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tools_server.audit import Audit, AuditBroken, head_of, verify
+from tools_server.audit import Audit, AuditBroken, canonical, digest, head_of, verify
 
 
 @pytest.fixture
@@ -42,8 +42,6 @@ def test_a_changed_row_is_found(file: Path) -> None:
 
 
 def test_a_changed_row_with_a_new_hash_is_found_by_the_next(file: Path) -> None:
-    from tools_server.audit import canonical, digest
-
     lines = file.read_bytes().splitlines()
     row = {**json.loads(lines[4]), "tool": "clock.date"}
     del row["hash"]
@@ -109,6 +107,42 @@ def test_a_head_that_lags_behind_after_a_power_cut_is_no_alarm(file: Path) -> No
     audit.close()
     head_of(file).write_text(head)
     assert verify(file).problems == ()
+
+
+def test_a_head_is_never_ahead_of_what_the_disk_has(data: Path) -> None:
+    audit = Audit(data / "audit.jsonl")
+    audit.append({"tool": "timers.start"})
+    on_the_disk = audit.file.read_bytes()
+    audit.append({"tool": "clock.time"}, durable=False)
+    cut = data / "after_a_power_cut" / "audit.jsonl"  # the kernel may have written the head and not the row
+    cut.parent.mkdir()
+    cut.write_bytes(on_the_disk)
+    head_of(cut).write_bytes(head_of(audit.file).read_bytes())
+    assert verify(cut).problems == ()
+    audit.flush()
+    head_of(cut).write_bytes(head_of(audit.file).read_bytes())
+    assert verify(cut).problems == ("the record ends at row 1; 2 were written",)
+    audit.close()
+
+
+def test_a_new_record_that_is_killed_before_its_first_second_is_over_is_sound(data: Path) -> None:
+    audit = Audit(data / "audit.jsonl")
+    audit.append({"tool": "clock.time"}, durable=False)
+    assert verify(audit.file) == type(verify(audit.file))(1, ())
+    audit.close()
+
+
+def test_a_record_without_its_head_cannot_vouch_for_its_end(file: Path) -> None:
+    head_of(file).unlink()
+    assert verify(file).problems == ("audit.head cannot be read, so rows missing from the end would not show",)
+
+
+def test_the_last_row_written_anew_is_found(file: Path) -> None:
+    lines = file.read_bytes().splitlines()
+    row = {**json.loads(lines[-1]), "tool": "clock.date"}
+    del row["hash"]
+    rewrite(file, [*lines[:-1], canonical({**row, "hash": digest(row)})])
+    assert verify(file).problems == ("row 10 is not the one that was written last",)
 
 
 def test_a_record_that_ends_in_rubbish_is_not_continued(file: Path) -> None:
