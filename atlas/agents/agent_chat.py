@@ -168,7 +168,7 @@ class _Reply:
         self.said = ""
         self.so_far: list[Message] = []  # this turn's messages, as the model wrote and read them
         self.receipts: list[Receipt] = []
-        self.deeds = Deeds()
+        self.deeds = Deeds(asked=turn.text)
         self.usage = Usage()
         self.error = ""
         self.asked: Asked | None = None  # what a person must say yes to, before anything else is done

@@ -107,11 +107,23 @@ _NEWS_FIRST = _phrase(
 _MOVED = _phrase(  # "two minutes added to your timer": how our own tools say it, so how a model learns to
     rf"{_OPENING}(?:(?!{_NO_NEWS}\b)[\w'-]+ ){{1,6}}(?:added to|taken off|removed from|moved to) (?:your|our|the)\b"
 )
+_STANDS = _phrase(  # how a thing of the house stands: nobody knows it who has not looked or done it
+    r"\b(?:the|your|all|both|every)\b[^.!?,]{0,40}?\b(?:lights?|lamps?|tv|music|radio|heating|thermostat|fan|doors?|locks?|"
+    r"garage|gates?|blinds?|curtains?|shutters?|windows?|alarms?|plugs?|switch(?:es)?|oven|kettle)\b[^.!?,]{0,30}?"
+    rf"\b(?:is|are) {_NOW}(?:on|off|open|shut|closed|locked|unlocked|dimmed|down|up|playing|paused|running|ready)"
+    r"(?: (?:now|again|for you|in (?:the|your) [\w']+(?: [\w']+)?))*\W*$"
+)
+_ASKED_FOR = _phrase(  # "Buy milk is done": what somebody asked about, said to stand as asked
+    rf"{_OPENING}(?P<what>(?:[\w'-]+ ){{1,8}}?)(?:is|are) {_NOW}"
+    r"(?:done|finished|completed?|gone|over|cancell?ed|"
+    r"(?:put )?(?:on|onto|off|in|into) (?:the|your|my) (?:[\w']+ )?(?:list|tasks|board|calendar|notes|diary))\W*$"
+)
 _YOURS = _phrase(r"\b(?:your|for you|you (?:when|at|in|to|about|on|of))\b")
 _NOT_A_CLAIM = _phrase(
     r"^[\W_]*(?:if|once|when|whenever|after|before|unless|until|imagine|suppose|say)\b"
     r"|\b(?:if|once|unless|until) (?:I|we)(?:'ve| have)\b"
 )
+_ARTICLES = {"the", "a", "an", "your", "my", "our", "that", "this", "some"}
 _QUOTED = re.compile(r"[\"“][^\"”]*[\"”]")
 
 
@@ -122,6 +134,7 @@ class Deeds:
     changed: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
     failed: str = ""  # why the last failed call failed, in words fit to be spoken
+    asked: str = ""  # what the person said: a reply that says it is so claims it
 
 
 def is_true(sentence: str, deeds: Deeds) -> bool:
@@ -139,9 +152,17 @@ def is_true(sentence: str, deeds: Deeds) -> bool:
     )
     if done:
         return _shown(topics, deeds.changed)
-    if _BARE.search(plain) or (about_us and _IT_IS.search(plain)):  # how things stand may also have been looked up
-        return _shown(topics, deeds.changed + deeds.read)
+    if _BARE.search(plain) or (about_us and _IT_IS.search(plain)) or _STANDS.search(plain):
+        return _shown(topics, deeds.changed + deeds.read)  # how things stand may also have been looked up
+    if (said := _ASKED_FOR.search(plain)) and _spoken_of(said["what"], deeds.asked):
+        return bool(deeds.changed or deeds.read)
     return True
+
+
+def _spoken_of(what: str, asked: str) -> bool:
+    """Tell whether somebody just named this: its words, articles apart, stand in what was asked."""
+    words = set(re.findall(r"[\w'-]+", what.lower())) - _ARTICLES
+    return bool(words) and words <= set(re.findall(r"[\w'-]+", asked.lower()))
 
 
 def _shown(topics: Iterable[str], deeds: Iterable[str]) -> bool:

@@ -59,6 +59,12 @@ You're all set.
 It's done.
 Consider it done.
 Noted.
+The lights are off.
+All the kitchen lights are now off.
+Okay, the lights in the hall are on now.
+The front door is locked.
+Your garage is closed again.
+The heating is on.
 """.strip().splitlines()
 
 ORDINARY = """
@@ -100,6 +106,11 @@ The event was moved to 1945.
 No timers are running.
 I don't know.
 Done right, it tastes great.
+The lights are off in the theatre when the play begins.
+The museum is open on Sundays.
+Dinner is done.
+The stores are closed.
+An alarm is on the wall of every school.
 """.strip().splitlines()
 
 
@@ -128,6 +139,25 @@ def test_ordinary_talk_claims_nothing(sentence: str) -> None:
 )
 def test_a_deed_proves_what_it_did_and_nothing_else(sentence: str, deeds: Deeds, true: bool) -> None:
     assert is_true(sentence, deeds) is true
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ("mark buy milk as done", "Buy milk is done."),
+        ("put milk on the list", "Milk is put onto the list."),
+        ("put milk on the list", "Sure, the milk is on your list."),
+        ("cancel my dentist appointment", "Your dentist appointment is cancelled."),
+    ],
+)
+def test_what_was_asked_for_is_not_so_because_it_is_said(asked: str, sentence: str) -> None:
+    assert not is_true(sentence, Deeds(asked=asked))
+    assert is_true(sentence, Deeds(changed=("lists.add tasks.done calendar.remove milk",), asked=asked))
+
+
+def test_what_was_not_asked_for_may_be_done_or_on_a_list() -> None:
+    assert is_true("Dinner is done.", Deeds(asked="tell me a story"))
+    assert is_true("Rome is on the list of world heritage.", Deeds(asked="what about rome"))
 
 
 def test_a_claim_waits_for_the_call_that_makes_it_true() -> None:
