@@ -13,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+KEPT_RECEIPTS = 20_000  # fifty changes a day for a year; counted, for a clock that is wrong must not make them all old
 BUSY_SECONDS = 5.0  # a second process (stdio beside HTTP) holds the lock for one commit at most
 MIGRATIONS = {
     "receipts": """
@@ -139,6 +140,7 @@ class State:
         """Keep a receipt: in the running transaction when there is one, else committed at once.
 
         One that `undoes` another is written together with the other's mark; the other is then undone, once.
+        Past `KEPT_RECEIPTS` the oldest makes room: what it tells of can be taken back no longer.
         """
         if not self._db.in_transaction:
             with self.transaction():
@@ -161,13 +163,21 @@ class State:
             *(receipt.id, at, tool, agent, json.dumps(dict(actor)), turn, changed),
             *(json.dumps(before), json.dumps(after), json.dumps(dict(arguments)), undoes),
         )
+        self.run("DELETE FROM receipts WHERE rowid <= (SELECT max(rowid) FROM receipts) - ?", KEPT_RECEIPTS)
         if undoes:
             self.run("UPDATE receipts SET undone_by = ? WHERE id = ?", receipt.id, undoes)
         return receipt
 
-    def receipts(self, most: int) -> list[Kept]:
-        """Return the newest receipts, the newest first."""
-        return [_kept(row) for row in self.rows("SELECT * FROM receipts ORDER BY rowid DESC LIMIT ?", most)]
+    def receipts(self, most: int) -> Iterator[Kept]:
+        """Give the newest receipts, the newest first; each is read when it is wanted, for one may hold a whole file."""
+        older = "SELECT rowid AS place, * FROM receipts WHERE rowid < ? ORDER BY rowid DESC LIMIT 1"
+        place = 1 << 62
+        for _ in range(most):  # no statement is left open in between: it would keep others' commits from being seen
+            found = self.rows(older, place)
+            if not found:
+                return
+            place = found[0]["place"]
+            yield _kept(found[0])
 
     def receipt(self, id: str) -> Kept | None:
         """Return one receipt."""
@@ -180,6 +190,7 @@ class State:
 
 def _kept(row: sqlite3.Row) -> Kept:
     values = dict(row)
+    values.pop("place", None)
     for name in ("actor", "before", "after", "arguments"):
         values[name] = json.loads(values[name])
     return Kept(**values)

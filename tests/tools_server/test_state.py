@@ -1,3 +1,5 @@
+"""tools.db keeps all of a change or none of it, and so many receipts and no more."""
+
 from __future__ import annotations
 
 import sqlite3
@@ -39,3 +41,11 @@ def test_a_block_that_fails_leaves_nothing_behind(state: State) -> None:
         state.run("INSERT INTO house VALUES ('half')")
         raise ValueError("half way")
     assert state.rows("SELECT * FROM house") == []
+
+
+def test_the_oldest_receipts_make_room_for_new_ones(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tools_server.state.KEPT_RECEIPTS", 10)
+    told = {"agent": "family", "actor": {}, "turn": "", "at": 0.0, "before": None, "after": {}}
+    made = [state.add_receipt(f"Change {number}.", tool="timers.start", **told) for number in range(25)]
+    assert [kept.id for kept in state.receipts(100)] == [receipt.id for receipt in made[:-11:-1]]
+    assert state.receipt(made[0].id) is None

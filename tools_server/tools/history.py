@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
+from itertools import islice
 from typing import Annotated, Any, cast
 
 from pydantic import Field
@@ -28,7 +29,8 @@ async def last(
     """Tell what was changed last for the person who asks, and when."""
     if everyone and call.actor.role != "owner":
         raise ToolFailed("denied", "Only an owner may hear what was done for everybody.")
-    kept = [receipt for receipt in call.state.receipts(LOOKED_AT) if _seen(call, receipt, everyone)][:count]
+    seen = (receipt for receipt in call.state.receipts(LOOKED_AT) if _seen(call, receipt, everyone))
+    kept = list(islice(seen, count))
     if not kept:
         return Result("I haven't changed anything for you.", {"changes": []})
     told = [f"{_ago(call, receipt)}: {receipt.changed}{_fate(receipt)}" for receipt in kept]
@@ -59,16 +61,17 @@ def _chosen(call: Call, id: str) -> Kept:
         if kept.undone_by:
             raise ToolFailed("failed", f"That is taken back already: {kept.changed}")
         return kept
-    mine = [kept for kept in call.state.receipts(LOOKED_AT) if not kept.undone_by and _seen(call, kept, everyone=False)]
-    if not mine:
+    mine = (kept for kept in call.state.receipts(LOOKED_AT) if not kept.undone_by and _seen(call, kept, everyone=False))
+    newest = next(mine, None)
+    if newest is None:
         raise ToolFailed("not_found", "I haven't changed anything for you that I could take back.")
-    if call.now() - mine[0].at > LATELY_SECONDS:
+    if call.now() - newest.at > LATELY_SECONDS:
         raise ToolFailed(
             "not_found",
-            f"I haven't changed anything for you in the last hour. {_ago(call, mine[0])}: {mine[0].changed}",
-            changes=[_shown(call, mine[0])],
+            f"I haven't changed anything for you in the last hour. {_ago(call, newest)}: {newest.changed}",
+            changes=[_shown(call, newest)],
         )
-    return mine[0]
+    return newest
 
 
 def _seen(call: Call, kept: Kept, everyone: bool) -> bool:
