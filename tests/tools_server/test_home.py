@@ -7,6 +7,7 @@ import shutil
 import socket
 import ssl
 import threading
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -106,12 +107,14 @@ class House:
 
 
 @asynccontextmanager
-async def house(data: Path, tools: str) -> AsyncIterator[House]:
+async def house(
+    data: Path, tools: str, rules: str = RULES, now: Callable[[], float] = time.time
+) -> AsyncIterator[House]:
     (data / "agents.toml").write_text("[family]\ntools = ['*']\nacts_as = 'adult'\n")
-    (data / "policy.toml").write_text(POLICY.read_text() + RULES)
+    (data / "policy.toml").write_text(POLICY.read_text() + rules)
     (data / "tools.toml").write_text(tools)
-    start = Settings(data, data / "agents.toml", data / "policy.toml", tools=data / "tools.toml")
-    with opened_gate(start) as (gate, agents):
+    start = Settings(data, data / "agents.toml", data / "policy.toml", tools=data / "tools.toml", timezone="UTC")
+    with opened_gate(start, now) as (gate, agents):
         gate._outside = Straight()
         async with gate.engines():
             yield House(gate, agents)
@@ -141,6 +144,7 @@ LAMPS = [
         (Wish("lights", room="the kitchen"), "15"),
         (Wish(kind="light", here="Kitchen"), "15"),
         (Wish(kind="light", everything=True), "1235"),
+        (Wish("fridge", kind="light"), "4"),  # a model guesses the kind; the name is what was said
     ],
 )
 def test_what_was_said_finds_what_was_meant(wish: Wish, ids: str) -> None:
@@ -172,6 +176,25 @@ def test_what_is_not_there_is_refused_with_the_nearest_and_is_never_all_of_them(
     with pytest.raises(NotMeant) as refused:
         meant(LAMPS, wish, ("light", "switch"))
     assert str(refused.value).startswith(sentence)
+
+
+BLIND = Device("6", "Blind", "Attic", "cover", frozenset({"open"}))
+
+
+@pytest.mark.parametrize(
+    ("wish", "sentence"),
+    [
+        (Wish(kind="light", room="attic"), "There are no lights in the Attic."),
+        (Wish("blind"), "I can't do that with the Blind: it can only be opened, closed or set."),
+        (Wish(kind="cover", room="attic"), "I can't do that with blinds: they can only be opened, closed or set."),
+        (Wish("blinds"), "I can't do that with blinds: they can only be opened, closed or set."),
+        (Wish("ceiling", room="attic"), "There is no Ceiling in the attic; it is in Hall, Kitchen."),
+    ],
+)
+def test_what_is_there_but_cannot_be_switched_is_not_said_to_be_missing(wish: Wish, sentence: str) -> None:
+    with pytest.raises(NotMeant) as refused:
+        meant([*LAMPS, BLIND], wish, ("light", "switch"))
+    assert str(refused.value) == sentence
 
 
 @given(st.text(max_size=30), st.sampled_from(["", "Kitchen", "x"]))
@@ -573,6 +596,12 @@ def entity(id: str, state: str, name: str, **attributes: Any) -> dict[str, Any]:
 
 @pytest.fixture
 async def assistant(data: Path) -> AsyncIterator[tuple[House, Assistant, Server]]:
+    async with assisted(data) as opened:
+        yield opened
+
+
+@asynccontextmanager
+async def assisted(data: Path, more: str = "", **how: Any) -> AsyncIterator[tuple[House, Assistant, Server]]:
     things = [
         entity("light.hall", "off", "Hall light", supported_color_modes=["brightness", "color_temp"]),
         entity("light.secret", "on", "Secret"),
@@ -589,7 +618,8 @@ async def assistant(data: Path) -> AsyncIterator[tuple[House, Assistant, Server]
     thread.start()
     try:
         url = f"http://127.0.0.1:{server.socket.getsockname()[1]}"
-        async with house(data, f"[home.home_assistant]\nurl = '{url}'\ntoken_file = '{data}/token'\n") as opened:
+        table = f"[home.home_assistant]\nurl = '{url}'\ntoken_file = '{data}/token'\n{more}"
+        async with house(data, table, **how) as opened:
             await opened.until(lambda: opened.home.ha.connected)
             yield opened, small, server
     finally:
@@ -682,6 +712,54 @@ async def test_taking_back_a_pause_is_playing_and_so_is_forbidden_to_whom_playin
     assert small.called[-1][1] == "media_pause"
     undone = await opened.call("history.undo", receipt=paused.receipt.id)
     assert (undone.error, undone.text) == (None, "The Box is now playing.")
+
+
+async def test_a_blind_is_meant_by_its_room_alone_and_all_of_them_only_when_that_is_said(assistant: Any) -> None:
+    opened, small, _ = assistant
+    small.states["cover.shade"] = entity("cover.shade", "open", "Shade")
+    opened.home.ha._states["cover.shade"] = small.states["cover.shade"]
+    unsaid = await opened.call("home.close")
+    assert unsaid.text == "In which room? For the whole house, say all the blinds in the house."
+    assert small.called == []
+    await opened.said("home.close", everything=True)
+    assert [call[:2] for call in small.called] == [("cover.shade", "close_cover")]  # the garage was closed already
+    assert (await opened.call("home.open", everything=True)).error == "denied"  # among them is the garage
+    assert await opened.said("home.pause", everything=True) == "The Box is now paused."
+
+
+EXAMPLES = "\n".join(line[4:] for line in POLICY.read_text().splitlines() if line.startswith("#   "))
+EXAMPLES = EXAMPLES[EXAMPLES.index("[[rule]]") :]
+NINE = datetime(2026, 11, 22, 21, tzinfo=UTC).timestamp()
+
+
+async def test_the_examples_of_the_rules_do_what_they_say(data: Path) -> None:
+    clock = [NINE - 60]
+    rooms = "[home.rooms]\nbox = \"Kids' bedroom\"\n'hall light' = \"Kids' bedroom\"\n"
+    async with assisted(data, rooms, rules=EXAMPLES, now=lambda: clock[0]) as (opened, small, _):
+        assert await opened.said("home.pause", device="box") == "The Box in the Kids' bedroom is now paused."
+        assert await opened.said("home.play", device="box") == "The Box in the Kids' bedroom is now playing."
+        await opened.said("home.pause", device="box")
+        clock[0] = NINE
+        done = len(small.called)
+        for tool, words in (
+            ("home.play", {"device": "box"}),
+            ("home.play", {"room": "kids' bedroom"}),
+            ("home.play", {"everything": True}),
+            ("home.turn", {"device": "box", "on": True}),
+        ):
+            refused = await opened.call(tool, **words)
+            assert (refused.error, refused.text) == ("denied", "There is no music in the kids' rooms after nine.")
+        refused = await opened.call("home.play", here="Kids' bedroom")
+        assert refused.text == "There is no music in the kids' rooms after nine."
+        assert len(small.called) == done
+        assert await opened.said("home.turn", device="hall light", on=True)
+        assert await opened.said("home.turn", device="box", on=False) == "The Box in the Kids' bedroom is now off."
+        for tool in ("home.open", "home.close", "home.unlock"):
+            refused = await opened.call(tool, role="child", device="big door")
+            assert refused.error == "denied", refused.text
+        refused = await opened.call("home.close", role="child", device="big door")
+        assert refused.text == "Children leave the garage door alone."
+        assert (await opened.call("home.unlock", device="big door")).error == "confirm"
 
 
 async def test_a_connection_that_breaks_is_made_again(assistant: Any) -> None:

@@ -26,6 +26,17 @@ PLURALS: Mapping[Kind, str] = {
     "sensor": "sensors",
     "scene": "scenes",
 }
+_CAN_BE: Mapping[Kind, str] = {
+    "light": "turned on or off, and set",
+    "switch": "turned on or off",
+    "climate": "turned on or off, and set",
+    "cover": "opened, closed or set",
+    "lock": "locked or unlocked",
+    "media": "played, paused, turned on or off, and set",
+    "fan": "turned on or off",
+    "sensor": "read",
+    "scene": "set",
+}
 _KIND_WORDS: Mapping[str, Kind] = {
     **{plural: kind for kind, plural in PLURALS.items()},
     **{"lamps": "light", "covers": "cover", "shutters": "cover", "heating": "climate", "music": "media"},
@@ -82,24 +93,27 @@ class Wish:
 
 def meant(devices: Iterable[Device], wish: Wish, kinds: Sequence[Kind]) -> list[Device]:
     """Return the devices that are meant, of the kinds that come into question. Raises `NotMeant`; never empty."""
-    able = [device for device in devices if device.kind in kinds]
+    every = list(devices)
     # "the lights" is no name but a kind, unless something is called so.
     called = plain(wish.device)
-    if called in _KIND_WORDS and not wish.kind and not any(called in names(device) for device in able):
-        wish = replace(wish, device="", kind=_KIND_WORDS[called])
+    if called in _KIND_WORDS and not any(called in names(device) for device in every):
+        wish = replace(wish, device="", kind=wish.kind or _KIND_WORDS[called])
     if wish.device:
-        return [_one(able, wish)]
+        return [_one(every, wish, kinds)]
     if not wish.kind:
         raise NotMeant("Which device do you mean?", unknown=False)
+    if wish.kind not in kinds:
+        what = PLURALS[_kind(wish)]
+        raise NotMeant(f"I can't do that with {what}: they can only be {_CAN_BE[_kind(wish)]}.", unknown=False)
     if wish.everything:
-        found = able if not wish.room else in_room(able, wish.room)
+        found = every if not wish.room else in_room(every, wish.room)
     elif room := wish.room or wish.here:
-        found = in_room(able, room)
+        found = in_room(every, room)
     else:
         raise NotMeant(f"In which room? For the whole house, say all the {PLURALS[_kind(wish)]} in the house.", False)
     found = [device for device in found if device.kind == wish.kind]
     if not found:
-        where = "" if wish.everything else f" in the {_shown_room(able, wish.room or wish.here)}"
+        where = "" if wish.everything else f" in the {_shown_room(every, wish.room or wish.here)}"
         raise NotMeant(f"There are no {PLURALS[_kind(wish)]}{where}.")
     return found
 
@@ -114,15 +128,18 @@ def in_room(devices: Sequence[Device], room: str) -> list[Device]:
     return found
 
 
-def _one(able: Sequence[Device], wish: Wish) -> Device:
-    found = [device for device in able if wish.device == device.id or plain(wish.device) in names(device)]
-    if wish.kind:
-        found = [device for device in found if device.kind == wish.kind]
+def _one(every: Sequence[Device], wish: Wish, kinds: Sequence[Kind]) -> Device:
+    called = [device for device in every if wish.device == device.id or plain(wish.device) in names(device)]
+    found = [device for device in called if device.kind in kinds]
+    if called and not found:
+        raise NotMeant(f"I can't do that with the {called[0].name}: it can only be {_CAN_BE[called[0].kind]}.", False)
     if not found:
-        near = _nearest(plain(wish.device), sorted({device.name for device in able}))
+        near = _nearest(plain(wish.device), sorted({device.name for device in every if device.kind in kinds}))
         raise NotMeant(f"There is no device {said(wish.device)}.{near}")
+    # A kind beside a name only tells namesakes apart: a lamp may hang on a switch.
+    found = [device for device in found if device.kind == wish.kind] or found
     if wish.room:
-        here = in_room(able, wish.room)
+        here = in_room(every, wish.room)
         if not (inside := [device for device in found if device in here]):
             where = ", ".join(sorted({device.room or "no room" for device in found}))
             raise NotMeant(f"There is no {found[0].name} in the {said(wish.room)}; it is in {where}.")

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 import anyio
 from pydantic import Field
 
+from tools_server.hubs.agreeing import agrees
 from tools_server.hubs.devices import (
     KINDS,
     PLURALS,
@@ -24,6 +25,7 @@ from tools_server.hubs.devices import (
     Wish,
     in_room,
     meant,
+    names,
     plain,
     said,
 )
@@ -34,13 +36,6 @@ from tools_server.state import Kept
 from tools_server.toolkit import Call, Live, Result, ToolFailed, tool
 
 ANSWER_SECONDS = 4.0  # a sleepy radio lamp takes two
-TOLERANCE: Mapping[str, float] = {
-    "brightness": 2,
-    "volume": 2,
-    "position": 3,
-    "temperature": 0.25,
-    "kelvin": 150,
-}  # of what devices round
 SHOWN = 100
 SWITCHED: tuple[Kind, ...] = ("light", "switch", "fan", "climate", "media")
 Name = Annotated[str, Field(max_length=80, description="The device, such as reading lamp; empty for all of a kind")]
@@ -50,6 +45,7 @@ KindName = Annotated[
     Literal["", "light", "switch", "climate", "cover", "lock", "media", "fan", "sensor", "scene"],
     Field(description="Which kind of device, when no name was said"),
 ]
+Everything = Annotated[bool, Field(description="Only if the user said all in the whole house; with a kind")]
 
 
 class Settings(HomeSettings):
@@ -108,10 +104,12 @@ async def turn(
     device: Name = "",
     room: Room = "",
     kind: KindName = "",
-    everything: Annotated[bool, Field(description="Only if the user said all in the whole house; with a kind")] = False,
+    everything: Everything = False,
 ) -> Result:
     """Turn a device on or off, or all of one kind in a room, such as the lights in the kitchen."""
     found = _meant(call, Wish(device, room, kind, call.actor.room, everything), SWITCHED)
+    for player in (each for each in found if on and each.kind == "media"):
+        _permit_as(call, "home.play", player)  # many play on where they were
     return await _made(call, found, {"on": on})
 
 
@@ -127,6 +125,7 @@ async def set_device(
     temperature: Annotated[float, Field(ge=0, le=35, description="Degrees Celsius of heating; 0 if not said")] = 0,
     position: Annotated[int, Field(ge=-1, le=100, description="Percent a blind is open; -1 if not said")] = -1,
     volume: Annotated[int, Field(ge=-1, le=100, description="Percent of a player; -1 if not said")] = -1,
+    everything: Everything = False,
 ) -> Result:
     """Set a device: a light's brightness or colour, the heating's temperature, a blind's position, a volume."""
     wanted: dict[str, Any] = {}
@@ -149,30 +148,35 @@ async def set_device(
     [only] = kinds
     if only == "light":
         wanted = {"on": False} if brightness == 0 else {"on": True, **wanted}
-    found = _meant(call, Wish(device, room, kind or ("" if device else only), call.actor.room), (only,))
+    found = _meant(call, Wish(device, room, kind or ("" if device else only), call.actor.room, everything), (only,))
     _refuse_guarded(found, wanted)
     return await _made(call, found, wanted)
 
 
 @tool("home.open", risk="change", idempotent=True, limit_seconds=15)
-async def open_cover(call: Call, device: Name = "", room: Room = "", kind: KindName = "") -> Result:
+async def open_cover(
+    call: Call, device: Name = "", room: Room = "", kind: KindName = "", everything: Everything = False
+) -> Result:
     """Open blinds, shutters or curtains. Garage doors, gates and locks are opened with home.unlock."""
-    found = _meant(call, Wish(device, room, kind, call.actor.room), ("cover", "lock"))
+    found = _meant(call, _of_kind(call, kind or "cover", device, room, everything), ("cover", "lock"))
     _refuse_guarded(found, {"open": True})
     return await _made(call, found, {"open": True})
 
 
 @tool("home.close", risk="change", idempotent=True, limit_seconds=15)
-async def close(call: Call, device: Name = "", room: Room = "", kind: KindName = "") -> Result:
+async def close(
+    call: Call, device: Name = "", room: Room = "", kind: KindName = "", everything: Everything = False
+) -> Result:
     """Close blinds, shutters, a garage door or a gate."""
-    return await _made(call, _meant(call, Wish(device, room, kind, call.actor.room), ("cover",)), {"open": False})
+    found = _meant(call, _of_kind(call, kind or "cover", device, room, everything), ("cover",))
+    return await _made(call, found, {"open": False})
 
 
 @tool("home.lock", risk="change", idempotent=True, limit_seconds=15)
-async def lock(call: Call, device: Name = "", room: Room = "") -> Result:
-    """Lock a door."""
-    kind = "" if device else "lock"
-    return await _made(call, _meant(call, Wish(device, room, kind, call.actor.room), ("lock",)), {"locked": True})
+async def lock(call: Call, device: Name = "", room: Room = "", everything: Everything = False) -> Result:
+    """Lock a door, or all doors."""
+    found = _meant(call, _of_kind(call, "lock", device, room, everything), ("lock",))
+    return await _made(call, found, {"locked": True})
 
 
 async def _ask_unlock(call: Call, device: str, room: str = "") -> str:
@@ -188,15 +192,17 @@ async def unlock(call: Call, device: One, room: Room = "") -> Result:
 
 
 @tool("home.play", risk="change", idempotent=True, limit_seconds=15)
-async def play(call: Call, device: Name = "", room: Room = "") -> Result:
+async def play(call: Call, device: Name = "", room: Room = "", everything: Everything = False) -> Result:
     """Let a player go on."""
-    return await _made(call, _players(call, device, room), {"playing": True})
+    found = _meant(call, _of_kind(call, "media", device, room, everything), ("media",))
+    return await _made(call, found, {"playing": True})
 
 
 @tool("home.pause", risk="change", idempotent=True, limit_seconds=15)
-async def pause(call: Call, device: Name = "", room: Room = "") -> Result:
+async def pause(call: Call, device: Name = "", room: Room = "", everything: Everything = False) -> Result:
     """Pause a player."""
-    return await _made(call, _players(call, device, room), {"playing": False})
+    found = _meant(call, _of_kind(call, "media", device, room, everything), ("media",))
+    return await _made(call, found, {"playing": False})
 
 
 @tool("home.scene", risk="change", idempotent=True, limit_seconds=15)
@@ -216,7 +222,7 @@ async def undo(call: Call, kept: Kept) -> Result:
         device = home.now(id)
         if device is None:
             raise ToolFailed("not_found", "That device is not there any more.")
-        if not _agrees(device, kept.after[id], {}):
+        if not agrees(device, kept.after[id], {}):
             raise ToolFailed("failed", f"{capital(the(device))} was changed since then.")
         wanted = {name: value for name, value in before.items() if value is not None}
         wanted = {"on": False} if wanted.get("on") is False else wanted
@@ -250,6 +256,11 @@ def _meant(call: Call, wish: Wish, kinds: Sequence[Kind]) -> list[Device]:
     return found
 
 
+def _of_kind(call: Call, kind: str, device: str, room: str, everything: bool) -> Wish:
+    """Return a wish for a named device, or for those of the one kind that a tool is about."""
+    return Wish(device, room, "" if device else kind, call.actor.room, everything)
+
+
 def _understood(find: Callable[[], list[Device]]) -> list[Device]:
     try:
         return find()
@@ -262,21 +273,28 @@ def _permit(call: Call, device: Device) -> None:
     decide = call.services.get("decide")
     if decide is None or not call.arguments:
         return
-    names = [device.name, device.id, *device.aliases]
-    itself = decide(call.tool, {**call.arguments, "device": names, "name": names, "room": device.room})
+    itself = decide(call.tool, {**call.arguments, **_known_as(device)})
     asked = decide(call.tool, call.arguments)
     if STRICTNESS[itself.verdict] > STRICTNESS[asked.verdict]:
         raise ToolFailed("denied", itself.reason, rule=itself.rule, device=device.name, room=device.room)
 
 
+def _permit_as(call: Call, tool: str, device: Device) -> None:
+    """Ask the rules about a device as if another tool had been called, to which this one comes."""
+    decision = call.services["decide"](tool, _known_as(device))
+    if not decision.allowed:
+        raise ToolFailed("denied", decision.reason, rule=decision.rule, device=device.name, room=device.room)
+
+
+def _known_as(device: Device) -> dict[str, Any]:
+    called = [device.name, device.id, *device.aliases, *sorted(names(device))]
+    return {"device": called, "name": called, "room": device.room}
+
+
 def _permit_back(call: Call, device: Device, wanted: State) -> None:
     """Ask the rules about what taking back comes to: to undo a pause is to play."""
-    names = [device.name, device.id, *device.aliases]
     for name, value in wanted.items():
-        tool = _TOOL_OF.get((name, value)) or _TOOL_OF.get((name, None), "home.set")
-        decision = call.services["decide"](tool, {"device": names, "name": names, "room": device.room})
-        if not decision.allowed:
-            raise ToolFailed("denied", decision.reason, rule=decision.rule, device=device.name, room=device.room)
+        _permit_as(call, _TOOL_OF.get((name, value)) or _TOOL_OF.get((name, None), "home.set"), device)
 
 
 _TOOL_OF: Mapping[tuple[str, Any], str] = {
@@ -297,10 +315,6 @@ def _refuse_guarded(found: Sequence[Device], wanted: State) -> None:
             raise ToolFailed(
                 "denied", f"{capital(the(device))} only {verb} with a yes: ask me to unlock it.", use="home.unlock"
             )
-
-
-def _players(call: Call, device: str, room: str) -> list[Device]:
-    return _meant(call, Wish(device, room, "" if device else "media", call.actor.room), ("media",))
 
 
 def _colour(name: str) -> str:
@@ -326,7 +340,7 @@ async def _made(call: Call, found: Sequence[Device], wanted: State) -> Result:
     there = [device for device in able if device.reachable]
     if not there:
         raise ToolFailed("failed", f"{capital(group(able))} cannot be reached just now.")
-    due = [device for device in there if not (device.tells and _agrees(device, wanted, {}))]
+    due = [device for device in there if not (device.tells and agrees(device, wanted, {}))]
     if not due:
         verb = "are" if len(there) > 1 else "is"
         return Result(f"{capital(group(there))} {verb} already {wish_words(wanted)}.", _data(call, there))
@@ -350,7 +364,7 @@ async def _sent(call: Call, groups: Sequence[tuple[Device, State]]) -> Result:
         return [
             (device, wanted)
             for device, wanted in sent
-            if device.tells and not ((now := home.now(device.id)) and _agrees(now, wanted, device.state))
+            if device.tells and not ((now := home.now(device.id)) and agrees(now, wanted, device.state))
         ]
 
     await home.until(lambda: not silent(), ANSWER_SECONDS)
@@ -365,25 +379,6 @@ async def _sent(call: Call, groups: Sequence[tuple[Device, State]]) -> Result:
     if not done:
         raise ToolFailed("failed", text, receipt=receipt.id)
     return Result(text, {**_data(call, [device for device, _ in sent]), "silent": [d.name for d in mute]}, receipt)
-
-
-def _agrees(device: Device, wanted: State, before: State) -> bool:
-    """Whether a device is as wanted; a blind that has set out is."""
-    told = device.state
-    if device.kind == "cover":
-        moved = "position" in before and told.get("position") != before["position"]
-        going = told.get("heading") == ("open" if wanted.get("open", wanted.get("position", 0) > 0) else "closed")
-        if moved or (going and before):
-            return True
-    return all(_near(name, told.get(name), value) for name, value in wanted.items())
-
-
-def _near(name: str, told: Any, wanted: Any) -> bool:
-    if name == "colour" and isinstance(told, str) and isinstance(wanted, str):
-        return all(abs(a - b) < 12 for a, b in zip(bytes.fromhex(told[1:]), bytes.fromhex(wanted[1:]), strict=True))
-    if name in TOLERANCE and isinstance(told, (int, float)) and isinstance(wanted, (int, float)):
-        return abs(told - wanted) <= TOLERANCE[name]
-    return bool(told == wanted)
 
 
 # ── what is said ───────────────────────────────────────────────────────────────────────────────────
