@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import anyio
-import anyio.to_thread
 import httpx2
 
 from atlas.cli import door
@@ -68,9 +67,18 @@ async def _ask_for_each(house: httpx2.AsyncClient, asks: Sequence[dict[str, Any]
         raise AtlasError("nobody can be asked here: this is no terminal", hint="atlas confirm --list, then --yes ID")
     for ask in asks:
         print(_line(ask))
-        said = (await anyio.to_thread.run_sync(input, "  yes or no? ", abandon_on_cancel=True)).strip().lower()
-        answer = {"y": "yes", "yes": "yes", "n": "no", "no": "no"}.get(said)
+        said = await _typed("  yes or no? ")
+        answer = {"y": "yes", "yes": "yes", "n": "no", "no": "no"}.get(said.strip().lower())
         print(f"  {await _answered(house, ask, answer)}" if answer else "  It still waits.")
+        if not said:
+            return  # Ctrl-D: whoever is asked has gone
+
+
+async def _typed(question: str) -> str:
+    """Return a line from the terminal, "" at its end. Not in a thread: after Ctrl-C that would read on."""
+    print(question, end="", flush=True)
+    await anyio.wait_readable(sys.stdin)
+    return sys.stdin.readline()
 
 
 async def _answered(house: httpx2.AsyncClient, ask: dict[str, Any], answer: str) -> str:

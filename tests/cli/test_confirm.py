@@ -5,10 +5,14 @@ from __future__ import annotations
 import argparse
 import io
 import json
-from collections.abc import AsyncIterator
+import os
+import sys
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
+from typing import BinaryIO
 from urllib.parse import urlsplit
 
+import anyio
 import pytest
 
 from atlas.cli import confirm
@@ -16,6 +20,8 @@ from atlas.cli.confirm import _line
 from atlas.config import Config, GatewayConfig
 from atlas.errors import AtlasError
 from tests.gateway.small_house import SmallHouse, served
+
+CTRL_D = b"\x04"
 
 
 @pytest.fixture
@@ -87,13 +93,35 @@ async def test_without_a_terminal_nobody_is_taken_to_have_said_yes(world, config
     assert world.chat.household.tasks
 
 
-@pytest.mark.parametrize(("typed", "left"), [("yes", False), ("Y", False), ("no", True), ("yes!", True), ("", True)])
-async def test_at_the_terminal_only_yes_is_a_yes(world, config, monkeypatch, typed, left):
+@pytest.fixture
+def keyboard(monkeypatch) -> Iterator[BinaryIO]:
+    """What is written here is typed at the terminal."""
+    ours, theirs = os.openpty()
+    with open(ours, "wb", buffering=0) as keys, open(theirs) as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        yield keys
+
+
+@pytest.mark.parametrize(
+    ("typed", "left"),
+    [(b"yes\n", False), (b"Y\n", False), (b"no\n", True), (b"yes!\n", True), (b"\n", True), (CTRL_D, True)],
+)
+async def test_at_the_terminal_only_yes_is_a_yes(world, config, keyboard, typed, left):
     await wish(world)
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    monkeypatch.setattr("builtins.input", lambda prompt: typed)
-    await run(world, config)
+    keyboard.write(typed)
+    with anyio.fail_after(10):
+        assert await run(world, config) == 0
     assert bool(world.chat.household.tasks) is left
+
+
+async def test_who_gives_up_at_the_terminal_leaves_nobody_behind_who_reads_it(world, config, keyboard):
+    await wish(world)
+    with anyio.move_on_after(0.5) as patience:
+        await run(world, config)
+    assert patience.cancelled_caught
+    keyboard.write(b"yes\n")
+    assert sys.stdin.readline() == "yes\n"
+    assert world.chat.household.tasks
 
 
 async def test_a_house_that_is_not_there_is_said_so(config, monkeypatch):
