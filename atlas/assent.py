@@ -29,7 +29,7 @@ AUDIENCE = "atlas-tools"
 STATEMENT_SECONDS = 30  # it is used at once, but a tool server that starts again takes a few seconds
 OPEN_SECONDS = 60.0  # no question is open for longer, whatever the tool server says
 LATE_SECONDS = 300.0  # a "yes" that comes later still is about something else
-MOST_OPEN = 64  # a household has one or two
+MOST_OPEN = 64  # of one agent; a household has one or two
 NAME_CHARACTERS = 100
 LONGEST_CHARACTERS = 80  # a longer answer is none
 
@@ -157,7 +157,6 @@ class _Question:
 class _Press:
     question: _Question
     by: Actor
-    channel: Channel
     yes: bool
 
 
@@ -176,7 +175,7 @@ class Assents:
     now: Callable[[], float] = time.time
     _open: dict[tuple[str, Actor, bool], _Question] = field(default_factory=dict)
     _pressed: dict[str, _Press] = field(default_factory=dict)  # by the turn that will answer them
-    _dropped: dict[str, float] = field(default_factory=dict)  # asks that nobody waits for, until they are gone
+    _dropped: list[_Question] = field(default_factory=list)  # that the tool server still waits for
 
     @property
     def refused(self) -> str:
@@ -186,9 +185,11 @@ class Assents:
     def keep(self, agent: str, turn: Turn, asked: Asked) -> None:
         """Wait for the answer to what was asked in `turn`; an older question to the same person is dropped."""
         key = agent, turn.actor, turn.remembered
-        for old in [key, *list(self._open)[: max(0, len(self._open) - MOST_OPEN + 1)]]:
+        if (older := self._open.get(key)) and older.asked.ask.id == asked.ask.id:
+            del self._open[key]  # the same, asked once more: it is not taken back
+        its_own = [open_key for open_key in self._open if open_key[0] == agent]
+        for old in [key, *its_own[: max(0, len(its_own) - MOST_OPEN + 1)]]:
             self._drop(old)
-        self._dropped.pop(asked.ask.id, None)
         expires_at = min(asked.ask.expires_at, self.now() + OPEN_SECONDS)
         self._open[key] = _Question(agent, asked, expires_at, turn, asked.ask.sentence)
 
@@ -198,10 +199,10 @@ class Assents:
             if question.turn.id == turn_id:
                 question.heard = _letters(question.said) in _letters(heard)
 
-    async def hear(self, agent: str, turn: Turn) -> Answered | str | None:
+    def hear(self, agent: str, turn: Turn) -> Answered | str | None:
         """Return what an answer leads to: the call and its assent, or what to say to it; `None` for other words."""
         if press := self._pressed.pop(turn.id, None):
-            return self._answered(press.question, press.by, press.channel, yes=press.yes, explicit=press.yes)
+            return self._answered(press.question, press.by, turn.channel, yes=press.yes, explicit=press.yes)
         key = agent, turn.actor, turn.remembered
         question = self._open.get(key)
         if question is None or not _goes_on(turn, question):
@@ -222,8 +223,13 @@ class Assents:
             question.patience -= again != question.asked.ask.sentence
             return again
         del self._open[key]
-        channel: Channel = "voice" if turn.spoken else "chat"
-        return self._answered(question, turn.actor, channel, yes=meaning != "no", explicit=meaning == "named")
+        return self._answered(question, turn.actor, turn.channel, yes=meaning != "no", explicit=meaning == "named")
+
+    def dropped(self, agent: str) -> list[tuple[Turn, Asked]]:
+        """Return, once, the questions of `agent` that the tool server still waits for and nobody will answer."""
+        gone = [question for question in self._dropped if question.agent == agent]
+        self._dropped = [question for question in self._dropped if question.agent != agent]
+        return [(question.turn, question.asked) for question in gone if question.expires_at > self.now()]
 
     async def waiting(self, viewer: Actor) -> list[Waiting]:
         """Return the questions that `viewer` may answer: an adult everybody's of their agents, others their own.
@@ -234,7 +240,7 @@ class Assents:
         if not result.ok:
             raise EngineError(f"asks.waiting: {result.text}", spoken=result.text)
         found = [_waiting(row) for row in result.data.get("asks", ())]
-        return [one for one in found if one.ask.id not in self._dropped and self._may_answer(viewer, one)]
+        return [one for one in found if self._may_answer(viewer, one)]
 
     async def answer(self, ask_id: str, by: Actor, channel: Channel, *, yes: bool) -> Turn | str:
         """Take an answer that was pressed. Return the turn that will act on it, or, when somebody else asked, a word.
@@ -259,14 +265,17 @@ class Assents:
         question = self._open.pop(key)
         turn = Turn(
             *(fresh_id("turn"), "Yes." if yes else "No.", question.turn.actor, self.now()),
+            channel=channel,
             agent=question.agent,
             remembered=question.turn.remembered,
         )
-        self._pressed[turn.id] = _Press(question, by, channel, yes)
+        self._pressed[turn.id] = _Press(question, by, yes)
         return turn
 
     def _meaning(self, turn: Turn, tool: str) -> Meaning:
-        """Return what the person meant. A yes that may also have been a no is none."""
+        """Return what the person meant. A yes that may also have been a no is none, and so is what nobody said."""
+        if turn.channel is None:
+            return ""
         meaning = self.wording.means(turn.text, tool)
         others = {self.wording.means(text, tool) for text in turn.alternatives}
         return "unclear" if meaning in ("yes", "named") and "no" in others else meaning
@@ -282,15 +291,17 @@ class Assents:
             return self.wording.says("unclear")
         return self.wording.says("name_it", ask.tool) if (meaning, ask.level) == ("yes", "explicit") else ""
 
-    def _answered(self, question: _Question, by: Actor, channel: Channel, *, yes: bool, explicit: bool) -> Answered:
+    def _answered(
+        self, question: _Question, by: Actor, channel: Channel | None, *, yes: bool, explicit: bool
+    ) -> Answered:
+        assert channel is not None, "an answer that nobody gave"
         call, ask = question.asked.call, question.asked.ask
         statement = self.seal.statement(ask, by, channel, self.now(), yes=yes, explicit=yes and explicit)
         return replace(call, id=fresh_id("call")), Assent(ask.id, statement, yes)
 
     def _drop(self, key: tuple[str, Actor, bool]) -> None:
         if question := self._open.pop(key, None):
-            self._dropped = {ask: gone_at for ask, gone_at in self._dropped.items() if gone_at > self.now()}
-            self._dropped[question.asked.ask.id] = question.asked.ask.expires_at
+            self._dropped.append(question)
 
     def _may_answer(self, viewer: Actor, one: Waiting) -> bool:
         if (viewer.person, viewer.device) == (one.actor.person, one.actor.device):

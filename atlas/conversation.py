@@ -89,10 +89,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Assent:
-    """A person's answer to an ask, signed by the house. Good for one call."""
+    """A person's answer to an ask, signed by the house; or nobody's, and the wish is taken back. Good for one call."""
 
     ask_id: str
-    statement: str = field(repr=False)
+    statement: str = field(default="", repr=False)  # "" when nobody answered
     yes: bool = True  # no: the call is made to close the question, and must not do anything
 
 
@@ -131,6 +131,7 @@ class Turn:
     actor: Actor
     at: float  # wall clock, seconds since 1970
     spoken: bool = False  # the answer will be heard, not read
+    channel: Channel | None = "chat"  # how the request came; None when no person said it, such as a client's prompt
     alternatives: tuple[str, ...] = ()
     agent: str = ""  # an agent asked for by name; "" lets the router choose
     history: tuple[Message, ...] = ()

@@ -73,7 +73,7 @@ class World:
 
     async def hear(self, text: str, by: Actor = ANNA, agent: str = "family", **turn: Any) -> Any:
         """Return "yes" or "no" when the call was answered, what is said, or None when it was no answer."""
-        heard = await self.assents.hear(agent, said(text, by, **turn))
+        heard = self.assents.hear(agent, said(text, by, **turn))
         if isinstance(heard, tuple):
             return {**read(heard[1].statement), "call": heard[0]}
         return heard
@@ -193,7 +193,7 @@ async def test_a_yes_is_signed_for_this_question_and_no_other() -> None:
 async def test_a_no_closes_the_question_too() -> None:
     world = World()
     world.asked()
-    assert (await world.hear("no", spoken=True))["answer"] == "no"
+    assert (await world.hear("no"))["answer"] == "no"
     assert await world.hear("yes") is None
 
 
@@ -226,10 +226,51 @@ async def test_another_agent_does_not_take_the_answer() -> None:
 
 async def test_other_words_drop_the_question() -> None:
     world = World()
-    world.asked()
+    ask = world.asked()
     assert await world.hear("what time is it") is None
     assert await world.hear("yes") is None
-    assert await world.assents.waiting(ANNA) == [], "nobody is shown it any more"
+    ((turn, dropped),) = world.assents.dropped("family")
+    assert (turn.actor, dropped) == (ANNA, Asked(REMOVE, ask))
+    assert world.assents.dropped("family") == [], "it is taken back once"
+
+
+async def test_only_what_somebody_else_still_waits_for_is_taken_back() -> None:
+    world = World()
+    world.asked()
+    await world.hear("yes")
+    world.asked()
+    await world.hear("no")
+    world.asked()
+    world.clock.now += 60
+    await world.hear("what time is it")
+    assert world.assents.dropped("family") == [], "answered, and gone by itself"
+    world.asked()
+    await world.hear("what time is it")
+    assert world.assents.dropped("work") == [], "another agent's questions are not its own"
+    assert len(world.assents.dropped("family")) == 1
+
+
+async def test_a_question_that_is_put_once_more_is_not_taken_back() -> None:
+    world = World()
+    ask = world.asked(remembered=False)
+    world.assents.keep("family", said("remove the task buy milk", remembered=False), Asked(REMOVE, ask))
+    assert world.assents.dropped("family") == []
+    world.asked(SEND, remembered=False)
+    assert [asked.ask for _, asked in world.assents.dropped("family")] == [ask], "but one whose place is taken is"
+
+
+@pytest.mark.parametrize(("came", "channel"), [("voice", "voice"), ("chat", "chat")])
+async def test_the_record_tells_a_spoken_yes_from_a_typed_one_whose_reply_is_spoken(came: Any, channel: str) -> None:
+    world = World()
+    world.asked(spoken=True)
+    assert (await world.hear("yes", spoken=True, channel=came))["channel"] == channel
+
+
+async def test_what_a_program_has_its_agent_say_is_nobodys_yes() -> None:
+    world = World()
+    world.asked()
+    assert await world.hear("yes", channel=None) is None
+    assert await world.hear("yes") is None, "and other words drop the question"
 
 
 async def test_a_newer_question_takes_the_place_of_the_older() -> None:
@@ -262,7 +303,7 @@ async def test_a_yes_that_sounded_like_a_no_is_asked_about() -> None:
     world = World()
     world.asked()
     assert await world.hear("yes", alternatives=("guess", "no")) == "Please say yes or no."
-    assert (await world.hear("yes", spoken=True))["channel"] == "voice"
+    assert (await world.hear("yes"))["answer"] == "yes"
 
 
 async def test_where_a_yes_is_not_enough_the_deed_is_asked_for_once() -> None:
@@ -322,7 +363,7 @@ async def test_a_pressed_yes_is_acted_on_in_the_conversation_that_asked() -> Non
     turn = await world.assents.answer(ask.id, Actor("", "panel", "owner"), "button", yes=True)
     assert isinstance(turn, Turn)
     assert (turn.actor, turn.agent, turn.text) == (ANNA, "family", "Yes.")
-    heard = await world.assents.hear("family", turn)
+    heard = world.assents.hear("family", turn)
     assert isinstance(heard, tuple)
     claims = read(heard[1].statement)
     assert (claims["answer"], claims["channel"], claims["device"]) == ("yes", "button", "panel")

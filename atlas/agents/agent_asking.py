@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import anyio
@@ -12,7 +13,7 @@ from atlas.conversation import Asked, Assent, Message, ToolCall, Turn
 from atlas.events import Emit, TextDelta
 from atlas.mcp.tools import Tools
 
-CLOSE_SECONDS = 2.0  # what a no may wait for the tool server to take it: nothing is done without a yes anyway
+CLOSE_SECONDS = 2.0  # what closing a question may take: nothing is done without a yes anyway
 
 
 class Assents(Protocol):
@@ -27,8 +28,12 @@ class Assents(Protocol):
         """Wait for the answer to what was asked in `turn`."""
         ...
 
-    async def hear(self, agent: str, turn: Turn) -> tuple[ToolCall, Assent] | str | None:
+    def hear(self, agent: str, turn: Turn) -> tuple[ToolCall, Assent] | str | None:
         """Return the call that was answered, or what to say to the answer; `None` when the turn is no answer."""
+        ...
+
+    def dropped(self, agent: str) -> Sequence[tuple[Turn, Asked]]:
+        """Return, once, what `agent` need not wait for any more, and in which turn it was asked."""
         ...
 
 
@@ -43,7 +48,9 @@ class Asking:
 
     async def respond(self, turn: Turn, emit: Emit) -> Answer | None:
         """See `Agent.respond`. A turn that is cancelled has asked nothing: no answer to it will be heard."""
-        match await self._assents.hear(self.name, turn):
+        heard = self._assents.hear(self.name, turn)
+        await self._take_back()  # first: the same may be asked again now, and shall wait for its whole minute
+        match heard:
             case None:
                 answer = await self._mind.respond(turn, emit)
             case str(words):
@@ -54,7 +61,14 @@ class Asking:
                 answer = await self._leave(call, assent, turn, emit)
         if answer and answer.asked:
             self._assents.keep(self.name, turn, answer.asked)
+            await self._take_back()
         return answer
+
+    async def _take_back(self) -> None:
+        """Close at the tool server what nobody will answer, so that nobody is shown it or can still say yes to it."""
+        for turn, asked in self._assents.dropped(self.name):
+            with anyio.move_on_after(CLOSE_SECONDS):
+                await self._tools.call(asked.call, turn.actor, turn.id, Assent(asked.ask.id, yes=False))
 
     async def _leave(self, call: ToolCall, assent: Assent, turn: Turn, emit: Emit) -> Answer:
         with anyio.move_on_after(CLOSE_SECONDS):

@@ -50,14 +50,15 @@ def request(call: ToolCall, actor: Actor, turn_id: str, assent: Assent | None = 
     }
     try:
         params = {"name": scrub(call.name), "arguments": clean(call.arguments), "_meta": clean(meta)}
-        params |= _accepted(assent) if assent else {}
+        params |= _answer(assent) if assent else {}
     except RecursionError as deep:
         raise NotJson("they are nested too deeply") from deep
     return mcp.types.CallToolRequest(params=mcp.types.CallToolRequestParams.model_validate(params))
 
 
-def _accepted(assent: Assent) -> dict[str, Any]:
-    form = {"action": "accept", "content": {"statement": assent.statement}}
+def _answer(assent: Assent) -> dict[str, Any]:
+    taken_back = not (assent.yes or assent.statement)
+    form = {"action": "cancel"} if taken_back else {"action": "accept", "content": {"statement": assent.statement}}
     return {"requestState": assent.ask_id, "inputResponses": {CONFIRM: form}}
 
 

@@ -18,7 +18,8 @@ class Tools(Protocol):
     async def call(self, call: ToolCall, actor: Actor, turn_id: str, assent: Assent | None = None) -> ToolResult:
         """Do it, and return what came of it. A failure is a result with `ok` false, never an exception.
 
-        What a person must say yes to comes back undone, with an `ask`. The same call with their `assent` is done once.
+        What a person must say yes to comes back undone, with an `ask`. The same call with their `assent` is done once;
+        with one that nobody gave and that is no yes, its question is closed.
         When the server vanishes in the middle, the result says that the outcome is unknown. Cancelling is safe for
         the caller; the tool server is told, and what it had committed stays committed.
         """

@@ -125,7 +125,7 @@ class ScriptedTools:
         self.assents.append(assent)
         if ask is None or ask.id != assent.ask_id:
             return failure(call, CONFIRM, "That question is closed. Ask me again.")
-        answer = self._believes(assent.statement)
+        answer = "no" if assent == Assent(ask.id, yes=False) else self._believes(assent.statement)
         if not answer:
             return failure(call, CONFIRM, "Nobody has said yes to that yet.")
         del self._waiting[deed]

@@ -503,6 +503,7 @@ class Session:
             actor=self.actor,
             at=time.time(),
             spoken=self._speaks(wish),
+            channel="chat" if wish.text else "voice" if spoken else None,
             alternatives=spoken[0].alternatives if len(spoken) == 1 and not wish.text else (),
             agent=wish.agent or self.wish.agent,
             history=wish.history,

@@ -11,7 +11,7 @@ from atlas.agents.grammar import Grammar
 from atlas.agents.minds import open_agent
 from atlas.assent import Assents
 from atlas.config import LlmConfig
-from atlas.conversation import Message, ToolCall
+from atlas.conversation import HOUSE, Message, ToolCall
 from atlas.events import TextDelta, ToolFinished
 from atlas.llm.backend import Calls
 from atlas.llm.backend_scripted import ScriptedBackend
@@ -21,6 +21,11 @@ from .conftest import Room, ask, says, turn, wants
 
 QUESTION = "Remove the task buy milk for good?"
 REMOVE = wants("tasks.remove", title="buy milk")
+
+
+async def waiting(tools: ScriptedTools) -> list[str]:
+    result = await tools.for_the_house().call(ToolCall("c", "asks.waiting", {}), HOUSE, "")
+    return [row["id"] for row in result.data["asks"]]
 
 
 @pytest.fixture
@@ -77,6 +82,19 @@ async def test_other_words_are_a_new_request_and_nothing_is_done(open_with, hous
     assert (await ask(agent, "yes"))[0].text == "Mhm."
     await ask(agent, "remove the task buy milk")
     assert (await ask(agent, "yes and turn on the light"))[0].text == "Mhm."
+    assert house.tasks
+
+
+async def test_what_is_not_answered_is_taken_back_at_the_tool_server(open_with, house, tools) -> None:
+    agent = open_with(says(["Mhm."]))
+    first, _ = await ask(agent, "remove the task buy milk")
+    assert await waiting(tools) == [first.asked.ask.id]
+    await ask(agent, "what time is it")
+    assert await waiting(tools) == [], "nobody can press yes to it any more"
+    second, _ = await ask(agent, "remove the task buy milk")
+    third, _ = await ask(agent, "remove the task buy milk")
+    assert second.asked.ask.id != third.asked.ask.id, "who asks again has the whole minute again"
+    assert await waiting(tools) == [third.asked.ask.id]
     assert house.tasks
 
 

@@ -248,6 +248,16 @@ async def test_with_a_no_it_is_not_done_and_the_question_is_closed(tools: Tools)
     assert "paint the fence" in await board(tools)
 
 
+async def test_a_wish_that_is_taken_back_is_not_done_and_its_question_is_closed(tools: Tools) -> None:
+    ask = await asked(tools, "mow the lawn")
+    left = await use(tools, "tasks.remove", Assent(ask.id, yes=False), title="mow the lawn")
+    assert (left.ok, left.receipt, left.ask) == (False, None, None)
+    assert not (await use(tools, "tasks.remove", answer(ask), title="mow the lawn")).ok, "a yes comes too late"
+    assert "mow the lawn" in await board(tools)
+    again = await use(tools, "tasks.remove", title="mow the lawn")
+    assert again.ask and again.ask.id != ask.id, "and it can be asked anew"
+
+
 @pytest.mark.parametrize("wrong", ["another key", "another question", "another deed", "nothing"])
 async def test_what_is_no_yes_to_this_does_nothing(tools: Tools, wrong: str) -> None:
     ask, other = await asked(tools, f"iron {wrong}"), await asked(tools, f"fold {wrong}")

@@ -464,6 +464,31 @@ async def test_typed_words_are_answered_and_a_second_answer_is_refused_meanwhile
         assert small.all(SpeechOut) == []
 
 
+async def test_a_turn_knows_whether_it_was_spoken_typed_or_said_by_nobody() -> None:
+    async with world("yes", "please") as small:
+        await small.speak(1.0)
+        await small.keep_quiet(2.0)
+        await small.ended()
+        for count, wish in enumerate((Wish(text="yes"), Wish(prompt="yes")), 2):
+            await small.session.respond(wish)
+            await small.ended(count)
+        assert [(turn.text, turn.channel) for turn in small.house.turns] == [
+            ("yes", "voice"),
+            ("yes", "chat"),
+            ("yes", None),
+        ]
+        assert all(turn.spoken for turn in small.house.turns), "every reply is heard"
+
+
+async def test_words_that_are_partly_typed_are_typed() -> None:
+    async with world("yes", options=Options(answer=False)) as small:
+        await small.speak(1.0)
+        await small.keep_quiet(2.0)
+        await small.session.respond(Wish(text="please"))
+        await small.ended()
+        assert [(turn.text, turn.channel) for turn in small.house.turns] == [("yes please", "chat")]
+
+
 async def test_a_reply_that_may_not_be_interrupted_is_not_and_the_words_are_kept() -> None:
     house = House(answer="One two three four five six seven eight.")
     async with world("what is new", "me too", house=house, options=Options(interrupt=False)) as small:
