@@ -406,7 +406,10 @@ def _actor(claimed: Any) -> Actor:
     )
     if not ok:
         raise ToolFailed("invalid", "Who is asking cannot be read: give person, device, role and room as short texts.")
-    return Actor(**claimed)
+    actor = Actor(**claimed)
+    if actor.role not in ("", *ROLES):  # no rule speaks of it, so it would be held back by none
+        raise ToolFailed("invalid", f"Nobody is a {printable(actor.role)} here. The roles are {', '.join(ROLES)}.")
+    return actor
 
 
 def _question(spec: ToolSpec, arguments: Mapping[str, Any]) -> str:

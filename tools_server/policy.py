@@ -7,6 +7,7 @@ the table that fits. What no pattern of the agent grants is denied.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -215,11 +216,30 @@ def _wall(agent: Agent, actor: Actor, action: Action) -> Decision:
 
 
 def fits_any(patterns: tuple[str, ...], value: str) -> bool:
-    """Whether a value fits one of the patterns, case ignored; no patterns fit everything."""
-    return not patterns or any(fnmatchcase(value.casefold(), pattern.casefold()) for pattern in patterns)
+    """Whether a value fits one of the patterns, as texts are compared; no patterns fit everything."""
+    return not patterns or any(fnmatchcase(plain(value), plain(pattern)) for pattern in patterns)
+
+
+def plain(text: str) -> str:
+    """Return a text as rules compare texts: by what a person sees of it.
+
+    Case, width, kinds of space, apostrophe and hyphen, and what cannot be seen make no difference. (Letters of other
+    alphabets that look alike do: what a name stands for is asked about by its own name, see `Call.permit`.)
+    """
+    if text.isascii() and text.isprintable():
+        return " ".join(text.casefold().split())
+    shown = (_ALIKE.get(c, c) for c in unicodedata.normalize("NFKC", text) if c.isspace() or not _hidden(c))
+    return " ".join(unicodedata.normalize("NFKC", "".join(shown).casefold()).split())
+
+
+_ALIKE = {**dict.fromkeys("‘’ʼ`´ʹ′‛", "'"), **dict.fromkeys("“”„‟″", '"'), **dict.fromkeys("‐‑‒–—−﹘", "-")}
+
+
+def _hidden(character: str) -> bool:
+    return unicodedata.category(character)[0] == "C" or character in "\u034f\u115f\u1160\u3164\ufe0f"
 
 
 def _argued(patterns: tuple[str, ...], value: Any) -> bool:
     """Whether an argument, or one item of a list, is a text that one of the patterns matches."""
     texts = value if isinstance(value, list) else [value]
-    return any(isinstance(text, str) and fits_any(patterns, " ".join(text.split())) for text in texts)
+    return any(isinstance(text, str) and fits_any(patterns, text) for text in texts)

@@ -22,7 +22,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tools_server.policy import DAYS, ROLES, STRICTNESS, Action, Agent, Hours, Policy, Rule
+from tools_server.policy import DAYS, ROLES, STRICTNESS, Action, Agent, Hours, Policy, Rule, fits_any, plain
 from tools_server.rules import RulesWrong
 
 # z3 carries no types of its own.
@@ -240,8 +240,7 @@ class _World:
     def _named(self, variable: ArithRef, values: Sequence[str], patterns: Sequence[str]) -> BoolRef:
         if not patterns:
             return self._z3.BoolVal(True)
-        lowered = [pattern.casefold() for pattern in patterns]
-        fitting = [n for n, value in enumerate(values) if any(fnmatchcase(value.casefold(), p) for p in lowered)]
+        fitting = [n for n, value in enumerate(values) if fits_any(tuple(patterns), value)]
         return self._one_of(variable, fitting)
 
     def _one_of(self, variable: ArithRef, numbers: Sequence[int]) -> BoolRef:
@@ -252,7 +251,7 @@ class _World:
         return join(self._minute >= hours.begin, self._minute < hours.end)
 
     def _matches(self, text: SeqRef, patterns: Sequence[str]) -> BoolRef:
-        return self._z3.Or([self._z3.InRe(text, self._regex(pattern.casefold())) for pattern in patterns])
+        return self._z3.Or([self._z3.InRe(text, self._regex(plain(pattern))) for pattern in patterns])
 
     def _regex(self, pattern: str) -> ReRef:
         """Return a shell pattern as z3's regular expression."""

@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 from pydantic import BaseModel, ConfigDict, create_model
 
 from tools_server.paths import Root
-from tools_server.policy import Action, Actor, Agent, Level, Risk
+from tools_server.policy import STRICTNESS, Action, Actor, Agent, Level, Risk
 from tools_server.reach.outside import NOWHERE, Outside
 from tools_server.state import Kept, Receipt, State
 
@@ -73,6 +73,20 @@ class Call:
         """Return a moment, or this moment, on the clocks of the house."""
         moment = self.now() if at is None else at
         return datetime.fromtimestamp(moment, self.zone).astimezone(self.zone)
+
+    def permit(self, **own: Any) -> None:
+        """Ask the rules again, with what was meant by its own names. Raises `ToolFailed` when they say more.
+
+        For tools that understand names: "the secret list" or "secrt" must not go round a rule about "secret". A name
+        may be a list of all that the thing is called.
+        """
+        decide = self.services.get("decide")
+        if decide is None or not self.arguments:
+            return
+        itself, asked = decide(self.tool, {**self.arguments, **own}), decide(self.tool, self.arguments)
+        if STRICTNESS[itself.verdict] > STRICTNESS[asked.verdict]:
+            hint = "" if itself.verdict == "deny" else " Ask for it by its own name."
+            raise ToolFailed("denied", itself.reason + hint, rule=itself.rule, **own)
 
     def receipt(self, changed: str, *, before: Any, after: Any) -> Receipt:
         """Keep proof of a change. `before` and `after` are JSON, enough to undo it; None stands for nothing there.

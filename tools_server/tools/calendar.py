@@ -278,6 +278,7 @@ async def _meant(call: Call, title: str, day: str, *, guess: bool) -> Found:
         guess=guess,
         remark=told_problems(opened.problems),
     )
+    call.permit(title=meant.event.title)
     same = [each for each in found if plain(each.event.title) == plain(meant.event.title)]
     ahead = [each for each in same if each.event.end > now] or same
     others = {(each.sheet.file, each.event.uid): each for each in reversed(ahead)}

@@ -163,12 +163,13 @@ async def write(call: Call, path: Path, text: Text) -> Result:
 @tool("files.move", risk="change", root="*", limit_seconds=20)
 async def move(call: Call, path: Path, to: Annotated[str, Field(min_length=1, max_length=1_000)]) -> Result:
     """Give a file another name, or put it into another folder. Nothing is ever overwritten."""
-    place, new = _place(call, path), _folder(call, to)
+    place, new = _place(call, path), _folder(call, to, "to")
     if place.name != new.name:
         raise ToolFailed("invalid", f"A file stays in its own folder: {place.name}.")
     target = new.path
     if not new.path or to.endswith("/") or _is_folder(new):
         target = "/".join(part for part in (new.path, place.path.rsplit("/", 1)[-1]) if part)
+    _permit(call, Place(new.name, new.root, target), "to")
     with _nearest(call, place):
         place.root.move(place.path, target)
     said = f"{spoken(visible(place.path))} is now {spoken(visible(target))}."
@@ -220,18 +221,26 @@ async def undo(call: Call, receipt: Kept) -> Result:
 # ── where it is ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _place(call: Call, path: str) -> Place:
+def _place(call: Call, path: str, argument: str = "path") -> Place:
     """Return where a path leads. It may begin with the name of one of the agent's folders; else it is in the first."""
     first, _, rest = path.partition("/")
     if rest and first in call.roots:
-        return Place(first, call.roots[first], rest)
-    return Place(call.agent.roots[0], call.home, path)
+        place = Place(first, call.roots[first], rest)
+    else:
+        place = Place(call.agent.roots[0], call.home, path)
+    _permit(call, place, argument)
+    return place
 
 
-def _folder(call: Call, folder: str) -> Place:
+def _permit(call: Call, place: Place, argument: str) -> None:
+    """Ask the rules about a file by both of its paths: with and without the folder that they begin in."""
+    call.permit(**{argument: [place.path, f"{place.name}/{place.path}"]})
+
+
+def _folder(call: Call, folder: str, argument: str = "folder") -> Place:
     if folder in call.roots:
         return Place(folder, call.roots[folder], "")
-    return _place(call, "" if folder in (".", "/") else folder.removesuffix("/"))
+    return _place(call, "" if folder in (".", "/") else folder.removesuffix("/"), argument)
 
 
 def _entries(call: Call, place: Place) -> list[Entry]:

@@ -216,6 +216,7 @@ def _found(call: Call, wanted: str, *, make: bool = False) -> Sheet:
         raise ToolFailed("failed", f"There are already {MOST_LISTS} lists.")
     if not re.search(r"\w", name):
         raise ToolFailed("invalid", "Give the list a name in words.")
+    call.permit(list=name)
     file = known.get(name) or f"{FOLDER}/{name}.md"  # nothing but words is left of it
     try:
         text, stamp = read_text(call.home, file)

@@ -155,7 +155,7 @@ def _numbered(title: str) -> Iterator[str]:
 
 def _found(call: Call, title: str, *, guess: bool = True) -> Paper:
     notes, problems = read_all(call.home, FOLDER, papers.DEPTH)
-    return chosen(
+    note = chosen(
         notes,
         title,
         named=lambda note: note.title,
@@ -165,6 +165,8 @@ def _found(call: Call, title: str, *, guess: bool = True) -> Paper:
         guess=guess,
         remark=told_problems(problems),
     )
+    call.permit(title=note.title)
+    return note
 
 
 def _searched(root: Root, wanted: list[str]) -> tuple[list[Match], list[dict[str, str]]]:

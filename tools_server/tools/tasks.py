@@ -129,7 +129,7 @@ async def change(
     assignee: Annotated[str, Field(max_length=60, description="Who should do it, or nobody")] = "",
 ) -> Result:
     """Change a task's title, due date, priority or who should do it. What is left out stays."""
-    task = _found(call.home, title)
+    task = _found(call, title)
     wanted = {
         "title": one_line(new_title),
         "due": "" if plain(due) in NOBODY else _checked_due(due),
@@ -162,14 +162,14 @@ def _became(call: Call, key: str, value: str) -> str:
 
 async def removing(call: Call, title: str) -> str:
     """Say which task would be removed."""
-    task = _found(call.home, title, guess=False)
+    task = _found(call, title, guess=False)
     return f"Remove {spoken(task.title)} from the task board?"
 
 
 @tool("tasks.remove", risk="destructive", root="*", limit_seconds=20, preview=removing)
 async def remove(call: Call, title: Title) -> Result:
     """Remove a task from the home task board. To finish one, use tasks.done."""
-    task = _found(call.home, title, guess=False)
+    task = _found(call, title, guess=False)
     call.home.remove(f"{FOLDER}/{task.file}")
     said = f"Removed {spoken(task.title)} from your tasks."
     receipt = call.receipt(said, before=_kept(call, task, task.text), after=None)
@@ -177,7 +177,7 @@ async def remove(call: Call, title: Title) -> Result:
 
 
 def _moved(call: Call, title: str, column: Column) -> Result:
-    task = _found(call.home, title, avoid=column)
+    task = _found(call, title, avoid=column)
     if task.column == column:
         return Result(f"{capital(spoken(task.title))} is already {_in(column)}.", {"task": _shown(task)})
     text = with_value(task.text, "column", column)
@@ -214,10 +214,10 @@ async def undo(call: Call, receipt: Kept) -> Result:
 # ── which tasks ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _found(root: Root, title: str, *, avoid: str = "done", guess: bool = True) -> Task:
+def _found(call: Call, title: str, *, avoid: str = "done", guess: bool = True) -> Task:
     """Return the task that is meant; of several with the same title one that is not in the column `avoid`."""
-    tasks, problems = _read_all(root)
-    return chosen(
+    tasks, problems = _read_all(call.home)
+    task = chosen(
         tasks,
         title,
         named=lambda task: task.title,
@@ -228,6 +228,8 @@ def _found(root: Root, title: str, *, avoid: str = "done", guess: bool = True) -
         guess=guess,
         remark=told_problems(problems),
     )
+    call.permit(title=task.title)
+    return task
 
 
 def _due(call: Call, tasks: Sequence[Task], due: str) -> list[Task]:

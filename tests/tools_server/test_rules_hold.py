@@ -1,0 +1,94 @@
+"""Rules speak of people and things; no other way to write their names goes round them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from tools_server.policy import ANY_TIME, Action, Actor, Agent, Policy, Rule, decide, fits_any
+
+FAMILY = Agent("family", ("*",))
+ADULT = {"role": "adult"}
+
+
+def deny(world: Any, tools: Sequence[str], **arguments: Sequence[str]) -> None:
+    """Add a rule to the house's."""
+    rule = Rule(
+        "no", "deny", "That is not done.", tools=tuple(tools), arguments={k: tuple(v) for k, v in arguments.items()}
+    )
+    world.gate._policy = Policy((*world.gate._policy.rules, rule))
+
+
+@pytest.mark.parametrize("role", ["kid", "guest ", "Guest", "CHILD", "ｇuest", "\u200bguest", "nobody", "*", "guest\n"])
+async def test_a_role_that_no_rule_speaks_of_is_nobodys(world: Any, role: str) -> None:
+    answer = await world.refused("lists.add", actor={"role": role}, items=["milk"])
+    assert answer.error == "invalid"
+    assert "owner, adult, child, guest, satellite" in answer.text
+    assert world.record[-1]["outcome"] == "invalid"
+
+
+@pytest.mark.parametrize(
+    "room",
+    [
+        *("Kids' room", "kids’ room", "kids‘ room", "kids'\u00a0room", "ki\u200bds' room", "kids' room\u200f"),
+        *("ｋids' room", "\u202ekids' room", "kids'\troom", "ki\u00adds' room", "kids'\u3164 room", "KIDS' ROOM\0"),
+    ],
+)
+def test_what_a_person_would_read_as_the_same_is_the_same_to_a_rule(room: str) -> None:
+    rule = Rule("kids", "deny", "Not there.", arguments={"room": ("kids' room",)})
+    play = Action("home.play", risk="change")
+    assert decide(Policy((rule,)), FAMILY, Actor(role="adult"), play, {"room": room}, ANY_TIME).rule == "kids"
+    in_it = Rule("in-it", "deny", "Not there.", rooms=("KIDS’ ROOM",))
+    assert decide(Policy((in_it,)), FAMILY, Actor(role="adult", room=room), play, {}, ANY_TIME).rule == "in-it"
+
+
+def test_what_is_another_thing_to_a_person_is_another_to_a_rule() -> None:
+    assert not fits_any(("kids' room",), "kids room two")
+    assert fits_any(("cafe*",), "Café") is False
+    assert fits_any(("*",), "")
+
+
+@pytest.mark.parametrize(
+    "called", ["secret gifts", "the secret gifts", "secrt gifts", "my secret gifts list", "se\u200bcret gifts"]
+)
+async def test_a_rule_about_a_list_holds_whatever_the_list_was_called(world: Any, called: str) -> None:
+    await world.ok("lists.add", list="secret gifts", items=["bike"])
+    deny(world, ["lists.*"], list=["secret*"])
+    for tool, more in (
+        ("lists.read", {}),
+        ("lists.add", {"items": ["doll"]}),
+        ("lists.clear", {"checked_only": False}),
+    ):
+        answer = await world.refused(tool, list=called, **more)
+        assert (answer.error, answer.data["rule"]) == ("denied", "no"), tool
+    assert "doll" not in (world.data / "family-agent-config/lists/secret gifts.md").read_text()
+
+
+@pytest.mark.parametrize("path", ["private/diary.txt", "family-agent-config/private/diary.txt", "Private/diary.txt"])
+async def test_a_rule_about_a_folder_holds_by_both_of_its_paths(world: Any, path: str) -> None:
+    await world.ok("files.create", path="private/diary.txt", text="dear diary")
+    await world.ok("files.create", path="other.txt", text="x")
+    deny(world, ["files.*"], path=["private/*"])
+    for tool, more in (("files.read", {}), ("files.remove", {}), ("files.write", {"text": "gone"})):
+        answer = await world.refused(tool, path=path, **more)
+        assert (answer.error, answer.data["rule"]) == ("denied", "no"), tool
+    deny(world, ["files.move"], to=["private/*"])
+    for to in ("private/", "private", "family-agent-config/private/", "family-agent-config/private/new.txt"):
+        assert (await world.refused("files.move", path="other.txt", to=to)).data["rule"] == "no"
+
+
+async def test_rules_about_notes_and_tasks_hold_for_what_is_meant(world: Any) -> None:
+    await world.ok("notes.create", title="Diary of Anna", text="dear diary")
+    await world.ok("tasks.add", title="Buy a present")
+    deny(world, ["notes.*"], title=["*diary*"])
+    deny(world, ["tasks.*"], title=["*present*"])
+    for tool, title in (
+        ("notes.read", "of Anna"),
+        ("notes.remove", "anna"),
+        ("tasks.done", "buy"),
+        ("tasks.remove", "a buy"),
+    ):
+        answer = await world.refused(tool, title=title)
+        assert (answer.error, answer.data.get("rule")) == ("denied", "no"), (tool, answer.text)
