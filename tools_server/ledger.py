@@ -20,7 +20,7 @@ from typing import Any
 from tools_server.policy import Action, Actor, Agent, Decision, Limit, Policy, fits_any
 
 BLOCK_BYTES = 256 * 1024  # read backwards in these
-KEYS = 10_000  # callers whose calls are counted apart; a caller may name any person, and must not fill the memory
+CALLERS = 8  # of one agent are counted apart at a time: an agent may name any person, and would never be held back
 
 
 @dataclass(slots=True)
@@ -57,7 +57,8 @@ class Ledger:
         self._zone = zone
         self._midnight = self._start_of_day(now())
         self._days: dict[str, Day] = {}
-        self._lately: dict[tuple[str, str, str], deque[float]] = {}
+        # By limit, agent and caller; None is everybody for whom no more are counted apart.
+        self._lately: dict[tuple[str, str, str | None], deque[float]] = {}
         longest = max((limit.per_seconds for limit in policy.limits), default=0.0)
         since = min(self._midnight, now() - longest)
         self._offset, rows = _tail(record, since)
@@ -68,6 +69,7 @@ class Ledger:
         """Return why a call may not run now: a limit or a budget is spent; None when it may."""
         self._catch_up()
         now = self._now()
+        self._forget(now)
         asked = Spending(now, agent.name, actor.role, actor.person or actor.device, action.tool, action.risk, 0)
         for limit in self._policy.limits:
             if _concerns(limit, asked) and (wait := self._wait(limit, asked, now)) > 0:
@@ -114,29 +116,52 @@ class Ledger:
         """Return the seconds until one more call fits under a limit; 0 when it fits now."""
         if not limit.at_most:
             return limit.per_seconds
-        times = self._lately.get((limit.id, asked.agent, asked.caller), ())
+        times = self._lately.get(self._key(limit, asked), ())
         recent = [at for at in times if now - limit.per_seconds < at <= now]  # a clock set back forgives
         return recent[-limit.at_most] + limit.per_seconds - now if len(recent) >= limit.at_most else 0.0
 
     def _note(self, spending: Spending) -> None:
         for limit in self._policy.limits:
             if limit.at_most and _concerns(limit, spending):
-                key = (limit.id, spending.agent, spending.caller)
-                if key not in self._lately and len(self._lately) >= KEYS:
-                    self._lately.pop(next(iter(self._lately)))
+                key = self._key(limit, spending)
                 self._lately.setdefault(key, deque(maxlen=limit.at_most)).append(spending.at)
+        self._turn_page()
+        self._enter(spending)
+
+    def _key(self, limit: Limit, call: Spending) -> tuple[str, str, str | None]:
+        own = (limit.id, call.agent, call.caller)
+        apart = sum(key[:2] == own[:2] and key[2] is not None for key in self._lately)
+        return own if own in self._lately or apart < CALLERS else (limit.id, call.agent, None)
+
+    def _forget(self, now: float) -> None:
+        """Drop the callers whose calls no limit looks at any more, so that others can be counted apart."""
+        seconds = {limit.id: limit.per_seconds for limit in self._policy.limits}
+        self._lately = {
+            key: times for key, times in self._lately.items() if any(now - seconds[key[0]] < at <= now for at in times)
+        }
+
+    def _enter(self, spending: Spending) -> None:
         if spending.at >= self._midnight:
-            day = self._day(spending.agent)
+            day = self._days.setdefault(spending.agent, Day())
             day.spent += spending.cost
             day.calls += 1
             day.by_tool[spending.tool] = day.by_tool.get(spending.tool, 0) + 1
 
     def _day(self, agent: str) -> Day:
-        midnight = self._start_of_day(self._now())
-        if midnight > self._midnight:
-            self._midnight = midnight
-            self._days.clear()
+        self._turn_page()
         return self._days.setdefault(agent, Day())
+
+    def _turn_page(self) -> None:
+        """Begin another day when it is one. A clock that had run ahead comes back to a day that was begun already."""
+        midnight, before = self._start_of_day(self._now()), self._midnight
+        if midnight == before:
+            return
+        self._midnight = midnight
+        self._days.clear()
+        if midnight < before:
+            self._offset, rows = _tail(self._record, midnight)
+            for row in rows:
+                self._enter(row)
 
     def _start_of_day(self, at: float) -> float:
         here = datetime.fromtimestamp(at, self._zone).astimezone(self._zone)
@@ -156,7 +181,7 @@ class Ledger:
         whole = new.rfind(b"\n") + 1
         self._offset += whole
         for line in new[:whole].splitlines():
-            if self.process.encode() not in line and (spending := _spending(line)):
+            if spending := _spending(line, besides=self.process):
                 self._note(spending)
 
 
@@ -199,11 +224,13 @@ def _at(line: bytes) -> float:
         return float("inf")  # no row of ours; it says nothing of when to stop
 
 
-def _spending(line: bytes) -> Spending | None:
-    """Return what a row says was spent; None when its call did not run."""
+def _spending(line: bytes, besides: str = "") -> Spending | None:
+    """Return what a row says was spent; None when its call did not run, or ran in the process `besides`."""
     try:
         row = json.loads(line)
         actor = row["actor"]
+        if besides and row["process"] == besides:
+            return None
         return Spending(
             float(row["at"]),
             str(row["agent"]),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tools_server.ledger import BLOCK_BYTES, Ledger
+from tools_server.ledger import BLOCK_BYTES, CALLERS, Ledger
 from tools_server.policy import Action, Actor, Agent, Budget, Limit, Policy
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC).timestamp()
@@ -163,9 +163,31 @@ def test_at_most_none_is_never(data: Path) -> None:
     assert book.run() == "never"
 
 
-def test_a_thousand_names_cannot_fill_the_memory(book: Book) -> None:
-    from tools_server import ledger
+def test_inventing_names_neither_fills_the_memory_nor_escapes_the_limit(book: Book) -> None:
+    book.policy = Policy(limits=POLICY.limits)
+    book.open()
+    ran = sum(book.run(actor=Actor(f"person {number}")) == "" for number in range(200))
+    assert ran == CALLERS + 3
+    assert len(book.ledger._lately) == CALLERS + 1
+    assert book.run(actor=Actor("person 1")) == "", "who is known is still counted apart"
+    book.now += 61
+    assert book.run(actor=Actor("somebody else")) == ""
+    assert len(book.ledger._lately) == 1
 
-    for number in range(ledger.KEYS + 5):
-        book.ledger.spent(FAMILY, Actor(f"person {number}"), START)
-    assert len(book.ledger._lately) == ledger.KEYS
+
+def test_a_name_that_looks_like_a_process_does_not_hide_what_was_spent(book: Book) -> None:
+    for _ in range(3):
+        book.write(START, Actor(book.ledger.process), FAMILY, 2, process="another")
+    assert book.spent == 6
+
+
+def test_a_clock_that_ran_ahead_for_a_moment_forgives_nothing(book: Book) -> None:
+    book.policy = Policy(budgets=POLICY.budgets)
+    book.open()
+    for _ in range(5):
+        book.run()
+    book.now += 24 * 3600
+    assert book.run() == ""
+    book.now -= 24 * 3600
+    assert book.spent == 12
+    assert [book.run() for _ in range(5)] == [""] * 4 + ["a-day"]
