@@ -22,6 +22,7 @@ import anyio
 
 from tools_server.audit import AUDIT_FILE, verify
 from tools_server.calling import call
+from tools_server.stderr import say
 
 if TYPE_CHECKING:
     from tools_server.boot import Settings
@@ -48,7 +49,6 @@ def _serve(settings: Settings, stdio: bool) -> None:
     # The other commands need none of this, and a call over ssh should not wait a second for it.
     from tools_server.boot import BootFailed
     from tools_server.walls import walled
-    from tools_server.wires.drain import say
     from tools_server.wires.wire_http import listener, serve_http
     from tools_server.wires.wire_stdio import serve_stdio
 
@@ -120,11 +120,11 @@ def _rules(arguments: list[str]) -> int:
     try:
         asked = question(given.agents, given.policy)
     except BootFailed as wrong:
-        _say(str(wrong))
+        say(str(wrong))
         return 1
     agents = [agent for agent in asked.agents if given.agent in ("", agent.name)]
     if not agents:
-        _say(f"{given.agents} has no agent {given.agent!r}; it has {', '.join(agent.name for agent in asked.agents)}.")
+        say(f"{given.agents} has no agent {given.agent!r}; it has {', '.join(agent.name for agent in asked.agents)}.")
         return 1
     parts = [*(picture(asked.policy, agent, asked.actions) for agent in agents), legend(asked.policy)]
     problem = solved(json.dumps(dataclasses.asdict(asked)))
@@ -139,16 +139,12 @@ def _verify(arguments: list[str]) -> int:
     try:
         verdict = verify(file)
     except OSError as missing:
-        _say(f"{file} cannot be read: {missing.strerror}.")
+        say(f"{file} cannot be read: {missing.strerror}.")
         return 2
     for problem in verdict.problems:
-        _say(problem)
-    _say(f"{verdict.rows} rows, {'not as they were written' if verdict.problems else 'all as they were written'}")
+        say(problem)
+    say(f"{verdict.rows} rows, {'not as they were written' if verdict.problems else 'all as they were written'}")
     return 1 if verdict.problems else 0
-
-
-def _say(line: str) -> None:
-    sys.stderr.write(line + "\n")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import socket
 import sys
 import sysconfig
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -15,20 +15,13 @@ from pathlib import Path
 from shutil import which
 from typing import Any
 
-import anyio
-from starlette.requests import Request
-from starlette.responses import JSONResponse
-
 import tools_server
 from tools_server.boot import Settings, prove_rules, read_agents
-from tools_server.confine import Plan, confine, no_core_dumps, standing
+from tools_server.confine import Plan, confine, no_core_dumps
 from tools_server.porter import Porter
 from tools_server.prove import solved
-from tools_server.wires.drain import say
-from tools_server.wires.wire import AGENT_SCOPE
+from tools_server.stderr import say
 
-TRY_SECONDS = 1.0  # a wall answers at once; a hole on loopback does too
-PROVING_AGENT = "house"
 _SYSTEM = (  # shared libraries, time zones, certificates, words; nothing about people or other programs
     *("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache", "/nix/store"),
     *("/usr/share/zoneinfo", "/etc/localtime", "/etc/timezone", "/usr/share/locale", "/usr/share/mime"),
@@ -148,52 +141,3 @@ def _with_interpreter(program: Path) -> Iterator[Path]:
         for word in words[: 2 if words and words[0].endswith("/env") else 1]:
             if found := which(word):
                 yield from _with_interpreter(Path(found))
-
-
-# ── the proof ──────────────────────────────────────────────────────────────────────────────────────
-
-
-def prove(port: int) -> dict[str, str]:
-    """Try to get out, and say for each way what stopped it; "" where nothing did. Only this machine is tried.
-
-    `port` is one that somebody listens on at 127.0.0.1. Blocking, for seconds at most.
-    """
-    return {
-        "tcp": _stopped(lambda: _touch(socket.SOCK_STREAM, port)),
-        "udp": _stopped(lambda: _touch(socket.SOCK_DGRAM, port)),
-        "names": _stopped(lambda: _touch(socket.SOCK_DGRAM, 53)),
-        "file": _stopped(lambda: Path("/etc/passwd").open("rb").close()),
-        "program": _stopped(_start),
-    }
-
-
-def _touch(kind: socket.SocketKind, port: int) -> None:
-    with socket.socket(socket.AF_INET, kind) as way:
-        way.settimeout(TRY_SECONDS)
-        way.connect(("127.0.0.1", port))
-        way.send(b"\n")
-
-
-def _start() -> None:
-    os.waitpid(os.posix_spawn("/bin/true", ["/bin/true"], {}), 0)
-
-
-def _stopped(attempt: Callable[[], object]) -> str:
-    try:
-        attempt()
-    except OSError as wall:
-        return wall.strerror or str(wall) or type(wall).__name__
-    return ""
-
-
-async def walls_tried(request: Request) -> JSONResponse:
-    """`GET /walls?port=N`: what the tools could reach, tried from in here. For the house alone; the doctor asks."""
-    if request.scope[AGENT_SCOPE].name != PROVING_AGENT:
-        return JSONResponse({"error": f"Only the {PROVING_AGENT} may ask for that."}, status_code=403)
-    port = request.query_params.get("port", "")
-    if not port.isdecimal() or not 0 < int(port) < 65_536:
-        return JSONResponse(
-            {"error": "Say which port of 127.0.0.1 somebody listens on: /walls?port=N"}, status_code=400
-        )
-    stopped = await anyio.to_thread.run_sync(prove, int(port))
-    return JSONResponse({"walls": standing(), "stopped": stopped})

@@ -30,7 +30,9 @@ from anyio.abc import TaskStatus
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
+from tools_server.audit import digest
 from tools_server.calling.sessions import NoSession, Session, Sessions
+from tools_server.stderr import say
 from tools_server.wires.strict_json import Refused, parse
 
 REQUEST_BYTES = 512 * 1024
@@ -209,11 +211,10 @@ async def _called_until_told(
 
 
 def _kept(session: Session, asked: Asked, answered: Answered, seconds: float) -> None:
-    canonical = json.dumps(asked.params, sort_keys=True, separators=(",", ":")).encode()
     session.write(
         "tool_call",
         tool=asked.tool,
-        arguments_sha256=hashlib.sha256(canonical).hexdigest(),
+        arguments_sha256=digest(asked.params),
         outcome=answered.error or "ok",
         receipt=(answered.receipt or {}).get("id", ""),
         ms=round(seconds * 1000, 3),
@@ -269,7 +270,7 @@ def list_sessions(arguments: list[str]) -> int:
     try:
         shown = list(sessions.find(given.id).lines()) if given.id else [session.summary() for session in sessions.all()]
     except NoSession as missing:
-        sys.stderr.write(f"{missing}\n")
+        say(str(missing))
         return 2
     for line in shown:
         sys.stdout.write(json.dumps(line) + "\n")

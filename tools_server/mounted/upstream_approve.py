@@ -13,6 +13,7 @@ from typing import Any
 
 from tools_server.mounted.upstream import MIGRATIONS, approve, waiting
 from tools_server.state import State
+from tools_server.stderr import say
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -25,7 +26,7 @@ def main(arguments: Sequence[str]) -> int:
     given = parser.parse_args(arguments)
     file = given.data / "tools.db"
     if not file.is_file():
-        sys.stderr.write(f"{file} is not there: start the tool server once, so that it sees what the server offers.\n")
+        say(f"{file} is not there: start the tool server once, so that it sees what the server offers.")
         return 2
     try:
         state = State(file, MIGRATIONS)
@@ -34,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
         finally:
             state.close()
     except (sqlite3.Error, OSError) as broken:
-        sys.stderr.write(f"{file} cannot be written: {broken}.\n")
+        say(f"{file} cannot be written: {broken}.")
         return 2
 
 

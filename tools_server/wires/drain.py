@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from collections.abc import Callable
 
 import anyio
 from anyio.abc import TaskStatus
 
 from tools_server.gate import Gate
+from tools_server.stderr import say
 
 DRAIN_SECONDS = 3.0  # for live calls; a supervisor waits five between SIGTERM and SIGKILL
 LAST_SECONDS = 4.8  # after which nothing is waited for: what had been acknowledged is on the disk already
@@ -36,9 +36,3 @@ async def on_signal(gate: Gate, leave: Callable[[], None], *, task_status: TaskS
                 say(f"ended by a second signal, {again.name} after {first.name}")
                 signal.signal(again, signal.SIG_DFL)
                 os.kill(os.getpid(), again)
-
-
-def say(line: str) -> None:
-    """Write a line to stderr, where the supervisor reads it; stdout may be a wire."""
-    sys.stderr.write(line + "\n")
-    sys.stderr.flush()

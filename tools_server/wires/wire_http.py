@@ -24,12 +24,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tools_server.boot import BootFailed, Settings, opened_gate
 from tools_server.confine import standing
 from tools_server.gate import Gate
-from tools_server.walls import walls_tried
+from tools_server.stderr import say
 from tools_server.wires import telemetry
-from tools_server.wires.drain import on_signal, say
+from tools_server.wires.drain import on_signal
 from tools_server.wires.framing import MESSAGE_BYTES
 from tools_server.wires.framing_http import Framed
 from tools_server.wires.wire import AGENT_SCOPE, WANTED_SCOPE, mcp_server, own_version
+from tools_server.wires.wire_walls import walls_tried
 
 SESSIONS = 256  # of the older era, at a time; the newer has none
 LAST_ANSWERS_SECONDS = 0.5  # of uvicorn's last one: after them, streams that are still open are ended

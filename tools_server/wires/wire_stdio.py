@@ -33,8 +33,9 @@ from mcp.types import (
 from pydantic_core import PydanticSerializationError
 
 from tools_server.boot import BootFailed, Settings, opened_gate
+from tools_server.stderr import say
 from tools_server.wires import telemetry
-from tools_server.wires.drain import on_signal, say
+from tools_server.wires.drain import on_signal
 from tools_server.wires.framing import Lines, TooLong, decode, refusal, too_large
 from tools_server.wires.strict_json import Refused
 from tools_server.wires.wire import mcp_server, own_version
