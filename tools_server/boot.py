@@ -79,19 +79,7 @@ def read_agents(file: Path) -> tuple[dict[str, Agent], dict[str, Agent]]:
         where = f"{file}: [{name}]"
         if not _AGENT_NAME.fullmatch(name) or not isinstance(entry, dict):
             raise BootFailed(f"{where} is not the table of an agent.")
-        if unknown := set(entry) - _KEYS:
-            raise BootFailed(f"{where} has an unknown key {min(unknown)!r}; the keys are {', '.join(sorted(_KEYS))}.")
-        acts_as = entry.get("acts_as", "")
-        if acts_as not in ("", *ROLES):
-            raise BootFailed(f"{where}: acts_as is one of {', '.join(ROLES)}.")
-        tools, roots, roles = (_texts(where, entry, key) for key in ("tools", "roots", "roles"))
-        read_only = _texts(where, entry, "roots_read_only")
-        by_name[name] = agent = Agent(name, tools, roots, roles, acts_as, entry.get("private") is True, read_only)
-        if strange := set(read_only) - set(roots):
-            raise BootFailed(f"{where}: {min(strange)!r} is in roots_read_only and not in roots.")
-        for root in agent.roots:
-            if not _ROOT_NAME.fullmatch(root) or root in _OWN:
-                raise BootFailed(f"{where}: the root {root!r} is not the name of a folder in the data directory.")
+        by_name[name] = agent = _agent(where, name, entry)
         token = entry.get("token_sha256", "")
         if token and not (isinstance(token, str) and re.fullmatch(r"[0-9a-f]{64}", token)):
             raise BootFailed(f"{where}: token_sha256 is not 64 small hexadecimal digits.")
@@ -100,6 +88,36 @@ def read_agents(file: Path) -> tuple[dict[str, Agent], dict[str, Agent]]:
         if token:
             by_token[token] = agent
     return by_token, by_name
+
+
+def _agent(where: str, name: str, entry: Mapping[str, Any]) -> Agent:
+    if unknown := set(entry) - _KEYS:
+        raise BootFailed(f"{where} has an unknown key {min(unknown)!r}; the keys are {', '.join(sorted(_KEYS))}.")
+    agent = Agent(
+        name,
+        tools=_texts(where, entry, "tools"),
+        roots=_texts(where, entry, "roots"),
+        roles=_texts(where, entry, "roles"),
+        acts_as=entry.get("acts_as", ""),
+        private=entry.get("private", False),
+        read_only=_texts(where, entry, "roots_read_only"),
+    )
+    if agent.acts_as not in ("", *ROLES):
+        raise BootFailed(f"{where}: acts_as is one of {', '.join(ROLES)}.")
+    if strange := set(agent.roles) - set(ROLES):
+        raise BootFailed(f"{where}: {min(strange)!r} is no role; the roles are {', '.join(ROLES)}.")
+    if "roles" in entry and not agent.roles:
+        raise BootFailed(f"{where}: roles is empty, which would mean everybody. Name some, or leave it out.")
+    if not isinstance(agent.private, bool):
+        raise BootFailed(f"{where}: private is true or false.")
+    if agent.private and not agent.roles:
+        raise BootFailed(f"{where} is private and acts for everybody. Name its roles.")
+    for root in agent.roots:
+        if not _ROOT_NAME.fullmatch(root) or root in _OWN:
+            raise BootFailed(f"{where}: the root {root!r} is not the name of a folder in the data directory.")
+    if strange := set(agent.read_only) - set(agent.roots):
+        raise BootFailed(f"{where}: {min(strange)!r} is in roots_read_only and not in roots.")
+    return agent
 
 
 def _texts(where: str, entry: Mapping[str, Any], key: str) -> tuple[str, ...]:
@@ -151,11 +169,19 @@ def opened_gate(
             _apart(roots)
             for root in roots.values():
                 root.sweep()
-            outside = Outside(settings.egress, settings.porter)
-            house_key = _house_key(settings.house_key)
-            ledger = Ledger(policy, audit.file, now, zone)
             gate = Gate(
-                *(toolbox, policy, by_token, audit, state, roots, tool_settings, outside, now, zone, house_key, ledger)
+                toolbox,
+                policy,
+                by_token,
+                audit,
+                state,
+                roots,
+                tool_settings,
+                outside=Outside(settings.egress, settings.porter),
+                now=now,
+                zone=zone,
+                house_key=_house_key(settings.house_key),
+                meter=Ledger(policy, audit.file, now, zone),
             )
             yield gate, by_name
 
