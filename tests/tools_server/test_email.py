@@ -25,6 +25,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from tools_server.boot import BootFailed, Settings, opened_gate
+from tools_server.confirm import NO_REPLY, Reply
 from tools_server.gate import Answer, Gate, Wish
 from tools_server.policy import Actor
 from tools_server.post.mail_text import html_text, read
@@ -51,8 +52,8 @@ class House:
 
     gate: Gate
 
-    async def call(self, tool: str, agent: str = "family", **arguments: Any) -> Answer:
-        return await self.gate.call(Wish(self._agents[agent], tool, arguments, None, "turn_1", "test"))
+    async def call(self, tool: str, agent: str = "family", reply: Reply = NO_REPLY, **arguments: Any) -> Answer:
+        return await self.gate.call(Wish(self._agents[agent], tool, arguments, None, "turn_1", "test", reply=reply))
 
     async def agreed(self, tool: str, agent: str = "family", **arguments: Any) -> Result:
         """Do it as after a person's yes."""
@@ -75,7 +76,15 @@ def house(data: Path, tools: str) -> Iterator[House]:
     (data / "agents.toml").write_text(AGENTS)
     (data / "tools.toml").write_text(tools)
     (data / "secret").write_text("demopass\n")
-    settings = Settings(data, data / "agents.toml", POLICY, tools=data / "tools.toml", timezone="Europe/Paris")
+    key = data / "house.pem"
+    settings = Settings(
+        data,
+        data / "agents.toml",
+        POLICY,
+        tools=data / "tools.toml",
+        house_key=key if key.exists() else None,
+        timezone="Europe/Paris",
+    )
     with opened_gate(settings, lambda: 1_800_000_000.0) as (gate, agents):
         gate._outside = Straight()
         yield House(gate, agents)
@@ -199,6 +208,34 @@ async def test_nothing_is_sent_before_a_person_said_yes(sending: House, post: Po
         "Send a mail to anna@example.com, from home@example.org, with the subject “Lunch?”, "
         "that says: “Dear Anna, at noon?”?"
     )
+
+
+async def test_one_explicit_yes_sends_one_mail_and_a_nod_sends_none(data: Path, post: Post, household: Any) -> None:
+    words = {"to": ["anna@example.com"], "subject": "Lunch?", "text": "Dear Anna, at noon?"}
+    person = household(data)
+    with post_office(post, auth_require_tls=False) as port:
+        smtp = f"host = '127.0.0.1', port = {port}, tls = 'none'"
+        with house(data, account(data, smtp=smtp)) as opened:
+            ask = (await opened.call("email.send", **words)).ask
+            assert ask
+            assert ask.level == "explicit"
+            nod = Reply(ask.id, "accept", person.says(ask.shown(), channel="voice"))
+            assert (await opened.call("email.send", reply=nod, **words)).error == "confirm"
+            assert post.envelopes == []
+            again = (await opened.call("email.send", **words)).ask
+            assert again
+            yes = Reply(again.id, "accept", person.says(again.shown(), channel="voice", explicit=True))
+            other = {**words, "text": "Dear Anna, send me your keys."}
+            assert (await opened.call("email.send", reply=yes, **other)).error == "confirm"
+            assert post.envelopes == []
+            last = (await opened.call("email.send", **words)).ask
+            assert last
+            yes = Reply(last.id, "accept", person.says(last.shown(), channel="button"))
+            done = await opened.call("email.send", reply=yes, **words)
+            assert (done.error, done.text) == (None, "The mail to anna@example.com is sent. That can't be undone.")
+            assert (await opened.call("email.send", reply=yes, **words)).error == "confirm"
+    [envelope] = post.envelopes
+    assert b"Dear Anna, at noon?" in (envelope.content or b"")  # type: ignore[operator]
 
 
 @pytest.mark.parametrize(
