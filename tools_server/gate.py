@@ -23,7 +23,7 @@ from tools_server.confirm import NO_REPLY, Ask, Asks, Deed, Level, Reply, Said
 from tools_server.paths import PathDenied, Root
 from tools_server.policy import ROLES, Action, Actor, Agent, Decision, Policy, decide, standing, visible
 from tools_server.reach.outside import NOWHERE, Outside
-from tools_server.record import UNWRITABLE, Entry, Record
+from tools_server.record import UNWRITABLE, Entry, Record, Strangers
 from tools_server.requests import GivenUp, Request, Requests
 from tools_server.state import Kept, Receipt, State
 from tools_server.toolkit import Call, Error, Live, Result, Toolbox, ToolFailed, ToolSpec, Undo
@@ -109,6 +109,7 @@ class Gate:
         self._agents = agents
         self.listeners: list[Callable[[str], None]] = []  # told the name of a tool whose answer would differ now
         self._record = Record(audit)
+        self._strangers = Strangers(now)
         self._asks = Asks(house_key, now)
         self._undoing: set[str] = set()
         self._meter = meter
@@ -130,13 +131,21 @@ class Gate:
         return found
 
     def stranger(self, route: str) -> None:
-        """Record that somebody came without a token that is known here."""
-        entry = Entry(Agent("", ()), "", None, route=route, outcome="denied")
+        """Record that somebody came without a token that is known here; a flood of them is counted instead."""
+        untold = self._strangers.came()
+        if untold is None:
+            return
+        entry = Entry(Agent("", ()), "", None, route=route, outcome="denied", reason=f"{untold} more" if untold else "")
         entry.decision = Decision("deny", "identify", "The token is missing or not known.")
         self._write(entry, 0.0)
 
     def misaddressed(self, wish: Wish, reason: str) -> None:
-        """Record that somebody asked for an address that leads nowhere, or out of where it should."""
+        """Record that somebody asked for an address that leads nowhere, or out of where it should.
+
+        Nothing is done of it, so a full disk need not hear of it later.
+        """
+        if not self._record.writable():
+            return
         entry = _entry(wish)
         entry.decision, entry.outcome = Decision("deny", "address", reason), "not_found"
         self._write(entry, 0.0)
@@ -205,8 +214,8 @@ class Gate:
 
     async def _way(self, wish: Wish, entry: Entry) -> Answer:
         """Go the whole way, writing into `entry` how far it went. Raises `ToolFailed`."""
-        entry.spec = spec = self._found(wish)
         entry.actor = actor = standing(wish.agent, _actor(wish.actor))
+        entry.spec = spec = self._found(wish, actor)
         arguments: dict[str, Any] = {}
         if visible(self._policy, wish.agent, actor, spec.action):  # who may never use it learns not what it takes
             arguments, entry.arguments_sha256 = checked(spec, wish.arguments)
@@ -229,11 +238,11 @@ class Gate:
         at = datetime.fromtimestamp(self._now(), self._zone).astimezone(self._zone)
         return decide(self._policy, agent, actor, spec.action, arguments, at)
 
-    def _found(self, wish: Wish) -> ToolSpec:
+    def _found(self, wish: Wish, actor: Actor) -> ToolSpec:
         if wish.tool in self._tools:
             return self._tools[wish.tool]
         asked = printable(wish.tool)
-        near = get_close_matches(asked, [spec.name for spec in self.visible(wish.agent)], n=1)
+        near = get_close_matches(asked, [spec.name for spec in self.visible(wish.agent, actor)], n=1)
         nearest = f" The nearest is {near[0]}." if near else ""
         raise ToolFailed("not_found", f"There is no tool called {asked}.{nearest}")
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import errno
+import math
 import re
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -20,6 +21,7 @@ from tools_server.toolkit import ToolSpec
 UNWRITABLE = "I can't write down what I do, so I do nothing more. Is the disk full?"
 FULL = (errno.ENOSPC, errno.EDQUOT)  # a disk that says anything else is not to be believed again
 FLUSH_SECONDS = 1.0  # how long the record of a read may be with the kernel only
+STRANGERS_TOLD = 20  # of one minute; whoever knocks may be a loop, and must not fill the disk
 UNREAD = Decision("deny", "unread", "")
 _TRACE = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?")  # W3C traceparent
 
@@ -85,6 +87,24 @@ def trace_id(traceparent: Any) -> str:
     """Return the trace that a call belongs to, 32 hexadecimal digits; "" when it does not say so properly."""
     found = _TRACE.fullmatch(traceparent) if isinstance(traceparent, str) else None
     return found[1] if found else ""
+
+
+class Strangers:
+    """Who came without a token: the first of each minute have a row each, the rest are told of with the next one."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._since = -math.inf
+        self._came = 0
+
+    def came(self) -> int | None:
+        """Count one. Return how many went untold before it, None when it goes untold itself."""
+        now, untold = self._now(), 0
+        if not 0 <= now - self._since < 60:  # also when the clock was set back
+            untold = max(0, self._came - STRANGERS_TOLD)
+            self._since, self._came = now, 0
+        self._came += 1
+        return untold if self._came <= STRANGERS_TOLD else None
 
 
 class Record:

@@ -145,6 +145,12 @@ async def test_the_nearest_tool_is_never_one_that_the_agent_may_not_see(world: A
     assert "nearest" not in (await world.refused("timers.strat", "guest")).text
 
 
+async def test_the_nearest_tool_is_never_one_that_the_asker_may_not_use(world: Any) -> None:
+    owner, guest = ({"person": "", "device": "", "role": role, "room": ""} for role in ("owner", "guest"))
+    assert "email.search" in (await world.refused("email.serch", actor=owner)).text
+    assert "email" not in (await world.refused("email.serch", actor=guest)).text.replace("email.serch", "")
+
+
 WRONG = {
     "nothing given": ({}, "timers.start needs seconds."),
     "an extra one": ({"seconds": 5, "x": 1}, "timers.start does not take x; it takes seconds, name, room."),
@@ -261,6 +267,29 @@ async def test_once_a_full_disk_has_room_what_is_owed_to_the_record_is_written_a
     assert [(row["tool"], row["outcome"]) for row in world.record] == [("timers.start", "ok"), ("timers.list", "ok")]
     assert world.record[0]["receipt"] == first.receipt.id
     assert not verify(world.data / "audit.jsonl").problems
+
+
+async def test_addresses_that_lead_nowhere_fill_no_memory_while_the_disk_is_full(
+    world: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", refusing(errno.ENOSPC))
+        for number in range(100):
+            world.gate.misaddressed(Wish(world.agents["family"], f"nothing://{number}", None), "Nowhere.")
+    await world.ok("timers.list")
+    assert len(world.record) == 2
+
+
+async def test_strangers_in_a_flood_are_counted_and_fill_no_disk(world: Any) -> None:
+    for _ in range(500):
+        world.gate.stranger("http")
+    assert len(world.record) == 20
+    world.pass_seconds(60)
+    world.gate.stranger("http")
+    assert (len(world.record), world.record[-1]["reason"]) == (21, "480 more")
+    world.pass_seconds(-3600)  # a clock that is set back silences nobody
+    world.gate.stranger("http")
+    assert (len(world.record), world.record[-1]["reason"]) == (22, "")
 
 
 async def test_a_disk_that_breaks_is_not_trusted_again(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
