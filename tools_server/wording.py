@@ -118,11 +118,6 @@ def one_line(text: str) -> str:
     return " ".join("".join(" " if c.isspace() else c for c in text if _seen(c)).split())
 
 
-def visible(text: str) -> str:
-    """Return text that survives every wire: half characters, as in file names that are no text, become "?"."""
-    return text.encode("utf-8", "replace").decode()
-
-
 def _seen(character: str) -> bool:
     return character.isspace() or unicodedata.category(character) not in ("Cc", "Cs", "Cf") or character == "\u200d"
 

@@ -17,13 +17,13 @@ from urllib.parse import urlsplit
 import anyio
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from tools_server.arguments import whole
 from tools_server.calendars.caldav import CalDav, Conflict, Item, ServerFailed, Silent
 from tools_server.paths import PathDenied, Stamp
 from tools_server.reach.tls import in_the_house
 from tools_server.state import Kept
 from tools_server.times.spoken_time import ago_words
 from tools_server.toolkit import Call, Result, ToolFailed
-from tools_server.wording import visible
 from tools_server.writing.papers import Unreadable, files, kept, problem, put_back, slug
 
 FOLDER = "calendar"
@@ -169,7 +169,7 @@ def _rows(call: Call, server: Server) -> list[Any]:
 
 
 def _keep(call: Call, server: Server, item: Item) -> None:
-    values = (server.key, item.href, item.etag, visible(item.text))
+    values = (server.key, item.href, item.etag, whole(item.text))
     call.state.run("INSERT OR REPLACE INTO calendar_items VALUES (?, ?, ?, ?)", *values)
 
 

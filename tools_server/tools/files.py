@@ -12,10 +12,11 @@ from typing import Annotated
 import anyio
 from pydantic import Field
 
+from tools_server.arguments import whole
 from tools_server.paths import FILE_BYTES, Entry, PathDenied
 from tools_server.state import Kept
 from tools_server.toolkit import Call, Result, ToolFailed, tool
-from tools_server.wording import aloud, count, one_line, series, size, some, spoken, visible
+from tools_server.wording import aloud, count, one_line, series, size, some, spoken
 from tools_server.writing import contents
 from tools_server.writing.contents import SNIFFED_BYTES, Place, amount, decoded, no_text, walk
 from tools_server.writing.papers import edited, kept, put_back, root_of
@@ -44,10 +45,10 @@ async def list_files(
         )
     place = _folder(call, folder)
     entries = _entries(call, place)
-    folders = [visible(entry.name) for entry in entries if entry.kind == "folder"]
-    files = [{"name": visible(entry.name), "bytes": entry.size} for entry in entries if entry.kind != "folder"]
+    folders = [whole(entry.name) for entry in entries if entry.kind == "folder"]
+    files = [{"name": whole(entry.name), "bytes": entry.size} for entry in entries if entry.kind != "folder"]
     named = [f"the folder {one_line(name)}" for name in folders] + [one_line(str(file["name"])) for file in files]
-    where = spoken(visible(place.path)) if place.path else "Your folder"
+    where = spoken(whole(place.path)) if place.path else "Your folder"
     said = f"{where} holds {some(named)}." if named else f"{where} is empty."
     return Result(said, {"folders": folders, "files": files})
 
@@ -62,7 +63,7 @@ async def read(
     place = _place(call, path)
     with _nearest(call, place):
         page, total = place.root.piece(place.path, offset, PAGE_BYTES)
-    name = spoken(visible(place.path.rsplit("/", 1)[-1]))
+    name = spoken(whole(place.path.rsplit("/", 1)[-1]))
     head = page if not offset else place.root.piece(place.path, 0, SNIFFED_BYTES)[0]
     if what := no_text(head):
         return Result(f"{name} is {what} of {size(total)}, which I can't read aloud.", {"bytes": total, "kind": what})
@@ -101,7 +102,7 @@ async def create(call: Call, path: Path, text: Text = "") -> Result:
     """Make a new text file. One that is already there is left as it is."""
     place = _place(call, path)
     place.root.create(place.path, text.encode())
-    said = f"Made {spoken(visible(place.path))}."
+    said = f"Made {spoken(whole(place.path))}."
     return Result(said, {"file": place.path}, call.receipt(said, before=None, after=kept(place.name, place.path, text)))
 
 
@@ -112,13 +113,13 @@ async def append(call: Call, path: Path, text: Annotated[str, Field(min_length=1
     with _nearest(call, place):
         content, stamp = place.root.read(place.path)
     if what := no_text(content):
-        raise ToolFailed("invalid", f"{spoken(visible(place.path))} is {what}: no text can be added to it.")
+        raise ToolFailed("invalid", f"{spoken(whole(place.path))} is {what}: no text can be added to it.")
     gap = b"" if content.endswith(b"\n") or not content else b"\n"
     written = content + gap + text.encode() + (b"" if text.endswith("\n") else b"\n")
     if len(written) > FILE_BYTES:
-        raise ToolFailed("failed", f"{spoken(visible(place.path))} is full. Begin another file.")
+        raise ToolFailed("failed", f"{spoken(whole(place.path))} is full. Begin another file.")
     place.root.replace(place.path, written, stamp)
-    said = f"Added it to {spoken(visible(place.path))}."
+    said = f"Added it to {spoken(whole(place.path))}."
     return Result(
         said,
         {"file": place.path, "bytes": len(written)},
@@ -133,9 +134,9 @@ async def _write_question(call: Call, path: str, text: str) -> str:
     except PathDenied as denied:
         if denied.reason != "missing":
             raise
-        return f"Write a new file, {spoken(visible(place.path))}, of {count(len(text.split()), 'word')}?"
+        return f"Write a new file, {spoken(whole(place.path))}, of {count(len(text.split()), 'word')}?"
     return (
-        f"Put {count(len(text.split()), 'word')} in place of all that is in {spoken(visible(place.path))}, "
+        f"Put {count(len(text.split()), 'word')} in place of all that is in {spoken(whole(place.path))}, "
         f"which is {amount(content)}?"
     )
 
@@ -154,7 +155,7 @@ async def write(call: Call, path: Path, text: Text) -> Result:
     else:
         place.root.replace(place.path, text.encode(), stamp)
         before = kept(place.name, place.path, content)
-    said = f"Wrote {spoken(visible(place.path))}."
+    said = f"Wrote {spoken(whole(place.path))}."
     return Result(
         said, {"file": place.path}, call.receipt(said, before=before, after=kept(place.name, place.path, text))
     )
@@ -172,7 +173,7 @@ async def move(call: Call, path: Path, to: Annotated[str, Field(min_length=1, ma
     _permit(call, Place(new.name, new.root, target), "to")
     with _nearest(call, place):
         place.root.move(place.path, target)
-    said = f"{spoken(visible(place.path))} is now {spoken(visible(target))}."
+    said = f"{spoken(whole(place.path))} is now {spoken(whole(target))}."
     receipt = call.receipt(
         said,
         before={"root": place.name, "moved": place.path},
@@ -187,7 +188,7 @@ async def _remove_question(call: Call, path: str) -> str:
         head, total = place.root.piece(place.path, 0, SNIFFED_BYTES)
     what = no_text(head) or "a text"
     lost = " It is too large to bring back afterwards." if total > FILE_BYTES else ""
-    return f"Remove {spoken(visible(place.path))}, {what} of {size(total)}?{lost}"
+    return f"Remove {spoken(whole(place.path))}, {what} of {size(total)}?{lost}"
 
 
 @tool("files.remove", risk="destructive", root="*", limit_seconds=20, preview=_remove_question)
@@ -198,7 +199,7 @@ async def remove(call: Call, path: Path) -> Result:
         _, total = place.root.piece(place.path, 0, 0)
     before = kept(place.name, place.path, place.root.read(place.path)[0]) if total <= FILE_BYTES else None
     place.root.remove(place.path)
-    said = f"Removed {spoken(visible(place.path))}."
+    said = f"Removed {spoken(whole(place.path))}."
     return Result(said, {"file": place.path}, call.receipt(said, before=before, after=None))
 
 
@@ -270,6 +271,6 @@ def _nearest(call: Call, place: Place) -> Iterator[None]:
         near = get_close_matches(place.path, files, n=1) or [
             by_name[name] for name in get_close_matches(name, by_name, n=1)
         ]
-        hint = f" The nearest is {spoken(visible(near[0]))}." if near else ""
-        nearest = [visible(file) for file in near]
-        raise ToolFailed("not_found", f"There is no {spoken(visible(place.path))}.{hint}", nearest=nearest) from denied
+        hint = f" The nearest is {spoken(whole(near[0]))}." if near else ""
+        nearest = [whole(file) for file in near]
+        raise ToolFailed("not_found", f"There is no {spoken(whole(place.path))}.{hint}", nearest=nearest) from denied

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tools_server.arguments import whole
 from tools_server.paths import PathDenied, Root
-from tools_server.wording import count, plain, visible
+from tools_server.wording import count, plain
 
 SNIFFED_BYTES = 4_096  # enough to tell what a file is
 SEARCH_SECONDS = 10.0  # then what was found so far is told
@@ -82,7 +83,7 @@ def search(places: Sequence[Place], words: str, named: bool) -> tuple[list[dict[
             if looked >= SEARCHED_FILES or len(found) >= FOUND or time.monotonic() > until:
                 return found[:FOUND], False
             looked += 1
-            shown = visible(f"{place.name}/{path}" if named else path)
+            shown = whole(f"{place.name}/{path}" if named else path)
             if all(word in plain(path) for word in wanted):
                 found.append({"file": shown, "line": 0, "text": ""})
             found += ({"file": shown, **line} for line in _lines(place.root, path, wanted))

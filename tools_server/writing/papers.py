@@ -18,10 +18,11 @@ from typing import Any
 
 import yaml
 
+from tools_server.arguments import whole
 from tools_server.paths import PathDenied, Root, Stamp
 from tools_server.state import Kept
 from tools_server.toolkit import Call, Result, ToolFailed
-from tools_server.wording import one_line, visible
+from tools_server.wording import one_line
 
 MOST_PAPERS = 1_000  # of one folder: beyond it, a board or a notebook is an archive
 DEPTH = 5  # of folders in folders
@@ -72,7 +73,7 @@ def read_all(root: Root, folder: str, depth: int = 0) -> tuple[list[Paper], list
 
 def problem(file: str, wrong: Exception) -> dict[str, str]:
     """Return what is reported of a file that cannot be read."""
-    return {"file": visible(file), "problem": visible(str(wrong)).rstrip(".")}
+    return {"file": whole(file), "problem": whole(str(wrong)).rstrip(".")}
 
 
 def files(root: Root, folder: str, depth: int) -> Iterator[str]:
@@ -112,7 +113,7 @@ def title_of(values: dict[str, Any], text: str, file: str) -> str:
         return title
     heading = re.search(r"^#[ \t]+(\S[^\n]*)", text, re.MULTILINE)
     name = file.rsplit("/", 1)[-1]
-    return one_line(heading.group(1)) if heading else visible(name).removesuffix(".md").replace("-", " ")
+    return one_line(heading.group(1)) if heading else whole(name).removesuffix(".md").replace("-", " ")
 
 
 def body_of(text: str) -> str:
@@ -127,7 +128,7 @@ def scalar(value: Any) -> str:
         return ""
     if isinstance(value, (date, datetime)):
         return value.isoformat()
-    return visible(str(value))
+    return whole(str(value))
 
 
 # ── front matter ───────────────────────────────────────────────────────────────────────────────────
