@@ -8,6 +8,7 @@ import json
 import math
 import os
 import secrets
+import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -68,7 +69,7 @@ def introduce_agents(config: Config) -> Path:
     for name, power in powers.items():
         file = config.tools_token(name)
         if not file.exists():
-            write_secret(file, secrets.token_urlsafe(32))
+            write_secret(file, secrets.token_urlsafe(32), once=True)
         digest = hashlib.sha256(read_secret(file).encode()).hexdigest()
         lines += [
             f"[{json.dumps(name)}]",
@@ -114,7 +115,7 @@ def make_house_key(config: Config) -> Path:
     if not config.house_key.exists():
         fresh = Ed25519PrivateKey.generate()
         pem = fresh.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
-        write_secret(config.house_key, pem.strip())
+        write_secret(config.house_key, pem.strip(), once=True)
     public = read_house_key(config.house_key).public_key()
     pem = public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
     write_secret(config.house_public_key, pem.strip())
@@ -131,15 +132,24 @@ async def owners_token(config: Config, devices: Devices) -> tuple[str, bool]:
     return token, True
 
 
-def write_secret(file: Path, text: str) -> None:
-    """Write a file that only its owner may read, whole or not at all."""
-    draft = file.with_name(f".{file.name}.{os.getpid()}")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as out:
-        out.write(text + "\n")
-        out.flush()
-        os.fsync(out.fileno())
-    draft.replace(file)
+def write_secret(file: Path, text: str, *, once: bool = False) -> None:
+    """Write a file that only its owner may read, whole or not at all; with `once`, not over what is there.
+
+    Parts of the house that systemd starts side by side make the same files: of two new keys the first stays.
+    """
+    handle, draft = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)  # mkstemp lets only its owner read it
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as out:
+            out.write(text + "\n")
+            out.flush()
+            os.fsync(out.fileno())
+        if once:
+            with suppress(FileExistsError):
+                os.link(draft, file)
+        else:
+            Path(draft).replace(file)
+    finally:
+        Path(draft).unlink(missing_ok=True)
 
 
 def read_secret(file: Path) -> str:

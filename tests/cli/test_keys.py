@@ -3,7 +3,9 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import hashlib
+import threading
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
@@ -26,6 +28,7 @@ from atlas.store.devices import open_devices
 def test_nobody_else_can_read_what_atlas_keeps(config: Config) -> None:
     prepare_folders(config)
     introduce_agents(config)
+    make_house_key(config)
     for path in (config.data, config.run, config.secrets, *config.secrets.iterdir()):
         assert path.stat().st_mode & 0o077 == 0, path
 
@@ -50,6 +53,20 @@ def test_every_agent_is_known_by_its_own_token_and_has_its_own_tools(config: Con
     assert len(hashes) == 3
     token = read_secret(config.tools_token("work"))
     assert agents["work"]["token_sha256"] == hashlib.sha256(token.encode()).hexdigest()
+
+
+def test_parts_of_the_house_that_start_at_once_agree_on_its_secrets(config: Config) -> None:
+    for attempt in range(20):
+        fresh = dataclasses.replace(config, data=config.data / str(attempt))
+        prepare_folders(fresh)
+        start = threading.Barrier(4)
+
+        def part(_: int, fresh: Config = fresh, start: threading.Barrier = start) -> tuple[str, str]:
+            start.wait()
+            return introduce_agents(fresh).read_text(), make_house_key(fresh).read_text()
+
+        with ThreadPoolExecutor(4) as parts:
+            assert len(set(parts.map(part, range(4)))) == 1, "each knows the others by what is there in the end"
 
 
 def test_tokens_stay_the_same_and_new_powers_are_written(config: Config) -> None:
