@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
+from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
 from typing import Any
@@ -32,7 +33,7 @@ from atlas.health import Health
 from atlas.llm.backend_openai import BackendSettings
 from atlas.mcp import tools_mcp
 from atlas.mcp.tools import Tools
-from atlas.router import Choice, choose
+from atlas.router import Choice, choose, may_talk
 from atlas.speech.stt import Stt
 from atlas.speech.tts import Tts
 from atlas.speech.vad import Vad
@@ -300,7 +301,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             Seal(read_house_key(config.house_key)),
             open_wording(config.house.language),
             own_tools,
-            may_talk=lambda actor, agent: _may_talk(config, actor, agent),
+            may_talk=partial(may_talk, config.agents),
         )
         minds: dict[str, Mind] = {}
         for name, agent in config.agents.items():
@@ -355,11 +356,6 @@ async def _tools(stack: AsyncExitStack, config: Config, agent: str) -> Tools:
     )
     stack.push_async_callback(tools.aclose)
     return tools
-
-
-def _may_talk(config: Config, actor: Actor, agent: str) -> bool:
-    """Tell whether an agent is for this actor; one that is not ours is for the owner."""
-    return actor.role == "owner" or (agent in config.agents and actor.role in config.agents[agent].roles)
 
 
 def _zone(config: Config) -> tzinfo | None:

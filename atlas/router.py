@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from atlas.config import AgentConfig
-from atlas.conversation import Turn
+from atlas.conversation import Actor, Turn
 from atlas.errors import RequestError
 
 
@@ -55,3 +55,8 @@ def choose(turn: Turn, agents: Mapping[str, AgentConfig], default: str) -> Choic
         spoken="I'm sorry, I may not talk with you.",
         hint=f"add {role!r} to the roles of an agent",
     )
+
+
+def may_talk(agents: Mapping[str, AgentConfig], actor: Actor, agent: str) -> bool:
+    """Tell whether an agent is for this actor; one that is not the house's own, such as an IDE's, is for the owner."""
+    return actor.role == "owner" or (agent in agents and actor.role in agents[agent].roles)

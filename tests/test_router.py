@@ -7,7 +7,7 @@ import pytest
 from atlas.config import AgentConfig
 from atlas.conversation import Actor, Role, Turn
 from atlas.errors import RequestError
-from atlas.router import choose
+from atlas.router import choose, may_talk
 
 AGENTS = {"family": AgentConfig(), "work": AgentConfig(roles=("owner",))}
 
@@ -55,3 +55,17 @@ def test_when_no_agent_talks_to_somebody_they_are_told() -> None:
     with pytest.raises(RequestError) as refused:
         choose(turn("guest", ""), {"work": AGENTS["work"]}, "work")
     assert refused.value.code == "forbidden"
+
+
+@pytest.mark.parametrize(
+    ("role", "agent", "may"),
+    [
+        ("adult", "family", True),
+        ("adult", "work", False),
+        ("owner", "work", True),
+        ("owner", "ide", True),
+        ("adult", "ide", False),
+    ],
+)
+def test_an_agent_that_is_not_the_houses_own_is_for_the_owner(role: Role, agent: str, may: bool) -> None:
+    assert may_talk(AGENTS, Actor("Anna", "phone", role), agent) is may
