@@ -281,6 +281,8 @@ async def test_it_can_be_moved_to_another_time_and_person(world: Any) -> None:
     await world.ok("reminders.add", actor=ANNA, text="call mum", when="at five")
     said = await world.said("reminders.change", actor=ANNA, when="tomorrow at noon", person="Tom")
     assert said == "Changed. I'll remind Tom tomorrow at noon: call mum."
+    said = await world.said("reminders.change", actor=ANNA, new_text="to call mum and dad.")
+    assert said == "Changed. I'll remind Tom tomorrow at noon: call mum and dad."
     assert (await world.refused("reminders.change", actor=ANNA)).error == "invalid"
 
 

@@ -88,6 +88,18 @@ async def test_what_is_due_is_told_with_its_day(world: Any) -> None:
     assert (await world.refused("tasks.list", due="whenever")).error == "invalid"
 
 
+async def test_a_due_date_may_be_said_in_words(world: Any) -> None:
+    world.clock[0] = 1_795_158_000.0  # Friday, November 20, 2026, at eight
+    for words, due in (
+        ("tomorrow", "2026-11-21"),
+        ("next Friday", "2026-11-27"),
+        ("Sunday at 6 PM", "2026-11-22T18:00"),
+    ):
+        assert (await world.ok("tasks.add", title=words, due=words)).data["task"]["due"] == due
+    said = await world.said("tasks.change", title="next Friday", due="by Monday")
+    assert said == "Next Friday is due Monday."
+
+
 async def test_tasks_are_told_by_who_should_do_them(world: Any) -> None:
     await world.ok("tasks.add", title="Mow", assignee="Anna")
     await world.ok("tasks.add", title="Cook", assignee="Tom")
@@ -235,7 +247,7 @@ async def test_a_title_without_anything_to_see_is_refused(world: Any, title: str
     assert (await world.refused("tasks.add", title=title)).text == "What is the task?"
 
 
-@pytest.mark.parametrize("due", ["tomorrow", "2026-13-01", "24.12.2026", "2026-02-30"])
+@pytest.mark.parametrize("due", ["someday", "2026-13-01", "24.12.2026", "2026-02-30", "every day"])
 async def test_a_due_date_that_is_none_is_refused(world: Any, due: str) -> None:
     assert (await world.refused("tasks.add", title="x", due=due)).error == "invalid"
 

@@ -112,12 +112,19 @@ async def list_reminders(call: Call, person: Person = "") -> Result:
 
 
 @tool("reminders.change", risk="change", limit_seconds=10)
-async def change(call: Call, about: About = "", when: Whenever = "", person: Person = "", room: Room = "") -> Result:
-    """Move a reminder to another time, person or room."""
+async def change(
+    call: Call,
+    about: About = "",
+    when: Whenever = "",
+    person: Person = "",
+    room: Room = "",
+    new_text: Annotated[str, Field(max_length=300, description="What to be reminded of instead")] = "",
+) -> Result:
+    """Move a reminder to another time, person or room, or change what it says."""
     reminder = _found(call, about)
-    if not (when.strip() or person or room):
-        raise ToolFailed("invalid", "What should be different: the time, the person or the room?")
-    moved = reminder
+    if not (when.strip() or person or room or new_text.strip()):
+        raise ToolFailed("invalid", "What should be different: the time, the person, the room or the words?")
+    moved = replace(reminder, text=_what(new_text)) if new_text.strip() else reminder
     if person or room:
         whom, where, device = _addressed(call, person or reminder.person, room)
         moved = replace(moved, person=whom, room=where, device=device)

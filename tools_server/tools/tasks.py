@@ -18,6 +18,7 @@ from tools_server.calendars.calendar_words import span
 from tools_server.paths import Root, Stamp
 from tools_server.state import Kept
 from tools_server.times.spoken_time import day_words
+from tools_server.times.when import NotUnderstood, understand, understand_day
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 from tools_server.wording import capital, chosen, count, one_line, plain, series, some, spoken, told_problems
 from tools_server.writing import papers
@@ -58,7 +59,7 @@ class Task:
 async def add(
     call: Call,
     title: Title,
-    due: Annotated[str, Field(max_length=40, description="ISO date such as 2026-12-24, or empty")] = "",
+    due: Annotated[str, Field(max_length=40, description="When: 2026-12-24, or as said: next Friday")] = "",
     priority: Literal["high", "medium", "low"] = "medium",
     assignee: Annotated[str, Field(max_length=60, description="Who should do it, or empty")] = "",
 ) -> Result:
@@ -71,7 +72,7 @@ async def add(
         "column": "todo",
         "priority": priority,
         "assignee": one_line(assignee),
-        "due": _checked_due(due),
+        "due": _checked_due(call, due),
         "created": call.local().isoformat(timespec="seconds"),
         "id": f"task_{secrets.token_hex(8)}",
     }
@@ -124,7 +125,7 @@ async def change(
     call: Call,
     title: Title,
     new_title: Annotated[str, Field(max_length=500)] = "",
-    due: Annotated[str, Field(max_length=40, description="ISO date such as 2026-12-24, or none")] = "",
+    due: Annotated[str, Field(max_length=40, description="When: 2026-12-24, or as said: next Friday; or none")] = "",
     priority: Literal["", "high", "medium", "low"] = "",
     assignee: Annotated[str, Field(max_length=60, description="Who should do it, or nobody")] = "",
 ) -> Result:
@@ -132,7 +133,7 @@ async def change(
     task = _found(call, title)
     wanted = {
         "title": one_line(new_title),
-        "due": "" if plain(due) in NOBODY else _checked_due(due),
+        "due": "" if plain(due) in NOBODY else _checked_due(call, due),
         "priority": priority,
         "assignee": "" if plain(assignee) in NOBODY else one_line(assignee),
     }
@@ -287,8 +288,10 @@ def _task(paper: Paper) -> Task:
     )
 
 
-def _checked_due(due: str) -> str:
+def _checked_due(call: Call, due: str) -> str:
+    """Return a due date as files hold it: an ISO date, or with a time of day. Raises `ToolFailed`."""
     text = due.strip()
+    words = text.casefold().removeprefix("by ")
     if not text:
         return ""
     try:
@@ -296,7 +299,13 @@ def _checked_due(due: str) -> str:
             return date.fromisoformat(text).isoformat()
         return datetime.fromisoformat(text).isoformat(timespec="minutes")
     except ValueError:
-        raise ToolFailed("invalid", "When is it due? Give a date such as 2026-12-24.") from None
+        pass  # then it is in words, or nothing
+    try:
+        day, timed = understand_day(words, call.now(), call.zone)
+        understood = understand(words, call.now(), call.zone) if timed else None
+    except NotUnderstood as unclear:
+        raise ToolFailed("invalid", f"When is it due? {unclear}") from None
+    return understood.at.isoformat(timespec="minutes") if understood and understood.at else day.isoformat()
 
 
 # ── what is said ───────────────────────────────────────────────────────────────────────────────────
