@@ -35,11 +35,11 @@ async def test_it_says_what_it_did_last_and_when(world: Any) -> None:
         "Just now: Added Buy milk to your tasks. 1 minute ago: Timer set for 10 minutes."
     )
     world.pass_seconds(7200)
-    assert await world.said("history.last", actor=KITCHEN) == "At 9:01 AM: Added Buy milk to your tasks."
+    assert await world.said("history.last", actor=KITCHEN) == "Today at 9:01 AM: Added Buy milk to your tasks."
     world.pass_seconds(86_400)
     assert await world.said("history.last", actor=KITCHEN) == "Yesterday at 9:01 AM: Added Buy milk to your tasks."
     world.pass_seconds(86_400)
-    assert (await world.said("history.last", actor=KITCHEN)).startswith("On Friday, January 15, at 9:01 AM: ")
+    assert (await world.said("history.last", actor=KITCHEN)).startswith("Friday, January 15 at 9:01 AM: ")
 
 
 async def test_everybody_hears_of_their_own_conversation_only(world: Any) -> None:
@@ -115,7 +115,7 @@ async def test_that_is_not_last_nights(world: Any) -> None:
     await world.ok("timers.start", actor=KITCHEN, seconds=604_800)
     world.pass_seconds(3 * 3600)
     answer = await world.refused("history.undo", actor=KITCHEN)
-    assert answer.text == ("I haven't changed anything for you in the last hour. At 9:00 AM: Timer set for 7 days.")
+    assert answer.text == ("I haven't changed anything for you in the last hour. Today at 9 AM: Timer set for 7 days.")
     await world.ok("history.undo", actor=KITCHEN, receipt=answer.data["changes"][0]["receipt"])
 
 

@@ -138,7 +138,7 @@ async def test_it_is_asked_once_and_kept_until_it_is_no_longer_fresh(world: Any)
         settle(world, Straight(), address=address)
         await world.said("weather.now")
         world.pass_seconds(weather.FRESH_SECONDS - 1)
-        await world.said("weather.forecast")
+        assert (await world.said("weather.now")).endswith(" I heard that 9 minutes ago.")
         assert len(asked) == 1
         world.pass_seconds(2)
         await world.said("weather.now")
@@ -171,6 +171,10 @@ async def test_with_nothing_ever_heard_it_says_why(world: Any) -> None:
         ("tomorrow", 2, "Tomorrow in Bristol: 2 to 8 degrees and overcast."),
         ("Sunday", 2, "Sunday in Bristol: -3 to 1 degree and clear."),
         ("weekend", 2, "Tomorrow in Bristol: 2 to 8 degrees and overcast. Sunday: -3 to 1 degree and clear."),
+        ("this afternoon", 2, "Today in Bristol: 3 to 9 degrees"),
+        ("tomorrow morning", 2, "Tomorrow in Bristol: 2 to 8 degrees and overcast."),
+        ("the next three days", 2, "Today in Bristol: 3 to 9 degrees"),
+        ("next week", 2, "Monday in Bristol: 1 to 4 degrees with thunderstorms"),
         ("2027-01-18", 2, "Monday in Bristol: 1 to 4 degrees with thunderstorms, and a 60 percent chance of rain."),
     ],
 )
@@ -185,7 +189,9 @@ async def test_a_day_beyond_what_is_known_says_how_far_it_goes(world: Any) -> No
         settle(world, Straight(), address=address)
         refused = await world.refused("weather.forecast", day="2027-03-01")
         assert "I only know until Thursday, January 21." in refused.text
-        assert "Say tomorrow, or Friday" in (await world.refused("weather.forecast", day="someday")).text
+        assert "I don't understand “someday”." in (await world.refused("weather.forecast", day="someday")).text
+        # Saturday's forecast is no answer to who asks about the one after it.
+        assert "I only know until" in (await world.refused("weather.forecast", day="next weekend")).text
 
 
 BROKEN: dict[str, tuple[Reply, str]] = {

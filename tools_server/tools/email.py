@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from datetime import date, datetime
+from datetime import date, datetime, timedelta, tzinfo
 from difflib import get_close_matches
 from email.errors import HeaderParseError
 from email.headerregistry import Address
@@ -33,7 +33,11 @@ from tools_server.post.mail import (
     mailbox,
 )
 from tools_server.post.mail_text import plain
+from tools_server.times.recurrence import local
+from tools_server.times.spoken_time import day_words, moment_words
+from tools_server.times.when import NotUnderstood, understand_day
 from tools_server.toolkit import Call, Result, ToolFailed, tool
+from tools_server.wording import series
 
 LISTED = 20  # more than anybody listens to
 SPOKEN_CHARACTERS = 700  # a minute aloud; the rest is in the data
@@ -71,17 +75,14 @@ async def search(
     call: Call,
     text: Annotated[str, Field(max_length=100, description="Words in the mail; empty for any")] = "",
     sender: Annotated[str, Field(max_length=100, description="Name or address of who wrote; empty for anybody")] = "",
-    since: Annotated[str, Field(max_length=10, description="A day such as 2026-11-22; empty for any")] = "",
+    since: Annotated[str, Field(max_length=60, description="A day: yesterday, Monday, 2026-11-22; empty for any")] = "",
     account: Name = "",
     count: Count = 5,
 ) -> Result:
     """Find mails by their words, their sender or their day."""
     if not account and not _own(call):
         return Result("No mail account is set up for you.", {"untrusted": True, "mails": []})
-    try:
-        day = date.fromisoformat(since) if since else None
-    except ValueError:
-        raise ToolFailed("invalid", f"{since} is not a day: write it as 2026-11-22.") from None
+    day = since_day(since, call.now(), call.zone) if since.strip() else None
     wanted = Wanted(text=" ".join(text.split()), sender=" ".join(sender.split()), since=day)
     return await _searched(call, account, wanted, count, "such mail")
 
@@ -104,7 +105,7 @@ async def _ask_send(call: Call, to: list[str], subject: str, text: str, account:
     sender, addresses = _account(call, account), _recipients(call, to)
     _letter(call, sender, addresses, subject, text)
     about = f"with the subject {_quote(plain(subject, 100))}" if subject.strip() else "without a subject"
-    return f"Send a mail to {_series(addresses)}, from {sender.address}, {about}, that says: {_beginning(text)}?"
+    return f"Send a mail to {series(addresses, 'and')}, from {sender.address}, {about}, that says: {_beginning(text)}?"
 
 
 @tool("email.send", risk="outward", level="explicit", preview=_ask_send, limit_seconds=WORK_SECONDS, open_world=True)
@@ -163,7 +164,42 @@ def _account(call: Call, name: str) -> Account:
         if wanted in (account.name, account.address.casefold()):
             return account
     near = get_close_matches(wanted, own, n=1) or list(own)
-    raise ToolFailed("not_found", f"There is no mail account {_quote(plain(name, 60))}. There is {_series(near)}.")
+    raise ToolFailed(
+        "not_found", f"There is no mail account {_quote(plain(name, 60))}. There is {series(near, 'and')}."
+    )
+
+
+def since_day(words: str, now: float, zone: tzinfo | None) -> date:
+    """Return the day that mails are wanted from on; a bare weekday is the last one. Raises `ToolFailed`."""
+    today = local(now, zone).date()
+    monday = today - timedelta(days=today.weekday())
+    first = today.replace(day=1)
+    match words.casefold().strip().removeprefix("since ").removeprefix("the "):
+        case "yesterday":
+            return today - timedelta(days=1)
+        case "week" | "this week":
+            return monday
+        case "last week":
+            return monday - timedelta(days=7)
+        case "month" | "this month":
+            return first
+        case "last month":
+            return (first - timedelta(days=1)).replace(day=1)
+        case text:
+            named = text.removeprefix("last ")
+    try:
+        return date.fromisoformat(named)
+    except ValueError:
+        pass  # then it is in words, or nothing
+    try:
+        day = understand_day(named, now, zone)[0]
+    except NotUnderstood as unclear:
+        raise ToolFailed("invalid", str(unclear)) from None
+    if 0 < (day - today).days < 7:
+        day -= timedelta(days=7)
+    if day > today:
+        raise ToolFailed("invalid", "That day is still to come. Say a day in the past.")
+    return day
 
 
 async def _one(call: Call, id: str) -> tuple[Account, Found]:
@@ -276,18 +312,18 @@ async def _sent(call: Call, account: Account, to: Sequence[str], letter: EmailMe
     except MailFailed as failed:
         if progress.step == "talking":
             raise ToolFailed("failed", str(failed)) from failed
-        text = f"The connection broke while I handed over the mail to {_series(to)}. It may have gone, or not."
+        text = f"The connection broke while I handed over the mail to {series(to, 'and')}. It may have gone, or not."
         receipt = call.receipt(text, before=None, after=None)
         raise ToolFailed("failed", text, receipt=receipt.id, certain=False) from failed
     except anyio.get_cancelled_exc_class():
         streams.hang_up()
         if progress.step != "talking":
-            text = f"I was stopped while I handed over the mail to {_series(to)}. It may have gone, or not."
+            text = f"I was stopped while I handed over the mail to {series(to, 'and')}. It may have gone, or not."
             call.receipt(text, before=None, after=None)
         raise
     finally:
         streams.hang_up()
-    text = f"The mail to {_series(to)} is sent. That can't be undone."
+    text = f"The mail to {series(to, 'and')} is sent. That can't be undone."
     return Result(text, {"mail": what}, call.receipt(text, before=None, after=None))
 
 
@@ -302,11 +338,10 @@ def _told(call: Call, found: Found) -> str:
 
 
 def _when(call: Call, sent: datetime) -> str:
-    here, today = sent.astimezone(call.local().tzinfo), call.local().date()
-    if here.date() == today:
-        return f"today at {here:%H:%M}"
-    day = f"{here.day} {here:%B}" if here.year == today.year else f"{here.day} {here:%B %Y}"
-    return f"on {day}"
+    here, today = sent.astimezone(call.local().tzinfo), call.local()
+    if (today.date() - here.date()).days in (0, 1):
+        return moment_words(here, today)
+    return f"on {day_words(here.date(), today.date())}"
 
 
 def _quote(text: str) -> str:
@@ -316,10 +351,6 @@ def _quote(text: str) -> str:
 
 def _beginning(text: str) -> str:
     return _quote(plain(text, PREVIEW_CHARACTERS))
-
-
-def _series(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _shown(account: Account, found: Found) -> dict[str, Any]:

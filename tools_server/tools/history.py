@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import timedelta
 from itertools import islice
 from typing import Annotated, Any, cast
 
@@ -13,7 +12,9 @@ from pydantic import Field
 
 from tools_server.policy import Decision
 from tools_server.state import Kept
+from tools_server.times.spoken_time import moment_words
 from tools_server.toolkit import Call, Result, ToolFailed, ToolSpec, Undo, tool
+from tools_server.wording import capital, count
 
 MOST_TOLD = 50
 LOOKED_AT = 1_000  # the newest receipts; what a person did lately is among them
@@ -148,18 +149,8 @@ def _ago(call: Call, kept: Kept) -> str:
     if seconds < 60:
         return "Just now"
     if seconds < 3_600:
-        return _count(seconds // 60, "minute")
-    then, here = call.local(kept.at), call.local()
-    clock = f"{then.hour % 12 or 12}:{then.minute:02d} {'AM' if then.hour < 12 else 'PM'}"
-    if then.date() == here.date():
-        return f"At {clock}"
-    if then.date() == here.date() - timedelta(days=1):
-        return f"Yesterday at {clock}"
-    return f"On {then:%A}, {then:%B} {then.day}, at {clock}"
-
-
-def _count(number: float, unit: str) -> str:
-    return f"{number:g} {unit}{'' if number == 1 else 's'} ago"
+        return f"{count(int(seconds // 60), 'minute')} ago"
+    return capital(moment_words(call.local(kept.at), call.local()))
 
 
 def _fate(kept: Kept) -> str:

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from tools_server import rows
 from tools_server.state import Kept
 from tools_server.times.timer import (
     Timer,
@@ -87,7 +88,7 @@ async def start(
     subject = f"{capital(timer.name)} timer" if timer.name else "Timer"
     text = f"{subject} set for {duration(seconds)}."
     with call.state.transaction():
-        _put(call, timer)
+        rows.put(call, "timers", asdict(timer))
         receipt = call.receipt(text, before=None, after=asdict(timer))
     return Result(text, {"timer": _shown(timer, now)}, receipt)
 
@@ -248,9 +249,9 @@ async def undo(call: Call, kept: Kept) -> Result:
     text = _put_back_sentence(back, after, now)
     with call.state.transaction():
         for timer in after:
-            call.state.run("DELETE FROM timers WHERE id = ?", timer.id)
+            rows.drop(call, "timers", timer.id)
         for timer in back:
-            _put(call, timer)
+            rows.put(call, "timers", asdict(timer))
         receipt = call.receipt(text, before=kept.after, after=[asdict(timer) for timer in back] or None)
     return Result(text, {"timers": [_shown(timer, now) for timer in back or after]}, receipt)
 
@@ -362,14 +363,6 @@ def _timer(row: sqlite3.Row) -> Timer:
     return Timer(**dict(row))
 
 
-def _put(call: Call, timer: Timer) -> None:
-    values = asdict(timer)
-    call.state.run(
-        f"INSERT OR REPLACE INTO timers ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})",  # noqa: S608 — field names
-        *values.values(),
-    )
-
-
 def _with(timer: Timer, **changes: Any) -> Timer:
     return Timer(**{**asdict(timer), **changes})
 
@@ -377,9 +370,9 @@ def _with(timer: Timer, **changes: Any) -> Timer:
 def _changed(call: Call, before: Timer, after: Timer | None, text: str) -> Result:
     with call.state.transaction():
         if after is None:
-            call.state.run("DELETE FROM timers WHERE id = ?", before.id)
+            rows.drop(call, "timers", before.id)
         else:
-            _put(call, after)
+            rows.put(call, "timers", asdict(after))
         receipt = call.receipt(text, before=asdict(before), after=asdict(after) if after else None)
     return Result(text, _data(after or before, call.now()), receipt)
 

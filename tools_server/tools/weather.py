@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta, timezone, tzinfo
 from functools import partial
 from typing import Annotated, Literal
 from urllib.parse import urlencode
@@ -20,9 +20,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from tools_server import places
 from tools_server.places import Where
 from tools_server.reach.outside import Unreachable
+from tools_server.times.recurrence import local
+from tools_server.times.when import NotUnderstood, understand_day
 from tools_server.toolkit import Call, Result, ToolFailed, tool
+from tools_server.wording import count
 
 FRESH_SECONDS = 600  # the service itself computes anew every quarter of an hour
+TOLD_SECONDS = 120  # from this age on it is said
 FETCH_SECONDS = 8.0  # of the patience of somebody who asked aloud
 ANSWER_BYTES = 256 * 1024  # forty times an answer
 DAYS = 7
@@ -117,7 +121,6 @@ WORDS: Mapping[int, str] = {
     96: "with thunderstorms and some hail",
     99: "with thunderstorms and heavy hail",
 }
-_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 Place = Annotated[str, Field(max_length=100, description="A city; leave out for home")]
 
 
@@ -141,16 +144,20 @@ async def forecast(
     call: Call,
     place: Place = "",
     day: Annotated[
-        str, Field(max_length=30, description="today, tomorrow, weekend, a weekday, or a date such as 2027-01-31")
+        str,
+        Field(
+            max_length=30, description="today, tomorrow, weekend, next week, a weekday, or a date such as 2027-01-31"
+        ),
     ] = "",
     days: Annotated[int, Field(ge=1, le=DAYS, description="How many days, when no day is named")] = 2,
 ) -> Result:
     """Tell what the weather will be on a day, or over the next days."""
     where = _where(call, place)
     known = await _known(call, where)
-    today = datetime.fromtimestamp(call.now() + known.heard.utc_offset_seconds, UTC).date()
+    there = timezone(timedelta(seconds=known.heard.utc_offset_seconds))
+    today = local(call.now(), there).date()
     daily = known.heard.daily
-    wanted = _wanted(day, days, today)
+    wanted = _wanted(day, days, call.now(), there)
     rows = [row for row in (_day(daily, each) for each in wanted) if row]
     if not rows:
         last = max(daily.time)
@@ -187,30 +194,32 @@ def _where(call: Call, place: str) -> Where:
     )
 
 
-def _wanted(day: str, days: int, today: date) -> list[date]:
-    words = day.strip().casefold().removeprefix("on ").removeprefix("this ").removeprefix("next ").removeprefix("the ")
+def _wanted(day: str, days: int, now: float, zone: tzinfo) -> list[date]:
+    """Return the days that are meant, on the calendar of the place."""
+    today = local(now, zone).date()
+    monday = today - timedelta(today.weekday())
+    words = day.strip().casefold().removeprefix("on ").removeprefix("the ")
     match words:
         case "":
-            return [today + timedelta(number) for number in range(days)]
-        case "today" | "tonight" | "now":
+            return _days(today, days)
+        case "now":
             return [today]
-        case "tomorrow":
-            return [today + timedelta(1)]
-        case "day after tomorrow":
-            return [today + timedelta(2)]
-        case "week":
-            return [today + timedelta(number) for number in range(DAYS)]
-        case "weekend":
-            saturday = today + timedelta((5 - today.weekday()) % 7)
-            return [today] if today.weekday() == 6 else [saturday, saturday + timedelta(1)]
-    if words in _WEEKDAYS:
-        return [today + timedelta((_WEEKDAYS.index(words) - today.weekday()) % 7)]
+        case "week" | "this week" | "next days" | "next few days" | "next three days":
+            return _days(today, 3 if words == "next three days" else DAYS)
+        case "next week":
+            return _days(monday + timedelta(7), 7)
+        case "weekend" | "this weekend":
+            return [each for each in _days(monday + timedelta(5), 2) if each >= today]
+        case "next weekend":
+            return _days(monday + timedelta(12), 2)
     try:
-        return [date.fromisoformat(words)]
-    except ValueError:
-        raise ToolFailed(
-            "invalid", f"I don't know which day {' '.join(day.split())} is. Say tomorrow, or Friday."
-        ) from None
+        return [understand_day(words, now, zone)[0]]
+    except NotUnderstood as unclear:
+        raise ToolFailed("invalid", str(unclear)) from None
+
+
+def _days(first: date, number: int) -> list[date]:
+    return [first + timedelta(each) for each in range(number)]
 
 
 # ── asking and keeping ─────────────────────────────────────────────────────────────────────────────
@@ -307,14 +316,16 @@ def _day(daily: Daily, wanted: date) -> Row | None:
 
 def _told(call: Call, known: Known, text: str, data: Mapping[str, object]) -> Result:
     age = max(0.0, call.now() - known.at)
-    old = f" {known.trouble} That is what I heard {_ago(age)}." if known.trouble else ""
+    old = f" I heard that {_ago(age)}." if age >= TOLD_SECONDS else ""
+    if known.trouble:
+        old = f" {known.trouble} That is what I heard {_ago(age)}."
     return Result(text + old, {**data, "age_seconds": round(age), "current": not known.trouble})
 
 
 def _ago(seconds: float) -> str:
     for length, name in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
         if (number := int(seconds // length)) >= 1:
-            return f"{number} {name}{'s' if number > 1 else ''} ago"
+            return f"{count(number, name)} ago"
     return "a moment ago"
 
 
