@@ -10,7 +10,8 @@ const LOOK_MS = 5_000; // how late a question of somebody else may appear here
 export class Asks {
   /**
    * @param {HTMLElement} place
-   * @param {{said: (text: string) => void, trouble: (text: string) => void, asked: (text: string) => void}} told
+   * @param {{said: (text: string) => void, trouble: (text: string) => void, asked: (text: string) => void,
+   *          left: () => void}} told `left`: the card that the keyboard was in is gone
    */
   constructor(place, told) {
     this.place = place;
@@ -19,6 +20,7 @@ export class Asks {
     /** @type {Map<string, HTMLElement>} */
     this.cards = new Map();
     this.looking = false;
+    this.stale = false; // something happened since the look that is under way began
     setInterval(() => document.hidden || this.look(), LOOK_MS);
     document.addEventListener("visibilitychange", () => document.hidden || this.look());
   }
@@ -29,13 +31,18 @@ export class Asks {
     void this.look();
   }
 
-  /** Show what waits now, and nothing else. */
+  /** Show what waits now, and nothing else: not what a look saw that began before the last answer, or for another. */
   async look() {
-    if (!this.token || this.looking) return;
+    this.stale = true;
+    if (this.looking) return;
     this.looking = true;
     try {
-      const reply = await fetch("/v1/asks", { headers: { Authorization: `Bearer ${this.token}` } });
-      if (reply.ok) this.show((await reply.json()).data);
+      while (this.stale && this.token) {
+        this.stale = false;
+        const reply = await fetch("/v1/asks", { headers: { Authorization: `Bearer ${this.token}` } });
+        const asks = reply.ok ? (await reply.json()).data : null;
+        if (asks && !this.stale) this.show(asks);
+      }
     } catch {
       // The house does not answer; the line above says so.
     } finally {
@@ -59,9 +66,12 @@ export class Asks {
 
   /** @param {string} id */
   drop(id) {
-    this.cards.get(id)?.remove();
+    const card = this.cards.get(id);
+    const inside = card?.contains(document.activeElement);
+    card?.remove();
     this.cards.delete(id);
     this.place.hidden = !this.cards.size;
+    if (inside) this.told.left();
   }
 
   /** @param {Ask} ask */
@@ -83,7 +93,9 @@ export class Asks {
 
   /** @param {string} id @param {string} answer @param {HTMLElement} card */
   async answer(id, answer, card) {
-    for (const button of card.querySelectorAll("button")) button.disabled = true;
+    for (const button of card.querySelectorAll("button")) button.setAttribute("aria-disabled", "true");
+    if (card.dataset.answered) return;
+    card.dataset.answered = answer;
     try {
       const reply = await fetch(`/v1/asks/${encodeURIComponent(id)}`, {
         method: "POST",
@@ -97,5 +109,6 @@ export class Asks {
       this.told.trouble("The house does not answer, so I can't tell whether that was done.");
     }
     this.drop(id);
+    void this.look();
   }
 }

@@ -27,6 +27,7 @@ const asks = new Asks(by("asks"), {
     log.scrollTop = log.scrollHeight; // the card takes room from what was said last
     by("status").textContent = `Waiting for your yes: ${text}`;
   },
+  left: () => log.focus(),
 });
 const talk = new Talk(null, {
   state(state) {

@@ -176,6 +176,23 @@ def test_the_page_has_a_button_for_it(house: Running, title: str) -> None:
         assert not is_there(house, title)
 
 
+def test_the_card_is_answered_with_the_keyboard_alone_on_a_narrow_screen(house: Running, title: str) -> None:
+    with opened(house, viewport={"width": 360, "height": 640}) as page:
+        expect(page.locator("#link")).to_have_text("Connected")
+        page.locator("#words").fill(f"remove the task {title}")
+        page.keyboard.press("Enter")
+        card = page.locator(".ask", has_text=title)
+        expect(card).to_be_visible(timeout=ANSWER_MS)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        for _ in range(2):  # past the button to talk
+            page.keyboard.press("Shift+Tab")
+        expect(card.get_by_role("button", name=re.compile("^Yes: "))).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(card).to_have_count(0, timeout=ANSWER_MS)
+        expect(page.locator("#log")).to_be_focused()
+        assert not is_there(house, title)
+
+
 def test_the_owners_page_shows_what_somebody_else_waits_for_until_it_is_answered(house: Running, title: str) -> None:
     child = token_of(house, "kids tablet", "child")
     with opened(house, viewport={"width": 360, "height": 640}) as page:
