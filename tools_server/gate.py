@@ -7,6 +7,7 @@ import hmac
 import json
 import sqlite3
 import time
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -23,7 +24,7 @@ from tools_server.confirm import NO_REPLY, Ask, Asks, Deed, Level, Reply, Said
 from tools_server.paths import PathDenied, Root
 from tools_server.policy import ROLES, Action, Actor, Agent, Decision, Policy, decide, standing, visible
 from tools_server.reach.outside import NOWHERE, Outside
-from tools_server.record import UNWRITABLE, Entry, Record, Strangers
+from tools_server.record import REFUSALS_TOLD, STRANGERS_TOLD, UNWRITABLE, Entry, Flood, Record
 from tools_server.requests import GivenUp, Request, Requests
 from tools_server.state import Kept, Receipt, State
 from tools_server.toolkit import Call, Error, Live, Result, Toolbox, ToolFailed, ToolSpec, Undo
@@ -109,7 +110,8 @@ class Gate:
         self._agents = agents
         self.listeners: list[Callable[[str], None]] = []  # told the name of a tool whose answer would differ now
         self._record = Record(audit)
-        self._strangers = Strangers(now)
+        self._strangers = Flood(now, STRANGERS_TOLD)
+        self._refusals: dict[str, Flood] = defaultdict(lambda: Flood(now, REFUSALS_TOLD))  # by agent
         self._asks = Asks(house_key, now)
         self._undoing: set[str] = set()
         self._meter = meter
@@ -385,6 +387,11 @@ class Gate:
     def _write(self, entry: Entry, seconds: float) -> bool:
         if entry.routine:
             return True
+        if entry.refused and entry.agent.name:
+            untold = self._refusals[entry.agent.name].came()
+            if untold is None:
+                return True
+            entry.reason += f"{', ' if entry.reason else ''}{untold} more" if untold else ""
         process = self._meter.process if self._meter else ""
         return self._record.write(entry.row(self._now(), seconds, process), durable=entry.durable)
 

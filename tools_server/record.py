@@ -22,6 +22,8 @@ UNWRITABLE = "I can't write down what I do, so I do nothing more. Is the disk fu
 FULL = (errno.ENOSPC, errno.EDQUOT)  # a disk that says anything else is not to be believed again
 FLUSH_SECONDS = 1.0  # how long the record of a read may be with the kernel only
 STRANGERS_TOLD = 20  # of one minute; whoever knocks may be a loop, and must not fill the disk
+REFUSALS_TOLD = 600  # of one agent in one minute: a model that is wrong all the time is wrong ten times less often
+REFUSED = ("denied", "invalid", "not_found", "confirm", "asked", "failed")
 UNREAD = Decision("deny", "unread", "")
 _TRACE = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?")  # W3C traceparent
 
@@ -50,6 +52,12 @@ class Entry:
     def routine(self) -> bool:
         """Whether it is not worth a row: the house's own polling would fill the disk."""
         return bool(self.spec and self.spec.routine and self.outcome == "ok")
+
+    @property
+    def refused(self) -> bool:
+        """Whether nothing came of it, not even a person's answer."""
+        answered = "answer" in (self.confirmation or {})
+        return self.cost is None and not answered and self.outcome in REFUSED
 
     @property
     def durable(self) -> bool:
@@ -89,11 +97,12 @@ def trace_id(traceparent: Any) -> str:
     return found[1] if found else ""
 
 
-class Strangers:
-    """Who came without a token: the first of each minute have a row each, the rest are told of with the next one."""
+class Flood:
+    """Comings without effect: the first of each minute have a row each, the rest are told of with the next one."""
 
-    def __init__(self, now: Callable[[], float]) -> None:
+    def __init__(self, now: Callable[[], float], told: int) -> None:
         self._now = now
+        self._told = told
         self._since = -math.inf
         self._came = 0
 
@@ -101,10 +110,10 @@ class Strangers:
         """Count one. Return how many went untold before it, None when it goes untold itself."""
         now, untold = self._now(), 0
         if not 0 <= now - self._since < 60:  # also when the clock was set back
-            untold = max(0, self._came - STRANGERS_TOLD)
+            untold = max(0, self._came - self._told)
             self._since, self._came = now, 0
         self._came += 1
-        return untold if self._came <= STRANGERS_TOLD else None
+        return untold if self._came <= self._told else None
 
 
 class Record:

@@ -14,6 +14,7 @@ import pytest
 
 from tools_server import record
 from tools_server.audit import verify
+from tools_server.confirm import Reply
 from tools_server.gate import Wish
 from tools_server.policy import Action, Actor, Agent, Decision, Policy, decide
 from tools_server.toolkit import ToolFailed
@@ -290,6 +291,26 @@ async def test_strangers_in_a_flood_are_counted_and_fill_no_disk(world: Any) -> 
     world.pass_seconds(-3600)  # a clock that is set back silences nobody
     world.gate.stranger("http")
     assert (len(world.record), world.record[-1]["reason"]) == (22, "")
+
+
+async def test_refusals_in_a_flood_are_counted_and_fill_no_disk(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(world.gate, "_refusals", {"family": record.Flood(lambda: world.clock[0], 10)})
+    for _ in range(15):
+        await world.refused("timers.start")
+        await world.refused("no.such.tool")
+        await world.refused("asks.waiting")
+        await world.refused("files.write", path="new.txt", text="asked again and again")
+    world.gate.misaddressed(Wish(world.agents["family"], "nothing://", None), "Nowhere.")
+    assert len(world.record) == 10
+    await world.ok("files.write", path="new.txt", text="asked again and again")
+    assert [row["outcome"] for row in world.record[10:]] == ["ok"], "what was done is always told"
+    yes = (await world.call("files.write", path="other.txt", text="x")).ask
+    no = Reply(yes.id, "accept", world.house.says(yes.shown(), "no"))
+    await world.refused("files.write", reply=no, path="other.txt", text="x")
+    assert world.record[-1]["confirmation"]["answer"] == "no", "and so is what a person has answered"
+    world.pass_seconds(60)
+    await world.refused("timers.start")
+    assert world.record[-1]["reason"] == "53 more"
 
 
 async def test_a_disk_that_breaks_is_not_trusted_again(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
