@@ -12,23 +12,16 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from shutil import which
 from typing import Any
 
 import tools_server
 from tools_server.boot import Settings, prove_rules, read_agents
 from tools_server.confine import Plan, confine, no_core_dumps
 from tools_server.porter import Porter
+from tools_server.programs import SYSTEM, programs_of
 from tools_server.prove import solved
 from tools_server.stderr import say
 
-_SYSTEM = (  # shared libraries, time zones, certificates, words; nothing about people or other programs
-    *("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache", "/nix/store"),
-    *("/usr/share/zoneinfo", "/etc/localtime", "/etc/timezone", "/usr/share/locale", "/usr/share/mime"),
-    *("/etc/ssl/openssl.cnf", "/etc/ssl/certs", "/etc/pki", "/usr/share/ca-certificates", "/etc/mime.types"),
-    *("/dev/urandom", "/dev/random", "/sys/devices/system/cpu", "/proc/meminfo", "/proc/cpuinfo", "/proc/stat"),
-)
-LOADERS = tuple(map(Path, ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1")))  # start every program
 _FILES, _FOLDERS = "_file", "_folder"  # endings of the names of settings
 
 
@@ -91,7 +84,7 @@ def _plan(settings: Settings, roots: tuple[Path, ...]) -> Plan:
     paths = list(_paths(told))
     given = (settings.agents, settings.policy, settings.tools, settings.house_key)
     reads = [
-        *(Path(path) for path in _SYSTEM),
+        *(Path(path) for path in SYSTEM),
         *(Path(path).resolve() for path in sysconfig.get_paths().values()),
         *(Path(prefix, part) for prefix in (sys.prefix, sys.base_prefix) for part in ("lib", "pyvenv.cfg")),
         Path(tools_server.__path__[0]),
@@ -99,7 +92,7 @@ def _plan(settings: Settings, roots: tuple[Path, ...]) -> Plan:
         *(path for ending, path in paths if ending == _FILES),
     ]
     writes = [settings.data, *roots, Path("/dev/null"), *(path for ending, path in paths if ending == _FOLDERS)]
-    programs = tuple(_programs(told.get("upstream", {})))
+    programs = tuple(programs_of(told.get("upstream", {})))
     clears = (settings.socket.parent,) if settings.socket else ()
     return Plan(tuple(reads), tuple(writes), programs, clears)
 
@@ -114,30 +107,3 @@ def _paths(told: Any, name: str = "") -> Iterator[tuple[str, Path]]:
             yield from _paths(value, name)
     elif isinstance(told, str) and told:
         yield from ((ending, Path(told)) for ending in (_FILES, _FOLDERS) if name.endswith(ending))
-
-
-def _programs(told: Any) -> Iterator[Path]:
-    """Find what `[tools.upstream]` wants started: every `command`, what its first line calls for, what it is given."""
-    for key, value in told.items() if isinstance(told, Mapping) else enumerate(told) if isinstance(told, list) else ():
-        if key != "command":
-            yield from _programs(value)
-            continue
-        words = value if isinstance(value, list) else [value]
-        if program := which(str(words[0])) if words else None:
-            yield from _with_interpreter(Path(program))
-            yield Path("/proc/self")  # runtimes look up where they lie
-        given = told.get("args", []) if isinstance(told, Mapping) else []
-        yield from (Path(word) for word in (*words[1:], *given) if isinstance(word, str) and word.startswith("/"))
-
-
-def _with_interpreter(program: Path) -> Iterator[Path]:
-    real = program.resolve()
-    yield from (program, real, *LOADERS)
-    yield real.parent.parent / "lib"  # node and python keep what they need there
-    with real.open("rb") as opened:
-        first = opened.readline(256)
-    if first.startswith(b"#!"):
-        words = first[2:].decode("utf-8", "replace").split()
-        for word in words[: 2 if words and words[0].endswith("/env") else 1]:
-            if found := which(word):
-                yield from _with_interpreter(Path(found))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import shutil
 import signal
 import socket
@@ -21,7 +22,8 @@ import pytest
 
 from tools_server import confine
 from tools_server.confine import NO_WALLS, Plan, landlock_abi
-from tools_server.walls import _paths, _programs
+from tools_server.programs import programs_of
+from tools_server.walls import _paths
 
 SECRET = "the family silver is under the third stair"
 POLICY = Path(__file__).parents[2] / "policy.toml"
@@ -239,6 +241,83 @@ async def test_the_tools_themselves_work_behind_the_walls(house: Path, wire: Any
             assert not result.is_error, result.content
 
 
+GUEST = """
+import json, os, socket, subprocess, sys
+from pathlib import Path
+
+TOOLS = Path(__file__).parents[1]
+
+def tried(deed):
+    try:
+        deed()
+        return "open"
+    except OSError as wall:
+        return wall.strerror or str(wall)
+
+def look():
+    return {
+        "a secret": tried((TOOLS.parent / "secret").read_text),
+        "the network": tried(lambda: socket.create_connection(("127.0.0.1", int(sys.argv[1])), 2)),
+        "a shell": tried(lambda: subprocess.run(["/bin/sh", "-c", "true"])),
+        "what is approved": tried(lambda: (TOOLS / "tools.db").open("ab")),
+        "the record": tried((TOOLS / "audit.jsonl").read_text),
+        "who may what": tried((TOOLS / "agents.toml").read_text),
+        "the settings": tried((TOOLS / "tools.toml").read_text),
+        "the family's papers": tried(lambda: os.listdir(TOOLS / "family-agent-config")),
+        "its parent": tried(Path(f"/proc/{os.getppid()}/environ").read_bytes),
+        "its own folder": tried(lambda: Path("kept").write_text("x")) + " to it",
+    }
+
+hello = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "g", "version": "1"}}
+tools = [{"name": "look", "description": "Look around.", "inputSchema": {"type": "object", "properties": {}}}]
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" in asked:
+        answers = {"initialize": lambda: hello, "tools/list": lambda: {"tools": tools},
+                   "tools/call": lambda: {"content": [{"type": "text", "text": json.dumps(look())}]}}
+        made = answers.get(asked["method"], dict)()
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": made}), flush=True)
+"""
+
+
+@pytest.mark.real
+async def test_another_server_that_we_start_lives_behind_the_same_walls(house: Path, wire: Any, household: Any) -> None:
+    folder = house / "tools"
+    person = household(folder)
+    guest = folder / "guests" / "guest.py"  # not beside our tools, for then it would be one
+    guest.parent.mkdir()
+    guest.write_text(GUEST)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = str(listening.getsockname()[1])
+        command = json.dumps([sys.executable, "-I", str(guest), port])
+        (folder / "tools.toml").write_text(
+            f"[upstream.servers.guest]\ncommand = {command}\nagents = ['family']\n"
+            f"risk = 'read'\nwork_folder = '{guest.parent}'\n"
+        )
+        more = ("--tools", str(folder / "tools.toml"), *wire.house_key(folder))
+        async with server(house, wire, (), *more) as path, wire.client(path) as client:
+
+            async def status(wanted: str) -> None:
+                with anyio.fail_after(50):
+                    while wanted not in str((await client.call_tool("upstream.status", {})).content):  # noqa: ASYNC110
+                        await anyio.sleep(0.2)
+
+            await status("1 of its tools wait")
+            approve = [sys.executable, "-m", "tools_server.server", "upstream", "approve", "guest", "--yes"]
+            await anyio.run_process([*approve, "--data", str(folder)])
+            await status("with 1 tools")
+            done = await client.call_tool("guest.look", {})
+            ask = (done.meta or {})["atlas.house/ask"]
+            async with wire.client(path, "house-token") as us:
+                heard = await us.call_tool("asks.answer", {"statement": person.says(ask)})
+                assert not heard.is_error, heard.content
+            done = await client.call_tool("guest.look", {})
+    assert not done.is_error, done.content
+    told = str(done.content)
+    assert "its own folder : open to it" in told, told
+    assert re.findall(r"[^,]* : open\b(?! to it)", told) == [], told
+
+
 @pytest.mark.real
 async def test_the_server_still_dies_with_whoever_started_it(house: Path, wire: Any) -> None:
     """Changing credentials unties the tether to the parent, unless it is tied again."""
@@ -282,7 +361,7 @@ def test_the_walls_let_through_what_the_settings_of_the_tools_name(data: Path) -
         "upstream": {"servers": {"x": {"command": str(data / "srv.sh"), "args": ["--root", "/srv/x"]}}},
     }
     assert sorted(_paths(told)) == [("_file", Path("/run/mail")), ("_folder", Path("/srv/ics"))]
-    programs = set(_programs(told["upstream"]))
+    programs = set(programs_of(told["upstream"]))
     assert {data / "srv.sh", Path("/srv/x"), Path("/usr/bin/env")} <= programs
     assert any(path.name.startswith("python3") for path in programs)
     assert Plan((), ()).runs == (), "without an upstream nothing can be started"

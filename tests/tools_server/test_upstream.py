@@ -144,7 +144,7 @@ def by_hand(data: Path, name: str, *tools: dict[str, Any], **more: str) -> str:
     (folder / "offer.json").write_text(json.dumps(tools))
     extras = "".join(f"{key} = {value}\n" for key, value in more.items())
     command = json.dumps([sys.executable, str(folder / "server.py"), str(folder)])
-    return f"[upstream.servers.{name}]\ncommand = {command}\nagents = ['family']\n{extras}"
+    return f"[upstream.servers.{name}]\ncommand = {command}\nagents = ['family']\nwork_folder = '{folder}'\n{extras}"
 
 
 def offer(name: str, description: str = "Does it.", **properties: Any) -> dict[str, Any]:

@@ -125,7 +125,7 @@ class Upstream:
 
     def _transport(self, settings: Server, ended: anyio.Event) -> AbstractAsyncContextManager[Any]:
         if settings.command:
-            return by_stdio(settings.command, ended)
+            return by_stdio(settings, ended)
         return by_http(settings, self._outside)
 
     async def _watch(self, server: Mounted, client: Client) -> None:

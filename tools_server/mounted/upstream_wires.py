@@ -6,23 +6,27 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import AsyncIterator, Sequence
+import threading
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import anyio
+import anyio.to_thread
 import httpcore2
 import httpx2
 import mcp.types as types
-from anyio.abc import Process
+from anyio.abc import ByteReceiveStream, ByteSendStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 from mcp.client.stdio import get_default_environment
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from tools_server.confine import Plan, keep_to
 from tools_server.policy import Level, Risk
+from tools_server.programs import SYSTEM, programs_of
 from tools_server.reach.outside import Outside
 from tools_server.reach.stream import Dialled
 from tools_server.reach.tls import context, in_the_house
@@ -43,6 +47,7 @@ class Server(BaseModel):
     trust_hints: bool = False  # believe it when it says that a tool only reads
     token_file: Path | None = None
     authority_file: Path | None = None  # PEM: who vouches for it, when that is the house itself
+    work_folder: Path | None = None  # of a command: where it starts, and the one place in which it may write
 
     @model_validator(mode="after")
     def _one_way(self) -> Server:
@@ -57,20 +62,19 @@ class Server(BaseModel):
 
 
 @asynccontextmanager
-async def by_stdio(command: Sequence[str], ended: anyio.Event) -> AsyncIterator[Any]:
+async def by_stdio(settings: Server, ended: anyio.Event) -> AsyncIterator[Any]:
     """Start a server and speak with it by lines. One line too long, or the end of it, is the end of all of it.
 
-    It inherits our walls (no network, only our files), and of our environment only what every program needs.
+    It inherits our walls, and of our environment only what every program needs. Of our files it sees nothing but
+    itself, what its command names, and its own folder (`keep_to`): else it could approve itself in our database.
     """
-    process = await anyio.open_process(
-        list(command), stderr=subprocess.DEVNULL, env=get_default_environment(), start_new_session=True
-    )
+    process = await anyio.to_thread.run_sync(started, settings)
+    stdout, stdin = Pipe(process.stdout), Pipe(process.stdin)
     to_us, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](16)
     outgoing, from_us = anyio.create_memory_object_stream[SessionMessage](16)
 
     async def read() -> None:
-        assert process.stdout
-        lines = BufferedByteReceiveStream(process.stdout)
+        lines = BufferedByteReceiveStream(stdout)
         with suppress(anyio.EndOfStream, anyio.IncompleteRead, anyio.DelimiterNotFound, OSError, *_GONE):
             while True:
                 line = await lines.receive_until(b"\n", LINE_BYTES)
@@ -79,13 +83,12 @@ async def by_stdio(command: Sequence[str], ended: anyio.Event) -> AsyncIterator[
         ended.set()
 
     async def write() -> None:
-        assert process.stdin
         with suppress(OSError, *_GONE):
             async for message in from_us:
                 text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
-                await process.stdin.send(text.encode() + b"\n")
+                await stdin.send(text.encode() + b"\n")
 
-    async with anyio.create_task_group() as tasks, to_us, incoming, outgoing, from_us:
+    async with stdout, stdin, anyio.create_task_group() as tasks, to_us, incoming, outgoing, from_us:
         tasks.start_soon(read)
         tasks.start_soon(write)
         try:
@@ -94,6 +97,71 @@ async def by_stdio(command: Sequence[str], ended: anyio.Event) -> AsyncIterator[
             tasks.cancel_scope.cancel()
             with anyio.CancelScope(shield=True):
                 await _killed(process)
+
+
+def started(settings: Server) -> subprocess.Popen[bytes]:
+    """Start the program of a server, kept to its own files. Blocking. Raises OSError."""
+    own = [settings.work_folder] if settings.work_folder else []
+    plan = Plan(
+        reads=tuple(map(Path, SYSTEM)),
+        writes=(Path(os.devnull), *own),
+        runs=tuple(programs_of({"command": settings.command})),
+    )
+    made: list[subprocess.Popen[bytes] | OSError] = []
+
+    def start() -> None:
+        keep_to(plan)
+        try:
+            made.append(
+                subprocess.Popen(  # noqa: S603  # a person wrote the command into the settings
+                    settings.command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    env=get_default_environment(),
+                    cwd=settings.work_folder,
+                    start_new_session=True,
+                    bufsize=0,
+                )
+            )
+        except OSError as wrong:
+            made.append(wrong)
+
+    # What is kept to files is the thread, and with it what it starts; a thread of a pool would stay so.
+    thread = threading.Thread(target=start)
+    thread.start()
+    thread.join()
+    if isinstance(made[0], OSError):
+        raise made[0]
+    return made[0]
+
+
+class Pipe(ByteReceiveStream, ByteSendStream):
+    """One end of a pipe, without blocking. Cancelling is safe; what was being sent may then be half there."""
+
+    def __init__(self, file: IO[bytes] | None) -> None:
+        assert file
+        self._file = file
+        os.set_blocking(file.fileno(), False)
+
+    async def receive(self, max_bytes: int = 65_536) -> bytes:
+        """Return what has come. Raises `anyio.EndOfStream`."""
+        await anyio.wait_readable(self._file.fileno())
+        if piece := os.read(self._file.fileno(), max_bytes):
+            return piece
+        raise anyio.EndOfStream
+
+    async def send(self, item: bytes) -> None:
+        """Send all of it. Raises OSError when nobody reads any more."""
+        left = memoryview(item)
+        while left:
+            await anyio.wait_writable(self._file.fileno())
+            with suppress(BlockingIOError):  # less room than a write would take whole
+                left = left[os.write(self._file.fileno(), left) :]
+
+    async def aclose(self) -> None:
+        """Close it."""
+        self._file.close()
 
 
 def _message(line: bytes) -> SessionMessage | None:
@@ -109,11 +177,11 @@ def _message(line: bytes) -> SessionMessage | None:
 _GONE = (anyio.ClosedResourceError, anyio.BrokenResourceError)
 
 
-async def _killed(process: Process) -> None:
+async def _killed(process: subprocess.Popen[bytes]) -> None:
     """End it and all that it started."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    await process.aclose()
+    await anyio.to_thread.run_sync(process.wait)
 
 
 @asynccontextmanager
