@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
+from atlas.errors import EngineError
 from atlas.models.gguf import Header
 
 GIB = 1024**3
@@ -23,6 +24,7 @@ CUDA_BYTES = int(0.4 * GIB)  # the context of a process on a card
 MARGIN = 0.05  # fragmentation, a desktop, and the honesty of estimates
 SYSTEM_BYTES = 2 * GIB  # of RAM that the rest of the house and the system need
 WINDOW_PATTERNS = {"gemma2": 2, "gemma3": 6, "cohere2": 4}  # every nth layer sees everything; their files do not say so
+MOST_LAYERS = 1_000  # a 405B model has 126
 EFFICIENCY = 0.7  # of the bandwidth on the label that generation reaches
 
 
@@ -71,13 +73,14 @@ class Fit:
 
 
 def shape_of(header: Header, name: str = "") -> Shape:
-    """Return the shape that a header tells of. Raises `KeyError` naming what is missing."""
-    layers = int(_needed(header, "block_count"))
-    heads = _each(_needed(header, "attention.head_count"), layers)
-    heads_kv = _each(header.own("attention.head_count_kv", list(heads)), layers)
-    widest = max(heads) or 1
-    key_length = int(header.own("attention.key_length") or _needed(header, "embedding_length") // widest)
-    window = int(header.own("attention.sliding_window") or 0)
+    """Return the shape that a header tells of. Raises `KeyError` naming what is missing, `EngineError` for nonsense."""
+    layers = _number(header, "block_count")
+    if not 0 < layers <= MOST_LAYERS:
+        raise _nonsense(header, "block_count", layers)
+    heads = _of_each_layer(header, "attention.head_count", layers)
+    heads_kv = _of_each_layer(header, "attention.head_count_kv", layers, heads)
+    key_length = _number(header, "attention.key_length", 0) or _number(header, "embedding_length") // (max(heads) or 1)
+    window = _number(header, "attention.sliding_window", 0)
     pattern = header.own("attention.sliding_window_pattern", WINDOW_PATTERNS.get(header.architecture))
     per_layer = [0] * layers
     other = experts = 0
@@ -88,16 +91,16 @@ def shape_of(header: Header, name: str = "") -> Shape:
         else:
             per_layer[layer] += tensor.bytes
             experts += tensor.bytes if "_exps" in tensor.name else 0
-    used, all_experts = int(header.own("expert_used_count") or 0), int(header.own("expert_count") or 0)
+    used, all_experts = _number(header, "expert_used_count", 0), _number(header, "expert_count", 0)
     total = sum(per_layer)
     active = 1.0 if not (experts and all_experts) else (total - experts + experts * used / all_experts) / total
     return Shape(
         name=name or str(header.metadata.get("general.name", header.architecture)),
         layers=layers,
-        context=int(header.own("context_length") or 0),
+        context=_number(header, "context_length", 0),
         heads_kv=heads_kv,
         key_length=key_length,
-        value_length=int(header.own("attention.value_length") or key_length),
+        value_length=_number(header, "attention.value_length", 0) or key_length,
         window=window,
         windowed=_windowed(window, pattern, layers),
         layer_bytes=tuple(per_layer),
@@ -120,7 +123,7 @@ def fit(
     between them, and each token passes through one card after the other.
     """
     cache = cache_bytes(shape, context, sequences, kind)
-    room = sum(int(gpu.free_bytes * (1 - MARGIN)) - CUDA_BYTES - GRAPH_BYTES for gpu in gpus)
+    room = sum(max(0, int(gpu.free_bytes * (1 - MARGIN)) - CUDA_BYTES - GRAPH_BYTES) for gpu in gpus)
     layers, gpu_bytes = _placed(shape, room, context, sequences, kind)
     whole = shape.weight_bytes + cache
     on_gpu = gpu_bytes + (len(gpus) * (CUDA_BYTES + GRAPH_BYTES) if layers else 0)
@@ -214,23 +217,36 @@ def _layer_of(tensor: str, layers: int) -> int | None:
     return None
 
 
-def _each(value: int | Sequence[int], layers: int) -> tuple[int, ...]:
-    if isinstance(value, int):
-        return (value,) * layers
-    return tuple(int(item) for item in value)
-
-
-def _windowed(window: int, pattern: int | Sequence[bool] | None, layers: int) -> tuple[bool, ...]:
+def _windowed(window: int, pattern: Any, layers: int) -> tuple[bool, ...]:
     """Return which layers look no further back than the window: by list, or all but every nth."""
-    if window and isinstance(pattern, int):
+    if window and isinstance(pattern, int) and pattern > 0:
         return tuple(bool((layer + 1) % pattern) for layer in range(layers))
-    if window and isinstance(pattern, Sequence):
+    if window and isinstance(pattern, list) and len(pattern) == layers:
         return tuple(bool(item) for item in pattern)
     return (False,) * layers  # a window that nobody says the layers of: the whole context is the safe estimate
 
 
-def _needed(header: Header, key: str) -> int:
-    value = header.own(key)
+def _number(header: Header, key: str, default: int | None = None) -> int:
+    """Return a number that a header tells; without a default it is needed."""
+    value = header.own(key, default)
     if value is None:
         raise KeyError(f"{header.architecture or 'general'}.{key}")
-    return value  # type: ignore[no-any-return]
+    if type(value) is not int or value < 0:
+        raise _nonsense(header, key, value)
+    return value
+
+
+def _of_each_layer(header: Header, key: str, layers: int, default: tuple[int, ...] | None = None) -> tuple[int, ...]:
+    """Return a number for each layer; a header may tell one for all of them."""
+    value = header.own(key, default)
+    if isinstance(value, (list, tuple)):
+        if len(value) != layers or any(type(item) is not int or item < 0 for item in value):
+            raise _nonsense(header, key, value)
+        return tuple(value)
+    return (_number(header, key),) * layers
+
+
+def _nonsense(header: Header, key: str, value: Any) -> EngineError:
+    return EngineError(
+        f"a model with a {header.architecture}.{key} of {str(value)[:100]!r} cannot be", hint="pull it again"
+    )

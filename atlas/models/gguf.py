@@ -22,6 +22,7 @@ MOST_ENTRIES = 4_096  # of metadata; models have about thirty
 MOST_TENSORS = 100_000  # a 405B model has about 1,200
 STRING_BYTES = 16 * 1024 * 1024  # chat templates are kilobytes
 KEPT_ITEMS = 1_024  # of an array; vocabularies are counted and passed over
+MOST_SKIPPED = 1 << 32  # bytes of an array; vocabularies take megabytes
 DIMENSIONS = 4
 
 # Bytes of one block and values in it, by ggml's number of the type.
@@ -170,6 +171,8 @@ class _Reader:
         return struct.unpack(f"<{form}", self._take(struct.calcsize(form)))[0]
 
     def _skip(self, count: int) -> None:
+        if count > MOST_SKIPPED:
+            raise self._wrong(f"claims an array of {count} bytes")
         self._stream.seek(count - 1, 1)
         self._take(1)  # seeking goes past the end without a word
 

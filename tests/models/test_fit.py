@@ -82,6 +82,10 @@ def test_a_header_that_was_tampered_with_is_read_or_refused_in_a_sentence(
         (b"GGUF" + struct.pack("<IQQ", 9, 0, 0), "is GGUF version 9"),
         (b"GGUF" + struct.pack("<IQQ", 3, 2**60, 0), "claims 1152921504606846976 tensors"),
         (b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", 2**62), "claims a text of"),
+        (
+            b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q1sIIQ", 1, b"k", 9, 4, 2**62),
+            "claims an array of",
+        ),
     ],
 )
 def test_what_is_no_model_is_said_to_be_none(tmp_path: Path, content: bytes, said: str) -> None:
@@ -89,6 +93,31 @@ def test_what_is_no_model_is_said_to_be_none(tmp_path: Path, content: bytes, sai
     file.write_bytes(content)
     with pytest.raises(EngineError, match=said):
         read_header(file)
+
+
+@pytest.mark.parametrize("value", [0, -1, 2**32, 2**63, "x", float("nan"), float("inf"), True, [2], {"length": 9}])
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("block_count", "context_length", "embedding_length", "attention.head_count", "attention.head_count_kv"),
+        *("attention.key_length", "attention.value_length", "attention.sliding_window", "expert_count"),
+        *("expert_used_count", "attention.sliding_window_pattern"),
+    ],
+)
+def test_a_shape_that_cannot_be_is_refused_in_a_sentence_or_makes_no_difference(
+    tmp_path: Path, small_gguf: bytes, key: str, value: object
+) -> None:
+    file = tmp_path / "small.gguf"
+    file.write_bytes(small_gguf)
+    header = read_header(file)
+    windowed = {"llama.attention.sliding_window": 64, f"llama.{key}": value}
+    try:
+        shape = shape_of(replace(header, metadata={**header.metadata, **windowed}))
+    except EngineError as refused:
+        assert f"llama.{key}" in str(refused)
+    else:
+        assert fit(shape, [CARD_16], RAM_64, 4096).advice
+        longest_context(shape, [], RAM_64)
 
 
 # ── keys and values ────────────────────────────────────────────────────────────────────────────────
@@ -187,3 +216,10 @@ def test_a_card_is_known_by_its_longest_name() -> None:
 
 def test_this_machine_has_ram() -> None:
     assert ram(measured=False).free_bytes > GIB // 4
+
+
+def test_a_card_without_room_takes_none_from_the_others() -> None:
+    full = Memory("a card that others use", GIB // 4, 717e9)
+    assert fit(B8, [CARD_16, full], RAM_64, 8192).layers_on_gpu == fit(B8, [CARD_16], RAM_64, 8192).layers_on_gpu
+    tight = replace(CARD_16, free_bytes=int(7.0 * GIB))
+    assert fit(B8, [tight, full], RAM_64, 8192).layers_on_gpu == fit(B8, [tight], RAM_64, 8192).layers_on_gpu
