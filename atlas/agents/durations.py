@@ -27,8 +27,9 @@ _VALUE |= {word: value for value, word in zip(range(20, 100, 10), _TENS.split(),
 _VALUE |= {"fourty": 40}  # as people type it
 
 _SMALL = "(?:" + "|".join(sorted(_ONES.split(), key=len, reverse=True)) + ")"
-_UP_TO_99 = rf"(?:(?:{'|'.join(_TENS.split())}|fourty)(?:[\s-]{_SMALL})?|{_SMALL})"
-_WORDS = rf"(?:(?:an?|{_SMALL})\shundred(?:\s(?:and\s)?{_UP_TO_99})?|{_UP_TO_99})"
+UP_TO_99 = rf"(?:(?:{'|'.join(_TENS.split())}|fourty)(?:[\s-]{_SMALL})?|{_SMALL})"
+_WORDS = rf"(?:(?:an?|{_SMALL})\shundred(?:\s(?:and\s)?{UP_TO_99})?|{UP_TO_99})"
+UNIT_WORDS = r"(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|months?|years?)"
 _UNIT = r"(?P<unit>seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?)\b"
 _PART = re.compile(
     rf"""\b(?:
@@ -84,6 +85,11 @@ def _seconds(part: re.Match[str]) -> tuple[float, int]:
 
 def _share(word: str) -> float:
     return {"half": 0.5, "quarter": 0.25}.get(word.lower(), 0.75)
+
+
+def number_of(words: str) -> int:
+    """Return the number that `UP_TO_99` matched."""
+    return round(_number(words))
 
 
 def _number(text: str) -> float:

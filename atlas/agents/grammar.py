@@ -1,103 +1,134 @@
-"""A sentence → the tool call it asks for, or nothing. No model: hassil over the public grammar and Atlas's own."""
+"""A sentence → the tool calls it asks for, or nothing. No model: hassil over the public grammar and Atlas's own."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
-import hassil
-import yaml
-from hassil.models import MatchEntity
 from hassil.recognize import RecognizeResult
 
-from atlas.agents import durations
-from atlas.errors import ConfigError
+from atlas.agents import durations, moments
+from atlas.agents.durations import number_of
+from atlas.agents.slots import Command, Heard, Slots
+from atlas.agents.templates import Templates, open_sentences
 
-SENTENCES = Path(__file__).parent / "sentences"
+__all__ = ["Command", "Grammar", "Half", "open_grammar"]
+
 LONGEST_CHARACTERS = 200  # no command is longer; longer text is conversation, and costs time to match
-LONGEST_NAME_WORDS = 3  # "pizza dough"; a longer name is a half-understood sentence
-LONGEST_PLACE_WORDS = 4
-LONGEST_TITLE_WORDS = 14
+MOST_COMMANDS = 3  # in one sentence; who strings more together is telling a story
 # Of silence, before a command is acted on that could go on ("… and thirty seconds"). Pauses inside a phrase are mostly
 # shorter; after any other sentence the speaker is given longer.
 OPEN_COMMAND_SECONDS = 0.35
-
-TOOL_OF_PUBLIC_INTENT = {
-    "HassStartTimer": "timers.start",
-    "HassCancelTimer": "timers.cancel",
-    "HassCancelAllTimers": "timers.cancel_all",
-    "HassIncreaseTimer": "timers.add",
-    "HassDecreaseTimer": "timers.add",
-    "HassPauseTimer": "timers.pause",
-    "HassUnpauseTimer": "timers.resume",
-    "HassTimerStatus": "timers.left",
-    "HassGetCurrentTime": "clock.time",
-    "HassGetCurrentDate": "clock.date",
-}
-ARGUMENT_OF_PUBLIC_SLOT = {"start_seconds": "seconds", "area": "room"}
-_CHANGES_A_TIMER = ("HassIncreaseTimer", "HassDecreaseTimer")  # their "seconds" is by how much
+_PLACEHOLDERS = ("whena", "whenb", "whenc", "whend")
 _MARKS = re.compile(r"(?<!\d)[,.!?;:…\"“”()\[\]]+|[,.!?;:…\"“”()\[\]]+(?!\d)")  # "1.5" and "7:30" keep theirs
-# Lengths of time are read before matching, so the public sentences that spell out hours and minutes cannot match; those
-# that run another command later ("open the door in five minutes") are no tool of ours. Both are left out.
-_NOT_NEEDED = ("{timer_hours", "{timer_minutes", "{timer_half", "{timer_command")
+_NUMBER = durations.UP_TO_99
+_COUNTED = re.compile(rf"\b({_NUMBER})(?= (?:percent|degrees|emails|messages)\b)", re.IGNORECASE)
+_SET_TO = re.compile(rf"(?<=\bto )({_NUMBER})$", re.IGNORECASE)
+_SET = re.compile(r"\b(?:volume|heating|thermostat|temperature)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
-    """What a sentence asks for. `whole`: nobody would sensibly go on speaking after it."""
+class Half:
+    """A command that lacks something, and the question that asks for it."""
 
-    tool: str
-    arguments: Mapping[str, Any]
-    whole: bool = False
+    question: str
+    tools: tuple[str, ...]  # that an answer may lead to
+    asks: Mapping[str, Any]  # as written in asks.yaml
+    heard: Mapping[str, str]  # the slots that were said
 
 
 class Grammar:
     """The commands of one language. Immutable once opened; matching takes a few milliseconds and no I/O."""
 
-    def __init__(self, own: Mapping[str, Any], public: Mapping[str, Any]) -> None:
-        self._intents = hassil.Intents.from_dict(_joined(own, public))
+    def __init__(self, own: Mapping[str, Any], templates: Templates) -> None:
+        self._templates = templates
+        self.slots = Slots(own)
+        self._asks: Mapping[str, Mapping[str, Any]] = own["asks"]
         self._rewrites = [(re.compile(pattern, re.IGNORECASE), to) for pattern, to in own["rewrites"]]
         self._opener = re.compile(rf"(?:{'|'.join(own['openers'])})(?![\w'-])[ ,]*(?=\S)", re.IGNORECASE)
         self._closer = re.compile(rf"[ ,]+(?:{'|'.join(own['closers'])})$", re.IGNORECASE)
         self._filler = re.compile(rf"[ ,]+(?:{'|'.join(own['fillers'])})$", re.IGNORECASE)
         self._negation = re.compile(own["negations"], re.IGNORECASE)
-        self._second_command = re.compile(own["second_commands"], re.IGNORECASE)
-        self._never_names = frozenset(own["never_names"])
+        self._joint = re.compile(own["joints"], re.IGNORECASE)
+
+    def commands(self, text: str) -> tuple[Command, ...]:
+        """Return the commands that `text` is, from its first word to its last; else none at all.
+
+        Several are in one sentence when each is whole by itself: "set a timer for ten minutes and lock the door".
+        """
+        if len(text) > LONGEST_CHARACTERS or self.is_negated(text):
+            return ()
+        return self._one(text) or self._several(text)
 
     def read(self, text: str) -> Command | None:
-        """Return the command that `text` is, from its first word to its last; else `None`."""
-        if len(text) > LONGEST_CHARACTERS:
+        """Return the command that `text` is when it is exactly one; else `None`."""
+        found = self.commands(text)
+        return found[0] if len(found) == 1 else None
+
+    def half(self, text: str) -> Half | None:
+        """Return what `text` asks for when one thing is missing; `None` for anything else."""
+        if len(text) > LONGEST_CHARACTERS or self.is_negated(text) or self.commands(text):
             return None
-        words, closed = self._bare(text)
-        if not words or self._negation.search(words):
-            return None
-        plain, said = _with_plain_durations(words)
-        found = [
-            (self._guessed(result), command)
-            for result in hassil.recognize_all(plain, self._intents)
-            if (command := self._command(result, plain, said))
-        ]
-        if not found:
-            return None
-        _, surest = min(found, key=lambda one: one[0])  # the first of equals
-        closed = closed or any(command == replace(surest, whole=True) for _, command in found)
-        return replace(surest, whole=closed)
+        words, _ = self._bare(text)
+        heard = self._heard(words, text)
+        for result in sorted(self._templates.match(heard.plain), key=_guessed):
+            name = result.intent.name.removeprefix("ask.")
+            if name == result.intent.name:
+                continue
+            slots = {entity.name: " ".join(entity.text.split()) for entity in result.entities_list}
+            asks = self._asks[name]
+            if heard.said or not all(self._may_be_asked_about(key, value) for key, value in slots.items()):
+                return None
+            tools = tuple(choice["tool"] for choice in asks.get("choices", ())) or (asks["tool"],)
+            return Half(asks["question"], tools, asks, slots)
+        return None
 
     def settle_seconds(self, text: str) -> float | None:
         """Return how long a speaker must be silent after `text` before it may be acted on; `None`: it is no command."""
-        command = self.read(text)
-        if command is None:
+        found = self.commands(text)
+        if not found:
             return None
-        return 0.0 if command.whole else OPEN_COMMAND_SECONDS
+        return 0.0 if found[-1].whole else OPEN_COMMAND_SECONDS
 
     def is_negated(self, text: str) -> bool:
         """Tell whether `text` says not to do something."""
         return len(text) <= LONGEST_CHARACTERS and bool(self._negation.search(self._bare(text)[0]))
+
+    def plain_words(self, text: str) -> str:
+        """Return the words of `text` without punctuation and politeness."""
+        return self._bare(text)[0] if len(text) <= LONGEST_CHARACTERS else ""
+
+    def _one(self, text: str) -> tuple[Command, ...]:
+        """Return what one match of the whole text says."""
+        words, closed = self._bare(text)
+        if not words:
+            return ()
+        with_moments = self._heard(words, text)
+        without = Heard(text, *_with_plain_durations(words))
+        for heard in (with_moments, without) if with_moments.plain != without.plain else (without,):
+            found = [
+                (_guessed(result), commands)
+                for result in self._templates.match(heard.plain)
+                if not result.intent.name.startswith("ask.") and (commands := self.slots.commands(result, heard))
+            ]
+            if found:
+                _, surest = min(found, key=lambda one: one[0])  # the first of equals
+                last = replace(surest[-1], whole=True)
+                closed = closed or any(commands[-1] == last for _, commands in found)
+                return (*surest[:-1], replace(surest[-1], whole=closed))
+        return ()
+
+    def _several(self, text: str) -> tuple[Command, ...]:
+        """Return the commands of a sentence that joins whole ones with "and" or "then"."""
+        for joint in self._joint.finditer(text):
+            if first := self._one(text[: joint.start()]):
+                rest = text[joint.end() :]
+                more = self._one(rest) or self._several(rest)
+                if more and len(first) + len(more) <= MOST_COMMANDS:
+                    return (*first, *more)
+        return ()
 
     def _bare(self, text: str) -> tuple[str, bool]:
         """Return the words without punctuation and politeness, and whether their end was marked by a "please"."""
@@ -112,70 +143,37 @@ class Grammar:
             words = pattern.sub(to, words)
         return words.strip(), closed
 
-    def _guessed(self, result: RecognizeResult) -> int:
-        """Return how many characters were matched by nothing but a wildcard: fewer is surer."""
-        return sum(len(entity.text) for entity in result.entities_list if entity.is_wildcard)
+    def _heard(self, words: str, text: str) -> Heard:
+        """Return the words with everything that says when, and every length of time, as something to match."""
+        words = _COUNTED.sub(lambda found: str(number_of(found[1])), words)
+        if _SET.search(words):
+            words = _SET_TO.sub(lambda found: str(number_of(found[1])), words)
+        pieces: list[str] = []
+        said: dict[str, str] = {}
+        at = 0
+        for placeholder, moment in zip(_PLACEHOLDERS, moments.find(words), strict=False):
+            said[placeholder] = moment.text
+            pieces += [words[at : moment.start], placeholder]
+            at = moment.end
+        plain, lengths = _with_plain_durations("".join([*pieces, words[at:]]))
+        return Heard(text, plain, lengths | said)
 
-    def _command(self, result: RecognizeResult, plain: str, said: Mapping[str, str]) -> Command | None:
-        """Return the command of one match, or `None` when a slot holds what it cannot mean."""
-        metadata = result.intent_metadata or {}
-        arguments: dict[str, Any] = {}
-        for entity in result.entities_list:
-            name, value = _argument(result.intent.name, entity, said)
-            if isinstance(value, str) and entity.is_wildcard:
-                value = self._credible(name, value)
-                if not value:
-                    return None
-            arguments[name] = value
-        tool = TOOL_OF_PUBLIC_INTENT.get(result.intent.name, result.intent.name)
-        if result.intent.name == "HassDecreaseTimer" or metadata.get("negative"):
-            arguments["by_seconds"] = -arguments["by_seconds"]
-        if tool == "tasks.shop":
-            item = arguments.pop("item")
-            tool, arguments["title"] = "tasks.add", item if item.lower().startswith("buy ") else f"buy {item}"
-        if tool == "timers.cancel_all" and arguments:
-            return None  # the tool cancels the timers of every room; this asked for one room's
-        public = result.intent.name in TOOL_OF_PUBLIC_INTENT
-        whole = bool(metadata.get("whole")) or (public and "name" in arguments)
-        return Command(tool, arguments, whole and not _ends_openly(result, plain))
-
-    def _credible(self, argument: str, value: str) -> str:
-        """Return a free text slot tidied, or "" when it looks like the rest of another sentence."""
-        words = value.split()
-        if argument == "title":
-            fits = len(words) <= LONGEST_TITLE_WORDS and not self._second_command.search(value)
-            return value if fits and value.lower() not in self._never_names else ""
-        if argument == "place":
-            return value if len(words) <= LONGEST_PLACE_WORDS else ""
-        while words and words[0].lower() in ("the", "a", "an", "my", "some"):
-            words = words[1:]
-        strange = any(word.lower() in self._never_names or any(c.isdigit() for c in word) for word in words)
-        return "" if strange or len(words) > LONGEST_NAME_WORDS else " ".join(words)
+    def _may_be_asked_about(self, slot: str, value: str) -> bool:
+        """Tell whether a slot is clear enough for a question: "add milk" is, "add two and two" is not."""
+        if slot == "text":
+            return not self._negation.search(value) and len(value.split()) <= LONGEST_CHARACTERS
+        return self.slots.is_thing(value) and not any(character.isdigit() for character in value)
 
 
-def _argument(intent: str, entity: MatchEntity, said: Mapping[str, str]) -> tuple[str, Any]:
-    """Return a slot as an argument of the tool."""
-    name = ARGUMENT_OF_PUBLIC_SLOT.get(entity.name, entity.name)
-    if intent in _CHANGES_A_TIMER and entity.name == "seconds":
-        name = "by_seconds"
-    value = entity.value
-    if isinstance(value, float):
-        return name, int(value)
-    if isinstance(value, str):
-        for plain, original in said.items():
-            value = value.replace(plain, original)
-        return name, " ".join(value.split())
-    return name, value
-
-
-def _ends_openly(result: RecognizeResult, plain: str) -> bool:
-    """Tell whether the sentence ends inside free text: the next word may belong to it."""
-    return any(entity.is_wildcard and plain.endswith(entity.text.strip()) for entity in result.entities_list)
+def _guessed(result: RecognizeResult) -> int:
+    """Return how many characters were matched by nothing but a wildcard: fewer is surer."""
+    return sum(len(entity.text) for entity in result.entities_list if entity.is_wildcard)
 
 
 def _unpunctuated(text: str) -> str:
     """Return one line of words: straight apostrophes, no marks but those inside a word or number."""
     words = " ".join(text.replace("’", "'").replace("‑", "-").replace("–", " ").split())
+    words = re.sub(r"\b([ap])\.\s?m\b\.?", r"\1m", words, flags=re.IGNORECASE)
     words = _MARKS.sub(" ", words)
     return " ".join(words.split()).strip(" '-")
 
@@ -193,48 +191,23 @@ def _with_plain_durations(words: str) -> tuple[str, dict[str, str]]:
     return "".join([*pieces, words[at:]]), said
 
 
-def _joined(own: Mapping[str, Any], public: Mapping[str, Any]) -> dict[str, Any]:
-    """Return one hassil grammar: the public intents that are tools of ours, and our own."""
-    intents = {name: {"data": list(_needed(public["intents"][name]["data"]))} for name in TOOL_OF_PUBLIC_INTENT}
-    return {
-        "language": own["language"],
-        "intents": intents | own["intents"],
-        "lists": {k: v for k, v in public["lists"].items() if k.startswith("timer_")} | own["lists"],
-        "expansion_rules": public["expansion_rules"] | own["expansion_rules"],
-        "settings": {"filter_with_regex": False},
-    }
-
-
-def _needed(data: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    for block in data:
-        sentences = [s for s in block["sentences"] if not any(part in s for part in _NOT_NEEDED)]
-        if sentences:
-            yield {"sentences": sentences, "metadata": block.get("metadata", {})}
-
-
 def open_grammar(language: str) -> Grammar:
     """Load and warm the grammar of `language`: the first match compiles it and takes a few hundred milliseconds.
 
     Raises `ConfigError` when there are no sentences in that language.
     """
-    path = SENTENCES / f"{language}.yaml"
-    if not language.isalpha() or not path.is_file():
-        known = ", ".join(sorted(file.stem for file in SENTENCES.glob("*.yaml")))
-        raise ConfigError(
-            f"there are no sentences for the language {language!r}", hint=f"set house.language to one of {known}"
-        )
-    own = yaml.safe_load(path.read_text(encoding="utf-8"))
-    data = files("home_assistant_intents") / "data" / f"{language}.json"
-    grammar = Grammar(own, json.loads(data.read_text(encoding="utf-8")))
+    grammar = Grammar(*open_sentences(language))
     for sentence in WARMING:
-        grammar.read(sentence)
+        grammar.half(sentence)
     return grammar
 
 
-WARMING = (  # one of each kind, so that every sentence template has been compiled before somebody waits for it
-    "set a timer for ten minutes",
+WARMING: Sequence[str] = (  # so that every sentence template has been compiled before somebody waits for it
     "set a pizza timer in the kitchen for an hour and a half",
     "what is left to do and when does the oven timer go off in the kitchen",
-    "add milk to my tasks",
     "take off two minutes from my egg timer",
+    "turn on the lights in the kitchen and put milk on the list",
+    "remind me tomorrow to call mum at five about the party",
+    "is the front door locked",
+    "add dentist to the calendar on Friday at ten",
 )

@@ -2,57 +2,66 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from collections.abc import Sequence
+from typing import Any
 
 import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
+import tools_server.tools
 from atlas.agents.agent_commands import Commands
-from atlas.agents.grammar import LONGEST_CHARACTERS, OPEN_COMMAND_SECONDS, Grammar, open_grammar
+from atlas.agents.grammar import LONGEST_CHARACTERS, OPEN_COMMAND_SECONDS, Command, Grammar, open_grammar
 from atlas.errors import ConfigError
 from atlas.events import ToolFinished
 from atlas.mcp.tools_scripted import Done, Household, ScriptedTools
+from bench.commands import HELD_OUT, Row, corpus
+from tools_server.toolkit import find
 
 from .conftest import Room, ask, turn
 
-TABLE = [
-    tuple(line.split("\t"))
-    for line in (Path(__file__).parent / "commands_en.tsv").read_text(encoding="utf-8").splitlines()
-    if not line.startswith("#")
-]
-COMMANDS = [(said, wanted) for said, wanted in TABLE if wanted != "-"]
-SILENT = [said for said, wanted in TABLE if wanted == "-"]
+ROWS = [row for row in corpus("en") if row.file != HELD_OUT]
+COMMANDS = [row for row in ROWS if row.wanted]
+SILENT = [row.said for row in ROWS if not row.wanted]
+SAID = [row.said for row in COMMANDS]
 
 
-@pytest.mark.parametrize(("said", "wanted"), COMMANDS)
-def test_a_command_is_understood_with_all_its_words(grammar: Grammar, said: str, wanted: str) -> None:
-    tool, _, arguments = wanted.partition(" ")
-    command = grammar.read(said)
-    assert command is not None
-    assert (command.tool, dict(command.arguments)) == (tool, json.loads(arguments))
+def calls(commands: Sequence[Command]) -> list[tuple[str, dict[str, Any]]]:
+    return [(command.tool, dict(command.arguments)) for command in commands]
+
+
+@pytest.mark.parametrize("row", COMMANDS, ids=lambda row: row.said)
+def test_a_command_is_understood_with_all_its_words(grammar: Grammar, row: Row) -> None:
+    assert calls(grammar.commands(row.said)) == row.wanted
 
 
 @pytest.mark.parametrize("said", SILENT)
 def test_what_is_no_command_does_nothing(grammar: Grammar, said: str) -> None:
-    assert grammar.read(said) is None
+    assert grammar.commands(said) == ()
 
 
-@pytest.mark.parametrize("said", [said for said, _ in COMMANDS])
+def test_every_command_is_a_call_that_the_tool_server_takes() -> None:
+    offered = {name: Draft202012Validator(tool.schema) for name, tool in find(tools_server.tools).tools.items()}
+    for row in ROWS:
+        for tool, arguments in row.wanted:
+            offered[tool].validate(arguments)
+
+
+@pytest.mark.parametrize("said", SAID)
 def test_a_command_is_understood_however_it_was_written_down(grammar: Grammar, said: str) -> None:
-    usual = grammar.read(said)
-    assert usual
-    for written in (said.strip(" .?!"), said.strip(" .?!") + ".", f"  {said}  ", f"Hey, {said[0].lower()}{said[1:]}"):
-        assert grammar.read(written) is not None
-        assert grammar.read(written).tool == usual.tool  # type: ignore[union-attr]
+    usual = [command.tool for command in grammar.commands(said)]
+    bare = said.strip(" .?!")
+    for written in (bare, f"{bare}.", f"  {said}  ", f"Hey, {said[0].lower()}{said[1:]}"):
+        assert [command.tool for command in grammar.commands(written)] == usual
 
 
-@pytest.mark.parametrize("said", [said for said, _ in COMMANDS])
+@pytest.mark.parametrize("said", SAID)
 def test_a_denied_command_does_nothing(grammar: Grammar, said: str) -> None:
-    assert grammar.read(f"don't {said}") is None
-    assert grammar.read(f"Please do not {said}") is None
+    if "let me forget" not in said:  # that one asks for something
+        assert grammar.commands(f"don't {said}") == ()
+        assert grammar.commands(f"Please do not {said}") == ()
 
 
 @pytest.mark.parametrize("said", ["hey " * 250_000, "set a timer for ten minutes " * 40_000, "a" * 1_000_000])
@@ -79,13 +88,13 @@ def test_a_command_that_could_go_on_needs_a_moment_of_silence_and_no_command_is_
 def test_nothing_that_can_be_continued_counts_as_whole(grammar: Grammar) -> None:
     """Whoever pauses inside a command of the table is not interrupted before its end."""
     wrong = []
-    for said, _ in COMMANDS:
+    for said in SAID:
         words = said.strip(" .?!").split()
-        full = grammar.read(said)
+        full = calls(grammar.commands(said))
         for length in range(1, len(words)):
-            begun = grammar.read(" ".join(words[:length]))
-            if begun and begun.whole and full and (begun.tool, begun.arguments) != (full.tool, full.arguments):
-                wrong.append(" ".join(words[:length]))
+            begun = grammar.commands(" ".join(words[:length]))
+            if begun and begun[-1].whole and full[: len(begun)] != calls(begun):
+                wrong.append((" ".join(words[:length]), said))
     assert wrong == []
 
 

@@ -1,0 +1,343 @@
+"""What was matched → the arguments of a tool; nothing at all when a slot holds what it cannot mean. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hassil.models import MatchEntity
+from hassil.recognize import RecognizeResult
+
+from atlas.agents import durations, moments
+from atlas.agents.templates import TOOL_OF_PUBLIC_INTENT
+
+LONGEST_NAME_WORDS = 3  # "pizza dough"; a longer name is a half-understood sentence
+LONGEST_PLACE_WORDS = 4
+LONGEST_TITLE_WORDS = 14
+LONGEST_TEXT_WORDS = 40
+MOST_THINGS = 12
+ARGUMENT_OF_PUBLIC_SLOT = {"start_seconds": "seconds", "area": "room"}
+_CHANGES_A_TIMER = ("HassIncreaseTimer", "HassDecreaseTimer")  # their "seconds" is by how much
+_NAMES = ("name", "list", "person", "assignee", "agent", "sender", "to")
+_PLACES = ("place", "country", "folder", "path", "start", "end")
+_TITLES = ("title", "about", "words", "new_title", "subject")
+_AND = re.compile(r",? and (?:some |the |a |an )?|, ?(?:some )?|;", re.IGNORECASE)
+
+Arguments = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What a sentence asks for. `whole`: nobody would sensibly go on speaking after it."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A sentence on its way through: as it was written, as it was matched, and what stands for what in that."""
+
+    written: str
+    plain: str
+    said: Mapping[str, str]
+
+
+class Slots:
+    """The words of one language that slots are judged by."""
+
+    def __init__(self, own: Mapping[str, Any]) -> None:
+        self._never_names = frozenset(own["never_names"])
+        self._never_things = frozenset(own["never_things"])
+        self._tidied = frozenset(own["tidied"])
+        self._everyone = frozenset(own["everyone"])
+        self._doings = frozenset(own["doings"])
+        self._covers, self._doors, self._media = (
+            frozenset(own[key]) for key in ("cover_words", "door_words", "media_words")
+        )
+        self._second_command = re.compile(own["second_commands"], re.IGNORECASE)
+        self._after_a_time = re.compile(own["after_a_time"], re.IGNORECASE)
+        self._whole_house = re.compile(rf" {own['whole_house']}$", re.IGNORECASE)
+        self._forecast_days = re.compile(rf"\b(?:{own['forecast_days']})\b", re.IGNORECASE)
+        self.rooms = frozenset(own["lists"]["area"]["values"])
+        self.kinds = {
+            word: row["out"] for row in own["lists"]["kind"]["values"] for word in row["in"].strip("()").split("|")
+        }
+
+    def commands(self, result: RecognizeResult, heard: Heard) -> tuple[Command, ...]:
+        """Return the command of one match, several when it names several devices, or none."""
+        metadata = result.intent_metadata or {}
+        arguments: Arguments = {}
+        for entity in result.entities_list:
+            name, value = _argument(result.intent.name, entity, heard)
+            if isinstance(value, str) and entity.is_wildcard and not (value := self._credible(name, value)):
+                return ()
+            arguments[name] = value
+        arguments.pop("ignored", None)
+        tool = TOOL_OF_PUBLIC_INTENT.get(result.intent.name, result.intent.name)
+        if result.intent.name == "HassDecreaseTimer" or metadata.get("negative"):
+            arguments["by_seconds"] = -arguments["by_seconds"]
+        if tool == "timers.cancel_all" and arguments:
+            return ()  # the tool cancels the timers of every room; this asked for one room's
+        public = result.intent.name in TOOL_OF_PUBLIC_INTENT
+        whole = bool(metadata.get("whole")) or (public and "name" in arguments)
+        whole = whole and not _ends_openly(result, heard.plain)
+        made = [Command(tool, arguments, whole)]
+        if metadata.get("risky") and not self.is_thing(arguments.get("items", "")):
+            return ()
+        if settle := _SETTLED.get(tool.split(".")[0]):
+            made = [done for command in made for done in settle(self, command, heard)]
+        return tuple(made)
+
+    # ── one slot ────────────────────────────────────────────────────────────────────────────────────
+
+    def _credible(self, argument: str, value: str) -> str:
+        """Return a free text slot tidied, or "" when it looks like the rest of another sentence."""
+        words = value.split()
+        if argument in ("text", "more", "query"):
+            return "" if len(words) > LONGEST_TEXT_WORDS or self._second_command.search(value) else value
+        if argument in _TITLES or argument == "items":
+            fits = len(words) <= LONGEST_TITLE_WORDS and not self._second_command.search(value)
+            return value if fits and value.lower() not in self._never_names else ""
+        if argument in _PLACES:
+            return value if len(words) <= LONGEST_PLACE_WORDS and not moments.find(value) else ""
+        if argument in ("target", "what"):
+            return value
+        words = self._without_articles(words)
+        if argument in _NAMES and argument != "name":
+            words = [re.sub(r"'s?$", "", word) for word in words]
+        strange = any(word.lower() in self._never_names or any(c.isdigit() for c in word) for word in words)
+        too_long = len(words) > LONGEST_NAME_WORDS or bool(moments.find(" ".join(words)))
+        return "" if strange or too_long else " ".join(words)
+
+    def _without_articles(self, words: list[str]) -> list[str]:
+        while words and words[0].lower() in self._tidied:
+            words = words[1:]
+        return words
+
+    def is_thing(self, items: str) -> bool:
+        """Tell whether this may be something to buy, in a sentence that does not say so ("we need milk")."""
+        words = re.sub(r"^(?:the|some) ", "", items.lower()).split()
+        return 0 < len(words) <= LONGEST_NAME_WORDS and not {*words} & (self._never_things | self._never_names)
+
+    def things(self, items: str, written: str) -> list[str]:
+        """Return the things that were named one by one; commas are looked for in what was written."""
+        anyhow = r"[\s,;.]+".join(map(re.escape, items.split()))
+        found = re.search(anyhow, written, re.IGNORECASE)
+        parts = [part.strip() for part in _AND.split(found.group() if found else items)]
+        tidy = [re.sub(r"^(?:(?:some|buy|the|a|an|my)\s+)+|[.!?]+$", "", part, flags=re.IGNORECASE) for part in parts]
+        return [part for part in tidy if part][:MOST_THINGS]
+
+    # ── devices ─────────────────────────────────────────────────────────────────────────────────────
+
+    def targets(self, named: str) -> list[Arguments]:
+        """Return the devices that were named: by name and room, or all of a kind. None at all when one is no device."""
+        if moments.find(named) or durations.find(named):
+            return []  # "the light at five" is no light
+        found: list[Arguments] = []
+        bare: list[Arguments] = []  # rooms that wait for the kind which is named last: "the kitchen and hall lights"
+        for piece in re.split(r"\s+and\s+", named):
+            one = self._target(piece)
+            if one is None:
+                return []
+            if named != piece and "device" in one and not re.match(r"(?:the|my) ", piece, re.IGNORECASE):
+                return []  # "the lights and dance"
+            if set(one) == {"room"}:
+                bare.append(one)
+                continue
+            if bare and "kind" in one:
+                found += [room | {"kind": one["kind"]} for room in bare]
+                bare = []
+            found.append(one)
+        return [] if bare else found
+
+    def _target(self, piece: str) -> Arguments | None:
+        one: Arguments = {}
+        if inside := self._whole_house.search(piece):
+            piece, one["everything"] = piece[: inside.start()], True
+        elif inside := re.search(r" in (?:the |my |our )?(\S+(?: \S+){0,2})$", piece, re.IGNORECASE):
+            piece, one["room"] = piece[: inside.start()], inside[1]
+        words = self._without_articles(piece.split())
+        name = " ".join(words)
+        room, _, last = name.rpartition(" ")
+        if name.lower() in self.kinds:
+            one["kind"] = self.kinds[name.lower()]
+        elif room.lower() in self.rooms and last.lower() in self.kinds and "room" not in one:
+            one |= {"kind": self.kinds[last.lower()], "room": room}
+        elif name.lower() in self.rooms and not one:
+            one["room"] = name
+        else:
+            one["device"] = name
+        strange = any(word.lower() in self._never_names for word in [*words, *one.get("room", "").split()])
+        if strange or not 0 < len(words) <= LONGEST_PLACE_WORDS:
+            return None
+        return None if "everything" in one and "kind" not in one else one
+
+    def is_cover(self, target: Mapping[str, Any]) -> bool:
+        """Tell whether a target can only be blinds or a window."""
+        return target.get("kind") == "cover" or self._has(target, self._covers)
+
+    def is_door(self, target: Mapping[str, Any]) -> bool:
+        """Tell whether a target is a door or a gate."""
+        return self._has(target, self._doors) or (target.get("room") in self.rooms & self._doors and len(target) == 1)
+
+    def is_player(self, target: Mapping[str, Any]) -> bool:
+        """Tell whether a target makes sound."""
+        return target.get("kind") == "media" or self._has(target, self._media)
+
+    def _has(self, target: Mapping[str, Any], words: frozenset[str]) -> bool:
+        return bool({*target.get("device", "").lower().split()} & words)
+
+    # ── what belongs to one topic ───────────────────────────────────────────────────────────────────
+
+    def _of_home(self, command: Command, heard: Heard) -> Iterator[Command]:
+        arguments = dict(command.arguments)
+        if (named := arguments.pop("target", None)) is None:
+            yield replace(command, arguments=arguments)
+            return
+        percent = arguments.pop("percent", None)
+        verb = command.tool.removeprefix("home.")
+        targets = self.targets(named)
+        bare_room = self._target(named) if verb in ("open", "unlock", "close") and not targets else None
+        targets = targets or ([{"device": bare_room["room"]}] if bare_room and self.is_door(bare_room) else [])
+        if "room" in arguments and any("room" in target for target in targets):
+            return
+        made = [self._at_home(verb, target, arguments | target, percent) for target in targets]
+        if all(made):
+            yield from (Command(*one, whole=command.whole) for one in made if one)
+
+    def _at_home(
+        self, verb: str, target: Mapping[str, Any], arguments: Arguments, percent: int | None
+    ) -> tuple[str, Arguments] | None:
+        """Return the tool and its arguments for one target, or `None` when that cannot be done to such a thing."""
+        door, cover = self.is_door(target), self.is_cover(target)
+        match verb:
+            case "open" | "close" if percent is None:
+                if door and not cover:
+                    return ("home.unlock" if verb == "open" else "home.close"), arguments
+                return (f"home.{verb}", arguments) if cover else None
+            case "lock" | "unlock":
+                return (f"home.{verb}", arguments) if door else None
+            case "pause" | "play":
+                return (f"home.{verb}", arguments) if self.is_player(target) and "device" in target else None
+            case "set" if percent is not None:
+                what = "position" if cover else "volume" if self.is_player(target) else "brightness"
+                fits = target.get("kind", "light") in ("light", "cover", "media")
+                return ("home.set", arguments | {what: percent}) if fits else None
+        return f"home.{verb}", arguments
+
+    def _of_lists(self, command: Command, heard: Heard) -> Iterator[Command]:
+        arguments = dict(command.arguments)
+        items = arguments.get("items", "")
+        # "The list" is the shopping list, unless what is put on it is something to do.
+        doing = items.split(" ")[0].lower() in self._doings and len(items.split()) > 1
+        if doing and "list" not in arguments and "shopping" not in heard.plain.lower():
+            tool = {"lists.add": "add", "lists.check": "done", "lists.remove": "remove"}[command.tool]
+            yield Command(f"tasks.{tool}", {"title": items}, command.whole)
+            return
+        if items:
+            arguments["items"] = self.things(items, heard.written)
+        if arguments.get("list", "").lower() in ("shopping", "grocery", "groceries"):
+            del arguments["list"]
+        yield replace(command, arguments=arguments)
+
+    def _of_reminders(self, command: Command, heard: Heard) -> Iterator[Command]:
+        arguments = dict(command.arguments)
+        if more := arguments.pop("more", ""):
+            if not self._after_a_time.match(more):
+                return
+            arguments["text"] += f" {more}"
+        if then := arguments.pop("when2", ""):
+            arguments["when"] += f" {then}"
+        if later := arguments.pop("later", ""):
+            found = durations.find(later)
+            if not found:
+                return
+            arguments["seconds"] = found[0].seconds
+        if arguments.get("person", "").lower() in self._everyone:
+            arguments["person"] = "everyone"
+        yield from _in_minutes(replace(command, arguments=arguments))
+
+    def _of_alarms(self, command: Command, heard: Heard) -> Iterator[Command]:
+        arguments = dict(command.arguments)
+        if then := arguments.pop("when2", ""):
+            arguments["when"] += f" {then}"
+        if command.tool == "alarms.set" and "seconds" in arguments:
+            arguments["when"] = "in " + heard.said[f"{arguments.pop('seconds')} seconds"]
+        if "time" in arguments:
+            arguments["time"] = re.sub(r"^at ", "", arguments["time"])
+        yield from _in_minutes(replace(command, arguments=arguments))
+
+    def _of_calendar(self, command: Command, heard: Heard) -> Iterator[Command]:
+        title = str(command.arguments.get("title", "")).lower().split()
+        if not title or (title[0] not in self._never_names and title[-1] not in self._never_names):
+            yield from _in_minutes(command)
+
+    def _of_email(self, command: Command, heard: Heard) -> Iterator[Command]:
+        arguments = dict(command.arguments)
+        if "to" in arguments:
+            arguments["to"] = [arguments["to"]]
+        yield replace(command, arguments=arguments)
+
+    def _of_weather(self, command: Command, heard: Heard) -> Iterator[Command]:
+        arguments = dict(command.arguments)
+        if "day" in arguments:
+            found = self._forecast_days.search(arguments["day"])
+            if not found:
+                return  # the service looks a week ahead, not to Christmas
+            day = found.group()
+            arguments["day"] = "today" if day.lower().startswith("this ") else re.sub(r"^the ", "", day, flags=re.I)
+        yield replace(command, arguments=arguments)
+
+    def _of_clock(self, command: Command, heard: Heard) -> Iterator[Command]:
+        arguments = dict(command.arguments)
+        if command.tool == "clock.date" and arguments.get("when", "").lower() == "today":
+            del arguments["when"]
+            command = replace(command, whole=True)  # "what day is it today"
+        yield replace(command, arguments=arguments)
+
+
+
+def _in_minutes(command: Command) -> Iterator[Command]:
+    """Yield a command whose length of time its tool wants in whole minutes."""
+    arguments = dict(command.arguments)
+    if (seconds := arguments.pop("seconds", None)) is not None:
+        if seconds < 60:
+            return
+        arguments["minutes"] = round(seconds / 60)
+    yield replace(command, arguments=arguments)
+
+
+_SETTLED: Mapping[str, Callable[[Slots, Command, Heard], Iterator[Command]]] = {
+    "alarms": Slots._of_alarms,
+    "calendar": Slots._of_calendar,
+    "clock": Slots._of_clock,
+    "email": Slots._of_email,
+    "home": Slots._of_home,
+    "lists": Slots._of_lists,
+    "reminders": Slots._of_reminders,
+    "weather": Slots._of_weather,
+}
+
+
+def _argument(intent: str, entity: MatchEntity, heard: Heard) -> tuple[str, Any]:
+    """Return a slot as an argument of the tool."""
+    name = ARGUMENT_OF_PUBLIC_SLOT.get(entity.name, entity.name)
+    if intent in _CHANGES_A_TIMER and entity.name == "seconds":
+        name = "by_seconds"
+    value = entity.value
+    if isinstance(value, float):
+        return name, int(value)
+    if isinstance(value, str):
+        for plain, original in heard.said.items():
+            value = value.replace(plain, original)
+        return name, " ".join(value.split())
+    return name, value
+
+
+def _ends_openly(result: RecognizeResult, plain: str) -> bool:
+    """Tell whether the sentence ends inside free text: the next word may belong to it."""
+    return any(entity.is_wildcard and plain.endswith(entity.text.strip()) for entity in result.entities_list)

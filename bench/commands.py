@@ -1,0 +1,109 @@
+"""How well sentences are understood: intent, slots and silence over a corpus, a held-out one beside it, and how fast."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from atlas.agents.grammar import Command, Grammar, open_grammar
+from atlas.config import Config
+
+CORPUS = Path(__file__).parents[1] / "tests" / "agents" / "corpus"
+HELD_OUT = "heldout"  # never tuned on: what it shows is how strangers will be understood
+ROUNDS = 3  # for the times; the answers do not change
+
+TARGETS = {"wrong_percent": 2.0, "acted_when_silent_percent": 0.5, "p99_ms": 10.0}
+
+Calls = Sequence[tuple[str, Mapping[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One sentence of the corpus and the calls it should become; none when nothing may be done."""
+
+    file: str
+    said: str
+    wanted: Calls
+
+
+def corpus(language: str) -> Iterator[Row]:
+    """Yield the sentences of a language: `said TAB tool {arguments} [TAB tool {arguments}]`, or `said TAB -`."""
+    for file in sorted((CORPUS / language).glob("*.tsv")):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            if line.startswith("#"):
+                continue
+            said, *calls = line.split("\t")
+            pairs = [call.partition(" ") for call in calls if call != "-"]
+            yield Row(file.stem, said, [(tool, json.loads(arguments)) for tool, _, arguments in pairs])
+
+
+async def measure(config: Config) -> dict[str, float]:
+    """Return percentages of what was misunderstood, and milliseconds a sentence. Failures are listed on stderr."""
+    rows = list(corpus(config.house.language))
+    began = time.perf_counter()
+    grammar = open_grammar(config.house.language)
+    opened = time.perf_counter() - began
+    taken: list[float] = []
+    for _ in range(ROUNDS):
+        for row in rows:
+            at = time.perf_counter()
+            grammar.commands(row.said)
+            taken.append((time.perf_counter() - at) * 1000)
+    known = [row for row in rows if row.file != HELD_OUT]
+    new = [row for row in rows if row.file == HELD_OUT]
+    return {
+        **_figures(grammar, known, ""),
+        **_figures(grammar, new, "held_out_"),
+        "open_ms": round(opened * 1000, 1),
+        "p50_ms": round(statistics.median(taken), 2),
+        "p99_ms": round(statistics.quantiles(taken, n=100)[98], 2),
+    }
+
+
+def _figures(grammar: Grammar, rows: Sequence[Row], kind: str) -> dict[str, float]:
+    commands = [row for row in rows if row.wanted]
+    silent = [row for row in rows if not row.wanted]
+    other_intent = other_slots = acted = 0
+    for row in rows:
+        got = _calls(grammar.commands(row.said))
+        if got == row.wanted:
+            continue
+        print(f"  {kind}{row.file}: {row.said!r} → {got or 'nothing'}, not {row.wanted or 'nothing'}", file=sys.stderr)
+        if not row.wanted:
+            acted += 1
+        elif [tool for tool, _ in got] != [tool for tool, _ in row.wanted]:
+            other_intent += 1
+        else:
+            other_slots += 1
+    return {
+        f"{kind}sentences": len(commands),
+        f"{kind}silent_sentences": len(silent),
+        f"{kind}wrong_intent_percent": _percent(other_intent, commands),
+        f"{kind}wrong_slots_percent": _percent(other_slots, commands),
+        f"{kind}wrong_percent": _percent(other_intent + other_slots, commands),
+        f"{kind}acted_when_silent_percent": _percent(acted, silent),
+    }
+
+
+def _calls(commands: Sequence[Command]) -> Calls:
+    return [(command.tool, dict(command.arguments)) for command in commands]
+
+
+def _percent(part: int, of: Sequence[Row]) -> float:
+    return round(100 * part / len(of), 2) if of else 0.0
+
+
+if __name__ == "__main__":
+    import os
+
+    import anyio
+
+    from atlas.config import load
+
+    print(anyio.run(measure, load(os.environ)))
