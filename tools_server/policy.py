@@ -95,10 +95,19 @@ class Rule:
     hours: tuple[Hours, ...] = ()
     days: tuple[str, ...] = ()
 
+    def concerns(self, action: Action) -> bool:
+        """Whether the rule can speak of such a tool at all.
+
+        What only a named agent may do, such as bringing a person's yes, is that agent's own work and nobody's wish:
+        to ask a person first would be to ask about the answer.
+        """
+        return self.then == "deny" or not action.agents
+
     def fits(self, agent: Agent, actor: Actor, action: Action, arguments: Mapping[str, Any], at: datetime) -> bool:
         """Whether the rule speaks about this call. `actor.role` is filled in."""
         return (
-            fits_any(self.agents, agent.name)
+            self.concerns(action)
+            and fits_any(self.agents, agent.name)
             and fits_any(self.roles, actor.role)
             and fits_any(self.people, actor.person)
             and fits_any(self.rooms, actor.room)

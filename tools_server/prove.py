@@ -198,6 +198,7 @@ class _World:
         return self._z3.And(
             self._named(self._agent, agents, rule.agents),
             self._named(self._role, ROLES, rule.roles),
+            self._one_of(self._tool, [number for number, action in enumerate(actions) if rule.concerns(action)]),
             self._named(self._tool, [action.tool for action in actions], rule.tools),
             self._named(self._tool, [action.risk for action in actions], rule.risks),
             *(self._matches(self._text[name], patterns) for name, patterns in texts.items() if patterns),

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tools_server.policy import ANY_TIME, Action, Actor, Agent, Policy, Rule, decide, fits_any
+from tools_server.prove import Question, prove
+from tools_server.rules import RulesWrong
 
 FAMILY = Agent("family", ("*",))
 ADULT = {"role": "adult"}
@@ -92,3 +96,23 @@ async def test_rules_about_notes_and_tasks_hold_for_what_is_meant(world: Any) ->
     ):
         answer = await world.refused(tool, title=title)
         assert (answer.error, answer.data.get("rule")) == ("denied", "no"), (tool, answer.text)
+
+
+async def test_a_rule_that_asks_about_everything_does_not_ask_about_the_answer(world: Any) -> None:
+    rule = Rule("ask-first", "explicit", "Somebody has to say so.", risks=("change", "read"))
+    world.gate._policy = Policy((*world.gate._policy.rules, rule))
+    ask = (await world.call("timers.start", seconds=60)).ask
+    assert ask.level == "explicit"
+    assert (await world.ok("asks.waiting", "house")).data["asks"]
+    await world.ok("asks.answer", "house", statement=world.house.says(ask.shown()))
+    assert (await world.ok("timers.start", seconds=60)).receipt
+    assert (await world.call("asks.waiting", "family")).error == "denied"
+
+
+def test_a_rule_that_asks_only_about_the_answer_can_never_fire(data: Path) -> None:
+    answering = Action("asks.answer", agents=("house",), risk="change")
+    rule = Rule("ask-about-asks", "confirm", "Somebody has to say so.", tools=("asks.*",))
+    question = Question(Policy((rule,)), (Agent("house", ("*",)),), (answering,), {"asks.answer": ("statement",)})
+    with pytest.raises(RulesWrong, match="'ask-about-asks' can never fire"):
+        prove(question, data)
+    prove(replace(question, policy=Policy((replace(rule, then="deny"),))), data)
