@@ -149,7 +149,7 @@ class _Question:
     expires_at: float
     turn: Turn  # in which it was put last
     said: str  # how it was put last
-    heard: bool = True  # to its end
+    heard: bool = True  # to its end, and nothing after it
     patience: int = 1  # so often more may the answer be something else than it must be
 
 
@@ -197,7 +197,12 @@ class Assents:
         """Note how much of a spoken reply was heard: who was spoken over has not heard what they would say yes to."""
         for question in self._open.values():
             if question.turn.id == turn_id:
-                question.heard = _letters(question.said) in _letters(heard)
+                question.heard &= _letters(question.said) in _letters(heard)  # what was not heard stays so
+
+    def said_in_between(self, device: str) -> None:
+        """Note that a bell rang on a device: the next yes may be to that, so what was asked there is asked again."""
+        for question in self._open.values():
+            question.heard &= question.turn.actor.device != device
 
     def hear(self, agent: str, turn: Turn) -> Answered | str | None:
         """Return what an answer leads to: the call and its assent, or what to say to it; `None` for other words."""

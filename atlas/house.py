@@ -185,7 +185,14 @@ class House:
 
         It raises `AtlasError`, or anyio's errors of a broken stream, when the device did not.
         """
-        return self._speakers.connected(Speaker(device, room, say))
+
+        async def say_in_between(text: str) -> None:
+            try:
+                await say(text)
+            finally:
+                self._assents.said_in_between(device)
+
+        return self._speakers.connected(Speaker(device, room, say_in_between))
 
     async def announce(self, device: str, text: str) -> bool:
         """Say `text` on `device`, "" for every connected one; False when nobody took it. Cancelling is safe."""

@@ -407,6 +407,22 @@ async def test_who_was_spoken_over_is_asked_again_before_a_yes_counts(world: Wor
     assert not household.tasks
 
 
+async def test_a_yes_to_what_a_bell_said_meanwhile_is_no_yes_to_the_question(world: World) -> None:
+    household = asking(world)
+
+    async def say(text: str) -> None:
+        pass
+
+    with world.house.speaking_device("phone", "", say), world.house.speaking_device("stove", "", say):
+        await world.ask("remove the task buy milk")
+        await world.house.announce("phone", "Have you taken your pills?")
+        assert (await world.ask("yes"))[-1].text == QUESTION
+        assert household.tasks
+        await world.house.announce("stove", "Your timer has ended.")
+        assert (await world.ask("yes"))[-1].text == "Removed buy milk."
+    assert not household.tasks
+
+
 async def test_a_question_whose_turn_was_cancelled_was_never_put(world: World) -> None:
     household = asking(world)
     with anyio.CancelScope() as scope:
