@@ -141,7 +141,7 @@ class Puller:
         waits, before = 0, 0
         while True:
             digest, size = await anyio.to_thread.run_sync(self._hash_of_part, file, abandon_on_cancel=True)
-            if size == file.bytes:
+            if size >= file.bytes:
                 self._judge(file, digest.hexdigest())
                 return
             if size > before:

@@ -209,6 +209,17 @@ async def test_a_file_that_is_too_long_is_refused(tmp_path: Path) -> None:
             await bring(MODEL, tmp_path, hub)
 
 
+async def test_a_part_that_is_longer_than_the_file_is_thrown_away(tmp_path: Path) -> None:
+    part = tmp_path / ".toy.part" / "weights.gguf"
+    part.parent.mkdir()
+    part.write_bytes(CONTENT + b"more")
+    async with open_hub() as hub:
+        with pytest.raises(EngineError, match="not what the catalogue says"):
+            await bring(MODEL, tmp_path, hub)
+        await bring(MODEL, tmp_path, hub)
+    assert (tmp_path / "toy" / "weights.gguf").read_bytes() == CONTENT
+
+
 async def test_what_is_gone_is_said_to_be_gone(tmp_path: Path) -> None:
     async with open_hub() as hub:
         del hub.files["weights.gguf"]
