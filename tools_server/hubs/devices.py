@@ -41,6 +41,12 @@ _KIND_WORDS: Mapping[str, Kind] = {
     **{plural: kind for kind, plural in PLURALS.items()},
     **{"lamps": "light", "covers": "cover", "shutters": "cover", "heating": "climate", "music": "media"},
 }
+_ONE_WORDS: Mapping[str, Kind] = {  # a name for the only one there is
+    **{"light": "light", "lamp": "light", "fan": "fan", "blind": "cover", "shutter": "cover", "lock": "lock"},
+    **{"thermostat": "climate", "radiator": "climate", "heater": "climate", "player": "media", "speaker": "media"},
+}
+_SHAPE_WORDS = {"garage door": "garage", "garage": "garage", "gate": "gate"}
+_ONE_A_HOUSE: tuple[Kind, ...] = ("climate", "media")  # who says "the heating" in a house with one means that one
 _ARTICLES = ("the", "my", "our", "a", "an")
 NAME_CHARACTERS = 60
 
@@ -107,6 +113,8 @@ def meant(devices: Iterable[Device], wish: Wish, kinds: Sequence[Kind]) -> list[
         raise NotMeant(f"I can't do that with {what}: they can only be {_CAN_BE[_kind(wish)]}.", unknown=False)
     if wish.everything:
         found = every if not wish.room else in_room(every, wish.room)
+    elif not wish.room and (only := _only_one(every, wish)):
+        found = only
     elif room := wish.room or wish.here:
         found = in_room(every, room)
     else:
@@ -116,6 +124,12 @@ def meant(devices: Iterable[Device], wish: Wish, kinds: Sequence[Kind]) -> list[
         where = "" if wish.everything else f" in the {_shown_room(every, wish.room or wish.here)}"
         raise NotMeant(f"There are no {PLURALS[_kind(wish)]}{where}.")
     return found
+
+
+def _only_one(every: Sequence[Device], wish: Wish) -> list[Device]:
+    """Return the only device of a kind of which houses have one, as long as the room has none of its own."""
+    found = [device for device in every if device.kind == wish.kind] if wish.kind in _ONE_A_HOUSE else []
+    return found if len(found) == 1 else []
 
 
 def in_room(devices: Sequence[Device], room: str) -> list[Device]:
@@ -130,6 +144,10 @@ def in_room(devices: Sequence[Device], room: str) -> list[Device]:
 
 def _one(every: Sequence[Device], wish: Wish, kinds: Sequence[Kind]) -> Device:
     called = [device for device in every if wish.device == device.id or plain(wish.device) in names(device)]
+    word = "" if called else plain(wish.device)
+    if word in _ONE_WORDS or word in _SHAPE_WORDS:
+        kind, shape = _ONE_WORDS.get(word), _SHAPE_WORDS.get(word)
+        called = [device for device in every if device.kind == kind or (shape and device.shape == shape)]
     found = [device for device in called if device.kind in kinds]
     if called and not found:
         raise NotMeant(f"I can't do that with the {called[0].name}: it can only be {_CAN_BE[called[0].kind]}.", False)
@@ -142,7 +160,7 @@ def _one(every: Sequence[Device], wish: Wish, kinds: Sequence[Kind]) -> Device:
         here = in_room(every, wish.room)
         if not (inside := [device for device in found if device in here]):
             where = ", ".join(sorted({device.room or "no room" for device in found}))
-            raise NotMeant(f"There is no {found[0].name} in the {said(wish.room)}; it is in {where}.")
+            raise NotMeant(f"There is no {word or found[0].name} in the {said(wish.room)}; it is in {where}.")
         found = inside
     elif len(found) > 1:
         found = [device for device in found if wish.here and plain(device.room) == plain(wish.here)] or found

@@ -108,8 +108,8 @@ async def turn(
 ) -> Result:
     """Turn a device on or off, or all of one kind in a room, such as the lights in the kitchen."""
     found = _meant(call, Wish(device, room, kind, call.actor.room, everything), SWITCHED)
-    for player in (each for each in found if on and each.kind == "media"):
-        _permit_as(call, "home.play", player)  # many play on where they were
+    for each in found:
+        _permit_music(call, each, {"on": on})
     return await _made(call, found, {"on": on})
 
 
@@ -287,7 +287,7 @@ def _permit_as(call: Call, tool: str, device: Device) -> None:
 
 
 def _known_as(device: Device) -> dict[str, Any]:
-    called = [device.name, device.id, *device.aliases, *sorted(names(device))]
+    called = [device.name, device.id, device.shape, *device.aliases, *sorted(names(device))]
     return {"device": called, "name": called, "room": device.room}
 
 
@@ -295,6 +295,13 @@ def _permit_back(call: Call, device: Device, wanted: State) -> None:
     """Ask the rules about what taking back comes to: to undo a pause is to play."""
     for name, value in wanted.items():
         _permit_as(call, _TOOL_OF.get((name, value)) or _TOOL_OF.get((name, None), "home.set"), device)
+    _permit_music(call, device, wanted)
+
+
+def _permit_music(call: Call, device: Device, wanted: State) -> None:
+    """Ask the rules whether a player may play, also when it is only turned on: many play on where they were."""
+    if device.kind == "media" and wanted.get("on"):
+        _permit_as(call, "home.play", device)
 
 
 _TOOL_OF: Mapping[tuple[str, Any], str] = {
