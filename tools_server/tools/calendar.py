@@ -1,9 +1,9 @@
 """The calendar: what happens when, from iCalendar files in the agent's own folder and from calendar servers.
 
 The files lie in calendar/ and may be edited and dropped there while the server runs; servers (CalDAV) are named in
-the settings of the tools, each with the agents whose it is:
+atlas.toml, each with the agents whose it is:
 
-    [[calendar.servers]]
+    [[tools.calendar.servers]]
     name = "family calendar"
     url = "https://cloud.example/dav/"
     user = "anna"

@@ -7,7 +7,7 @@ house are asked about its own name and its own room.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Annotated, Any, Literal
 
@@ -15,6 +15,7 @@ import anyio
 from pydantic import Field
 
 from tools_server.hubs.agreeing import agrees
+from tools_server.hubs.device_rules import permit, permit_back, permit_music
 from tools_server.hubs.devices import (
     KINDS,
     PLURALS,
@@ -25,13 +26,11 @@ from tools_server.hubs.devices import (
     Wish,
     in_room,
     meant,
-    names,
     plain,
     said,
 )
 from tools_server.hubs.home import Home, HomeSettings
 from tools_server.hubs.home_words import COLOURS, capital, condition, group, named, the, wish_words
-from tools_server.policy import STRICTNESS
 from tools_server.state import Kept
 from tools_server.toolkit import Call, Live, Result, ToolFailed, tool
 
@@ -109,7 +108,7 @@ async def turn(
     """Turn a device on or off, or all of one kind in a room, such as the lights in the kitchen."""
     found = _meant(call, Wish(device, room, kind, call.actor.room, everything), SWITCHED)
     for each in found:
-        _permit_music(call, each, {"on": on})
+        permit_music(call, each, {"on": on})
     return await _made(call, found, {"on": on})
 
 
@@ -229,7 +228,7 @@ async def undo(call: Call, kept: Kept) -> Result:
         if not wanted:
             raise ToolFailed("failed", f"I don't know how {the(device)} was before.")
         _refuse_guarded([device], wanted)
-        _permit_back(call, device, wanted)
+        permit_back(call, device, wanted)
         groups.append((device, wanted))
     return await _sent(call, groups)
 
@@ -252,7 +251,7 @@ def _meant(call: Call, wish: Wish, kinds: Sequence[Kind]) -> list[Device]:
         raise ToolFailed("invalid", "Say one device, or all of a kind, not both.")
     found = _understood(lambda: meant(home.devices(), wish, kinds))
     for device in found:
-        _permit(call, device)
+        permit(call, device)
     return found
 
 
@@ -266,52 +265,6 @@ def _understood(find: Callable[[], list[Device]]) -> list[Device]:
         return find()
     except NotMeant as unclear:
         raise ToolFailed("not_found" if unclear.unknown else "invalid", str(unclear)) from unclear
-
-
-def _permit(call: Call, device: Device) -> None:
-    """Ask the rules about the device itself: an alias or a whole room must not go round a rule about its name."""
-    decide = call.services.get("decide")
-    if decide is None or not call.arguments:
-        return
-    itself = decide(call.tool, {**call.arguments, **_known_as(device)})
-    asked = decide(call.tool, call.arguments)
-    if STRICTNESS[itself.verdict] > STRICTNESS[asked.verdict]:
-        raise ToolFailed("denied", itself.reason, rule=itself.rule, device=device.name, room=device.room)
-
-
-def _permit_as(call: Call, tool: str, device: Device) -> None:
-    """Ask the rules about a device as if another tool had been called, to which this one comes."""
-    decision = call.services["decide"](tool, _known_as(device))
-    if not decision.allowed:
-        raise ToolFailed("denied", decision.reason, rule=decision.rule, device=device.name, room=device.room)
-
-
-def _known_as(device: Device) -> dict[str, Any]:
-    called = [device.name, device.id, device.shape, *device.aliases, *sorted(names(device))]
-    return {"device": called, "name": called, "room": device.room}
-
-
-def _permit_back(call: Call, device: Device, wanted: State) -> None:
-    """Ask the rules about what taking back comes to: to undo a pause is to play."""
-    for name, value in wanted.items():
-        _permit_as(call, _TOOL_OF.get((name, value)) or _TOOL_OF.get((name, None), "home.set"), device)
-    _permit_music(call, device, wanted)
-
-
-def _permit_music(call: Call, device: Device, wanted: State) -> None:
-    """Ask the rules whether a player may play, also when it is only turned on: many play on where they were."""
-    if device.kind == "media" and wanted.get("on"):
-        _permit_as(call, "home.play", device)
-
-
-_TOOL_OF: Mapping[tuple[str, Any], str] = {
-    ("on", None): "home.turn",
-    ("open", True): "home.open",
-    ("open", False): "home.close",
-    ("locked", None): "home.lock",
-    ("playing", True): "home.play",
-    ("playing", False): "home.pause",
-}
 
 
 def _refuse_guarded(found: Sequence[Device], wanted: State) -> None:

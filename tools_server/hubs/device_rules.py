@@ -1,0 +1,56 @@
+"""What the rules of the house say about a device itself, whatever it was called and however it was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tools_server.hubs.devices import Device, State, names
+from tools_server.policy import STRICTNESS
+from tools_server.toolkit import Call, ToolFailed
+
+
+def permit(call: Call, device: Device) -> None:
+    """Ask the rules about the device itself: an alias or a whole room must not go round a rule about its name."""
+    decide = call.services.get("decide")
+    if decide is None or not call.arguments:
+        return
+    itself = decide(call.tool, {**call.arguments, **_known_as(device)})
+    asked = decide(call.tool, call.arguments)
+    if STRICTNESS[itself.verdict] > STRICTNESS[asked.verdict]:
+        raise ToolFailed("denied", itself.reason, rule=itself.rule, device=device.name, room=device.room)
+
+
+def _permit_as(call: Call, tool: str, device: Device) -> None:
+    """Ask the rules about a device as if another tool had been called, to which this one comes."""
+    decision = call.services["decide"](tool, _known_as(device))
+    if not decision.allowed:
+        raise ToolFailed("denied", decision.reason, rule=decision.rule, device=device.name, room=device.room)
+
+
+def _known_as(device: Device) -> dict[str, Any]:
+    called = [device.name, device.id, device.shape, *device.aliases, *sorted(names(device))]
+    return {"device": called, "name": called, "room": device.room}
+
+
+def permit_back(call: Call, device: Device, wanted: State) -> None:
+    """Ask the rules about what taking back comes to: to undo a pause is to play."""
+    for name, value in wanted.items():
+        _permit_as(call, _TOOL_OF.get((name, value)) or _TOOL_OF.get((name, None), "home.set"), device)
+    permit_music(call, device, wanted)
+
+
+def permit_music(call: Call, device: Device, wanted: State) -> None:
+    """Ask the rules whether a player may play, also when it is only turned on: many play on where they were."""
+    if device.kind == "media" and wanted.get("on"):
+        _permit_as(call, "home.play", device)
+
+
+_TOOL_OF: Mapping[tuple[str, Any], str] = {
+    ("on", None): "home.turn",
+    ("open", True): "home.open",
+    ("open", False): "home.close",
+    ("locked", None): "home.lock",
+    ("playing", True): "home.play",
+    ("playing", False): "home.pause",
+}
