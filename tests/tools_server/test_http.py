@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from typing import Any
 
 import anyio
+import anyio.abc
+import anyio.lowlevel
 import pytest
+import uvicorn
 from starlette.types import ASGIApp, Message
 
-from tools_server.wires import wire_http
-from tools_server.wires.wire_http import http_app, loopback_port
+from tools_server.wires import crowd, notices
+from tools_server.wires.crowd import Connection
+from tools_server.wires.wire_http import _Uvicorn, http_app, loopback_port
 
 MODERN = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -70,13 +74,129 @@ async def test_a_session_is_of_no_use_to_another_agent(world: Any) -> None:
 
 
 async def test_there_are_so_many_sessions_and_no_more(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire_http, "SESSIONS", 2)
+    monkeypatch.setattr(crowd, "SESSIONS", 2)
     async with lifespan(http_app(world.gate, ["tools"])) as app:
         first, _ = await session_of(app, "family"), await session_of(app, "guest")
         assert (await post(app, HELLO, {}, "family"))[0]["status"] == 503
         await post(app, {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}, {"mcp-session-id": first}, "family")
         await post(app, None, {"mcp-session-id": first}, "family", method="DELETE")
         assert (await post(app, HELLO, {}, "family"))[0]["status"] == 200
+
+
+async def test_one_agent_cannot_take_all_sessions(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crowd, "SESSIONS_PER_AGENT", 3)
+    statuses: list[int] = []
+    async with lifespan(http_app(world.gate, ["tools"])) as app:
+
+        async def open_one() -> None:
+            statuses.append((await post(app, HELLO, {}, "family"))[0]["status"])
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(20):  # all at once: none has found its room taken when it asks
+                tasks.start_soon(open_one)
+        assert (statuses.count(200), statuses.count(503)) == (3, 17)
+        modern = {**REQUESTS["2026-07-28"][1], "mcp-method": "tools/list", "mcp-name": ""}
+        body = {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {"_meta": MODERN}}
+        assert (await post(app, body, modern, "family"))[0]["status"] != 503, "the newer era has no sessions"
+        assert await session_of(app, "guest")
+
+
+async def test_one_agent_cannot_take_all_streams(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notices, "STREAMS_PER_AGENT", 2)
+    parameters = {"notifications": {"toolsListChanged": True}, "_meta": MODERN}
+    body = {"jsonrpc": "2.0", "id": 3, "method": "subscriptions/listen", "params": parameters}
+    headers = {"mcp-protocol-version": "2026-07-28", "mcp-method": "subscriptions/listen"}
+    async with lifespan(http_app(world.gate, ["tools"])) as app, anyio.create_task_group() as tasks:
+
+        async def listen(agent: str, *, task_status: anyio.abc.TaskStatus[None]) -> None:
+            async def receive() -> Message:
+                return heard.pop() if heard else await anyio.sleep_forever()
+
+            async def send(message: Message) -> None:
+                if message.get("body"):
+                    task_status.started()
+
+            heard: list[Message] = [{"type": "http.request", "body": json.dumps(body).encode(), "more_body": False}]
+            await app(scope_of({**headers, "authorization": f"Bearer {agent}-token"}), receive, send)
+
+        with anyio.fail_after(10):
+            await tasks.start(listen, "family")
+            await tasks.start(listen, "family")
+            refused = await post(app, body, headers, "family")
+            assert b"At most 2 streams" in b"".join(message.get("body", b"") for message in refused)
+            await tasks.start(listen, "guest")
+        tasks.cancel_scope.cancel()
+
+
+async def test_one_agent_cannot_take_all_requests(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crowd, "REQUESTS_PER_AGENT", 2)
+    async with lifespan(http_app(world.gate, ["tools"])) as app, anyio.create_task_group() as tasks:
+
+        async def receive() -> Message:  # half a body, and then nothing for as long as we like
+            if not begun.is_set():
+                begun.set()
+                return {"type": "http.request", "body": b"{", "more_body": True}
+            return await anyio.sleep_forever()
+
+        async def send(_: Message) -> None:
+            pass
+
+        for _ in range(2):
+            begun = anyio.Event()
+            tasks.start_soon(app, scope_of({}), receive, send)
+            await begun.wait()
+        assert (await post(app, HELLO, {}, "family"))[0]["status"] == 503
+        assert await session_of(app, "guest")
+        tasks.cancel_scope.cancel()
+
+
+async def test_connections_that_say_nothing_keep_nobody_out(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crowd, "CONNECTIONS", 8)
+    slow = world.make_slow(limit_seconds=60)
+    app = http_app(world.gate, ["tools"])
+    config = uvicorn.Config(
+        app, http=Connection, lifespan="on", ws="none", log_config=None, timeout_graceful_shutdown=1
+    )
+    server = _Uvicorn(config, "ready", set())
+    with loopback_port(0) as listening, ExitStack() as silent, anyio.fail_after(30):
+        listening.listen(128)
+        port = listening.getsockname()[1]
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(server.serve, [listening])
+            heard: list[bytes] = []
+            tasks.start_soon(_ask, port, heard)
+            await slow["started"].wait()
+            for _ in range(50):
+                await _connect(silent, port)
+            async with await anyio.connect_tcp("127.0.0.1", port) as stream:
+                await stream.send(b"GET /health HTTP/1.1\r\nHost: tools\r\n\r\n")
+                assert (await stream.receive()).startswith(b"HTTP/1.1 200")
+            assert len(server.server_state.connections) <= 8
+            slow["go"].set()
+            while not heard:
+                await anyio.lowlevel.checkpoint()
+            server.should_exit = True
+    assert b"at last" in heard[0], "who is being answered keeps its place"
+
+
+async def _connect(silent: ExitStack, port: int) -> None:
+    opened = silent.enter_context(socket.socket())
+    opened.setblocking(False)
+    opened.connect_ex(("127.0.0.1", port))
+    await anyio.wait_writable(opened)
+
+
+async def _ask(port: int, heard: list[bytes]) -> None:
+    parameters, headers = REQUESTS["2026-07-28"]
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": parameters}).encode()
+    everything = {name.decode(): value.decode() for name, value in scope_of(headers)["headers"]}
+    head = "".join(f"{name}: {value}\r\n" for name, value in {**everything, "content-length": len(body)}.items())
+    async with await anyio.connect_tcp("127.0.0.1", port) as stream:
+        await stream.send(f"POST /mcp HTTP/1.1\r\n{head}\r\n".encode() + body)
+        answer = b""
+        while b"at last" not in answer:
+            answer += await stream.receive()
+        heard.append(answer)
 
 
 async def test_a_client_of_the_older_era_cancels_by_a_notification(world: Any) -> None:

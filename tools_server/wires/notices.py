@@ -31,6 +31,7 @@ from tools_server.policy import Agent
 from tools_server.resources import Resources
 
 STREAMS = 128  # modern clients listening at a time
+STREAMS_PER_AGENT = 32  # so that one agent leaves room for the others
 WAITING = 256  # events of one of them that wait to be read
 WATCHED = 100  # addresses of one client
 LIST_CHANGED = "*"  # what the gate's listeners are told when there are other tools now
@@ -76,6 +77,7 @@ class Notices:
         self._listeners: dict[object, Callable[[ServerEvent], None]] = {}
         self._heard: Counter[str] = Counter()  # addresses that modern clients listen for
         self._listen = ListenHandler(self, max_subscriptions=STREAMS, max_buffered_events=WAITING)
+        self._streams: Counter[str] = Counter()  # by agent
         self._tasks: TaskGroup | None = None
         gate.listeners.append(self.changed)
 
@@ -141,14 +143,20 @@ class Notices:
         self, context: Context, agent: Agent, parameters: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
         """Serve one stream of events until its client leaves. Only what the agent may read is promised."""
+        if self._streams[agent.name] >= STREAMS_PER_AGENT:
+            raise MCPError(
+                code=types.INVALID_REQUEST, message=f"At most {STREAMS_PER_AGENT} streams are open at a time."
+            )
         asked = parameters.notifications.resource_subscriptions or []
         uris = [uri for uri in dict.fromkeys(asked) if self._resources.may_read(agent, uri)][:WATCHED]
         narrowed = parameters.notifications.model_copy(update={"resource_subscriptions": uris})
         self._heard.update(uris)
+        self._streams[agent.name] += 1
         try:
             return await self._listen(context, parameters.model_copy(update={"notifications": narrowed}))
         finally:
             self._heard -= Counter(uris)
+            self._streams[agent.name] -= 1
 
     async def publish(self, event: ServerEvent) -> None:
         """Tell every stream (the SDK's `SubscriptionBus`)."""

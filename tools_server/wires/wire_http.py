@@ -25,14 +25,14 @@ from tools_server.boot import BootFailed, Settings, opened_gate
 from tools_server.confine import standing
 from tools_server.gate import Gate
 from tools_server.stderr import say
-from tools_server.wires import telemetry
+from tools_server.wires import crowd, telemetry
+from tools_server.wires.crowd import Connection, Rationed, sessions_of
 from tools_server.wires.drain import on_signal
 from tools_server.wires.framing import MESSAGE_BYTES
 from tools_server.wires.framing_http import Framed
 from tools_server.wires.wire import AGENT_SCOPE, WANTED_SCOPE, mcp_server, own_version
 from tools_server.wires.wire_walls import walls_tried
 
-SESSIONS = 256  # of the older era, at a time; the newer has none
 LAST_ANSWERS_SECONDS = 0.5  # of uvicorn's last one: after them, streams that are still open are ended
 IDLE_SECONDS = 900.0  # a session that nobody uses or listens to ends
 HOST = "tools"  # the Host header on a unix socket
@@ -133,16 +133,18 @@ def http_app(
             {"ok": True, "version": own_version(), "walls": standing(), **telemetry.reading(gate.requests)}
         )
 
-    app = (server or mcp_server(gate)).streamable_http_app(
+    server = server or mcp_server(gate)
+    app = server.streamable_http_app(
         session_idle_timeout=IDLE_SECONDS,
-        max_sessions=SESSIONS,
+        max_sessions=crowd.SESSIONS,
         max_request_body_size=MESSAGE_BYTES,
         transport_security=TransportSecuritySettings(
             allowed_hosts=hosts, allowed_origins=[f"http://{host}" for host in hosts]
         ),
         custom_starlette_routes=[Route("/health", health), Route("/walls", walls_tried)],
     )
-    return Identified(Hangup(Framed(app), set() if live is None else live), gate)
+    rationed = Rationed(Hangup(Framed(app), set() if live is None else live), sessions_of(server))
+    return Identified(rationed, gate)
 
 
 def listener(settings: Settings) -> AbstractContextManager[socket.socket]:
@@ -217,6 +219,8 @@ class _Uvicorn(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        for listening in sockets or ():
+            listening.listen(crowd.QUEUE)  # asyncio has one number for both, and would open a file for each of these
         if self.started:
             say(self._ready)
 
@@ -246,6 +250,8 @@ async def serve_http(settings: Settings) -> None:
             http_app(gate, hosts, protocol, live),
             log_config=None,
             access_log=False,
+            http=Connection,
+            backlog=crowd.ACCEPTED_AT_ONCE,
             lifespan="on",
             ws="none",
             timeout_graceful_shutdown=1,
