@@ -51,6 +51,7 @@ class Settings:
     porter: Porter | None = None  # fetches connections to the egress through the walls
     folders: Path | None = None  # where the agents' folders lie; None is `data`
     agent: str = ""  # for stdio: whose process this is
+    role: str = ""  # for stdio: whom it speaks for; "" is what the agents file says
     timezone: str = ""  # "" is the machine's own
     telemetry: bool = False  # for stdio: say every ten seconds how things are
 

@@ -11,6 +11,7 @@ import argparse
 import dataclasses
 import json
 import logging
+import os
 import sqlite3
 import sys
 from contextlib import nullcontext
@@ -22,10 +23,19 @@ import anyio
 
 from tools_server.audit import AUDIT_FILE, verify
 from tools_server.calling import call
+from tools_server.household import add_house, add_role, at_home
 from tools_server.stderr import say
 
 if TYPE_CHECKING:
     from tools_server.boot import Settings
+
+COMMANDS = """commands:
+  atlas-tools call JSON                      make one call and print its answer as JSON
+  atlas-tools sessions list | show ID        what was called that way, and when
+  atlas-tools rules                          who may do what, and whether that is sound
+  atlas-tools audit verify                   is the record of every call as it was written?
+  atlas-tools upstream approve NAME [TOOL]   let in what another MCP server offers
+"""
 
 
 def main() -> None:
@@ -65,13 +75,17 @@ def _serve(settings: Settings, stdio: bool) -> None:
 def _settings(arguments: list[str]) -> tuple[Settings, bool]:
     from tools_server.boot import Settings
 
-    parser = argparse.ArgumentParser(prog="atlas-tools", description="Tools behind a gate, over MCP.")
-    parser.add_argument(
-        "--data", type=Path, required=True, metavar="DIR", help="where tools.db, the record and the folders lie"
+    parser = argparse.ArgumentParser(
+        prog="atlas-tools",
+        description="Tools behind a gate, over MCP.",
+        epilog=COMMANDS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    add_house(parser)
+    parser.add_argument("--data", type=Path, metavar="DIR", help="where tools.db, the record and the folders lie")
     parser.add_argument("--folders", type=Path, metavar="DIR", help="where the agents' folders lie; DATA by default")
-    parser.add_argument("--agents", type=Path, required=True, metavar="FILE", help="TOML: one table per agent")
-    parser.add_argument("--policy", type=Path, required=True, metavar="FILE", help="TOML: the rules")
+    parser.add_argument("--agents", type=Path, metavar="FILE", help="TOML: one table per agent")
+    parser.add_argument("--policy", type=Path, metavar="FILE", help="TOML: the rules")
     parser.add_argument("--tools", type=Path, metavar="FILE", help="TOML: settings, one table per tool file")
     parser.add_argument("--egress", type=Path, metavar="PATH", help="the socket of the way out; none without it")
     parser.add_argument("--house-key", type=Path, metavar="FILE", help="public key of who may bring a person's yes")
@@ -80,6 +94,7 @@ def _settings(arguments: list[str]) -> tuple[Settings, bool]:
     wire.add_argument("--port", type=int, metavar="N", help="HTTP on 127.0.0.1; 0 chooses a free port")
     wire.add_argument("--stdio", action="store_true", help="stdin and stdout, for one agent")
     parser.add_argument("--agent", default="", metavar="NAME", help="with --stdio: which agent")
+    add_role(parser)
     parser.add_argument(
         "--telemetry", action="store_true", help="with --stdio: notifications telemetry/update, every ten seconds"
     )
@@ -87,8 +102,11 @@ def _settings(arguments: list[str]) -> tuple[Settings, bool]:
     given = parser.parse_args(arguments)
     if bool(given.agent) != given.stdio:
         parser.error("--stdio and --agent NAME go together")
+    if given.role and not given.stdio:
+        parser.error("--as goes with --stdio; over HTTP the agents file says it, as acts_as")
     if given.telemetry and not given.stdio:
         parser.error("--telemetry goes with --stdio; over HTTP, /health tells the same")
+    at_home(parser, given, os.environ)
     settings = Settings(
         data=given.data.resolve(),
         folders=given.folders.resolve() if given.folders else None,
@@ -100,6 +118,7 @@ def _settings(arguments: list[str]) -> tuple[Settings, bool]:
         socket=given.socket,
         port=given.port,
         agent=given.agent,
+        role=given.role,
         timezone=given.timezone,
         telemetry=given.telemetry,
     )
@@ -113,10 +132,13 @@ def _rules(arguments: list[str]) -> int:
     from tools_server.prove import solved
 
     parser = argparse.ArgumentParser(prog="atlas-tools rules", description="Who may do what, and is that sound?")
-    parser.add_argument("--agents", type=Path, required=True, metavar="FILE")
-    parser.add_argument("--policy", type=Path, required=True, metavar="FILE")
+    add_house(parser)
+    parser.add_argument("--agents", type=Path, metavar="FILE")
+    parser.add_argument("--policy", type=Path, metavar="FILE", help="such as a draft of new rules")
     parser.add_argument("--agent", default="", metavar="NAME", help="only this one")
     given = parser.parse_args(arguments)
+    if not (given.agents and given.policy):
+        at_home(parser, given, os.environ)
     try:
         asked = question(given.agents, given.policy)
     except BootFailed as wrong:
@@ -134,8 +156,11 @@ def _rules(arguments: list[str]) -> int:
 
 def _verify(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="atlas-tools audit verify", description="Check the record of every call.")
-    parser.add_argument("--data", type=Path, required=True, metavar="DIR")
-    file = parser.parse_args(arguments).data / AUDIT_FILE
+    add_house(parser)
+    parser.add_argument("--data", type=Path, metavar="DIR")
+    given = parser.parse_args(arguments)
+    at_home(parser, given, os.environ)
+    file = given.data / AUDIT_FILE
     try:
         verdict = verify(file)
     except OSError as missing:

@@ -107,6 +107,14 @@ def _toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
+def point_at_rules(config: Config) -> None:
+    """Let `atlas-tools` at a terminal find the rules that this house obeys, wherever atlas.toml says that they lie."""
+    link, draft = config.secrets / "policy.toml", config.secrets / f".policy.{os.getpid()}"
+    draft.unlink(missing_ok=True)
+    draft.symlink_to(config.tools.policy.absolute())
+    draft.replace(link)
+
+
 def make_house_key(config: Config) -> Path:
     """Make the key that the house signs a person's yes with, once; return the file of its public half.
 

@@ -25,6 +25,7 @@ from atlas.cli.keys import (
     introduce_agents,
     make_house_key,
     owners_token,
+    point_at_rules,
     prepare_folders,
     settle_tools,
     write_tool_settings,
@@ -113,6 +114,7 @@ def programs(config: Config) -> list[Program]:
     """Return the processes of this house: the tool server, and an LLM host for each embedded model that is used."""
     settle_tools(config)
     agents_file = introduce_agents(config)
+    point_at_rules(config)
     egress = [_egress(config)] if config.egress.allow else []
     tools = Program(
         "tools",

@@ -15,12 +15,13 @@ from atlas.cli.keys import (
     introduce_agents,
     make_house_key,
     owners_token,
+    point_at_rules,
     prepare_folders,
     read_secret,
     settle_tools,
     write_tool_settings,
 )
-from atlas.config import AgentConfig, Config
+from atlas.config import AgentConfig, Config, ToolsConfig
 from atlas.errors import ConfigError
 from atlas.store.devices import open_devices
 
@@ -154,3 +155,12 @@ def test_what_an_older_atlas_kept_for_the_tools_moves_to_their_own_folder_once(c
     (config.data / "tools.db").write_text("another")
     settle_tools(config)
     assert (config.tools_data / "tools.db").read_text() == "tools.db"
+
+
+def test_whoever_asks_for_the_rules_at_a_terminal_finds_those_that_hold_now(config: Config) -> None:
+    prepare_folders(config)
+    for name in ("first.toml", "second.toml"):
+        rules = config.data / name
+        rules.write_text(name)
+        point_at_rules(dataclasses.replace(config, tools=ToolsConfig(policy=rules)))
+        assert (config.secrets / "policy.toml").read_text() == name

@@ -1,7 +1,7 @@
 """One call from a command line: `ssh house atlas-tools call '{"tool": "tasks.list"}' …` prints one JSON answer.
 
-With `--socket` it asks the running server, as the agent whose token it is given. Without, it opens the same gate over
-the same data directory itself, for the length of one call: the record and tools.db may be shared between processes.
+It asks the house's running server, or the one on `--socket`, as the agent whose token it has. Where none runs, it opens
+the same gate over the same data directory itself, for one call: the record and tools.db may be shared.
 
     {"success": true, "result": {…}, "text": "…", "receipt": {"id": "…", "changed": "…"}, "session": "sess_…"}
     {"success": false, "error": {"type": "denied", "message": "…", "tool": "…", "rule": "…"}, "session": "sess_…"}
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import re
 import signal
 import sys
@@ -32,6 +33,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from tools_server.audit import digest
 from tools_server.calling.sessions import NoSession, Session, Sessions
+from tools_server.household import add_house, add_role, at_home, running
 from tools_server.stderr import say
 from tools_server.wires.strict_json import Refused, parse
 
@@ -86,7 +88,7 @@ def main(arguments: list[str]) -> int:
     given = _given(arguments)
     session: Session | None = None
     try:
-        asked = _asked(given.request)
+        asked = _asked(given.request, given.role)
         session = _session(given)
         asked = replace(asked, turn=session.id)
         started = time.perf_counter()
@@ -117,8 +119,11 @@ def _say(answer: dict[str, Any], session: Session | None) -> None:
 def _given(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="atlas-tools call", description="Make one call and print its answer as JSON.")
     parser.add_argument("request", metavar="JSON", help='{"tool": "tasks.list", "params": {}}; - reads it from stdin')
-    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="where sessions are kept, and all else")
+    add_house(parser)
+    parser.add_argument("--data", type=Path, metavar="DIR", help="where sessions are kept, and all else")
+    parser.add_argument("--folders", type=Path, metavar="DIR", help="where the agents' folders lie; DATA by default")
     parser.add_argument("--agent", required=True, metavar="NAME", help="whose call this is")
+    add_role(parser)
     parser.add_argument("--agents", type=Path, metavar="FILE", help="TOML: one table per agent")
     parser.add_argument("--policy", type=Path, metavar="FILE", help="TOML: the rules")
     parser.add_argument("--tools", type=Path, metavar="FILE", help="TOML: settings, one table per tool file")
@@ -136,12 +141,16 @@ def _given(arguments: list[str]) -> argparse.Namespace:
     given = parser.parse_args(arguments)
     if given.socket and not given.token_file:
         parser.error("--socket needs --token-file")
-    if not given.socket and not (given.agents and given.policy):
-        parser.error("without --socket, --agents and --policy are needed")
+    if given.socket and given.data:
+        return given  # the server knows the rest
+    house = at_home(parser, given, os.environ)
+    token = house / "secrets" / f"tools-{given.agent}.token" if house else None
+    if house and token and not given.socket and token.is_file() and (path := running(house)):
+        given.socket, given.token_file = path, token
     return given
 
 
-def _asked(request: str) -> Asked:
+def _asked(request: str, role: str) -> Asked:
     text = sys.stdin.buffer.read(REQUEST_BYTES + 1) if request == "-" else request.encode("utf-8", "surrogateescape")
     if len(text) > REQUEST_BYTES:
         raise CannotAsk("invalid", f"The request has more than {REQUEST_BYTES:,} bytes.")
@@ -156,7 +165,7 @@ def _asked(request: str) -> Asked:
         raise CannotAsk("invalid", "A request says which tool, by a name such as tasks.list.")
     if not isinstance(params, dict):
         raise CannotAsk("invalid", "The params of a request are an object.")
-    return Asked(tool, params, value.get("actor"))
+    return Asked(tool, params, value.get("actor", {"role": role} if role else None))
 
 
 def _session(given: argparse.Namespace) -> Session:
@@ -262,8 +271,10 @@ def list_sessions(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="atlas-tools sessions", description="What was called, and when.")
     parser.add_argument("what", choices=("list", "show"))
     parser.add_argument("id", nargs="?", metavar="ID", help="with show")
-    parser.add_argument("--data", type=Path, required=True, metavar="DIR")
+    add_house(parser)
+    parser.add_argument("--data", type=Path, metavar="DIR")
     given = parser.parse_args(arguments)
+    at_home(parser, given, os.environ)
     if (given.id is None) == (given.what == "show"):
         parser.error("show needs an ID, and list takes none")
     sessions = Sessions(given.data, time.time)

@@ -21,6 +21,7 @@ def opened(given: argparse.Namespace) -> AbstractAsyncContextManager[Way]:
     """Put up the walls around this process; the gate is open for the length of the block. Raises `CannotAsk`."""
     settings = Settings(
         data=given.data.resolve(),
+        folders=given.folders.resolve() if given.folders else None,
         agents=given.agents,
         policy=given.policy,
         tools=given.tools,

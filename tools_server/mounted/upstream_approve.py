@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import difflib
 import json
+import os
 import sqlite3
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tools_server.household import add_house, at_home
 from tools_server.mounted.upstream import MIGRATIONS, approve, waiting
 from tools_server.state import State
 from tools_server.stderr import say
@@ -21,9 +23,11 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="atlas-tools upstream approve", description=__doc__)
     parser.add_argument("server", metavar="NAME", help="the server, as the settings of the tools call it")
     parser.add_argument("tool", metavar="TOOL", nargs="?", default="", help="one of its tools; all of them without it")
-    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="the tool server's data directory")
+    add_house(parser)
+    parser.add_argument("--data", type=Path, metavar="DIR", help="the tool server's data directory")
     parser.add_argument("--yes", action="store_true", help="approve without asking; what is approved is still shown")
     given = parser.parse_args(arguments)
+    at_home(parser, given, os.environ)
     file = given.data / "tools.db"
     if not file.is_file():
         say(f"{file} is not there: start the tool server once, so that it sees what the server offers.")

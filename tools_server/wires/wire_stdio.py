@@ -12,7 +12,7 @@ import fcntl
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import anyio
@@ -57,7 +57,8 @@ async def serve_stdio(settings: Settings) -> None:
     with opened_gate(settings) as (gate, agents):
         if settings.agent not in agents:
             raise BootFailed(f"{settings.agents} has no agent {settings.agent!r}; it has {', '.join(agents)}.")
-        server = mcp_server(gate, agents[settings.agent])
+        agent = agents[settings.agent]
+        server = mcp_server(gate, replace(agent, acts_as=settings.role) if settings.role else agent)
         with standard_streams() as (source, sink):
             wire = StdioWire(source, sink)
             async with gate.engines(), anyio.create_task_group() as tasks:
