@@ -1,40 +1,108 @@
-"""Commands: a sentence of the grammar → one tool call, at once and without a model."""
+"""Commands: a sentence of the grammar → its tool calls, at once and without a model."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from atlas.agents import prompt
 from atlas.agents.agent import Answer
-from atlas.agents.grammar import Command, Grammar
-from atlas.agents.tool_use import carry_out
-from atlas.conversation import ToolCall, Turn, fresh_id
-from atlas.events import Emit
+from atlas.agents.amends import UNDO, Amends
+from atlas.agents.grammar import Command, Grammar, Half
+from atlas.agents.tool_use import BROKEN, use
+from atlas.conversation import Asked, Message, ToolCall, ToolResult, Turn, fresh_id
+from atlas.events import Emit, TextDelta
 from atlas.mcp.tools import Tools
+
+ONE_AT_A_TIME = "The other one needs a yes of its own; please ask me for it again."
 
 
 class Commands:
-    """An agent that does what it wholly understands and declines everything else."""
+    """An agent that does what it wholly understands, asks when one thing is missing, and declines everything else."""
 
     def __init__(self, name: str, grammar: Grammar, tools: Tools) -> None:
         self.name = name
         self._grammar = grammar
+        self._amends = Amends(grammar)
         self._tools = tools
 
     async def respond(self, turn: Turn, emit: Emit) -> Answer | None:
-        """See `Agent.respond`. What is said is the tool's own sentence: what it did, or what it must ask first."""
-        command = self.understand(turn)
-        if command is None:
+        """See `Agent.respond`. What is said are the tools' own sentences: what they did, or what they must ask first."""
+        understood = self.understand(turn)
+        if understood is None:
             return None
+        if isinstance(understood, str):
+            return await _say(understood, emit)
+        needed = set(understood.tools) if isinstance(understood, Half) else {one.tool for one in understood}
         offered = await self._tools.listed()
-        if offered and command.tool not in {tool.name for tool in offered}:
+        if offered and not needed <= {tool.name for tool in offered}:
             return None  # this agent has no such tool; a list that was never seen forbids nothing, the server will
-        call = ToolCall(fresh_id("call"), command.tool, command.arguments)
-        return await carry_out(call, self._tools, turn, emit)
+        if isinstance(understood, Half):
+            return await _say(understood.question, emit)
+        return await self._carry_out(understood, turn, emit)
 
-    def understand(self, turn: Turn) -> Command | None:
-        """Return the first reading of the turn that is a command.
+    def understand(self, turn: Turn) -> tuple[Command, ...] | Half | str | None:
+        """Return the commands of the first reading of the turn that is one, or what to say or ask instead.
 
         When any reading says "don't", none of them is acted on: to mishear that is worse than to ask again.
         """
         readings = (turn.text, *turn.alternatives)
+        if any(answer := self._amends.answer(text, turn.history) for text in readings):
+            assert answer
+            return answer if isinstance(answer, str) else (answer,)
+        if any(corrected := self._amends.correction(text, turn.history) for text in readings):
+            return corrected
         if any(self._grammar.is_negated(text) for text in readings):
             return None
-        return next((command for text in readings if (command := self._grammar.read(text))), None)
+        if any(commands := self._grammar.commands(text) for text in readings):
+            return commands
+        if any(more := self._amends.follow_up(text, turn.history) for text in readings):
+            assert more
+            return (more,)
+        return self._grammar.half(turn.text)  # a question about what may have been misheard would not be calm
+
+    async def _carry_out(self, commands: Sequence[Command], turn: Turn, emit: Emit) -> Answer:
+        """Do one command after the other. A question comes last, and there is at most one."""
+        calls: list[ToolCall] = []
+        results: list[ToolResult] = []
+        asked: Asked | None = None
+        said: list[str] = []
+        for command in commands:
+            call = ToolCall(fresh_id("call"), command.tool, command.arguments)
+            result = await use(call, self._tools, turn, emit)
+            calls.append(call)
+            results.append(result)
+            if result.ask is None:
+                said.append(result.text)
+            elif asked is None:
+                asked = Asked(call, result.ask)
+            else:
+                said.append(ONE_AT_A_TIME)
+            if command.tool == UNDO and not result.ok:
+                break  # what was meant to be replaced is still there
+        if asked:
+            said.append(asked.ask.sentence)
+        text = " ".join(said)
+        await emit(TextDelta(text))
+        broken = [f"{call.name}: {result.error}" for call, result in zip(calls, results, strict=True) if _broke(result)]
+        return Answer(
+            text=text,
+            path="command",
+            end="failed" if broken else "done",
+            messages=(
+                Message("assistant", calls=tuple(calls)),
+                *(Message("tool", prompt.result(result), call_id=result.call_id) for result in results),
+                Message("assistant", text),
+            ),
+            receipts=tuple(result.receipt for result in results if result.receipt),
+            error="; ".join(broken),
+            asked=asked,
+        )
+
+
+def _broke(result: ToolResult) -> bool:
+    return not result.ok and result.error in BROKEN
+
+
+async def _say(words: str, emit: Emit) -> Answer:
+    await emit(TextDelta(words))
+    return Answer(words, "command", "done", (Message("assistant", words),))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from hassil.recognize import RecognizeResult
@@ -17,6 +18,7 @@ from atlas.agents.templates import Templates, open_sentences
 __all__ = ["Command", "Grammar", "Half", "open_grammar"]
 
 LONGEST_CHARACTERS = 200  # no command is longer; longer text is conversation, and costs time to match
+REMEMBERED = 32  # sentences
 MOST_COMMANDS = 3  # in one sentence; who strings more together is telling a story
 # Of silence, before a command is acted on that could go on ("… and thirty seconds"). Pauses inside a phrase are mostly
 # shorter; after any other sentence the speaker is given longer.
@@ -43,6 +45,7 @@ class Grammar:
     """The commands of one language. Immutable once opened; matching takes a few milliseconds and no I/O."""
 
     def __init__(self, own: Mapping[str, Any], templates: Templates) -> None:
+        self.own = own  # its words, for whoever reads sentences about commands
         self._templates = templates
         self.slots = Slots(own)
         self._asks: Mapping[str, Mapping[str, Any]] = own["asks"]
@@ -51,6 +54,9 @@ class Grammar:
         self._closer = re.compile(rf"[ ,]+(?:{'|'.join(own['closers'])})$", re.IGNORECASE)
         self._filler = re.compile(rf"[ ,]+(?:{'|'.join(own['fillers'])})$", re.IGNORECASE)
         self._negation = re.compile(own["negations"], re.IGNORECASE)
+        self._second_command = re.compile(own["second_commands"], re.IGNORECASE)
+        # A voice asks about the same words several times: at a pause, at their end, and when they are answered.
+        self._one = lru_cache(REMEMBERED)(self._matched)
         self._joint = re.compile(own["joints"], re.IGNORECASE)
 
     def commands(self, text: str) -> tuple[Command, ...]:
@@ -60,6 +66,8 @@ class Grammar:
         """
         if len(text) > LONGEST_CHARACTERS or self.is_negated(text):
             return ()
+        if self._second_command.search(text):  # likelier to be several, and each match costs milliseconds
+            return self._several(text) or self._one(text)
         return self._one(text) or self._several(text)
 
     def read(self, text: str) -> Command | None:
@@ -96,11 +104,20 @@ class Grammar:
         """Tell whether `text` says not to do something."""
         return len(text) <= LONGEST_CHARACTERS and bool(self._negation.search(self._bare(text)[0]))
 
+    def unmarked(self, text: str) -> str:
+        """Return the words of `text` without punctuation, but with everything that was said around a request."""
+        if len(text) > LONGEST_CHARACTERS:
+            return ""
+        words = _unpunctuated(text)
+        while ending := self._closer.search(words):
+            words = words[: ending.start()]
+        return words
+
     def plain_words(self, text: str) -> str:
         """Return the words of `text` without punctuation and politeness."""
         return self._bare(text)[0] if len(text) <= LONGEST_CHARACTERS else ""
 
-    def _one(self, text: str) -> tuple[Command, ...]:
+    def _matched(self, text: str) -> tuple[Command, ...]:
         """Return what one match of the whole text says."""
         words, closed = self._bare(text)
         if not words:

@@ -1,0 +1,190 @@
+"""What is said about the last command: "no, ten minutes", "and eggs too", or the answer to a question. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from atlas.agents import durations, moments
+from atlas.agents.durations import UP_TO_99, number_of
+from atlas.agents.grammar import Grammar, Half
+from atlas.agents.slots import Arguments, Command
+from atlas.conversation import Message, ToolCall
+
+UNDO = "history.undo"
+# Where a tool keeps what may be said anew.
+WHEN = {
+    "alarms.set": "when",
+    "calendar.add": "start",
+    "calendar.change": "start",
+    "calendar.free": "day",
+    "calendar.list": "day",
+    "clock.date": "when",
+    "clock.until": "when",
+    "reminders.add": "when",
+    "reminders.change": "when",
+    "weather.forecast": "day",
+}
+THINGS = ("lists.add", "lists.check", "lists.remove")
+PLACED = ("clock.time", "weather.forecast", "weather.now")
+ROOMED = ("timers.start", "home.turn", "home.set", "home.open", "home.close", "home.state", "home.play", "home.pause")
+READS = ("calendar.free", "calendar.list", "clock.date", "clock.time", "clock.until", "home.state", *PLACED)
+_NUMBER = re.compile(rf"({UP_TO_99}|\d{{1,3}})(?: (percent|degrees))?", re.IGNORECASE)
+
+
+class Amends:
+    """How one language corrects and continues what was just done."""
+
+    def __init__(self, grammar: Grammar) -> None:
+        own = grammar.own
+        self._grammar = grammar
+        self._corrected = re.compile(own["corrected"], re.IGNORECASE)
+        self._meant = re.compile(own["meant"], re.IGNORECASE)
+        self._followed = re.compile(own["followed"], re.IGNORECASE)
+        self._around = re.compile(own["around_an_answer"], re.IGNORECASE)
+        self._left: Mapping[str, str] = own["left"]
+
+    def correction(self, text: str, history: Sequence[Message]) -> tuple[Command, ...]:
+        """Return the last command anew with what `text` corrects, after taking it back if it changed anything."""
+        last = last_call(history)
+        found = self._corrected.match(self._grammar.unmarked(text))
+        if last is None or found is None:
+            return ()
+        rest = found["rest"]
+        made = self._anew(last, rest)
+        if made is None and not self._grammar.is_negated(rest):
+            whole = self._grammar.read(rest)
+            if whole and whole.tool == last.name:
+                made = whole
+        if made is None and self._meant.search(found["how"]):
+            made = self._other_things(last, rest)
+        if made is None or dict(made.arguments) == dict(last.arguments):
+            return ()
+        return (made,) if last.name in READS else (Command(UNDO, {}), made)
+
+    def follow_up(self, text: str, history: Sequence[Message]) -> Command | None:
+        """Return the last command for one thing more: "and eggs too", "what about tomorrow?"."""
+        last = last_call(history)
+        found = self._followed.match(self._grammar.unmarked(text))
+        if last is None or found is None or self._grammar.is_negated(text):
+            return None
+        rest = found["rest"] or found["more"]
+        if last.name in THINGS:
+            return self._other_things(last, rest)
+        if last.name in READS or last.name in ROOMED:
+            return self._anew(last, rest)
+        return None
+
+    def answer(self, text: str, history: Sequence[Message]) -> Command | str | None:
+        """Return what `text` answers when the last thing said was a question about half a command."""
+        if len(history) < 2 or history[-1].author != "assistant" or history[-2].author != "user":
+            return None
+        half = self._grammar.half(history[-2].text)
+        if half is None or half.question != history[-1].text:
+            return None
+        words = self._grammar.unmarked(text)
+        if re.fullmatch(self._left["answers"], words, re.IGNORECASE):
+            return self._left["says"]
+        if self._grammar.is_negated(text):
+            return None
+        return self._chosen(half, self._around.sub("", self._grammar.plain_words(text)))
+
+    def _chosen(self, half: Half, said: str) -> Command | None:
+        heard: Arguments = dict(half.heard)
+        for choice in half.asks.get("choices", ()):
+            if re.fullmatch(choice["answers"], said, re.IGNORECASE):
+                value = heard["what"]
+                name = choice["arguments"][0]
+                things = self._grammar.slots.things(value, value)
+                return Command(choice["tool"], {name: things if name == "items" else value})
+        match half.asks.get("open"):
+            case "when" if moment := moments.whole(said):
+                return Command(half.asks["tool"], heard | {"when": moment.text})
+            case "seconds":
+                if seconds := _seconds(said):
+                    return Command(half.asks["tool"], heard | {"seconds": seconds})
+                if (number := _NUMBER.fullmatch(said)) and not number[2]:
+                    return Command(half.asks["tool"], heard | {"seconds": 60 * _value(number[1])})
+        return None
+
+    def _anew(self, last: ToolCall, said: str) -> Command | None:
+        """Return the last command with its time, place, room or number said anew; `None` when `said` is none of them."""
+        arguments: Arguments = dict(last.arguments)
+        seconds = _seconds(said)
+        if last.name == "timers.start" and seconds:
+            return Command(last.name, arguments | {"seconds": seconds})
+        if last.name == "timers.add" and seconds:
+            sign = -1 if arguments["by_seconds"] < 0 else 1
+            return Command(last.name, arguments | {"by_seconds": sign * seconds})
+        if last.name in ("alarms.snooze", "reminders.snooze") and seconds >= 60:
+            return Command(last.name, arguments | {"minutes": round(seconds / 60)})
+        if moment := moments.whole(re.sub(r"^for ", "", said)):
+            return self._at(last, arguments, moment)
+        if last.name in PLACED and (place := re.fullmatch(r"(?:in|for) (\S+(?: \S+){0,3})", said, re.IGNORECASE)):
+            return Command(last.name, arguments | {"place": place[1]})
+        room = re.sub(r"^(?:in )?(?:the |my )?", "", said, flags=re.IGNORECASE)
+        if last.name in ROOMED and room.lower() in self._grammar.slots.rooms:
+            kept = {key: value for key, value in arguments.items() if key != "everything"}
+            return Command(last.name, kept | {"room": room})
+        if last.name == "home.set" and (number := _NUMBER.fullmatch(said)):
+            for name in ("brightness", "position", "volume", "temperature"):
+                if name in arguments:
+                    return Command(last.name, arguments | {name: _value(number[1])})
+        if last.name == "home.turn" and said.lower() in ("on", "off"):
+            return Command(last.name, arguments | {"on": said.lower() == "on"})
+        return None
+
+    def _at(self, last: ToolCall, arguments: Arguments, moment: moments.Moment) -> Command | None:
+        if last.name == "weather.now":
+            weather = self._grammar.read(f"weather {moment.text}")
+            return Command(weather.tool, arguments | dict(weather.arguments)) if weather else None
+        if (name := WHEN.get(last.name)) is None:
+            return None
+        new = moment.text if last.name in READS else moments.corrected(str(arguments.get(name, "")), moment)
+        if last.name == "weather.forecast":
+            weather = self._grammar.read(f"weather {new}")
+            return Command(last.name, arguments | dict(weather.arguments)) if weather else None
+        return Command(last.name, arguments | {name: new})
+
+    def _other_things(self, last: ToolCall, said: str) -> Command | None:
+        if last.name not in THINGS:
+            return None
+        things = self._grammar.slots.things(said, said)
+        if not things or not all(self._grammar.slots.is_thing(thing) for thing in things):
+            return None
+        return Command(last.name, dict(last.arguments) | {"items": things})
+
+
+def last_call(history: Sequence[Message]) -> ToolCall | None:
+    """Return the last call of the last exchange, when it worked; nothing older is ever corrected."""
+    calls: list[ToolCall] = []
+    worked: set[str] = set()
+    for message in reversed(history):
+        if message.author == "user":
+            break
+        calls += [call for call in reversed(message.calls) if call.name != UNDO]
+        if message.author == "tool" and _ok(message.text):
+            worked.add(message.call_id)
+    return calls[0] if calls and calls[0].id in worked else None
+
+
+def _ok(result: str) -> bool:
+    """Read what `prompt.result` wrote."""
+    try:
+        told: Any = json.loads(result)
+    except ValueError:
+        return False
+    return isinstance(told, dict) and told.get("ok") is True
+
+
+def _seconds(said: str) -> int:
+    """Return the length of time that `said` is, from end to end; 0 when it is none."""
+    words = re.sub(r"^(?:for|by) ", "", said)
+    found = durations.find(words)
+    return found[0].seconds if len(found) == 1 and (found[0].start, found[0].end) == (0, len(words)) else 0
+
+
+def _value(words: str) -> int:
+    return int(words) if words.isdigit() else number_of(words)
