@@ -328,3 +328,12 @@ async def test_an_agent_with_two_folders_names_them(world: Any) -> None:
     assert await world.said("files.read", "work", path=f"{ROOT}/family.txt") == "family.txt: ours."
     found = (await world.ok("files.search", "work", words="txt")).data["matches"]
     assert [match["file"] for match in found] == ["work-agent-config/work.txt", "family-agent-config/family.txt"]
+
+
+async def test_what_heads_a_paper_is_not_read_aloud(world: Any) -> None:
+    await world.ok("notes.create", title="Wifi", text="It is hunter2")
+    read = await world.ok("files.read", path="notes/wifi.md")
+    assert read.text == "wifi.md: It is hunter2."
+    assert read.data["text"].startswith("---")
+    await world.ok("files.create", path="odd.md", text="---\nnever ends")
+    assert "never ends" in await world.said("files.read", path="odd.md")

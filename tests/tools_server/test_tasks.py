@@ -26,7 +26,7 @@ def titles(answer: Any) -> list[str]:
 
 async def test_a_task_becomes_a_file_that_people_can_read(world: Any) -> None:
     answer = await world.ok("tasks.add", title="Buy milk", due="2026-12-24", priority="high", assignee="Anna")
-    assert answer.text == "Added Buy milk to your tasks."
+    assert answer.text == "Added Buy milk to your tasks, due Thursday, December 24, for Anna."
     text = (world.board / "buy-milk.md").read_text()
     assert text.startswith("---\ntitle: Buy milk\ncolumn: todo\npriority: high\nassignee: Anna\n")
     values = next(yaml.safe_load_all(text))
@@ -96,6 +96,8 @@ async def test_a_due_date_may_be_said_in_words(world: Any) -> None:
         ("Sunday at 6 PM", "2026-11-22T18:00"),
     ):
         assert (await world.ok("tasks.add", title=words, due=words)).data["task"]["due"] == due
+    said = await world.said("tasks.add", title="Mow", due="sunday", assignee="Tom")
+    assert said == "Added Mow to your tasks, due Sunday, for Tom."
     said = await world.said("tasks.change", title="next Friday", due="by Monday")
     assert said == "Next Friday is due Monday."
 

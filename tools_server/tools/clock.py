@@ -201,10 +201,7 @@ async def holidays(
     """Say when the next public holidays are, or whether a day is one."""
     asked = country.strip() or call.settings.country
     if not asked:
-        said = (
-            "I don't know in which country this house is. Name one, or set country under clock in the tools' settings."
-        )
-        return Result(said, {"country": "", "holidays": []})
+        return Result(NO_COUNTRY, {"country": "", "holidays": []})
     code = await to_thread.run_sync(country_code, asked, abandon_on_cancel=True)
     if code is None:
         near = await to_thread.run_sync(nearest, asked, abandon_on_cancel=True)

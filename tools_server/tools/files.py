@@ -19,7 +19,7 @@ from tools_server.toolkit import Call, Result, ToolFailed, tool
 from tools_server.wording import aloud, count, one_line, series, size, some, spoken
 from tools_server.writing import contents
 from tools_server.writing.contents import SNIFFED_BYTES, Place, amount, decoded, no_text, walk
-from tools_server.writing.papers import edited, kept, put_back, root_of
+from tools_server.writing.papers import Unreadable, body_of, edited, kept, put_back, root_of
 
 PAGE_BYTES = 16_384  # of text in one answer: some 4,000 tokens
 NEAR_FILES = 1_000  # looked through for a name like the one that is not there
@@ -72,7 +72,15 @@ async def read(
     data = {"text": text, "bytes": total, "next_offset": end if used and end < total else None}
     if not text.strip():
         return Result(f"{name} {'ends there' if offset else 'is empty'}.", data)
-    return Result(f"{name}: {aloud(text)}", data)
+    return Result(f"{name}: {aloud(text if offset else _below_the_head(text))}", data)
+
+
+def _below_the_head(text: str) -> str:
+    """Return what people wrote below the front matter of a note or a task; all of any other text."""
+    try:
+        return body_of(text).strip() or text
+    except Unreadable:
+        return text
 
 
 @tool("files.search", risk="read", root="*", limit_seconds=20)

@@ -78,7 +78,9 @@ async def add(
     }
     text = headed(values)
     file = papers.create(call.home, FOLDER, name, text, "task")
-    said = f"Added {spoken(name)} to your tasks."
+    when = f", due {_day_words(call, values['due'])}" if values["due"] else ""
+    whose = f", for {spoken(values['assignee'])}" if values["assignee"] else ""
+    said = f"Added {spoken(name)} to your tasks{when}{whose}."
     receipt = call.receipt(said, before=None, after=kept(call.agent.roots[0], file, text))
     return Result(said, {"task": {**values, "file": file.removeprefix(f"{FOLDER}/")}}, receipt)
 
