@@ -1,0 +1,311 @@
+"""What llama-server, vLLM and Ollama make of calls on the wire comes out as the same calls, or as a failure."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import aclosing, suppress
+from pathlib import Path
+from typing import Any
+
+import anyio
+import jsonschema
+import pytest
+from anyio.abc import SocketStream
+
+from atlas.conversation import Message, Tool, Usage
+from atlas.errors import EngineError, LlmGone
+from atlas.llm import backend_openai
+from atlas.llm.backend import Calls, Delta, Finished, Words
+from atlas.llm.backend_openai import BackendSettings, OpenAiBackend
+
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
+TIMER = Tool(
+    "timers.start",
+    "Start a timer.",
+    {
+        "type": "object",
+        "properties": {"seconds": {"type": "integer", "minimum": 1}, "name": {"type": "string"}},
+        "required": ["seconds"],
+        "additionalProperties": False,
+    },
+)
+CLOCK = Tool("clock.time", "Tell the time.", {"type": "object", "properties": {}, "additionalProperties": False})
+TOOLS = {tool.name: tool for tool in (TIMER, CLOCK)}
+Made = tuple[str, dict[str, Any]]
+TWO: list[Made] = [("timers.start", {"seconds": 5, "name": 'tea "{}" 茶'}), ("timers.start", {"seconds": 9})]
+
+
+def chunk(delta: dict[str, Any] | None, finish: str | None = None, **more: Any) -> bytes:
+    body = {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+    return b"data: " + json.dumps({**body, **more}).encode() + b"\n\n"
+
+
+def usage_alone(prompt: int, completion: int) -> bytes:
+    usage = {"prompt_tokens": prompt, "completion_tokens": completion}
+    return b"data: " + json.dumps({"choices": [], "usage": usage}).encode() + b"\n\n"
+
+
+DONE = b"data: [DONE]\n\n"
+
+
+def fragment(function: dict[str, Any], index: int | None = None, call_id: str = "") -> dict[str, Any]:
+    made: dict[str, Any] = {"type": "function", "function": function}
+    if index is not None:
+        made["index"] = index
+    return {**made, "id": call_id} if call_id else made
+
+
+def wire(name: str) -> str:
+    return name.replace(".", "__")
+
+
+def pieces(text: str, sizes: random.Random) -> Iterator[str]:
+    while text:
+        size = sizes.randint(1, 7)
+        yield text[:size]
+        text = text[size:]
+
+
+# ── how servers say it ─────────────────────────────────────────────────────────────────────────────
+
+
+def llama_server(calls: Sequence[Made], dice: random.Random) -> Iterator[bytes]:
+    """Id and name once, then bare fragments; usage rides on the last chunk, whose finish has no delta."""
+    yield chunk({"role": "assistant", "content": None})
+    for index, (name, arguments) in enumerate(calls):
+        yield chunk({"tool_calls": [fragment({"name": wire(name), "arguments": ""}, index, f"id{index}")]})
+        for part in pieces(json.dumps(arguments), dice):
+            yield chunk({"tool_calls": [fragment({"arguments": part}, index)]})
+    yield chunk({}, "tool_calls", usage={"prompt_tokens": 30, "completion_tokens": 7})
+    yield DONE
+
+
+def llama_server_of_old(calls: Sequence[Made], dice: random.Random) -> Iterator[bytes]:
+    """Id and name again with every fragment."""
+    for index, (name, arguments) in enumerate(calls):
+        for part in pieces(json.dumps(arguments), dice):
+            function = {"name": wire(name), "arguments": part}
+            yield chunk({"content": "", "tool_calls": [fragment(function, index, f"id{index}")]})
+    yield chunk({}, "tool_calls")
+    yield usage_alone(30, 7)
+    yield DONE
+
+
+def vllm(calls: Sequence[Made], dice: random.Random) -> Iterator[bytes]:
+    """Calls take turns by index, thoughts come apart from words, usage has a chunk of its own."""
+    yield chunk({"role": "assistant", "content": ""})
+    yield chunk({"reasoning_content": "The person wants something."})
+    streams = []
+    for index, (name, arguments) in enumerate(calls):
+        yield chunk({"tool_calls": [fragment({"name": wire(name)}, index, f"chatcmpl-tool-{index}")]})
+        streams.append((index, pieces(json.dumps(arguments), dice)))
+    while streams:
+        index, parts = turn = dice.choice(streams)
+        part = next(parts, None)
+        if part is None:
+            streams.remove(turn)
+        else:
+            yield chunk({"tool_calls": [fragment({"arguments": part}, index)]})
+    yield chunk({"content": ""}, "tool_calls")
+    yield usage_alone(30, 7)
+    yield DONE
+
+
+def vllm_with_fresh_ids(calls: Sequence[Made], dice: random.Random) -> Iterator[bytes]:
+    """Every fragment has an id of its own; some have none of the fields of a call."""
+    for index, (name, arguments) in enumerate(calls):
+        yield chunk({"tool_calls": [fragment({"name": wire(name), "arguments": ""}, index, f"x{dice.random()}")]})
+        for part in pieces(json.dumps(arguments, ensure_ascii=False), dice):
+            yield chunk({"tool_calls": [fragment({"arguments": part}, index, f"x{dice.random()}")]})
+    yield chunk({"tool_calls": []}, "stop")
+    yield DONE
+
+
+def ollama(calls: Sequence[Made], _dice: random.Random) -> Iterator[bytes]:
+    """Each call whole, in a chunk of its own, always under index 0; the finish says stop."""
+    for number, (name, arguments) in enumerate(calls):
+        function = {"name": wire(name), "arguments": json.dumps(arguments)}
+        yield chunk({"role": "assistant", "content": "", "tool_calls": [fragment(function, 0, f"call_{number}")]})
+    yield chunk({"content": ""}, "stop")
+    yield DONE
+
+
+def ollama_of_old(calls: Sequence[Made], _dice: random.Random) -> Iterator[bytes]:
+    """No index, no id, arguments as an object, the calls in the last chunk, no usage, no end mark."""
+    yield b": keep-alive\n\n"
+    made = [fragment({"name": wire(name), "arguments": arguments}) for name, arguments in calls]
+    yield chunk({"content": "", "tool_calls": made}, "stop")
+
+
+def ollama_one_by_one(calls: Sequence[Made], _dice: random.Random) -> Iterator[bytes]:
+    """No index, no id, one call a chunk."""
+    for name, arguments in calls:
+        yield b": keep-alive\n\n"
+        yield chunk({"tool_calls": [fragment({"name": wire(name), "arguments": json.dumps(arguments)})]})
+    yield chunk(None, "stop")
+
+
+def ids_without_index(calls: Sequence[Made], dice: random.Random) -> Iterator[bytes]:
+    """No index; fragments are told apart by id alone, and take turns."""
+    streams = []
+    for number, (name, arguments) in enumerate(calls):
+        yield chunk({"tool_calls": [fragment({"name": wire(name), "arguments": ""}, None, f"id{number}")]})
+        streams.append((number, pieces(json.dumps(arguments), dice)))
+    while streams:
+        number, parts = turn = dice.choice(streams)
+        part = next(parts, None)
+        if part is None:
+            streams.remove(turn)
+        else:
+            yield chunk({"tool_calls": [fragment({"arguments": part}, None, f"id{number}")]})
+    yield chunk({}, "tool_calls")
+
+
+SERVERS = [
+    *(llama_server, llama_server_of_old, vllm, vllm_with_fresh_ids),
+    *(ollama, ollama_of_old, ollama_one_by_one, ids_without_index),
+]
+
+
+class Stage:
+    """A server that says what it is told to, on one socket, and a backend before it."""
+
+    def __init__(self, backend: OpenAiBackend) -> None:
+        self.backend = backend
+        self.says: list[bytes] = []
+
+    async def answer(self, client: SocketStream) -> None:
+        async with client:
+            request = b""
+            while b"\r\n\r\n" not in request or not request.endswith(b"}"):
+                request += await client.receive()
+            with suppress(anyio.BrokenResourceError):
+                await client.send(HEAD + b"".join(self.says))
+
+    async def hear(self, *says: bytes) -> list[Delta]:
+        self.says = list(says)
+        hello = [Message("user", "hello")]
+        async with aclosing(self.backend.stream(hello, list(TOOLS.values()))) as deltas:
+            return [delta async for delta in deltas]
+
+
+@pytest.fixture
+async def stage(data: Path) -> AsyncIterator[Stage]:
+    path = data / "s.sock"
+    listener = await anyio.create_unix_listener(path)
+    stage = Stage(await backend_openai.open(BackendSettings("m", socket=path, own_host=False)))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(listener.serve, stage.answer)
+        yield stage
+        await stage.backend.aclose()
+        tasks.cancel_scope.cancel()
+    await listener.aclose()
+
+
+def calls_of(deltas: Sequence[Delta]) -> list[Made]:
+    return [(call.name, dict(call.arguments)) for d in deltas if isinstance(d, Calls) for call in d.calls]
+
+
+@pytest.mark.parametrize("server", SERVERS)
+async def test_two_calls_at_once_come_out_as_they_were_meant(stage: Stage, server: Any) -> None:
+    deltas = await stage.hear(*server(TWO, random.Random(1)))
+    assert calls_of(deltas) == TWO
+    assert [type(delta) for delta in deltas] == [Calls, Finished]
+    (made, last) = deltas
+    assert isinstance(made, Calls) and isinstance(last, Finished) and last.finish == "tool_calls"
+    assert len({call.id for call in made.calls}) == 2, "a result must find its call"
+    assert last.usage in (Usage(30, 0, 7), Usage())
+
+
+ARGUMENTS: list[Any] = [{"seconds": 5}, {"seconds": 1, "name": "é\n}{"}, {}, {"seconds": 0}, {"seconds": "5"}, {"x": 1}]
+
+
+@pytest.mark.parametrize("server", SERVERS)
+async def test_whatever_calls_a_server_sends_those_that_come_out_fit_their_schemas(stage: Stage, server: Any) -> None:
+    dice = random.Random(7)
+    for _ in range(25):
+        chosen = [(dice.choice([*TOOLS, "doors.open"]), dice.choice(ARGUMENTS)) for _ in range(dice.randint(1, 4))]
+        fits = all(
+            name in TOOLS and jsonschema.Draft202012Validator(TOOLS[name].parameters).is_valid(arguments)
+            for name, arguments in chosen
+        )
+        if fits:
+            assert calls_of(await stage.hear(*server(chosen, dice))) == chosen
+            continue
+        with pytest.raises(EngineError) as refused:
+            await stage.hear(*server(chosen, dice))
+        assert not isinstance(refused.value, LlmGone), "the model is there; its call was wrong"
+
+
+@pytest.mark.parametrize("server", SERVERS)
+async def test_a_stream_that_is_cut_anywhere_before_its_end_makes_no_call(stage: Stage, server: Any) -> None:
+    whole = list(server(TWO, random.Random(3)))
+    end = next(i for i, part in enumerate(whole) if b'"finish_reason": "' in part)
+    for cut in {0, 1, end // 3, end // 2, end - 1, end}:
+        with pytest.raises(LlmGone):
+            await stage.hear(*whole[:cut])
+    with pytest.raises(LlmGone):  # in the middle of the arguments, and of the event itself
+        await stage.hear(*whole[:end], whole[end][: len(whole[end]) // 2])
+
+
+@pytest.mark.parametrize("server", SERVERS)
+async def test_a_call_that_ran_out_of_tokens_is_no_call(stage: Stage, server: Any) -> None:
+    parts = [part.replace(b'"tool_calls"}]', b'"length"}]') for part in server(TWO, random.Random(3))]
+    parts = [part.replace(b'"finish_reason": "stop"', b'"finish_reason": "length"') for part in parts]
+    deltas = await stage.hear(*parts)
+    assert [type(delta) for delta in deltas] == [Finished] and deltas[-1].finish == "length"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *('{"seconds": 5', '{"seconds": 5}}', '{"seconds": 5} {"seconds": 6', "seconds=5", '"5"', "[5]", "5", "null"),
+        *('{"seconds": NaN}', '{"seconds": 5, "seconds": 6}', '{"seconds": 5, "name": "\\ud83d"}'),
+        *('{"seconds": 5,}', "{'seconds': 5}", '```json\n{"seconds": 5}\n```', '{"seconds": 5.5}', '{"seconds": true}'),
+        *(5, ["seconds", 5], True),
+    ],
+)
+async def test_arguments_that_are_nearly_right_are_refused_and_not_mended(stage: Stage, arguments: Any) -> None:
+    with pytest.raises(EngineError) as refused:
+        made = [fragment({"name": "timers__start", "arguments": arguments}, 0, "c")]
+        await stage.hear(chunk({"tool_calls": made}), chunk({}, "tool_calls"), DONE)
+    assert not isinstance(refused.value, LlmGone)
+
+
+async def test_a_call_that_is_sent_twice_under_one_id_is_not_done_twice(stage: Stage) -> None:
+    again = chunk({"tool_calls": [fragment({"name": "timers__start", "arguments": '{"seconds": 5}'}, 0, "c")]})
+    with pytest.raises(EngineError):
+        await stage.hear(again, again, chunk({}, "tool_calls"))
+
+
+async def test_a_character_that_was_cut_between_two_fragments_is_whole_again(stage: Stage) -> None:
+    parts = [chunk({"tool_calls": [fragment({"name": "timers__start", "arguments": '{"seconds": 5, "name": "'}, 0)]})]
+    parts += [chunk({"tool_calls": [fragment({"arguments": half}, 0)]}) for half in ("\ud83d", "\ude00", '"}')]
+    assert calls_of(await stage.hear(*parts, chunk({}, "tool_calls"))) == [
+        ("timers.start", {"seconds": 5, "name": "😀"})
+    ]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        b'data: {"error": {"message": "out of memory", "code": 500}}\n\n',
+        b'data: {"error": "out of memory"}\n\n',
+        b'data: {"object": "error", "message": "out of memory", "code": 500}\n\n',
+        b'error: {"code": 500, "message": "out of memory"}\n\n',
+    ],
+)
+async def test_an_error_in_the_middle_is_an_error_although_a_call_was_whole(stage: Stage, error: bytes) -> None:
+    made = [fragment({"name": "timers__start", "arguments": '{"seconds": 5}'}, 0, "c")]
+    with pytest.raises(EngineError):
+        await stage.hear(chunk({"tool_calls": made}), error, DONE)
+
+
+async def test_words_before_a_call_are_heard_and_thoughts_are_not(stage: Stage) -> None:
+    made = [fragment({"name": "clock__time"}, 0, "c")]
+    said = [{"reasoning_content": "Hm."}, {"content": "Let me "}, {"content": "see."}, {"tool_calls": made}]
+    deltas = await stage.hear(*(chunk(delta) for delta in said), chunk({}, "tool_calls"), DONE)
+    assert [delta.text for delta in deltas if isinstance(delta, Words)] == ["Let me ", "see."]
+    assert calls_of(deltas) == [("clock.time", {})]
