@@ -305,7 +305,12 @@ async def test_an_error_in_the_middle_is_an_error_although_a_call_was_whole(stag
 
 async def test_words_before_a_call_are_heard_and_thoughts_are_not(stage: Stage) -> None:
     made = [fragment({"name": "clock__time"}, 0, "c")]
-    said = [{"reasoning_content": "Hm."}, {"content": "Let me "}, {"content": "see."}, {"tool_calls": made}]
+    said: list[dict[str, Any]] = [
+        {"reasoning_content": "Hm."},
+        {"content": "Let me "},
+        {"content": "see."},
+        {"tool_calls": made},
+    ]
     deltas = await stage.hear(*(chunk(delta) for delta in said), chunk({}, "tool_calls"), DONE)
     assert [delta.text for delta in deltas if isinstance(delta, Words)] == ["Let me ", "see."]
     assert calls_of(deltas) == [("clock.time", {})]
