@@ -236,7 +236,7 @@ from tools_server.toolkit import Call, Result, tool
 @tool("slow.wait", risk="read")
 async def wait(call: Call, seconds: int) -> Result:
     '''Wait.'''
-    print("begun")  # stray output, which must not reach the wire
+    print("begun", flush=True)  # stray output, which must not reach the wire
     await anyio.sleep(seconds)
     return Result("That is over.")
 
@@ -253,18 +253,21 @@ WITH_SLOW = (
 )
 
 
+STDIO = ("--stdio", "--agent", "family")
+
+
 @asynccontextmanager
 async def slow_server(data: Path, wire: Any, *arguments: str) -> AsyncIterator[Process]:
-    """The real server with a tool more, on stdio."""
+    """The real server with a tool more."""
     (data / "more").mkdir()
     (data / "more" / "slow.py").write_text(SLOW)
     command = [sys.executable, "-c", WITH_SLOW, str(data / "more"), "--data", str(data), "--policy", str(POLICY)]
-    command += ["--agents", str(wire.write_agents(data)), "--stdio", "--agent", "family", *arguments]
+    command += ["--agents", str(wire.write_agents(data)), *arguments]
     async with await anyio.open_process(command) as process:
         with anyio.fail_after(60):
             assert process.stderr
             heard = b""
-            while b"ready stdio" not in heard:
+            while b"ready " not in heard:
                 heard += await process.stderr.receive()
             yield process
         if process.returncode is None:
@@ -277,9 +280,10 @@ async def ask(process: Process, tool: str, **arguments: Any) -> None:
     await process.stdin.send(json.dumps(message).encode() + b"\n")
 
 
-async def begun(process: Process) -> None:
-    assert process.stderr
-    while b"begun" not in await process.stderr.receive():
+async def begun(process: Process, stdio: bool = True) -> None:
+    stray = process.stderr if stdio else process.stdout
+    assert stray
+    while b"begun" not in await stray.receive():
         pass
 
 
@@ -297,7 +301,7 @@ async def answered(process: Process) -> Any:
 async def test_at_the_end_what_is_quick_is_finished_and_what_is_not_is_told(
     data: Path, wire: Any, seconds: int, text: str
 ) -> None:
-    async with slow_server(data, wire) as process:
+    async with slow_server(data, wire, *STDIO) as process:
         await ask(process, "slow.wait", seconds=seconds)
         await begun(process)
         process.send_signal(signal.SIGTERM)
@@ -311,7 +315,7 @@ async def test_at_the_end_what_is_quick_is_finished_and_what_is_not_is_told(
 
 
 async def test_a_tool_that_will_not_hear_of_the_end_cannot_put_it_off(data: Path, wire: Any) -> None:
-    async with slow_server(data, wire) as process:
+    async with slow_server(data, wire, *STDIO) as process:
         await ask(process, "slow.deaf", seconds=50)
         await ask(process, "clock.time")
         await answered(process)
@@ -322,7 +326,7 @@ async def test_a_tool_that_will_not_hear_of_the_end_cannot_put_it_off(data: Path
 
 
 async def test_a_second_signal_ends_it_at_once(data: Path, wire: Any) -> None:
-    async with slow_server(data, wire) as process:
+    async with slow_server(data, wire, *STDIO) as process:
         await ask(process, "slow.wait", seconds=50)
         await begun(process)
         process.send_signal(signal.SIGTERM)
@@ -334,7 +338,7 @@ async def test_a_second_signal_ends_it_at_once(data: Path, wire: Any) -> None:
 
 
 async def test_a_client_that_reads_nothing_cannot_put_it_off_either(data: Path, wire: Any) -> None:
-    async with slow_server(data, wire) as process:
+    async with slow_server(data, wire, *STDIO) as process:
         assert process.stdin
         with anyio.move_on_after(1):
             while True:
@@ -345,17 +349,35 @@ async def test_a_client_that_reads_nothing_cannot_put_it_off_either(data: Path, 
             assert await process.wait() == 0
 
 
-async def test_over_http_live_calls_are_finished_too(data: Path, wire: Any) -> None:
-    path = data / "tools.sock"
-    async with wire.process(data, "--socket", str(path)) as (process, _), http(path) as client:
-        await call(client, "timers.start", seconds=600)
-        process.send_signal(signal.SIGTERM)
-        with anyio.fail_after(5):
-            assert await process.wait() == 0
+@pytest.mark.parametrize("era", ["2026-07-28", "legacy"])
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(2, "That is over."), (50, "The tool server is stopping, so I gave that up.")]
+)
+async def test_over_http_live_calls_are_finished_or_told_too(
+    data: Path, wire: Any, era: str, seconds: int, text: str
+) -> None:
+    path, told = data / "tools.sock", []
+    async with slow_server(data, wire, "--socket", str(path)) as process, wire.client(path, mode=era) as client:
+
+        async def wait() -> None:
+            told.append((await client.call_tool("slow.wait", {"seconds": seconds})).content[0].text)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(wait)
+            await begun(process, stdio=False)
+            process.send_signal(signal.SIGTERM)
+            while "is stopping" not in (late := (await client.call_tool("clock.time")).content[0].text):
+                pass  # the signal is on its way
+            with anyio.fail_after(5):
+                assert await process.wait() == 0
+    assert (told, late) == ([text], "The tool server is stopping. Please ask again in a moment.")
+    outcomes = [json.loads(line) for line in (data / "audit.jsonl").read_text().splitlines()]
+    assert outcomes[-1]["outcome"] == ("ok" if seconds == 2 else "cancelled")
+    assert verify(data / "audit.jsonl").problems == ()
 
 
 async def test_who_asks_for_telemetry_gets_it_every_ten_seconds(data: Path, wire: Any) -> None:
-    async with slow_server(data, wire, "--telemetry") as process:
+    async with slow_server(data, wire, *STDIO, "--telemetry") as process:
         await ask(process, "clock.time")
         await answered(process)
         assert process.stdout
