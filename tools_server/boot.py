@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import socket as sockets
 import time
 import tomllib
 import zoneinfo
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -220,14 +221,40 @@ def read_tool_settings(file: Path | None, toolbox: Toolbox) -> dict[str, BaseMod
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as wrong:
         raise BootFailed(f"The settings of the tools, {file}, are not TOML: {wrong}.") from wrong
     if unknown := set(tables) - set(toolbox.settings):
-        known = ", ".join(toolbox.settings) or "none"
-        raise BootFailed(f"{file}: [{min(unknown)}] is not a tool with settings; those are {known}.")
+        meant = _meant(min(unknown), toolbox.settings)
+        raise BootFailed(f"[tools.{min(unknown)}]: there is no such tool with settings. {meant}")
+    return {name: _settings(model, name, tables.get(name, {})) for name, model in toolbox.settings.items()}
+
+
+def _settings(model: type[BaseModel], name: str, table: Any) -> BaseModel:
+    """Return the settings of one tool file. Raises `BootFailed` in the words of atlas.toml."""
     try:
-        return {name: model.model_validate(tables.get(name, {})) for name, model in toolbox.settings.items()}
+        return model.model_validate(table)
     except ValidationError as wrong:
         first = wrong.errors()[0]
-        where = ".".join(str(step) for step in first["loc"])
-        raise BootFailed(f"{file}: the settings of {wrong.title}: {where}: {first['msg']}.") from wrong
+        *way, key = (str(step) for step in first["loc"]) if first["loc"] else ("",)
+        where = f"[{'.'.join(('tools', name, *way))}]"
+        if first["type"] == "extra_forbidden":
+            raise BootFailed(f"{where} knows no {key!r}. {_meant(key, _keys(model, way))}") from wrong
+        raise BootFailed(f"{where} {key}: {first['msg']}.") from wrong
+
+
+def _keys(model: type[BaseModel], way: Sequence[str]) -> list[str]:
+    """Return the keys of a table of settings, or of one within it."""
+    schema = model.model_json_schema()
+    table: Any = schema
+    for step in way:
+        table = table.get("properties", {}).get(step, {}) if not step.isdigit() else table.get("items", {})
+        for choice in table.get("anyOf", []):
+            table = choice if "$ref" in choice else table
+        if "$ref" in table:
+            table = schema["$defs"][table["$ref"].rpartition("/")[2]]
+    return list(table.get("properties", {}))
+
+
+def _meant(word: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(word, known, 1)
+    return f"Did you mean {near[0]!r}?" if near else f"It knows {', '.join(known) or 'none'}."
 
 
 def _zone(name: str) -> zoneinfo.ZoneInfo | None:
