@@ -1,4 +1,4 @@
-"""How well sentences are understood: intent, slots and silence over a corpus, a held-out one beside it, and how fast."""
+"""How well sentences are understood: intent, slots and silence, over a corpus and a held-out one, and how fast."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from atlas.config import Config
 
 CORPUS = Path(__file__).parents[1] / "tests" / "agents" / "corpus"
 HELD_OUT = "heldout"  # never tuned on: what it shows is how strangers will be understood
-ROUNDS = 3  # for the times; the answers do not change
+ROUNDS = 5  # for the times: each sentence counts with its median, for other work on the machine hits all of them
 
 TARGETS = {"wrong_percent": 2.0, "acted_when_silent_percent": 0.5, "p99_ms": 10.0}
 
@@ -49,20 +49,21 @@ async def measure(config: Config) -> dict[str, float]:
     began = time.perf_counter()
     grammar = open_grammar(config.house.language)
     opened = time.perf_counter() - began
-    taken: list[float] = []
-    for _ in range(ROUNDS):
+    taken: dict[str, list[float]] = {row.said: [] for row in rows}
+    for _ in range(ROUNDS):  # nothing of a round is remembered in the next: there are more sentences than that
         for row in rows:
             at = time.perf_counter()
             grammar.commands(row.said)
-            taken.append((time.perf_counter() - at) * 1000)
+            taken[row.said].append((time.perf_counter() - at) * 1000)
+    medians = [statistics.median(each) for each in taken.values()]
     known = [row for row in rows if row.file != HELD_OUT]
     new = [row for row in rows if row.file == HELD_OUT]
     return {
         **_figures(grammar, known, ""),
         **_figures(grammar, new, "held_out_"),
         "open_ms": round(opened * 1000, 1),
-        "p50_ms": round(statistics.median(taken), 2),
-        "p99_ms": round(statistics.quantiles(taken, n=100)[98], 2),
+        "p50_ms": round(statistics.median(medians), 2),
+        "p99_ms": round(statistics.quantiles(medians, n=100)[98], 2),
     }
 
 

@@ -26,7 +26,7 @@ class Commands:
         self._tools = tools
 
     async def respond(self, turn: Turn, emit: Emit) -> Answer | None:
-        """See `Agent.respond`. What is said are the tools' own sentences: what they did, or what they must ask first."""
+        """See `Agent.respond`. What is said is what the tools say: what they did, or what they must ask first."""
         understood = self.understand(turn)
         if understood is None:
             return None

@@ -110,7 +110,7 @@ class Amends:
         return None
 
     def _anew(self, last: ToolCall, said: str) -> Command | None:
-        """Return the last command with its time, place, room or number said anew; `None` when `said` is none of them."""
+        """Return the last command with its time, place, room or number said anew; `None` when that is not said."""
         arguments: Arguments = dict(last.arguments)
         seconds = _seconds(said)
         if last.name == "timers.start" and seconds:
@@ -120,7 +120,8 @@ class Amends:
             return Command(last.name, arguments | {"by_seconds": sign * seconds})
         if last.name in ("alarms.snooze", "reminders.snooze") and seconds >= 60:
             return Command(last.name, arguments | {"minutes": round(seconds / 60)})
-        if moment := moments.whole(re.sub(r"^for ", "", said)):
+        timed = last.name in WHEN or last.name == "weather.now"
+        if timed and (moment := moments.whole(re.sub(r"^for ", "", said))):
             return self._at(last, arguments, moment)
         if last.name in PLACED and (place := re.fullmatch(r"(?:in|for) (\S+(?: \S+){0,3})", said, re.IGNORECASE)):
             return Command(last.name, arguments | {"place": place[1]})

@@ -47,7 +47,8 @@ _ATOMS: dict[Kind, Sequence[str]] = {
     "often": (
         rf"(?:on )?(?:every|each|the) (?:{_NTH}|last) (?:{_WEEKDAY}|day) of (?:every|each|the) month",
         rf"(?:on )?(?:every|each) (?:other |{_NTH} )?{_DAYS}",
-        rf"(?:every|each) (?:other |{_NTH} |{_N} |half )?(?:minute|hour|day|week|weekday|weekend|working day|month|year)s?",
+        rf"(?:every|each) (?:other |{_NTH} |{_N} |half )?(?:minute|hour|(?:week|working )?day|weekend|week)s?",
+        rf"(?:every|each) (?:other |{_NTH} |{_N} )?(?:month|year)s?",
         rf"(?:every|each) {_PART}",
         r"(?:on |at )?(?:weekdays|workdays|weekends)|nightly|hourly|daily|weekly|monthly|yearly",
         r"(?:once|twice|three times) (?:a|every|per) (?:hour|day|week|month|year)",
@@ -57,7 +58,8 @@ _ATOMS: dict[Kind, Sequence[str]] = {
     "length": (rf"in {_LENGTH}(?:'?s'? time)?", rf"{_LENGTH} (?:from now|from today|from tomorrow|later)\b"),
     "day": (
         rf"(?:on )?(?:the )?{_NTH} of {_MONTH}(?: 20\d\d)?|(?:on )?{_MONTH} (?:the )?(?:{_NTH}|\d{{1,2}})(?: 20\d\d)?",
-        rf"(?:on )?\d{{1,2}} {_MONTH}(?: 20\d\d)?|on the {_NTH}(?: of (?:the|this|next|every|each) month)?|\d{{4}}-\d\d-\d\d",
+        rf"(?:on )?\d{{1,2}} {_MONTH}(?: 20\d\d)?|\d{{4}}-\d\d-\d\d",
+        rf"on the {_NTH}(?: of (?:the|this|next|every|each) month)?",
         rf"the day after tomorrow|tomorrow(?: {_PART})?|today|tonight|this {_PART}|yesterday|(?:on )?{_FEAST}",
         rf"(?:on )?(?:this coming |this |next |coming )?{_WEEKDAY}(?: {_PART}| next week)?",
         r"(?:at |on )?(?:the |this |next )?weekend|(?:this|next) (?:week|month|year)",
@@ -137,7 +139,9 @@ def corrected(said: str, by: Moment) -> str:
     # "in ten minutes" is a whole answer to when, and is replaced by any other; so is "every day" by a day.
     if replaced & {"length", "event", "often"}:
         return by.text
-    kept = [part.text for moment in find(said) for part in moment.parts if part.kind not in replaced | {"length", "event"}]
+    kept = [
+        part.text for moment in find(said) for part in moment.parts if part.kind not in replaced | {"length", "event"}
+    ]
     return " ".join([*kept, by.text]) if "clock" in replaced else " ".join([by.text, *kept])
 
 

@@ -300,7 +300,6 @@ class Slots:
         yield replace(command, arguments=arguments)
 
 
-
 def _in_minutes(command: Command) -> Iterator[Command]:
     """Yield a command whose length of time its tool wants in whole minutes."""
     arguments = dict(command.arguments)

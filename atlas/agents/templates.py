@@ -1,18 +1,28 @@
-"""The sentences of one language, found by how they begin: hassil matches a handful of templates instead of a thousand."""
+"""The sentences of one language, found by how they begin and end: hassil tries a handful instead of a thousand."""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from importlib.resources import files
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import hassil
 import yaml
-from hassil.expression import Alternative, Expression, Group, ListReference, Permutation, RuleReference, Sentence, TextChunk
+from hassil.expression import (
+    Alternative,
+    Expression,
+    Group,
+    ListReference,
+    Permutation,
+    RuleReference,
+    Sentence,
+    TextChunk,
+)
 from hassil.intents import Intent, IntentData, Intents, TextSlotList
 from hassil.recognize import RecognizeResult
 
@@ -34,8 +44,21 @@ TOOL_OF_PUBLIC_INTENT = {
 # Lengths of time are read before matching, so the public sentences that spell out hours and minutes cannot match; those
 # that run another command later ("open the door in five minutes") are no tool of ours. Both are left out.
 _NOT_NEEDED = ("{timer_hours", "{timer_minutes", "{timer_half", "{timer_command")
-_KEY_LETTERS = 2  # a template is found by as many of its first letters
-_ANY = ""  # the key of a template that may begin with anything
+_ANY = ""  # the edge of a template that may be anything
+
+_Template = tuple[Intent, IntentData, Sentence]
+Edge = Callable[[str], str]
+
+
+def _first(text: str) -> str:
+    """Return the first two letters; of a single one, which may go on in what follows, nothing."""
+    words = text.lstrip()
+    return words[:2] if len(words) > 1 else _ANY
+
+
+def _last(text: str) -> str:
+    """Return the last letter."""
+    return text.rstrip()[-1:]
 
 
 class Templates:
@@ -43,22 +66,32 @@ class Templates:
 
     def __init__(self, own: Mapping[str, Any], public: Mapping[str, Any]) -> None:
         self._all = Intents.from_dict(_joined(own, public))
-        found: dict[str, list[tuple[Intent, IntentData, Sentence]]] = defaultdict(list)
+        found: dict[tuple[str, str], list[_Template]] = defaultdict(list)
         for intent in self._all.intents.values():
             for data in intent.data:
                 for sentence in data.sentences:
-                    for key in self._keys(sentence.expression)[0]:
-                        found[key].append((intent, data, sentence))
-        anywhere = found.pop(_ANY, [])
-        self._rest = self._only(anywhere)
-        self._by_key = {key: self._only([*some, *anywhere]) for key, some in found.items()}
+                    sentence.get_required_clauses(self._all.expansion_rules)  # hassil keeps them for every match
+                    starts, _ = self._edges(sentence.expression, _first)
+                    ends, _ = self._edges(sentence.expression, _last)
+                    for keys in product(starts, ends):
+                        found[keys].append((intent, data, sentence))
+        starts, ends = ({keys[edge] for keys in found} | {_ANY} for edge in (0, 1))
+        self._by_edges = {
+            (start, end): self._only(
+                [one for keys in dict.fromkeys(product((start, _ANY), (end, _ANY))) for one in found.get(keys, ())]
+            )
+            for start, end in product(starts, ends)
+        }
+        self._edges_known = starts, ends
 
     def match(self, words: str) -> Iterator[RecognizeResult]:
         """Yield every way in which `words` can be read, from the first to the last."""
-        fitting = self._by_key.get(words[:_KEY_LETTERS].casefold(), self._rest)
+        starts, ends = self._edges_known
+        start, end = _first(words.casefold()), _last(words.casefold())
+        fitting = self._by_edges[start if start in starts else _ANY, end if end in ends else _ANY]
         return iter(hassil.recognize_all(words, fitting))
 
-    def _only(self, some: Iterable[tuple[Intent, IntentData, Sentence]]) -> Intents:
+    def _only(self, some: Iterable[_Template]) -> Intents:
         """Return the grammar of a few sentences. They share all that hassil has compiled with each other."""
         kept: dict[str, dict[int, tuple[IntentData, list[Sentence]]]] = {}
         for intent, data, sentence in some:
@@ -74,33 +107,31 @@ class Templates:
             whole.language, intents, whole.slot_lists, whole.expansion_rules, whole.skip_words, whole.settings
         )
 
-    def _keys(self, said: Expression) -> tuple[set[str], bool]:
-        """Return how an expression may begin, and whether it may be nothing at all."""
+    def _edges(self, said: Expression, edge: Edge) -> tuple[set[str], bool]:
+        """Return the letters an expression may start or end with, and whether it may be nothing at all."""
         match said:
             case TextChunk(text=text):
-                start = text.lstrip()
-                # A single letter may go on in whatever follows, unless a space says that it is a word.
-                return ({start[:_KEY_LETTERS].casefold()} if len(start) >= _KEY_LETTERS else {_ANY}) if start else set(), not start
+                return {edge(text.casefold())} if text.strip() else set(), not text.strip()
             case RuleReference(rule_name=name):
-                return self._keys(self._all.expansion_rules[name].expression)
+                return self._edges(self._all.expansion_rules[name].expression, edge)
             case ListReference(list_name=name):
                 values = self._all.slot_lists[name]
                 if not isinstance(values, TextSlotList):
                     return {_ANY}, False
-                return set().union(*(self._keys(value.text_in)[0] for value in values.values)), False
+                return set().union(*(self._edges(value.text_in, edge)[0] for value in values.values)), False
             case Alternative(items=items):
-                each = [self._keys(item) for item in items]
-                return set().union(*(keys for keys, _ in each)), any(empty for _, empty in each)
+                each = [self._edges(item, edge) for item in items]
+                return set().union(*(letters for letters, _ in each)), any(empty for _, empty in each)
             case Permutation():
                 return {_ANY}, False
             case Group(items=items):
-                keys: set[str] = set()
-                for item in items:
-                    more, empty = self._keys(item)
-                    keys |= more
+                found: set[str] = set()
+                for item in items if edge is _first else reversed(items):
+                    letters, empty = self._edges(item, edge)
+                    found |= letters
                     if not empty:
-                        return keys, False
-                return keys, True
+                        return found, False
+                return found, True
         return {_ANY}, False
 
 

@@ -1,0 +1,334 @@
+"""What is said about the last command is understood as that, and only right after it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from atlas.agents.agent_commands import ONE_AT_A_TIME, Commands
+from atlas.agents.grammar import Grammar
+from atlas.conversation import Message, Tool, ToolCall
+from atlas.mcp.tools_scripted import Done, Preview, Refused, ScriptedTools
+
+from .conftest import Room, ask, turn
+
+TOPICS = {
+    "alarms": ("set", "snooze", "stop"),
+    "calendar": ("add", "list", "remove"),
+    "clock": ("time",),
+    "history": ("undo",),
+    "home": ("lock", "set", "turn"),
+    "lists": ("add", "clear", "remove"),
+    "notes": ("remove",),
+    "reminders": ("add", "cancel"),
+    "tasks": ("add", "remove"),
+    "timers": ("add", "start"),
+    "weather": ("forecast", "now"),
+}
+NAMES = [f"{topic}.{verb}" for topic, verbs in TOPICS.items() for verb in verbs]
+READS = ("calendar.list", "clock.time", "weather.forecast", "weather.now")
+
+
+class Talk:
+    """One conversation with an agent whose tools do whatever they are asked."""
+
+    def __init__(self, grammar: Grammar, names: list[str] = NAMES, previews: dict[str, Preview] | None = None) -> None:
+        self.refuses = ""
+        actions = [(Tool(name, name, {"type": "object"}), self._action(name)) for name in names]
+        self.tools = ScriptedTools(actions, previews)
+        self.agent = Commands("family", grammar, self.tools)
+        self.history: list[Message] = []
+
+    def _action(self, name: str) -> Any:
+        def act(arguments: Any, actor: Any) -> Done:
+            if name == self.refuses:
+                raise Refused("not_found", "There is none.")
+            return Done(f"{name} done.", changed="" if name in READS else name)
+
+        return act
+
+    async def say(self, text: str, **more: Any) -> str | None:
+        """Return what the agent says; `None` when it leaves the turn to others."""
+        room = Room()
+        answer = await self.agent.respond(turn(text, history=tuple(self.history), **more), room.emit)
+        self.history.append(Message("user", text))
+        if answer is None:
+            self.history.append(Message("assistant", "I like the sea."))  # as a model would
+            return None
+        self.history += answer.messages
+        return room.said
+
+    @property
+    def did(self) -> list[tuple[str, dict[str, Any]]]:
+        return [(call.name, dict(call.arguments)) for call in self.tools.calls]
+
+
+UNDO: tuple[str, dict[str, Any]] = ("history.undo", {})
+
+
+@pytest.fixture
+def talk(grammar: Grammar) -> Talk:
+    return Talk(grammar)
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "wanted"),
+    [
+        ("set a timer for five minutes", "no, ten minutes", ("timers.start", {"seconds": 600})),
+        ("set a timer for five minutes", "No, ten minutes, please.", ("timers.start", {"seconds": 600})),
+        ("set a timer for five minutes", "I meant fifteen minutes", ("timers.start", {"seconds": 900})),
+        ("set a timer for five minutes", "make that ten minutes", ("timers.start", {"seconds": 600})),
+        ("set a timer for five minutes", "no, set a timer for ten minutes", ("timers.start", {"seconds": 600})),
+        ("set a five minute pizza timer", "sorry, six minutes", ("timers.start", {"seconds": 360, "name": "pizza"})),
+        ("take two minutes off the timer", "no, three minutes", ("timers.add", {"by_seconds": -180})),
+        (
+            "remind me to call mum today at five",
+            "I meant tomorrow",
+            ("reminders.add", {"text": "call mum", "when": "tomorrow at five"}),
+        ),
+        (
+            "remind me to call mum tomorrow at five",
+            "no, at six",
+            ("reminders.add", {"text": "call mum", "when": "tomorrow at six"}),
+        ),
+        (
+            "remind me to call mum at five",
+            "no, in ten minutes",
+            ("reminders.add", {"text": "call mum", "when": "in ten minutes"}),
+        ),
+        ("wake me at seven", "make it half past six", ("alarms.set", {"when": "half past six"})),
+        (
+            "add dentist on Friday at ten",
+            "no, Thursday",
+            ("calendar.add", {"title": "dentist", "start": "Thursday at ten"}),
+        ),
+        (
+            "turn on the lights in the kitchen",
+            "no, in the bedroom",
+            ("home.turn", {"on": True, "kind": "light", "room": "bedroom"}),
+        ),
+        ("turn on the lamp", "no, off", ("home.turn", {"on": False, "device": "lamp"})),
+        ("set the heating to 20 degrees", "no, 21", ("home.set", {"kind": "climate", "temperature": 21})),
+        ("put milk on the list", "I meant oat milk", ("lists.add", {"items": ["oat milk"]})),
+    ],
+)
+async def test_a_correction_takes_the_last_command_back_and_does_it_right(
+    talk: Talk, first: str, then: str, wanted: tuple[str, dict[str, Any]]
+) -> None:
+    await talk.say(first)
+    assert await talk.say(then) == f"history.undo done. {wanted[0]} done."
+    assert talk.did[1:] == [UNDO, wanted]
+
+
+async def test_a_correction_can_be_corrected(talk: Talk) -> None:
+    for said in ("set a timer for five minutes", "no, ten minutes", "no, twelve minutes"):
+        await talk.say(said)
+    assert talk.did[-2:] == [UNDO, ("timers.start", {"seconds": 720})]
+
+
+async def test_a_question_is_corrected_without_taking_anything_back(talk: Talk) -> None:
+    await talk.say("what's the weather tomorrow")
+    await talk.say("no, I meant Friday")
+    assert talk.did[1:] == [("weather.forecast", {"day": "Friday"})]
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        "no",
+        "no thanks",
+        "no, don't",
+        "no, thank you",
+        "no problem",
+        "no, twenty",
+        "I meant well",
+        "ten minutes",
+        "no way",
+    ],
+)
+async def test_what_corrects_nothing_does_nothing(talk: Talk, then: str) -> None:
+    await talk.say("set a timer for five minutes")
+    assert await talk.say(then) is None
+    assert len(talk.did) == 1
+
+
+async def test_only_the_last_turn_is_corrected(talk: Talk) -> None:
+    await talk.say("set a timer for five minutes")
+    await talk.say("do you like the sea")
+    assert await talk.say("no, ten minutes") is None
+    assert len(talk.did) == 1
+
+
+async def test_what_was_refused_is_not_taken_back(talk: Talk) -> None:
+    talk.refuses = "timers.start"
+    await talk.say("set a timer for five minutes")
+    assert await talk.say("no, ten minutes") is None, "the last change would be an older one"
+
+
+async def test_nothing_new_is_done_when_the_old_cannot_be_taken_back(talk: Talk) -> None:
+    await talk.say("set a timer for five minutes")
+    talk.refuses = "history.undo"
+    assert await talk.say("no, ten minutes") == "There is none."
+    assert talk.did[1:] == [UNDO]
+
+
+async def test_a_misheard_dont_stops_nothing_but_is_no_correction(talk: Talk) -> None:
+    await talk.say("set a timer for five minutes")
+    assert await talk.say("ten minutes", alternatives=("no don't",)) is None
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "wanted"),
+    [
+        ("put milk on the list", "and eggs too", ("lists.add", {"items": ["eggs"]})),
+        ("put milk on the list", "And eggs and bread as well, please.", ("lists.add", {"items": ["eggs", "bread"]})),
+        ("put milk on the list", "also butter", ("lists.add", {"items": ["butter"]})),
+        ("put pegs on the camping list", "and a torch", ("lists.add", {"items": ["torch"], "list": "camping"})),
+        ("what's the weather", "and tomorrow?", ("weather.forecast", {"day": "tomorrow"})),
+        ("what's the weather tomorrow", "what about Friday?", ("weather.forecast", {"day": "Friday"})),
+        ("what's the weather tomorrow", "and in Paris?", ("weather.forecast", {"day": "tomorrow", "place": "Paris"})),
+        ("what time is it", "and in Tokyo?", ("clock.time", {"place": "Tokyo"})),
+        ("what's on today", "and tomorrow?", ("calendar.list", {"day": "tomorrow"})),
+        (
+            "turn off the kitchen lights",
+            "and the bedroom",
+            ("home.turn", {"on": False, "kind": "light", "room": "bedroom"}),
+        ),
+    ],
+)
+async def test_a_follow_up_does_the_same_for_one_thing_more(
+    talk: Talk, first: str, then: str, wanted: tuple[str, dict[str, Any]]
+) -> None:
+    await talk.say(first)
+    assert await talk.say(then) == f"{wanted[0]} done."
+    assert talk.did[1:] == [wanted]
+
+
+@pytest.mark.parametrize("then", ["and then what", "and you?", "what about love", "me too", "and turn", "thanks"])
+async def test_what_follows_nothing_does_nothing(talk: Talk, then: str) -> None:
+    await talk.say("put milk on the list")
+    assert await talk.say(then) is None
+    assert len(talk.did) == 1
+
+
+async def test_a_new_command_is_no_follow_up(talk: Talk) -> None:
+    await talk.say("put milk on the list")
+    await talk.say("and set a timer for ten minutes")
+    assert talk.did[-1] == ("timers.start", {"seconds": 600})
+
+
+# ── half a command ─────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("half", "answers", "wanted"),
+    [
+        ("add milk", "the shopping list", ("lists.add", {"items": ["milk"]})),
+        ("add milk", "On the tasks, please.", ("tasks.add", {"title": "milk"})),
+        ("add milk", "the first one", ("lists.add", {"items": ["milk"]})),
+        ("remove milk", "from the list", ("lists.remove", {"items": ["milk"]})),
+        ("cancel the dentist", "the appointment", ("calendar.remove", {"title": "dentist"})),
+        ("cancel the dentist", "the reminder", ("reminders.cancel", {"about": "dentist"})),
+        ("remind me to call mum", "this evening", ("reminders.add", {"text": "call mum", "when": "this evening"})),
+        (
+            "remind me to call mum",
+            "tomorrow at nine",
+            ("reminders.add", {"text": "call mum", "when": "tomorrow at nine"}),
+        ),
+        (
+            "remind Anna to call mum",
+            "at five",
+            ("reminders.add", {"text": "call mum", "person": "Anna", "when": "at five"}),
+        ),
+        ("set an alarm", "seven", ("alarms.set", {"when": "at seven"})),
+        ("wake me up", "at half past six", ("alarms.set", {"when": "at half past six"})),
+        ("set a timer", "ten minutes", ("timers.start", {"seconds": 600})),
+        ("set a timer", "five", ("timers.start", {"seconds": 300})),
+        ("set a pizza timer", "for ten minutes", ("timers.start", {"seconds": 600, "name": "pizza"})),
+    ],
+)
+async def test_what_is_missing_is_asked_for_once_and_then_done(
+    talk: Talk, half: str, answers: str, wanted: tuple[str, dict[str, Any]]
+) -> None:
+    question = await talk.say(half)
+    assert question and question.endswith("?") and ", or " in question
+    assert talk.did == []
+    await talk.say(answers)
+    assert talk.did == [wanted]
+
+
+@pytest.mark.parametrize("no", ["never mind", "no", "Forget it."])
+async def test_a_question_can_be_left(talk: Talk, no: str) -> None:
+    await talk.say("add milk")
+    assert await talk.say(no) == "All right."
+    assert talk.did == []
+
+
+async def test_other_words_than_an_answer_are_a_new_request(talk: Talk) -> None:
+    await talk.say("add milk")
+    await talk.say("set a timer for ten minutes")
+    assert talk.did == [("timers.start", {"seconds": 600})]
+    assert await talk.say("the shopping list") is None, "that question is over"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "add two and two",
+        "add salt to the soup",
+        "add some drama to the story",
+        "don't add milk",
+        "cancel my subscription to the paper",
+        "remind me",
+        "remove the stain from my shirt",
+    ],
+)
+async def test_what_is_less_than_half_is_not_asked_about(talk: Talk, said: str) -> None:
+    assert await talk.say(said) is None
+
+
+async def test_nothing_is_asked_that_the_agent_could_not_do(grammar: Grammar) -> None:
+    assert await Talk(grammar, ["lists.add"]).say("add milk") is None
+
+
+# ── several at once ────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_two_commands_are_both_done_and_told(talk: Talk) -> None:
+    said = await talk.say("Set a timer for ten minutes and add milk to the list.")
+    assert said == "timers.start done. lists.add done."
+    assert talk.did == [("timers.start", {"seconds": 600}), ("lists.add", {"items": ["milk"]})]
+
+
+async def test_when_one_of_two_is_no_tool_of_this_agent_neither_is_done(grammar: Grammar) -> None:
+    talk = Talk(grammar, ["timers.start"])
+    assert await talk.say("set a timer for ten minutes and add milk to the list") is None
+    assert talk.did == []
+
+
+async def test_a_question_about_one_of_two_comes_last_and_waits_for_its_yes(grammar: Grammar) -> None:
+    talk = Talk(grammar, previews={"lists.clear": Preview(lambda arguments, actor: "Clear the shopping list?")})
+    answer, room = await ask(talk.agent, "clear the shopping list and set a timer for ten minutes")
+    assert room.said == "timers.start done. Clear the shopping list?"
+    assert answer.asked and answer.asked.call.name == "lists.clear"
+
+
+async def test_of_two_questions_only_one_is_asked(grammar: Grammar) -> None:
+    asks = {name: Preview(lambda arguments, actor: "Really?") for name in ("lists.clear", "notes.remove")}
+    answer, room = await ask(Talk(grammar, previews=asks).agent, "clear the shopping list and delete the paint note")
+    assert room.said == f"{ONE_AT_A_TIME} Really?"
+    assert answer.asked and answer.asked.call.name == "lists.clear"
+
+
+def test_a_history_that_is_not_ours_is_only_words(grammar: Grammar) -> None:
+    call = ToolCall("1", "timers.start", {"seconds": 300})
+    strange = (
+        Message("user", "x"),
+        Message("assistant", calls=(call,)),
+        Message("tool", "[1, 2]", call_id="1"),
+        Message("tool", "no json", call_id="1"),
+        Message("assistant", "done"),
+    )
+    agent = Commands("family", grammar, ScriptedTools([]))
+    assert agent.understand(turn("no, ten minutes", history=strange)) is None
