@@ -315,3 +315,26 @@ async def test_the_calendar_of_one_agent_is_never_seen_by_the_other(world: Any) 
     await world.ok("calendar.add", "work", title="Merger", start="2026-11-21T09:30")
     assert titles(await world.ok("calendar.list", day="tomorrow")) == []
     assert titles(await world.ok("calendar.list", "work", day="tomorrow")) == ["Merger"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("calendar.list", {"day": "9999-12-31"}),
+        ("calendar.list", {"to": "9999-12-31"}),
+        ("calendar.free", {"day": "9999-12-31"}),
+        ("calendar.remove", {"title": "dentist", "day": "9999-12-31"}),
+        ("calendar.add", {"title": "the end", "start": "9999-12-31"}),
+        ("calendar.add", {"title": "the end", "start": "9999-12-31T23:30"}),
+        ("calendar.add", {"title": "the end", "start": "2027-01-01", "end": "9999-12-31"}),
+        ("tasks.list", {"due": "9999-12-31"}),
+        ("clock.date", {"when": "9999-12-31"}),
+        ("clock.until", {"when": "9999-12-31"}),
+        ("clock.difference", {"start": "9999-12-31"}),
+        ("alarms.set", {"when": "-5 minutes", "days": "9999-12-31"}),
+        ("reminders.add", {"text": "the end", "when": "9999-12-31"}),
+    ],
+)
+async def test_the_end_of_all_calendars_is_no_accident(world: Any, tool: str, arguments: dict[str, str]) -> None:
+    await world.call(tool, **arguments)
+    assert world.record[-1]["outcome"] != "crashed"

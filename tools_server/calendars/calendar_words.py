@@ -13,6 +13,7 @@ from tools_server.wording import spoken
 
 HOUR = timedelta(hours=1)  # how long an event is when nobody says
 DAY = timedelta(days=1)
+LAST_YEAR = 9_000  # dates end with the year 9999, and every day needs one after it
 LONGEST = timedelta(days=370)  # that is looked at in one answer
 MORNING = 7  # of a bare hour, the first one that is not after noon
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -58,7 +59,13 @@ def span(call: Call, words: str) -> tuple[date, date]:
         case "next month":
             return _month(today), _month(_month(today))
     day = _iso_day(text) or _understood_day(call, words)[0]
+    _refuse_far(day)
     return day, day + DAY
+
+
+def _refuse_far(day: date) -> None:
+    if day.year > LAST_YEAR:
+        raise ToolFailed("invalid", f"The {day} is too far away.")
 
 
 def _month(day: date) -> date:
@@ -90,8 +97,10 @@ def begins(
     `on` is the day that a bare time of day belongs to. Raises `ToolFailed`.
     """
     begin, all_day, rule = _moment(call, start, on)
+    _refuse_far(begin.date())
     if end:
         stop, of_days, _ = _moment(call, end, begin)
+        _refuse_far(stop.date())
         if all_day and of_days:
             stop += DAY  # the last day belongs to it
         elif all_day or of_days:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from calendar import monthrange
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -132,7 +133,7 @@ def _months(today: date) -> Iterator[tuple[int, int]]:
 
 def last_day(year: int, month: int) -> int:
     """Return the number of days of a month."""
-    return (date(year + month // 12, month % 12 + 1, 1) - timedelta(days=1)).day
+    return monthrange(year, month)[1]
 
 
 def exists(year: int, month: int, day: int) -> bool:
