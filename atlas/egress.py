@@ -239,7 +239,9 @@ class Egress:
         """Return the far side, if it is listed and there. Raises `NotAllowed`, `NoAnswer`."""
         entries = [entry for entry in self._allowed if entry.fits(tunnel.host, tunnel.port)]
         if not entries:
-            raise NotAllowed(f"I may not reach {tunnel.host}: it is not listed in the settings of egress.")
+            raise NotAllowed(
+                f"I may not reach {tunnel.host}: it is not listed for port {tunnel.port} in the settings of egress."
+            )
         try:
             with anyio.fail_after(CONNECT_SECONDS):
                 addresses = await self._resolve(tunnel.host, tunnel.port)

@@ -194,7 +194,7 @@ def test_an_address_in_the_house_is_known_in_every_disguise(address: str, open_:
 async def test_what_is_not_listed_is_refused_with_a_sentence_and_written_down(data: Path) -> None:
     async with here(data, "api.example.org:443"):
         assert "evil.com: it is not listed" in await refusal(data, "evil.com:443")
-        assert "not listed" in await refusal(data, "api.example.org:80")
+        assert "it is not listed for port 80 in" in await refusal(data, "api.example.org:80")
         assert "not listed" in await refusal(data, "127.0.0.1:22")
         assert "not listed" in await refusal(data, "[::1]:22")
     assert [(row["event"], row["host"], row["port"]) for row in rows(data)] == [
