@@ -7,6 +7,7 @@ every fragment or calls sent whole, ids missing, arguments as an object instead 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -30,6 +31,7 @@ MAX_EVENT_BYTES = 1024 * 1024  # one event of a stream; a whole call may be in i
 MAX_CALLS = 32
 MAX_ARGUMENT_LETTERS = 256 * 1024
 MAX_ERROR_BYTES = 4096  # of an error's body, for the log
+UNFIT = (ValueError, RecursionError, ArithmeticError, re.error, ValidationError, SchemaError, Unresolvable)
 DOT = "__"  # OpenAI's tool names have no dots
 
 
@@ -272,7 +274,7 @@ def _call(part: _PartialCall, offered: Mapping[str, Tool]) -> ToolCall:
         _joined(json.dumps(arguments, ensure_ascii=False))
         schema = {"type": "object", **tool.parameters}
         Draft202012Validator(schema, registry=Registry()).validate(arguments)  # the registry fetches nothing
-    except (ValueError, RecursionError, ValidationError, SchemaError, Unresolvable) as trouble:
+    except UNFIT as trouble:
         reason = trouble.message if isinstance(trouble, ValidationError) else trouble
         raise EngineError(f"the model called {tool.name} with arguments that do not fit: {reason}") from trouble
     return ToolCall(part.id or fresh_id("call"), tool.name, arguments)

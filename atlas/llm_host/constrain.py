@@ -7,7 +7,9 @@ checked against the original by `check`. A schema that cannot be projected eithe
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -30,7 +32,10 @@ NEVER_IN_GRAMMAR = {
 LAST_TO_GO = {"pattern", "patternProperties", "format", "multipleOf", "minProperties", "maxProperties"}
 PARTS = frozenset(["properties", "patternProperties", "$defs", "definitions"])  # name → schema: names are no keywords
 VALUES = frozenset(["const", "enum", "required"])  # data, not schemas
-COMPACT = {"whitespace_flexible": False, "item_separator": ",", "key_separator": ":"}
+COUNTS = frozenset(["minLength", "maxLength", "minItems", "maxItems"])
+MOST_COUNTED = 500  # letters or items: beyond it a grammar counts so long that llguidance gives up while it runs
+# `oneOf` becomes `anyOf` where the compiler cannot tell the branches apart: `check` sees to the rest.
+COMPACT = {"whitespace_flexible": False, "item_separator": ",", "key_separator": ":", "coerce_one_of": True}
 MAX_DEPTH = 64
 
 
@@ -88,10 +93,20 @@ def schema_rule(schema: Any, what: str, param: str) -> str:
         if not rule:
             complaint = "it allows nothing to be said about it"
             break
-        complaint = LLMatcher.validate_grammar(LLMatcher.grammar_from_lark(f"start: {rule}\n"))
-        if not complaint or complaint.startswith("WARNING"):
+        if not (complaint := _cannot_begin(f"start: {rule}\n")):
             return rule
     raise RequestError(f"{what} has a schema without a grammar: {complaint}", code="invalid_schema", param=param)
+
+
+def _cannot_begin(lark: str) -> str:
+    """Return why a grammar cannot be begun with, "" when it can: some compile, and fail before the first letter."""
+    begun = LLMatcher(_bytes(), LLMatcher.grammar_from_lark(lark), log_level=0)
+    return begun.get_error() if begun.is_error() else ""
+
+
+@cache
+def _bytes() -> LLTokenizer:
+    return LLTokenizer("byte")  # what a grammar allows does not depend on how its letters are cut into tokens
 
 
 def arguments_schema(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -113,7 +128,7 @@ def project(schema: Any, left_out: set[str], depth: int = 0) -> Any:
         return schema
     kept: dict[str, Any] = {}
     for key, value in schema.items():
-        if key in left_out:
+        if key in left_out or (key in COUNTS and isinstance(value, (int, float)) and value > MOST_COUNTED):
             continue
         if key in PARTS and isinstance(value, dict):
             kept[key] = {name: project(part, left_out, depth + 1) for name, part in value.items()}
@@ -128,7 +143,7 @@ def check(arguments: Any, schema: Mapping[str, Any]) -> str:
         Draft202012Validator(dict(schema), registry=Registry()).validate(arguments)
     except ValidationError as trouble:
         return f"{trouble.json_path}: {trouble.message}"
-    except (Unresolvable, RecursionError) as trouble:
+    except (Unresolvable, RecursionError, ArithmeticError, re.error) as trouble:
         return f"its schema cannot be followed: {trouble}"
     return ""
 

@@ -1,0 +1,194 @@
+"""Whatever schema a tool brings has a grammar that keeps to it, or is refused by name. Nothing runs unguarded."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from llguidance import LLTokenizer
+
+from atlas.errors import EngineError, RequestError
+from atlas.llm_host.constrain import Constraint, arguments_schema, check, schema_rule, valid_schema
+
+MOST_BYTES = 300
+NAMES = ("a", "b", "größe", 'q"uote', "$ref", "type", "x y", "")
+WORDS = ("on", "off", "", "é", '"', "\\", "5", "null", "👩‍👩‍👧")
+PATTERNS = ("^[a-z]+$", "\\d{2}", "a|b", "^(foo|bar)*$", "\\S+", "[", "(?=a)b", "^.{0,3000}$", "\\p{L}", "(a+)+$", "^$")
+
+
+class Maker:
+    """Makes schemas by dice; the same seed makes the same schema."""
+
+    def __init__(self, seed: int) -> None:
+        self.dice = random.Random(seed)
+
+    def parameters(self) -> dict[str, Any]:
+        made = self.of_object(3)
+        if self.dice.random() < 0.3:
+            made["$defs"] = {"part": self.any_schema(2), "tree": self.of_tree()}
+            made["properties"]["part"] = {"$ref": self.dice.choice(["#/$defs/part", "#/$defs/tree", "#", "#/none"])}
+        return made
+
+    def any_schema(self, depth: int) -> Any:
+        kinds = [self.of_text, self.of_number, self.of_values, self.of_nothing_special]
+        deep = [self.of_object, self.of_list, self.of_choice, self.of_condition]
+        if depth and self.dice.random() < 0.55:
+            return self.dice.choice(deep)(depth - 1)
+        return self.dice.choice(kinds)()
+
+    def maybe(self, **more: Any) -> dict[str, Any]:
+        return {key: value for key, value in more.items() if self.dice.random() < 0.35}
+
+    def of_text(self) -> dict[str, Any]:
+        dice = self.dice
+        longest = dice.choice([0, 3, 40, 1999, 2000, 100_000, 10**9])
+        form = dice.choice(["date", "date-time", "email", "uri", "uuid", "time", "made-up"])
+        limits = {"minLength": dice.choice([0, 1, 5]), "maxLength": longest, "pattern": dice.choice(PATTERNS)}
+        return {"type": "string", **self.maybe(**limits, format=form)}
+
+    def of_number(self) -> dict[str, Any]:
+        dice = self.dice
+        low = dice.choice([0, -5, 1, 0.5, -1e9, 2**63, 1e308])
+        more = {"exclusiveMaximum": low + 3, "multipleOf": dice.choice([1, 5, 0.1, 1e-9, 7.5])}
+        return {
+            "type": dice.choice(["integer", "number"]),
+            **self.maybe(minimum=low, maximum=low + dice.choice([0, 1, 100, -1]), exclusiveMinimum=low, **more),
+        }
+
+    def of_values(self) -> dict[str, Any]:
+        dice = self.dice
+        values = [*WORDS, 1, 2.5, None, True, {"a": 1}, [1, "b"]]
+        if dice.random() < 0.3:
+            return {"const": dice.choice(values)}
+        return {"enum": [dice.choice(values) for _ in range(dice.randint(1, 12))]}
+
+    def of_nothing_special(self) -> Any:
+        return self.dice.choice(
+            [{}, True, False, {"type": ["string", "null"]}, {"type": "boolean"}, {"type": "null"}, {"default": 3}]
+        )
+
+    def of_object(self, depth: int) -> dict[str, Any]:
+        dice = self.dice
+        properties = {name: self.any_schema(depth) for name in dice.sample(NAMES, dice.randint(0, 4))}
+        more = self.maybe(
+            required=sorted(dice.sample(NAMES, dice.randint(0, 2)) if dice.random() < 0.3 else list(properties)[:2]),
+            additionalProperties=dice.choice([True, False, {"type": "integer"}]),
+            patternProperties={dice.choice(PATTERNS): self.any_schema(0)},
+            propertyNames={"maxLength": 4},
+            minProperties=dice.randint(0, 3),
+            dependentRequired={"a": ["b"]},
+            title="T",
+        )
+        return {"type": "object", "properties": properties, **more}
+
+    def of_list(self, depth: int) -> dict[str, Any]:
+        dice = self.dice
+        more = self.maybe(
+            minItems=dice.choice([0, 1, 3]),
+            maxItems=dice.choice([0, 2, 5000]),
+            uniqueItems=True,
+            prefixItems=[self.any_schema(0), self.any_schema(0)],
+            contains={"type": "string"},
+        )
+        return {"type": "array", "items": self.any_schema(depth), **more}
+
+    def of_choice(self, depth: int) -> dict[str, Any]:
+        dice = self.dice
+        return {dice.choice(["oneOf", "anyOf", "allOf"]): [self.any_schema(depth) for _ in range(dice.randint(1, 3))]}
+
+    def of_condition(self, depth: int) -> dict[str, Any]:
+        some = self.any_schema(0)
+        return self.dice.choice(
+            [{"not": some}, {"if": some, "then": self.any_schema(0), "else": self.any_schema(depth)}]
+        )
+
+    def of_tree(self) -> dict[str, Any]:
+        leaves = {"type": "array", "items": {"$ref": "#/$defs/tree"}, "maxItems": 2}
+        return {
+            "type": "object",
+            "properties": {"v": self.of_number(), "leaves": leaves},
+            "additionalProperties": False,
+        }
+
+
+def written(tokenizer: LLTokenizer, rule: str, dice: random.Random) -> bytes | None:
+    """Let dice write under the grammar, like the wildest of models; None when no end was found in time."""
+    pen = Constraint(tokenizer, f"start: {rule}\n")
+    made: list[int] = []
+    while len(made) < MOST_BYTES and not pen.complete:
+        logits = np.zeros(tokenizer.vocab_size, dtype=np.float32)
+        pen.mask(logits)
+        (allowed,) = np.nonzero(np.isfinite(logits))
+        assert len(allowed), "a grammar that has not ended allows something"
+        closing = [t for t in allowed if t in b'"}],0' or t == tokenizer.eos_token]
+        token = int(dice.choice(closing if closing and (len(made) > 60 or dice.random() < 0.3) else list(allowed)))
+        if token == tokenizer.eos_token:
+            return tokenizer.decode_bytes(made)
+        made += [token, *pen.accept(token)]
+    return tokenizer.decode_bytes(made) if pen.complete else None
+
+
+def attempt(seed: int, tokenizer: LLTokenizer) -> str:
+    """Take one schema the way a request takes it; return how it ended."""
+    schema = Maker(seed).parameters()
+    try:
+        valid_schema(schema, "tool 'lamp'", "tools")
+        rule = schema_rule(arguments_schema(schema), "tool 'lamp'", "tools")
+    except RequestError as refused:
+        assert "'lamp'" in str(refused) and refused.code == "invalid_schema", str(refused)
+        return "refused"
+    try:
+        raw = written(tokenizer, rule, random.Random(seed))
+    except EngineError:
+        return "failed"  # while it wrote: an honest end of that answer
+    if raw is None:
+        return "endless"
+    arguments = json.loads(raw.decode("utf-8", "replace"))
+    assert isinstance(arguments, dict)
+    return "wrong" if check(arguments, schema) else "right"
+
+
+def outcomes(seeds: range) -> dict[str, int]:
+    tokenizer = LLTokenizer("byte")
+    found: dict[str, int] = {}
+    for seed in seeds:
+        end = attempt(seed, tokenizer)
+        found[end] = found.get(end, 0) + 1
+    return found
+
+
+def test_a_hundred_schemas_made_by_dice_have_a_grammar_or_are_refused_by_name() -> None:
+    found = outcomes(range(100))
+    assert found["right"] > 30, found
+    assert found.get("failed", 0) == 0, found
+
+
+@pytest.mark.real
+def test_a_thousand_schemas_made_by_dice_have_a_grammar_or_are_refused_by_name() -> None:
+    found = outcomes(range(1000))
+    assert sum(found.values()) == 1000 and found["right"] > 300, found
+    assert found.get("failed", 0) <= 2, found
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "string", "maxLength": 10**9},
+        {"type": "string", "pattern": "^.{0,3000}$"},
+        {"type": "array", "maxItems": 5000, "uniqueItems": True},
+        {"oneOf": [{"type": "string"}, {"type": "string", "maxLength": 3}]},
+        {"type": "string", "not": {"const": "on"}},
+    ],
+)
+def test_what_a_grammar_cannot_count_or_tell_apart_is_left_to_the_check(part: dict[str, Any]) -> None:
+    schema = {"type": "object", "properties": {"x": part}, "required": ["x"]}
+    rule = schema_rule(arguments_schema(schema), "tool 'lamp'", "tools")
+    Constraint(LLTokenizer("byte"), f"start: {rule}\n")
+
+
+@pytest.mark.parametrize("part", [{"pattern": "["}, {"multipleOf": 0.1}])
+def test_a_schema_that_cannot_be_checked_finds_fault_and_does_not_fall(part: dict[str, Any]) -> None:
+    assert check({"x": "a" if "pattern" in part else 10**400}, {"properties": {"x": part}})
