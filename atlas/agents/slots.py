@@ -53,6 +53,7 @@ class Slots:
         self._never_names = frozenset(own["never_names"])
         self._never_things = frozenset(own["never_things"])
         self._tidied = frozenset(own["tidied"])
+        self._devices = frozenset(own["device_words"])
         self._everyone = frozenset(own["everyone"])
         self._doings = frozenset(own["doings"])
         self._covers, self._doors, self._media = (
@@ -85,6 +86,8 @@ class Slots:
         public = result.intent.name in TOOL_OF_PUBLIC_INTENT
         whole = bool(metadata.get("whole")) or (public and "name" in arguments)
         whole = whole and not _ends_openly(result, heard.plain)
+        if metadata.get("known") and not self._is_known(str(arguments.get("target", ""))):
+            return ()
         made = [Command(tool, arguments, whole)]
         if metadata.get("risky") and not self.is_thing(arguments.get("items", "")):
             return ()
@@ -106,6 +109,8 @@ class Slots:
             return value if len(words) <= LONGEST_PLACE_WORDS and not moments.find(value) else ""
         if argument in ("target", "what"):
             return value
+        if argument == "person" and value.lower() in self._everyone:
+            return "everyone"
         words = self._without_articles(words)
         if argument in _NAMES and argument != "name":
             words = [re.sub(r"'s?$", "", word) for word in words]
@@ -193,10 +198,16 @@ class Slots:
 
     # ── what belongs to one topic ───────────────────────────────────────────────────────────────────
 
+    def _is_known(self, named: str) -> bool:
+        """Tell whether everything that was named can only be devices."""
+        pieces = [piece.partition(" in ")[0].lower().split() for piece in named.split(" and ")]
+        return all(words and words[-1] in self._devices for words in pieces)
+
     def _of_home(self, command: Command, heard: Heard) -> Iterator[Command]:
         arguments = dict(command.arguments)
         if (named := arguments.pop("target", None)) is None:
-            yield replace(command, arguments=arguments)
+            player = {"kind": "media"} if "volume" in arguments else {}
+            yield replace(command, arguments=arguments | player)
             return
         percent = arguments.pop("percent", None)
         verb = command.tool.removeprefix("home.")
@@ -257,8 +268,6 @@ class Slots:
             if not found:
                 return
             arguments["seconds"] = found[0].seconds
-        if arguments.get("person", "").lower() in self._everyone:
-            arguments["person"] = "everyone"
         yield from _in_minutes(replace(command, arguments=arguments))
 
     def _of_alarms(self, command: Command, heard: Heard) -> Iterator[Command]:
@@ -273,11 +282,22 @@ class Slots:
 
     def _of_calendar(self, command: Command, heard: Heard) -> Iterator[Command]:
         title = str(command.arguments.get("title", "")).lower().split()
-        if not title or (title[0] not in self._never_names and title[-1] not in self._never_names):
+        if command.tool == "calendar.find":
+            yield from self._of_searches(command, heard)
+        elif not title or (title[0] not in self._never_names and title[-1] not in self._never_names):
             yield from _in_minutes(command)
+
+    def _of_searches(self, command: Command, heard: Heard) -> Iterator[Command]:
+        """Yield a search without the articles, which what is looked for need not hold."""
+        arguments = dict(command.arguments)
+        if words := " ".join(self._without_articles(str(arguments.get("words", "")).split())):
+            arguments["words"] = words
+        yield replace(command, arguments=arguments)
 
     def _of_email(self, command: Command, heard: Heard) -> Iterator[Command]:
         arguments = dict(command.arguments)
+        if command.tool == "email.search" and "text" in arguments:
+            arguments["text"] = " ".join(self._without_articles(arguments["text"].split()))
         if "to" in arguments:
             arguments["to"] = [arguments["to"]]
         yield replace(command, arguments=arguments)
@@ -316,7 +336,9 @@ _SETTLED: Mapping[str, Callable[[Slots, Command, Heard], Iterator[Command]]] = {
     "clock": Slots._of_clock,
     "email": Slots._of_email,
     "home": Slots._of_home,
+    "files": Slots._of_searches,
     "lists": Slots._of_lists,
+    "notes": Slots._of_searches,
     "reminders": Slots._of_reminders,
     "weather": Slots._of_weather,
 }
