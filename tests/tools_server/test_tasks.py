@@ -397,3 +397,17 @@ def test_a_fence_inside_the_body_is_body() -> None:
     assert parse("t.md", "text\n---\ncolumn: done\n---\n", Stamp(0, 0, 0)).column == "todo"
     with pytest.raises(Unreadable):
         parse("t.md", "---\ncolumn: done\n", Stamp(0, 0, 0))
+
+
+async def test_of_two_cards_with_one_title_the_open_one_is_moved(world: Any) -> None:
+    await world.ok("tasks.add", title="Buy milk")
+    await world.ok("tasks.done", title="Buy milk")
+    world.pass_seconds(60)
+    await world.ok("tasks.add", title="Buy milk")
+    await world.ok("tasks.move", title="Buy milk", column="doing")
+    columns = [
+        task["column"]
+        for column in ("doing", "done")
+        for task in (await world.ok("tasks.list", column=column)).data["tasks"]
+    ]
+    assert columns == ["doing", "done"]

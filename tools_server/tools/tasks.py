@@ -226,7 +226,7 @@ def _found(call: Call, title: str, *, avoid: str = "done", guess: bool = True) -
         named=lambda task: task.title,
         which="Which task",
         missing=f"There is no task called {spoken(one_line(title))}.",
-        rank=lambda task: (task.created, task.file),
+        rank=lambda task: (task.column == "done", task.created, task.file),  # what is open is talked about
         avoided=lambda task: task.column == avoid,
         guess=guess,
         remark=told_problems(problems),
