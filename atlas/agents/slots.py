@@ -201,7 +201,7 @@ class Slots:
     def _is_known(self, named: str) -> bool:
         """Tell whether everything that was named can only be devices."""
         pieces = [piece.partition(" in ")[0].lower().split() for piece in named.split(" and ")]
-        return all(words and words[-1] in self._devices for words in pieces)
+        return all(words and words[-1] in self._devices | self._covers | self._media for words in pieces)
 
     def _of_home(self, command: Command, heard: Heard) -> Iterator[Command]:
         arguments = dict(command.arguments)

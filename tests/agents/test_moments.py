@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atlas.agents import moments
-from tools_server.times.when import NotUnderstood, understand
+from bench.commands import corpus
+from tools_server.times.when import REMINDING, WAKING, NotUnderstood, understand
 
 MORNING = 1_795_250_000.0  # of a day in November 2026, shortly after half past eight
 
@@ -93,3 +94,10 @@ def test_any_text_can_be_searched_and_moments_do_not_overlap(text: str) -> None:
     for moment in moments.find(text):
         assert at <= moment.start < moment.end
         at = moment.end
+
+
+def test_every_time_of_the_corpus_is_one_that_the_tool_server_understands() -> None:
+    for row in corpus("en"):
+        for tool, arguments in row.wanted:
+            if tool in ("reminders.add", "reminders.change", "alarms.set") and (when := arguments.get("when")):
+                assert understand(when, MORNING, None, WAKING if tool == "alarms.set" else REMINDING), row.said
