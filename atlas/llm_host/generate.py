@@ -34,10 +34,11 @@ class Generation:
         max_tokens: int,
     ) -> None:
         self._weights, self._cache, self._sampler, self._constraint = weights, cache, sampler, constraint
-        self._max_tokens = max_tokens
+        self._max_tokens, self._key = max_tokens, key
+        self._tokens = list(prompt)  # and what was written since
         self._kept = cache.take(key, prompt)
         self._prompt, self._cached = len(prompt), len(self._kept.tokens)
-        self._pending = list(prompt[self._cached :])
+        self._pending = self._tokens[self._cached :]
         self._made = 0
         self.finish: Finish | None = None
 
@@ -53,6 +54,11 @@ class Generation:
         self._kept.tokens += part
         del self._pending[: len(part)]
         return b"" if self._pending else self._choose()
+
+    def resume(self) -> None:
+        """Go on after another answer was computed in between: it may have taken this one's cells."""
+        self._kept = self._cache.take(self._key, self._tokens)
+        self._pending = self._tokens[len(self._kept.tokens) :]
 
     def _decode(self, part: list[int]) -> None:
         try:
@@ -78,6 +84,7 @@ class Generation:
         complete = self._constraint is not None and self._constraint.complete and len(forced) < room
         self._made += len(written)
         self._pending = written
+        self._tokens += written
         if complete:
             self.finish = "stop"
         elif self._made >= self._max_tokens:

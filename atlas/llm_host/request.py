@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from atlas.errors import RequestError
 from atlas.llm_host.constrain import valid_schema
+from atlas.llm_host.line import PRIORITIES
 
 MAX_TEXT_STOPS = 4
 MAX_TOOLS = 128
@@ -20,7 +21,7 @@ DEFAULT_MAX_TOKENS = 512
 ROLES = ("system", "developer", "user", "assistant", "tool")
 UNDERSTOOD = {
     *("model", "messages", "stream", "stream_options", "tools", "tool_choice", "parallel_tool_calls"),
-    *("response_format", "atlas_conversation", "prompt_cache_key"),
+    *("response_format", "atlas_conversation", "atlas_priority", "prompt_cache_key"),
     *("temperature", "top_p", "top_k", "seed", "max_tokens", "max_completion_tokens", "stop", "n"),
     *("frequency_penalty", "presence_penalty", "repeat_penalty", "logprobs", "top_logprobs", "logit_bias"),
 }
@@ -43,6 +44,7 @@ class Ask:
     stream: bool
     include_usage: bool
     conversation: str
+    priority: str  # one of `line.PRIORITIES`
     stops: tuple[str, ...]
     max_tokens: int | None
     temperature: float
@@ -79,6 +81,7 @@ def parse(raw: bytes) -> Ask:
         stream=stream,
         include_usage=stream and _flag(_table(body, "stream_options"), "include_usage"),
         conversation=_text(body, "atlas_conversation", "") or _text(body, "prompt_cache_key", ""),
+        priority=_priority(body),
         stops=_stops(body),
         max_tokens=_whole(body, maximum, 1, 10_000_000) if maximum in body else None,
         temperature=_number(body, "temperature", DEFAULT_TEMPERATURE, 0, 2),
@@ -210,6 +213,13 @@ def _stops(body: Mapping[str, Any]) -> tuple[str, ...]:
     if not isinstance(stops, list) or len(stops) > MAX_TEXT_STOPS or not all(isinstance(s, str) and s for s in stops):
         _wrong("stop", f"must be a text, or a list of at most {MAX_TEXT_STOPS} texts")
     return tuple(stops)
+
+
+def _priority(body: Mapping[str, Any]) -> str:
+    priority = _text(body, "atlas_priority", "chat")
+    if priority not in PRIORITIES:
+        _wrong("atlas_priority", f"must be one of {', '.join(PRIORITIES)}")
+    return priority
 
 
 _MISSING: Any = object()

@@ -3,7 +3,8 @@
     python -m atlas.llm_host.server (--socket PATH | --port N) --model FILE.gguf --name NAME
 
 One answer is computed at a time, in steps of one token or a stretch of prompt. Each step is one call into a worker
-thread, so leaving an answer (the client hung up) is cancelling a scope, and takes effect before the next token.
+thread, so leaving an answer (the client hung up) is cancelling a scope, and takes effect before the next token. Between
+two steps an answer gives way to one that is more urgent: `atlas_priority` is voice, chat (the default) or background.
 """
 
 from __future__ import annotations
@@ -42,12 +43,12 @@ from atlas.llm_host import prompt as prompts
 from atlas.llm_host.cache import Cache
 from atlas.llm_host.constrain import Constraint, check, schema_rule
 from atlas.llm_host.generate import Answer, Call, Generation
+from atlas.llm_host.line import Line, Turn
 from atlas.llm_host.request import DEFAULT_MAX_TOKENS, Ask, parse
 from atlas.llm_host.weights import Sampler, Weights
 
 MAX_BODY_BYTES = 1024 * 1024
 BODY_SECONDS = 10  # a client that sends its body slower is given up
-MAX_WAITING = 16  # requests in line; more would be answered too late to be of use
 SHUTDOWN_SECONDS = 1
 log = logging.getLogger("atlas.llm_host")
 
@@ -116,8 +117,7 @@ class Host:
     def __init__(self, options: Options) -> None:
         self.options = options
         self._loaded: Loaded | None = None
-        self._turnstile = anyio.Lock()  # fair: first come, first served
-        self._waiting = 0
+        self.line = Line()
 
     async def open(self) -> None:
         """Load the model; until then `/health` says so."""
@@ -144,27 +144,22 @@ class Host:
             )
         return await anyio.to_thread.run_sync(_job, loaded, ask)
 
-    @contextmanager
-    def line(self) -> Iterator[None]:
-        """Stand in line for the time of the body. Raises `RequestError` when the line is full."""
-        if self._waiting > MAX_WAITING:  # one of them is being answered
-            raise RequestError(f"{MAX_WAITING} requests are waiting already", code="too_many_requests")
-        self._waiting += 1
-        try:
-            yield
-        finally:
-            self._waiting -= 1
+    async def answer(self, job: Job, turn: Turn) -> AsyncGenerator[Part, None]:
+        """Yield the parts of an answer; the last has `finish`. Leaving stops it before the next token.
 
-    async def answer(self, job: Job) -> AsyncGenerator[Part, None]:
-        """Yield the parts of an answer; the last has `finish`. Leaving stops it before the next token."""
+        Between two steps, also of a long prompt, it gives way to requests of a higher priority.
+        """
         arrived = time.monotonic()
-        async with self._turnstile:
+        async with self.line.called(turn):
             began, first = time.monotonic(), 0.0
             generation, sampler = await anyio.to_thread.run_sync(_begin, self.loaded, job)
             answer = Answer(job.ask.stops, job.form)
             end = "left"
             try:
                 while generation.finish is None and not answer.stopped:
+                    if self.line.somebody_before(turn):
+                        await self.line.give_way(turn)
+                        await anyio.to_thread.run_sync(generation.resume)
                     raw = await anyio.to_thread.run_sync(generation.step)
                     first = first or (time.monotonic() if raw else 0.0)
                     if words := answer.add(raw):
@@ -270,12 +265,14 @@ class Reply(Response):
     def __init__(self, host: Host, job: Job) -> None:
         super().__init__()
         self._host, self._job = host, job
+        self._turn: Turn
         self._head = {"id": f"chatcmpl-{secrets.token_hex(12)}", "created": int(time.time()), "model": job.ask.model}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve."""
         try:
-            with self._host.line():
+            # Now, while it can still be refused with a status.
+            with self._host.line.place(self._job.ask.priority, self._job.ask.conversation) as self._turn:
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(_when_gone, receive, tasks.cancel_scope)
                     await (self._streamed(send) if self._job.ask.stream else self._whole(scope, receive, send))
@@ -287,7 +284,7 @@ class Reply(Response):
         words, last = "", Part()
         calls: tuple[Call, ...] = ()
         try:
-            async with aclosing(self._host.answer(self._job)) as parts:
+            async with aclosing(self._host.answer(self._job, self._turn)) as parts:
                 async for part in parts:
                     words, calls, last = words + part.words, calls or part.calls, part
         except EngineError as trouble:
@@ -314,7 +311,7 @@ class Reply(Response):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _events(self, give: ObjectSendStream[dict[str, Any] | str]) -> None:
-        async with give, aclosing(self._host.answer(self._job)) as parts:
+        async with give, aclosing(self._host.answer(self._job, self._turn)) as parts:
             await give.send(self._chunk({"role": "assistant", "content": ""}))
             try:
                 async for part in parts:

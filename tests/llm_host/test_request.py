@@ -65,6 +65,8 @@ def test_half_a_surrogate_pair_becomes_a_character_that_can_be_written() -> None
         ({"tools": [TOOL], "response_format": {"type": "json_object"}}, "response_format"),
         ({"response_format": {"type": "xml"}}, "response_format"),
         ({"response_format": {"type": "json_schema", "json_schema": {}}}, "response_format"),
+        ({"atlas_priority": "now"}, "atlas_priority"),
+        ({"atlas_priority": 1}, "atlas_priority"),
         ({"temprature": 1}, "temprature"),
     ],
 )

@@ -249,3 +249,18 @@ def test_a_model_that_is_no_model_ends_the_host_with_a_reason(data: Path) -> Non
         assert host.process.wait(timeout=READY_SECONDS) == 1
         assert "broken.gguf" in host.log.read_text()
         host.close()
+
+
+def test_a_voice_is_answered_in_the_middle_of_a_long_chat_and_both_say_what_they_would_have_said(host: Host) -> None:
+    long = {"messages": [{"role": "user", "content": "The sea is wide. " * 100}], "max_tokens": 60, "temperature": 0}
+    alone = host.chat(**long, atlas_conversation="long").json()["choices"][0]["message"]["content"]
+    before = len(host.answered())
+    with host.http.stream("POST", "/v1/chat/completions", json={"model": MODEL, **long, "stream": True}) as chat:
+        lines = chat.iter_lines()
+        next(lines)
+        assert host.chat(max_tokens=4, atlas_priority="voice", atlas_conversation="v").status_code == 200
+        events = [json.loads(line[6:]) for line in lines if line.startswith("data: {")]
+    said = "".join(choice["delta"].get("content") or "" for event in events for choice in event["choices"])
+    assert said == alone
+    first, second = host.answered()[before:]
+    assert "conversation=v" in first and "end=length" in second

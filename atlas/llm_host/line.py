@@ -1,0 +1,97 @@
+"""Who is answered next: voice before chat before background, and within each the one who was served longest ago."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+
+import anyio
+
+from atlas.errors import RequestError
+
+ROOM = {"voice": 20, "chat": 16, "background": 8}  # requests in line; more would be answered too late to be of use
+PRIORITIES = tuple(ROOM)
+REMEMBERED = 256  # people whose last turn is remembered
+
+
+@dataclass(eq=False, slots=True)
+class Turn:
+    """One request: in line, or being answered."""
+
+    priority: str
+    who: str
+    arrived: int
+    given_way: bool = False  # it was being answered already, so it is the first of its kind
+    called: anyio.Event = field(default_factory=anyio.Event)
+
+
+class Line:
+    """Lets one request through at a time."""
+
+    def __init__(self) -> None:
+        self._present: set[Turn] = set()  # the one being answered among them
+        self._waiting: list[Turn] = []
+        self._now: Turn | None = None
+        self._served: dict[str, int] = {}  # who → when, counted in turns
+        self._count = 0
+
+    @contextmanager
+    def place(self, priority: str, who: str) -> Iterator[Turn]:
+        """Have a place in line for the time of the body. Raises `RequestError` when it is full for this priority."""
+        if len(self._present) > ROOM[priority]:
+            raise RequestError(f"{len(self._present) - 1} requests are waiting already", code="too_many_requests")
+        self._count += 1
+        turn = Turn(priority, who, self._count)
+        self._present.add(turn)
+        try:
+            yield turn
+        finally:
+            self._present.discard(turn)
+
+    @asynccontextmanager
+    async def called(self, turn: Turn) -> AsyncIterator[None]:
+        """Wait for the body's turn. Leaving lets the next one through; so does cancelling, also of one that waits."""
+        try:
+            await self._wait(turn)
+            yield
+        finally:
+            self._leave(turn)
+
+    def somebody_before(self, turn: Turn) -> bool:
+        """Say whether a request of a higher priority waits for the one being answered."""
+        return any(PRIORITIES.index(other.priority) < PRIORITIES.index(turn.priority) for other in self._waiting)
+
+    async def give_way(self, turn: Turn) -> None:
+        """Let those before it be answered, then go on. Between two steps of an answer."""
+        self._now = None
+        turn.given_way = True
+        await self._wait(turn)
+
+    async def _wait(self, turn: Turn) -> None:
+        turn.called = anyio.Event()
+        self._waiting.append(turn)
+        self._call()
+        await turn.called.wait()
+
+    def _leave(self, turn: Turn) -> None:
+        if turn in self._waiting:
+            self._waiting.remove(turn)
+        if self._now is turn:
+            self._now = None
+        self._call()
+
+    def _call(self) -> None:
+        if self._now is None and self._waiting:
+            self._now = min(self._waiting, key=self._order)
+            self._waiting.remove(self._now)
+            self._count += 1
+            self._served.pop(self._now.who, None)
+            self._served[self._now.who] = self._count
+            if len(self._served) > REMEMBERED:
+                del self._served[next(iter(self._served))]
+            self._now.called.set()
+
+    def _order(self, turn: Turn) -> tuple[int, bool, int, int]:
+        last = self._served.get(turn.who, 0)
+        return PRIORITIES.index(turn.priority), not turn.given_way, last, turn.arrived
