@@ -117,7 +117,7 @@ def pull(model: Model, folder: Path, source: Path | None) -> None:
     if model.package and source is None:
         fetch.ensure([model], folder, tell)
         return
-    if not model.verified:
+    if not model.verified and source is None:
         tell(f"nobody has checked the hashes of {model.name} yet: what its maker's server says now is pinned")
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -125,7 +125,8 @@ def pull(model: Model, folder: Path, source: Path | None) -> None:
     except KeyboardInterrupt as stopped:
         raise EngineError(f"{model.name} is not whole yet", hint="run the same command again: it goes on") from stopped
     finally:
-        print()
+        if sys.stdout.isatty():
+            print()  # below the bar
     tell(f"{model.name} is whole. Use it with `atlas models use {model.name}`.")
 
 
@@ -195,7 +196,7 @@ def gguf_of(model: Model, folder: Path) -> Path:
         if (place / files[0]).is_file():
             return place / files[0]
     raise ConfigError(
-        f"{model.name} is not on disk; {model.needs or 'its shape is in its file'}",
+        f"{model.name} is not on disk" + (f"; it needs {model.needs}" if model.needs else ""),
         hint=f"begin with `atlas models pull {model.name}`: its first megabytes are enough for this",
     )
 
