@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-# Threads of llama.cpp that spin while they wait starve the recogniser and the voice, which share these cores: on two
-# busy cores passive waiting gave four times the tokens a second. It must be set before libgomp is loaded.
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+# Threads of llama.cpp meet hundreds of times a token. libgomp lets the first one there spin for milliseconds, which
+# starves the recogniser and the voice on the same cores, or, told to be passive, sleep at once, which costs a third of
+# the speed. Tens of microseconds are what a meeting takes when nobody is in the way. Must be set before it is loaded.
+os.environ.setdefault("GOMP_SPINCOUNT", "500")
 
 import llama_cpp as llama
 import numpy as np
@@ -56,7 +57,7 @@ class Weights:
         if context > trained > 0:
             log.warning("context %d is more than the model was trained for; using %d", context, trained)
             context = trained
-        self._ctx = self._open_context(context, threads, sequences)
+        self._ctx = self._open_context(context, threads, sequences, on_gpu=gpu_layers != 0)
         self.context = context
         self.size = llama.llama_vocab_n_tokens(self.vocab)
         self._memory = llama.llama_get_memory(self._ctx)
@@ -172,11 +173,13 @@ class Weights:
             raise EngineError(f"{file} is not a model that llama.cpp can load", hint="fetch it again, or another one")
         return model
 
-    def _open_context(self, context: int, threads: int, sequences: int) -> Any:
+    def _open_context(self, context: int, threads: int, sequences: int, *, on_gpu: bool) -> Any:
         params = llama.llama_context_default_params()
         params.n_ctx, params.n_batch, params.n_ubatch = context, PREFILL_TOKENS, PREFILL_TOKENS
         params.n_seq_max, params.kv_unified = sequences, True
         params.n_threads = params.n_threads_batch = threads
+        if not on_gpu:  # on processors flash attention took two fifths of the speed at 800 tokens of context
+            params.flash_attn_type = llama.LLAMA_FLASH_ATTN_TYPE_DISABLED
         opened = llama.llama_init_from_model(self._model, params)
         if not opened:
             raise EngineError(f"no memory for a context of {context} tokens", hint="lower `context` in atlas.toml")

@@ -1,0 +1,202 @@
+"""What our LLM host costs beside bare llama-cpp-python: first token, speed, and how much of a prompt is reused."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import DEVNULL, PIPE
+
+import anyio
+from anyio.streams.buffered import BufferedByteReceiveStream
+
+from atlas.cli.run import weights
+from atlas.config import Config
+from atlas.conversation import Message, Usage
+from atlas.engine import open_engine
+from atlas.errors import EngineError, LlmGone
+from atlas.llm.backend import Backend, Finished, Limits, Words
+from atlas.llm.backend_openai import BackendSettings
+
+START_SECONDS = 120.0
+LONGEST_LINE = 65_536
+CONTEXT = 4096  # tokens; what two conversations of TURNS turns need, and some to spare
+WARM_UP = 2
+ROUNDS = 10  # of each, in turns, so that whatever else the machine does hits both
+ANSWER_TOKENS = 32
+TURNS = 5  # of a conversation, for the reuse of its prefix
+PERSONA = (
+    "You are Atlas, the voice of a house. " + "Be brief, warm and right, and never guess at what you can look up. " * 45
+)
+ASKED = ("the sea", "a lighthouse", "an old clock", "the snow", "a train", "two brothers", "a garden", "the moon")
+
+# Ours may be at most five percent slower, and the first token at most 15 ms later. From the second turn on at most five
+# percent of a prompt may be computed again, and nothing more because somebody else spoke in between.
+TARGETS = {
+    "bare_speed_over_ours": 1.053,
+    "first_token_added_ms": 15.0,
+    "prompt_not_reused_percent": 5.0,
+    "lost_by_alternating_tokens": 0.0,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """One answer as it was waited for."""
+
+    first_ms: float
+    tokens_a_second: float
+    usage: Usage = Usage()
+    text: str = ""
+
+
+async def measure(config: Config) -> dict[str, float]:
+    """Return figures of the first embedded model. Raises `EngineError` when there is none, or a process dies."""
+    llm = next((one for one in config.llm.values() if one.kind == "embedded"), None)
+    if llm is None:
+        raise EngineError("no model of atlas.toml is embedded", hint="there is no host of ours to measure")
+    file, threads = weights(config, llm), str(llm.threads)
+    async with AsyncExitStack() as stack:
+        ours = await stack.enter_async_context(_ours(file, llm.model, threads))
+        bare = await stack.enter_async_context(_bare(file, threads))
+        return {**await _speed(ours, bare), **await _reuse(ours)}
+
+
+async def _speed(ours: Backend, bare: Bare) -> dict[str, float]:
+    """Ask both the same, one after the other, with a prefix that both know."""
+    pairs: list[tuple[Taken, Taken]] = []
+    for number in range(WARM_UP + ROUNDS):
+        messages = [Message("system", PERSONA), _question(number)]
+        if number % 2:
+            one, other = await _timed(ours, messages, "speed"), await bare.timed(messages)
+        else:
+            other, one = await bare.timed(messages), await _timed(ours, messages, "speed")
+        if number >= WARM_UP:
+            pairs.append((one, other))
+    return {
+        "ours_first_token_ms": _middle([one.first_ms for one, _ in pairs]),
+        "bare_first_token_ms": _middle([other.first_ms for _, other in pairs]),
+        "first_token_added_ms": _middle([one.first_ms - other.first_ms for one, other in pairs]),
+        "ours_tokens_a_second": _middle([one.tokens_a_second for one, _ in pairs]),
+        "bare_tokens_a_second": _middle([other.tokens_a_second for _, other in pairs]),
+        "bare_speed_over_ours": _middle([other.tokens_a_second / one.tokens_a_second for one, other in pairs]),
+    }
+
+
+async def _reuse(ours: Backend) -> dict[str, float]:
+    """Hold a conversation alone, then the same again while somebody else holds another."""
+    alone = await _talk(ours, ["alone"])
+    both = await _talk(ours, ["anna", "ben"])
+    again = sum(usage.prompt - usage.cached for usage in alone)
+    together = sum(usage.prompt - usage.cached for usage in both)
+    return {
+        "prompt_not_reused_percent": round(100 * again / sum(usage.prompt for usage in alone), 2),
+        "alternating_not_reused_percent": round(100 * together / sum(usage.prompt for usage in both), 2),
+        "lost_by_alternating_tokens": max(0, together - 2 * again),
+    }
+
+
+async def _talk(ours: Backend, people: Sequence[str]) -> list[Usage]:
+    """Let people take turns; return what each turn cost, from everybody's second on."""
+    said = {who: [Message("system", PERSONA)] for who in people}
+    spent = []
+    for turn in range(TURNS):
+        for who in people:
+            said[who].append(_question(turn))
+            taken = await _timed(ours, said[who], who)
+            said[who].append(Message("assistant", taken.text))
+            spent += [taken.usage] if turn else []
+    return spent
+
+
+def _question(number: int) -> Message:
+    return Message("user", f"Tell me a long story about {ASKED[number % len(ASKED)]}, number {number}.")
+
+
+def _middle(values: Sequence[float]) -> float:
+    return round(statistics.median(values), 3)
+
+
+async def _timed(backend: Backend, messages: Sequence[Message], who: str) -> Taken:
+    began, first = time.perf_counter(), 0.0
+    words: list[str] = []
+    limits = Limits(max_tokens=ANSWER_TOKENS, temperature=0.0)
+    async with aclosing(backend.stream(messages, limits=limits, conversation=who)) as deltas:
+        async for delta in deltas:
+            match delta:
+                case Words(text):
+                    first = first or time.perf_counter()
+                    words.append(text)
+                case Finished(_, usage):
+                    rate = (usage.completion - 1) / (time.perf_counter() - first)
+                    return Taken((first - began) * 1000, rate, usage, "".join(words))
+    raise EngineError("the stream ended without an end")
+
+
+@asynccontextmanager
+async def _ours(file: Path, name: str, threads: str) -> AsyncIterator[Backend]:
+    with tempfile.TemporaryDirectory(prefix="atlas-bench-") as folder:
+        socket = Path(folder) / "llm.sock"
+        options = ["--socket", str(socket), "--model", str(file), "--name", name, "--threads", threads]
+        options += ["--context", str(CONTEXT)]
+        async with _process("atlas.llm_host.server", options):
+            backend: Backend = await open_engine("backend", "openai", BackendSettings(name, socket=socket))
+            try:
+                with anyio.fail_after(START_SECONDS):
+                    await _ready(backend)
+                yield backend
+            finally:
+                await backend.aclose()
+
+
+async def _ready(backend: Backend) -> None:
+    while True:
+        try:
+            await backend.health()
+        except LlmGone:
+            await anyio.sleep(0.05)  # still loading
+        else:
+            return
+
+
+class Bare:
+    """The other process, asked line by line."""
+
+    def __init__(self, process: anyio.abc.Process) -> None:
+        assert process.stdin and process.stdout, "both were asked for"
+        self._in, self._out = process.stdin, BufferedByteReceiveStream(process.stdout)
+
+    async def timed(self, messages: Sequence[Message]) -> Taken:
+        """Let it answer; it holds the watch itself, so that the pipe costs it nothing."""
+        wire = [{"role": message.author, "content": message.text} for message in messages]
+        ask = {"messages": wire, "max_tokens": ANSWER_TOKENS}
+        await self._in.send(json.dumps(ask).encode() + b"\n")
+        try:
+            with anyio.fail_after(START_SECONDS):
+                return Taken(**json.loads(await self._out.receive_until(b"\n", LONGEST_LINE)))
+        except anyio.IncompleteRead as trouble:
+            raise EngineError("bare llama-cpp-python died", hint="run bench/_bare_llm.py by hand") from trouble
+
+
+@asynccontextmanager
+async def _bare(file: Path, threads: str) -> AsyncIterator[Bare]:
+    async with _process("bench._bare_llm", [str(file), threads, str(CONTEXT)]) as process:
+        yield Bare(process)
+
+
+@asynccontextmanager
+async def _process(module: str, options: Sequence[str]) -> AsyncIterator[anyio.abc.Process]:
+    command = [sys.executable, "-m", module, *options]
+    process = await anyio.open_process(command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL)
+    try:
+        yield process
+    finally:
+        with anyio.CancelScope(shield=True):
+            process.terminate()
+            await process.wait()
