@@ -107,6 +107,7 @@ class ToolResult:
     receipt: Receipt | None = None
     error: str = ""  # a short machine-readable reason when not ok: denied, confirm, invalid, gone, timeout, failed
     ask: Ask | None = None  # when not ok for want of a person's yes; `text` is then the question
+    untrusted: bool = False  # words of others are in it, such as a mail's: data, and never a reason to do something
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,6 +138,23 @@ class House:
                 _write_line(exchange, answer)
             await emit(_ended(turn, answer))
 
+    async def prepare(self, turn: Turn) -> None:
+        """Have the model read ahead what `turn` will ask, whose words may still change. Nothing is said or remembered.
+
+        What goes wrong is left to the turn itself, which says it better. Cancelling is safe.
+        """
+        try:
+            choice = self._choose(turn)
+            mind = self._minds[choice.agent]
+            if turn.remembered:
+                past = await mind.memory.read(
+                    lambda c: conversations.load(c, conversation_of(choice.agent, turn.actor))
+                )
+                turn = replace(turn, history=past)
+            await mind.agent.prepare(turn)
+        except AtlasError as trouble:
+            log.info("not prepared turn=%s: %s", turn.id, trouble)
+
     async def remember(self, turn_id: str, heard: str) -> None:
         """Note what was heard of a reply that was spoken: its memory is shortened to that. Raises `StoreError`.
 

@@ -14,7 +14,7 @@ import random
 import signal
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -355,6 +355,3 @@ def _memory() -> Path | None:
     """Where files are quick to write: what is tested is the order of things, not the disk."""
     shared = Path("/dev/shm")
     return shared if shared.is_dir() else None
-
-
-__all__: Sequence[str] = ("KILLS", "Seen", "measure", "survive")

@@ -5,7 +5,8 @@ protects nobody, and its author believes that it does); no outward tool is open 
 agent cannot be reached on behalf of anybody it does not act for. Agents, roles and tools are finite; people, rooms,
 devices and arguments are texts of any content; times are every minute of a week.
 
-z3 takes tens of megabytes, so the proof runs in a process that ends with it, and is remembered by what went into it.
+z3 takes over a hundred megabytes, so the proof runs in a process that ends with it, and is remembered by what went
+into it.
 """
 
 from __future__ import annotations

@@ -36,3 +36,11 @@ class Agent(Protocol):
         `ToolFinished` (under a shield) before the cancellation goes on up.
         """
         ...
+
+    async def prepare(self, turn: Turn) -> bool:
+        """Get ready for a turn whose words may still change; True when this agent would answer it as it stands.
+
+        Says nothing, does nothing and remembers nothing. Raises `AtlasError`, which costs nothing but the head start.
+        Cancelling is safe.
+        """
+        ...

@@ -64,6 +64,10 @@ class Asking:
             await self._take_back()
         return answer
 
+    async def prepare(self, turn: Turn) -> bool:
+        """See `Agent.prepare`."""
+        return await self._mind.prepare(turn)
+
     async def _take_back(self) -> None:
         """Close at the tool server what nobody will answer, so that nobody is shown it or can still say yes to it."""
         for turn, asked in self._assents.dropped(self.name):

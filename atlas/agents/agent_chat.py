@@ -72,6 +72,19 @@ class Chat:
             await reply.say_honestly(NOTHING_SAID, "the model said nothing")
         return reply.answer(end)
 
+    async def prepare(self, turn: Turn) -> bool:
+        """See `Agent.prepare`: the model reads what it will be shown, as far as that is known."""
+        offered = tuple(await self._tools.listed()) if self._trusted else ()
+        room = self._context_tokens - (self._limits(turn).max_tokens or 0)
+        try:
+            shown = prompt.messages(self._persona, offered, turn, (), self._zone, room)
+        except prompt.TooLong:
+            return True
+        await self._backend.prefill(
+            shown, offered, conversation=self._key(turn), priority="voice" if turn.spoken else "chat"
+        )
+        return True
+
     async def _converse(self, reply: _Reply, offered: Sequence[Tool]) -> End:
         """Let the model speak and use tools until it has answered; return how that ended."""
         failed_rounds = 0
@@ -117,8 +130,14 @@ class Chat:
         calls: tuple[ToolCall, ...] = ()
         finish: Finish = "stop"
         words: list[str] = []
-        key = str(conversation_of(self.name, turn.actor)) if turn.remembered else ""
-        stream = self._backend.stream(shown, offered, tool_choice=choice, limits=limits, conversation=key)
+        stream = self._backend.stream(
+            shown,
+            offered,
+            tool_choice=choice,
+            limits=limits,
+            conversation=self._key(turn),
+            priority="voice" if turn.spoken else "chat",
+        )
         with current().stage("llm"):
             async with aclosing(stream) as deltas:
                 async for delta in deltas:
@@ -134,6 +153,9 @@ class Chat:
                             reply.usage += usage
         reply.so_far.append(Message("assistant", "".join(words), calls=calls))
         return calls, finish
+
+    def _key(self, turn: Turn) -> str:
+        return str(conversation_of(self.name, turn.actor)) if turn.remembered else ""
 
     def _limits(self, turn: Turn) -> Limits:
         own = self._persona.spoken_tokens if turn.spoken else self._persona.written_tokens

@@ -40,6 +40,10 @@ class Commands:
             return await _say(understood.question, emit)
         return await self._carry_out(understood, turn, emit)
 
+    async def prepare(self, turn: Turn) -> bool:
+        """See `Agent.prepare`. A command needs no head start."""
+        return self.understand(turn) is not None
+
     def understand(self, turn: Turn) -> tuple[Command, ...] | Half | str | None:
         """Return the commands of the first reading of the turn that is one, or what to say or ask instead.
 

@@ -33,6 +33,13 @@ class InOrder:
                 return answer
         return None
 
+    async def prepare(self, turn: Turn) -> bool:
+        """See `Agent.prepare`: only the one who would answer gets ready."""
+        for mind in self._minds:
+            if await mind.prepare(turn):
+                return True
+        return False
+
 
 def open_agent(
     name: str,

@@ -222,10 +222,10 @@ def use(model: Model, agent: str, config: Config) -> None:
     if model.role == "llm":
         if agent not in config.agents:
             raise ConfigError(f"no agent is called {agent!r}", hint=f"there are {', '.join(config.agents)}")
-        placed = fit(shape_of(read_header(gguf_of(model, config.models.folder))), *_here(), config_context(model))
+        placed = fit(shape_of(read_header(gguf_of(model, config.models.folder))), *_here(), _config_context(model))
         section = _table(table, "llm", model.name)
         section["kind"], section["model"], section["tools"] = "embedded", model.name, model.tools
-        section["context"], section["gpu_layers"] = config_context(model), placed.layers_on_gpu
+        section["context"], section["gpu_layers"] = _config_context(model), placed.layers_on_gpu
         _table(table, "agents", agent)["llm"] = model.name
         said = f"the {agent} agent thinks with {model.name}. {placed.advice}"
     elif model.role in SETTING_OF:
@@ -241,7 +241,7 @@ def use(model: Model, agent: str, config: Config) -> None:
     tell(f"{file.name}: {said} Restart Atlas for it.")
 
 
-def config_context(model: Model) -> int:
+def _config_context(model: Model) -> int:
     """Return the context to begin with: what the prompt of an agent and a talk need, no more than the model knows."""
     return model.context or CONTEXTS[1]
 

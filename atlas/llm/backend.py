@@ -10,6 +10,7 @@ from atlas.conversation import Message, Tool, ToolCall, Usage
 
 ToolChoice = Literal["auto", "required", "none"] | str  # anything else is the name of the one tool to call
 Finish = Literal["stop", "tool_calls", "length"]
+Priority = Literal["voice", "chat", "background"]  # who waits: somebody listening, somebody reading, nobody
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,7 @@ class Backend(Protocol):
         tool_choice: ToolChoice = "auto",
         limits: Limits = Limits(),
         conversation: str = "",
+        priority: Priority = "chat",
     ) -> AsyncGenerator[Delta, None]:
         """Yield the answer as it is made: words, perhaps calls, then exactly one `Finished`.
 
@@ -65,6 +67,32 @@ class Backend(Protocol):
         closing the generator, or cancelling the task, stops the generation before the next token, and is safe.
         A call whose arguments are not a JSON object that fits its schema never comes out as `Calls`: it raises
         `EngineError`. Raises `LlmGone` when the model cannot be reached or vanishes; the next call may work.
+        """
+        ...
+
+    async def prefill(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Tool] = (),
+        *,
+        conversation: str,
+        priority: Priority = "chat",
+    ) -> None:
+        """Have the prompt read ahead, so that an answer to it, or to one that begins like it, starts at once.
+
+        Gives way to every answer that is asked for meanwhile, by the same person too; a server that offers no such
+        thing is left alone. Raises what `stream` raises. Cancelling is safe, and stops the reading.
+        """
+        ...
+
+    async def forget(self, conversation: str) -> None:
+        """Drop what the server keeps of a conversation, in memory and on disk. Raises `LlmGone`. Idempotent."""
+        ...
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return a vector of length 1 for each text: alike in meaning, near in direction. Cancelling is safe.
+
+        Raises `EngineError` when the server has no model for it, `LlmGone` as `stream` does.
         """
         ...
 

@@ -23,7 +23,7 @@ from referencing.exceptions import Unresolvable
 
 from atlas.conversation import Message, Tool, ToolCall, Usage, fresh_id
 from atlas.errors import ConfigError, EngineError, LlmGone
-from atlas.llm.backend import Calls, Delta, Finish, Finished, Limits, ToolChoice, Words
+from atlas.llm.backend import Calls, Delta, Finish, Finished, Limits, Priority, ToolChoice, Words
 
 CONNECT_SECONDS = 5.0
 HEALTH_SECONDS = 3.0
@@ -85,10 +85,11 @@ class OpenAiBackend:
         tool_choice: ToolChoice = "auto",
         limits: Limits = Limits(),
         conversation: str = "",
+        priority: Priority = "chat",
     ) -> AsyncGenerator[Delta, None]:
         """Yield the answer, as the contract says. Closing hangs up, which stops the model."""
         offered = {_wire_name(tool.name): tool for tool in tools} if self._settings.tools else {}
-        body = self._body(messages, offered, tool_choice, limits, conversation)
+        body = self._body(messages, offered, tool_choice, limits, conversation, priority)
         calls, usage, finish = _PartialCalls(), Usage(), ""
         async with aclosing(self._events(body)) as events:
             async for event in events:
@@ -105,6 +106,38 @@ class OpenAiBackend:
         if made:
             yield Calls(made)
         yield Finished(_finish(finish, made), usage)
+
+    async def prefill(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Tool] = (),
+        *,
+        conversation: str,
+        priority: Priority = "chat",
+    ) -> None:
+        """See `Backend.prefill`. Only our own host can read ahead."""
+        if self._settings.own_host:
+            offered = {_wire_name(tool.name): tool for tool in tools} if self._settings.tools else {}
+            body = self._body(messages, offered, "auto", Limits(), conversation, priority)
+            await self._post(
+                "/chat/completions", body | {"stream": False, "stream_options": None, "atlas_prefill": True}
+            )
+
+    async def forget(self, conversation: str) -> None:
+        """See `Backend.forget`. Other servers keep nothing by the name of a conversation."""
+        if self._settings.own_host:
+            await self._post("/atlas/forget", {"conversation": conversation})
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """See `Backend.embed`."""
+        answer = await self._post(
+            "/embeddings", {"model": self.model, "input": list(texts), "encoding_format": "float"}
+        )
+        found = answer.get("data")
+        vectors = [_vector(item) for item in found] if isinstance(found, list) else []
+        if len(vectors) != len(texts):
+            raise EngineError(f"{self.model} answered with {len(vectors)} vectors to {len(texts)} texts")
+        return vectors
 
     async def health(self) -> str:
         """Return the model's name, or raise `LlmGone`."""
@@ -127,6 +160,7 @@ class OpenAiBackend:
         choice: ToolChoice,
         limits: Limits,
         conversation: str,
+        priority: Priority,
     ) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self.model,
@@ -144,7 +178,23 @@ class OpenAiBackend:
             body["temperature"] = limits.temperature
         if conversation and self._settings.own_host:
             body["atlas_conversation"] = conversation
+        if self._settings.own_host:
+            body["atlas_priority"] = priority
         return body
+
+    async def _post(self, path: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the whole answer to a request that is not streamed."""
+        with _as_llm_gone(self.model):
+            reply = await self._http.post(f"{self._url}{path}", json=body)
+            if reply.status_code != 200:
+                self._refused(reply.status_code, reply.text[:MAX_ERROR_BYTES])
+            return _object(reply.text)
+
+    def _refused(self, status: int, text: str) -> NoReturn:
+        says = f"{self.model} answered {status}: {text}"
+        if status >= 500 or status == 429:
+            raise LlmGone(says, hint="look at the log of the LLM host")
+        raise EngineError(says, hint="check the model's name and key in atlas.toml")
 
     async def _events(self, body: Mapping[str, Any]) -> AsyncGenerator[Mapping[str, Any], None]:
         """Yield the JSON objects of the stream until it says it is done."""
@@ -172,10 +222,7 @@ class OpenAiBackend:
                 yield response
                 return
             text = await _beginning(response)
-        says = f"{self.model} answered {response.status_code}: {text}"
-        if response.status_code >= 500 or response.status_code == 429:
-            raise LlmGone(says, hint="look at the log of the LLM host")
-        raise EngineError(says, hint="check the model's name and key in atlas.toml")
+        self._refused(response.status_code, text)
 
 
 @dataclass(slots=True)
@@ -246,6 +293,13 @@ class _PartialCalls:
     def finished(self, offered: Mapping[str, Tool]) -> tuple[ToolCall, ...]:
         """Return the calls, checked. Raises `EngineError` for one that its tool could not take."""
         return tuple(_call(part, offered) for part in sorted(self._parts, key=lambda part: part.index))
+
+
+def _vector(item: Any) -> list[float]:
+    numbers = item.get("embedding") if isinstance(item, dict) else None
+    if not isinstance(numbers, list) or not all(isinstance(number, (int, float)) for number in numbers):
+        raise EngineError("a vector of an embedding is no list of numbers")
+    return [float(number) for number in numbers]
 
 
 def _begins_another(part: _PartialCall, call_id: str, name: str, arguments: Any) -> bool:

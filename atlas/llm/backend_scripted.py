@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import zlib
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -9,7 +11,9 @@ import anyio
 
 from atlas.conversation import Message, Tool, ToolCall, Usage
 from atlas.errors import LlmGone
-from atlas.llm.backend import Calls, Delta, Finished, Limits, ToolChoice, Words
+from atlas.llm.backend import Calls, Delta, Finished, Limits, Priority, ToolChoice, Words
+
+DIMENSIONS = 64  # of the vectors that `embed` makes
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,7 @@ class Prompt:
     tool_choice: ToolChoice
     limits: Limits
     conversation: str
+    priority: Priority = "chat"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +53,17 @@ async def open(settings: ScriptedSettings) -> ScriptedBackend:
 
 
 class ScriptedBackend:
-    """Keeps the contract of `Backend`. `prompts` holds what it was asked, `abandoned` counts streams that were left."""
+    """Keeps the contract of `Backend`. `prompts` holds what it was asked, `abandoned` counts streams that were left.
+
+    `read_ahead` holds what was prefilled, `forgotten` the conversations that were.
+    """
 
     def __init__(self, settings: ScriptedSettings) -> None:
         self.model = settings.model
         self.prompts = settings.prompts
         self.abandoned = 0
+        self.read_ahead: list[Prompt] = []
+        self.forgotten: list[str] = []
         self._seconds = settings.seconds_between
         self._answers = settings.answers if callable(settings.answers) else _in_order(settings.answers)
 
@@ -65,9 +75,10 @@ class ScriptedBackend:
         tool_choice: ToolChoice = "auto",
         limits: Limits = Limits(),
         conversation: str = "",
+        priority: Priority = "chat",
     ) -> AsyncGenerator[Delta, None]:
         """Yield the next answer of the script; `Finished` is added when the script does not say how it ends."""
-        prompt = Prompt(tuple(messages), tuple(tools), tool_choice, limits, conversation)
+        prompt = Prompt(tuple(messages), tuple(tools), tool_choice, limits, conversation, priority)
         self.prompts.append(prompt)
         ended = False
         try:
@@ -80,6 +91,25 @@ class ScriptedBackend:
                 yield line
         finally:
             self.abandoned += not ended
+
+    async def prefill(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Tool] = (),
+        *,
+        conversation: str,
+        priority: Priority = "chat",
+    ) -> None:
+        """Note it."""
+        self.read_ahead.append(Prompt(tuple(messages), tuple(tools), "auto", Limits(), conversation, priority))
+
+    async def forget(self, conversation: str) -> None:
+        """Note it."""
+        self.forgotten.append(conversation)
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return vectors that are nearer the more words two texts share."""
+        return [_by_words(text) for text in texts]
 
     async def health(self) -> str:
         """Return the name."""
@@ -115,6 +145,14 @@ def _lines(answer: Script) -> Sequence[Line]:
         return [*lines, Finished("tool_calls" if called else "stop", Usage(10, 0, len(lines)))]
     words = [Words(part) for part in _words(answer)]
     return [*words, Finished("stop", Usage(10, 0, len(words)))]
+
+
+def _by_words(text: str) -> list[float]:
+    vector = [0.0] * DIMENSIONS
+    for word in text.lower().split():
+        vector[zlib.crc32(word.encode()) % DIMENSIONS] += 1.0
+    length = math.hypot(*vector) or 1.0
+    return [value / length for value in vector]
 
 
 def _words(text: str) -> list[str]:
