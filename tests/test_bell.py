@@ -29,7 +29,9 @@ class TimerShelf:
     async def listed(self) -> Sequence[Tool]:
         return ()
 
-    async def call(self, call: ToolCall, actor: Actor, turn_id: str, assent: Assent | None = None) -> ToolResult:
+    async def call(
+        self, call: ToolCall, actor: Actor, turn_id: str, assent: Assent | None = None, *, tainted: bool = False
+    ) -> ToolResult:
         self.asked += 1
         if self.away or (self.marking_fails and call.name == "timers.announced"):
             return ToolResult(call.id, False, "The tools are away.")
@@ -172,7 +174,9 @@ class ToolShelf:
         names = [f"{kind}.{verb}" for kind in self.due for verb in ("due", "announced")]
         return [Tool(name, name, {}) for name in [*names, "reminders.heard"]]
 
-    async def call(self, call: ToolCall, actor: Actor, turn_id: str, assent: Assent | None = None) -> ToolResult:
+    async def call(
+        self, call: ToolCall, actor: Actor, turn_id: str, assent: Assent | None = None, *, tainted: bool = False
+    ) -> ToolResult:
         kind, verb = call.name.split(".")
         assert kind in self.due, f"{call.name} is no tool here"
         if kind in self.away:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import mcp.types
@@ -15,6 +16,8 @@ ACTOR_META = "atlas.house/actor"
 TURN_META = "atlas.house/turn"
 RECEIPT_META = "atlas.house/receipt"
 ERROR_META = "atlas.house/error"
+TAINTED_META = "atlas.house/tainted"  # of a call: whoever wishes it has read words of others
+UNTRUSTED_META = "atlas.house/untrusted"  # of a result: words of others are in it
 ASK_META = "atlas.house/ask"
 CONFIRM = "confirm"  # the one thing that the tool server asks for before it goes on
 ASK_CHARACTERS = 2_000  # a longer question is none: nobody could listen to it
@@ -42,12 +45,15 @@ def tool(listed: mcp.types.Tool) -> Tool:
     return Tool(listed.name, scrub(listed.description or ""), clean(listed.input_schema), read_only)
 
 
-def request(call: ToolCall, actor: Actor, turn_id: str, assent: Assent | None = None) -> mcp.types.CallToolRequest:
+def request(
+    call: ToolCall, actor: Actor, turn_id: str, assent: Assent | None = None, *, tainted: bool = False
+) -> mcp.types.CallToolRequest:
     """Return the request for a call on behalf of `actor`, with the yes that it waited for. Raises `NotJson`."""
     meta: dict[str, Any] = {
         ACTOR_META: {"person": actor.person, "device": actor.device, "role": actor.role, "room": actor.room},
         TURN_META: turn_id,
     }
+    meta |= {TAINTED_META: True} if tainted else {}
     try:
         params = {"name": scrub(call.name), "arguments": clean(call.arguments), "_meta": clean(meta)}
         params |= _answer(assent) if assent else {}
@@ -65,8 +71,13 @@ def _answer(assent: Assent) -> dict[str, Any]:
 def result(call: ToolCall, answer: mcp.types.CallToolResult | mcp.types.InputRequiredResult) -> ToolResult:
     """Return what came of `call`. Text parts are joined; pictures and other parts are left out.
 
-    An ask means that nothing was done, whatever else is written beside it.
+    An ask means that nothing was done, whatever else is written beside it. Words of others may be in any of them: in
+    a failure that a mail server explains, and in a question that names a mail.
     """
+    return replace(_result(call, answer), untrusted=(answer.meta or {}).get(UNTRUSTED_META, False) is not False)
+
+
+def _result(call: ToolCall, answer: mcp.types.CallToolResult | mcp.types.InputRequiredResult) -> ToolResult:
     if ASK_META in (answer.meta or {}) or isinstance(answer, mcp.types.InputRequiredResult):
         return _asked(call, (answer.meta or {}).get(ASK_META))
     texts = [part.text for part in answer.content if isinstance(part, mcp.types.TextContent)]

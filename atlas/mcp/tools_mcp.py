@@ -94,10 +94,12 @@ class McpTools:
                 await self._list()
         return self._known
 
-    async def call(self, call: ToolCall, actor: Actor, turn_id: str, assent: Assent | None = None) -> ToolResult:
+    async def call(
+        self, call: ToolCall, actor: Actor, turn_id: str, assent: Assent | None = None, *, tainted: bool = False
+    ) -> ToolResult:
         """See `Tools.call`. A call that may have reached the server is repeated only when its tool just reads."""
         try:
-            request = adapter.request(call, actor, turn_id, assent)
+            request = adapter.request(call, actor, turn_id, assent, tainted=tainted)
         except adapter.NotJson as trouble:
             return adapter.failure(
                 call, "invalid", f"The arguments of {adapter.scrub(call.name)} cannot be used: {trouble}."

@@ -24,6 +24,7 @@ class Done:
     text: str
     data: Mapping[str, Any] = field(default_factory=dict)
     changed: str = ""
+    untrusted: bool = False  # words of others are in it
 
 
 class Refused(Exception):
@@ -70,15 +71,19 @@ class ScriptedTools:
         self.calls: list[ToolCall] = []
         self.actors: list[Actor] = []
         self.assents: list[Assent] = []
+        self.tainted: list[bool] = []  # of each call, whether it was said to be
 
     async def listed(self) -> Sequence[Tool]:
         """See `Tools.listed`."""
         return tuple(self._actions[name][0] for name in sorted(self._actions))
 
-    async def call(self, call: ToolCall, actor: Actor, turn_id: str, assent: Assent | None = None) -> ToolResult:
+    async def call(
+        self, call: ToolCall, actor: Actor, turn_id: str, assent: Assent | None = None, *, tainted: bool = False
+    ) -> ToolResult:
         """See `Tools.call`."""
         self.calls.append(call)
         self.actors.append(actor)
+        self.tainted.append(tainted)
         if call.name not in self._actions:
             return failure(call, "not_found", f"There is no tool called {call.name}.")
         tool, action = self._actions[call.name]
@@ -94,7 +99,7 @@ class ScriptedTools:
         except Refused as no:
             return failure(call, no.error, str(no))
         receipt = Receipt(fresh_id("receipt"), done.changed) if done.changed else None
-        return ToolResult(call.id, True, done.text, done.data, receipt)
+        return ToolResult(call.id, True, done.text, done.data, receipt, untrusted=done.untrusted)
 
     async def aclose(self) -> None:
         """See `Tools.aclose`."""

@@ -155,6 +155,15 @@ async def test_a_look_comes_back_without_a_receipt(tools: Tools) -> None:
     assert result.ok and result.text and result.receipt is None
 
 
+async def test_a_look_into_the_houses_own_papers_is_no_word_of_others(tools: Tools) -> None:
+    assert not (await use(tools, "tasks.list")).untrusted
+
+
+async def test_a_wish_that_is_tainted_may_still_look(tools: Tools) -> None:
+    result = await tools.call(ToolCall("call_1", "clock.time", {}), ANNA, "turn_1", tainted=True)
+    assert result.ok
+
+
 async def test_what_was_changed_is_there_to_be_looked_at(tools: Tools) -> None:
     await use(tools, "tasks.add", title="buy milk")
     assert "buy milk" in (await use(tools, "tasks.list")).text.lower()

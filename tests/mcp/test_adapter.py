@@ -57,6 +57,25 @@ def test_a_call_carries_who_asks_and_for_which_turn() -> None:
     }
 
 
+def test_only_a_wish_by_one_who_has_read_words_of_others_says_so() -> None:
+    assert "atlas.house/tainted" not in meta_of(adapter.request(CALL, ANNA, "turn_1"))
+    assert meta_of(adapter.request(CALL, ANNA, "turn_1", tainted=True))["atlas.house/tainted"] is True
+
+
+def meta_of(request: mcp.types.CallToolRequest) -> Any:
+    return request.model_dump(by_alias=True, mode="json")["params"]["_meta"]
+
+
+@pytest.mark.parametrize(
+    ("told", "untrusted"), [({}, False), (False, False), (True, True), ("yes", True), (None, True), ({"a": 1}, True)]
+)
+@pytest.mark.parametrize("more", [{}, {"is_error": True}, {"_meta": {"atlas.house/ask": None}}])
+def test_words_of_others_are_marked_whatever_came_of_the_call(told: Any, untrusted: bool, more: Any) -> None:
+    marked = {} if told == {} else {"atlas.house/untrusted": told}
+    answered = answer("Dear Anna", **(more | {"_meta": more.get("_meta", {}) | marked}))
+    assert adapter.result(CALL, answered).untrusted is untrusted
+
+
 def test_a_success_keeps_sentence_data_and_receipt() -> None:
     meta = {"atlas.house/receipt": {"id": "receipt_1", "changed": "Started a timer."}}
     result = adapter.result(CALL, answer(structured_content={"seconds": 600}, _meta=meta))
