@@ -15,11 +15,17 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from hypothesis import HealthCheck, settings
 
 from atlas.audio import AudioChunk
 from atlas.config import Config, load
 
 ROOT = Path(__file__).parent.parent
+# Machines stall: how long an example takes says nothing. `./check` tries more examples than `./check --quick`.
+UNHURRIED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("quick", max_examples=25, **UNHURRIED)
+settings.register_profile("thorough", max_examples=150, **UNHURRIED)
+settings.load_profile(os.environ.get("ATLAS_EXAMPLES", "quick"))
 
 
 @pytest.fixture

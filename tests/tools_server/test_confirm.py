@@ -534,9 +534,7 @@ class Household:
 
 
 @given(st.lists(STEPS, max_size=25))
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_a_deed_is_done_at_most_once_for_each_yes_and_never_without(world: Any, steps: list[Any]) -> None:
     world.pass_seconds(10_000)  # nothing is open any more
     household, begin = Household(world), len(world.record)

@@ -282,6 +282,7 @@ def fuzz_stdio(guarded: list[str], modern: bool, examples: int) -> None:
             each()
 
 
+@pytest.mark.real
 def test_a_hundred_lines_on_stdio_are_answered(guarded: list[str]) -> None:
     fuzz_stdio(guarded, modern=True, examples=100)
 

@@ -35,6 +35,7 @@ def rule(id: str, then: Any = "deny", **conditions: Any) -> Rule:
     return Rule(id, then, "Because.", **conditions)
 
 
+@pytest.mark.real  # z3, over every tool
 def test_the_rules_that_atlas_comes_with_are_sound(data: Path) -> None:
     takes = {spec.name: tuple(spec.schema["properties"]) for spec in TOOLS.values()}
     actions = tuple(spec.action for spec in TOOLS.values())

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from tools_server.times.recurrence import Recurrence, Rule, local, moment, read
@@ -344,7 +344,6 @@ def rules(draw: st.DrawFn) -> Rule:
     return Rule(**rule)
 
 
-@settings(max_examples=400, deadline=None)
 @given(
     rule=rules(),
     now=moments,
@@ -379,7 +378,6 @@ def test_what_is_said_of_a_recurrence_means_that_recurrence(
     assert understand(f"{said}.", at, zone, WAKING) == understood
 
 
-@settings(max_examples=300, deadline=None)
 @given(now=moments, minutes=st.integers(1, 5 * 366 * 24 * 60))
 @example(now=datetime(2026, 11, 24, 12, 0), minutes=24 * 60)
 def test_what_is_said_of_a_moment_means_that_moment(now: datetime, minutes: int) -> None:
@@ -397,7 +395,6 @@ evening purple year 31st 0 99
 WORDS = SOME_WORDS.split()
 
 
-@settings(max_examples=400, deadline=None)
 @given(
     st.lists(
         st.sampled_from(WORDS),
@@ -464,7 +461,6 @@ def test_in_two_hours_is_two_hours_also_in_the_night_that_has_one_twice() -> Non
     assert (at.hour, at.fold, moment(at, PARIS) - now) == (2, 1, 7200)
 
 
-@settings(max_examples=150, deadline=None)
 @given(rule=rules(), begin=moments, after=st.integers(-1000, 400 * 86_400))
 def test_every_occurrence_follows_the_one_before_and_none_is_told_twice(
     rule: Rule, begin: datetime, after: int

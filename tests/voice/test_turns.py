@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from atlas.voice.turns import TABLE, Action, Input, State, step
@@ -107,7 +107,6 @@ def stories() -> Iterator[Input]:
     return st.lists(st.sampled_from([i for i in Input if i is not Input.ENDED]), max_size=60)  # type: ignore[return-value]
 
 
-@settings(max_examples=300, deadline=None)
 @given(stories(), st.randoms(use_true_random=False))
 def test_every_reply_that_starts_ends_once_whatever_happens(story: list[Input], chance: object) -> None:
     state, alive, started, ended = State.LISTENING, False, 0, 0
