@@ -58,13 +58,7 @@ class Ask:
 
 def parse(raw: bytes) -> Ask:
     """Return the request in `raw`. Raises `RequestError` whose `param` is the field that is wrong."""
-    try:
-        body = json.loads(raw, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as trouble:
-        raise RequestError(f"the body is not JSON: {trouble}", code="invalid_json") from trouble
-    if not isinstance(body, dict):
-        raise RequestError("the body must be a JSON object", code="invalid_json")
-    body = {key: value for key, value in body.items() if value is not None}
+    body = fields(raw)
     if unknown := set(body) - UNDERSTOOD - HARMLESS:
         _wrong(min(unknown), "is not a parameter of this server", code="unknown_parameter")
     _refuse_what_is_missing_here(body)
@@ -92,6 +86,17 @@ def parse(raw: bytes) -> Ask:
         frequency=_number(body, "frequency_penalty", 0, -2, 2),
         presence=_number(body, "presence_penalty", 0, -2, 2),
     )
+
+
+def fields(raw: bytes) -> dict[str, Any]:
+    """Return the fields of a body; null is as good as not said. Raises `RequestError` when it is no JSON object."""
+    try:
+        body = json.loads(raw, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as trouble:
+        raise RequestError(f"the body is not JSON: {trouble}", code="invalid_json") from trouble
+    if not isinstance(body, dict):
+        raise RequestError("the body must be a JSON object", code="invalid_json")
+    return {key: value for key, value in body.items() if value is not None}
 
 
 def _refuse_what_is_missing_here(body: Mapping[str, Any]) -> None:
@@ -139,18 +144,18 @@ def _content(content: Any, where: str, *, may_be_missing: bool) -> str:
     if content is None and may_be_missing:
         return ""
     if isinstance(content, str):
-        return _unbroken(content)
+        return unbroken(content)
     if not isinstance(content, list):
         _wrong(where, "must be text, or a list of text parts")
     texts = []
     for part in content:
         if not isinstance(part, dict) or part.get("type") != "text" or not isinstance(part.get("text"), str):
             _wrong(where, "may hold only parts of type text: this model reads nothing else")
-        texts.append(_unbroken(part["text"]))
+        texts.append(unbroken(part["text"]))
     return "".join(texts)
 
 
-def _unbroken(text: str) -> str:
+def unbroken(text: str) -> str:
     """Return text with halves of surrogate pairs replaced: they are no characters, and no bytes can hold them."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
