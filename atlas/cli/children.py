@@ -1,4 +1,4 @@
-"""The processes of the house: start each, wait until it is healthy, start it again when it dies, end it with us."""
+"""The processes of the house: start each, wait until it is healthy, start it again when it dies or hangs, end it."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ LONGEST_WAIT_SECONDS = 30.0  # a program that cannot live must not eat the machi
 STEADY_SECONDS = 60.0  # having lived this long, its next death counts as the first
 POLL_SECONDS = 0.1
 GRACE_SECONDS = 2.0  # from the polite signal to the last one; two children and the house must end within 5 s
+LOOK_SECONDS = 3.0  # between two looks at a child that was healthy, and how long an answer may take
+MISSED_LOOKS = 4  # in a row, and it hangs: a machine that stalls, or one long step of a model, is over before that
 LAST_WORDS_SECONDS = 0.5  # for reading what a dead child left in its pipes, which its own children may hold open
 LINE_CHARACTERS = 2_000  # longer lines of a log are cut
 REMEMBERED_LINES = 8  # the last words of a child that cannot start
@@ -47,6 +49,7 @@ class Child:
         self.program = program
         self.pid: int | None = None  # None while it is down
         self._healthy = anyio.Event()
+        self._hung = False  # the process that lives now, or lived last
         self._hopeless = ""  # why it could not even start once
         self._last_lines: deque[str] = deque(maxlen=REMEMBERED_LINES)
 
@@ -78,37 +81,47 @@ class Child:
         """Run one process from start to end and say how it ended; cancelling ends it and its descendants."""
         self.program.socket.unlink(missing_ok=True)  # else a dead one's socket looks alive for a moment
         tethered = (sys.executable, "-m", "atlas.cli.tether", str(os.getpid()), *self.program.command)
-        process = await anyio.open_process(tethered, stdin=None, start_new_session=True)
-        self.pid = process.pid
+        # With faulthandler a child that is ended because it hangs says where it stood.
+        environment = os.environ | {"PYTHONFAULTHANDLER": "1"}
+        process = await anyio.open_process(tethered, stdin=None, start_new_session=True, env=environment)
+        self.pid, self._hung = process.pid, False
         try:
             async with anyio.create_task_group() as tasks:
                 for stream in (process.stdout, process.stderr):
                     assert stream
                     tasks.start_soon(self._relay, stream)
-                tasks.start_soon(self._watch_health)
+                tasks.start_soon(self._watch_health, process)
                 status = await process.wait()
                 tasks.cancel_scope.deadline = anyio.current_time() + LAST_WORDS_SECONDS
         finally:
             self.pid = None
             with anyio.CancelScope(shield=True):
                 await _end(process)
+        if self._hung:
+            return "hung and was ended"
         return f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
 
-    async def _watch_health(self) -> None:
+    async def _watch_health(self, process: Process) -> None:
+        """Note when it is healthy for the first time, and end it when it was, and is not any more."""
         began = anyio.current_time()
-        transport = httpx2.AsyncHTTPTransport(uds=str(self.program.socket))
         async with httpx2.AsyncClient(
-            transport=transport, base_url="http://child", timeout=POLL_SECONDS * 20
+            transport=httpx2.AsyncHTTPTransport(uds=str(self.program.socket)), base_url="http://child"
         ) as client:
-            while True:
-                try:
-                    if (await client.get("/health")).status_code == 200:
-                        break
-                except httpx2.TransportError:
-                    pass  # not listening yet; if it never does, it is its death that will be noticed
-                await anyio.sleep(POLL_SECONDS)
-        log.info("%s is ready pid=%s seconds=%.1f", self.program.name, self.pid, anyio.current_time() - began)
-        self._healthy.set()
+            ready, missed, why = False, 0, ""
+            while missed < MISSED_LOOKS:
+                why = await _unwell(client)
+                if not why and not ready:
+                    seconds = anyio.current_time() - began
+                    log.info("%s is ready pid=%s seconds=%.1f", self.program.name, self.pid, seconds)
+                    self._healthy.set()
+                    ready = True
+                missed = missed + 1 if why and ready else 0  # if it never is, it is its death that will be noticed
+                await anyio.sleep(LOOK_SECONDS if ready else POLL_SECONDS)
+        log.error("%s is not well: %s", self.program.name, why)
+        self._hung = True
+        _signal_group(process.pid, signal.SIGABRT)  # it says where it stands, if it can
+        await anyio.sleep(GRACE_SECONDS)
+        _signal_group(process.pid, signal.SIGKILL)
 
     async def _relay(self, stream: ByteReceiveStream) -> None:
         """Pass its lines on into our log, under its name."""
@@ -146,6 +159,15 @@ def wait_before_restart(deaths: int) -> float:
     """Return the seconds to wait after the n-th death in a row: doubling from the first to the longest."""
     doublings = min(deaths - 1, 16)  # far beyond the longest wait, and short of an overflow
     return min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2.0**doublings)
+
+
+async def _unwell(client: httpx2.AsyncClient) -> str:
+    """Return what is wrong with a child, "" when it is well."""
+    try:
+        status = (await client.get("/health", timeout=LOOK_SECONDS)).status_code
+    except httpx2.TransportError as trouble:
+        return f"no answer to /health: {trouble!r}"
+    return "" if status == 200 else f"/health says {status}"
 
 
 async def _end(process: Process) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import resource
 import signal
 import sys
 
@@ -16,6 +17,7 @@ def main(parent: int, command: list[str]) -> None:
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:  # it died before the tether was tied
             sys.exit(1)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # what it remembers of people is not left on the disk
     os.execvp(command[0], command)  # noqa: S606  # the command comes from children.py, and no shell reads it
 
 

@@ -23,14 +23,19 @@ import http.server, os, signal, socketserver, subprocess, sys, time
 
 class Health(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
-        self.send_response(200)
+        with open(note, "a") as looked:
+            looked.write("x")
+        looks = os.path.getsize(note)
+        if manner == "wordless" and looks > 1:
+            time.sleep(600)
+        self.send_response(503 if (manner == "sick" and looks > 1) or (manner == "hiccups" and looks % 2) else 200)
         self.end_headers()
     def address_string(self):
         return "unix"
     def log_message(self, *words):
         pass
 
-socket, manner, note = sys.argv[1:4]
+socket, manner, note, born = sys.argv[1:5]
 print("2026-11-21 22:09:49,682 good morning", flush=True)
 if manner == "hopeless":
     sys.exit("I have no weights")
@@ -38,9 +43,11 @@ if manner == "stubborn":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 if manner == "parent":
     baby = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-    open(note, "w").write(str(baby.pid))
+    open(born, "w").write(str(baby.pid))
 if manner == "talkative":
     print("x" * 100_000 + "\\n" + "y" * 100_000, flush=True)
+if os.path.exists(note) and manner in ("wordless", "sick"):
+    os.remove(note)
 with socketserver.ThreadingUnixStreamServer(socket, Health) as server:
     server.serve_forever()
 """
@@ -52,7 +59,15 @@ def program(data: Path) -> Callable[[str], Program]:
 
     def named(manner: str) -> Program:
         socket = data / "child.sock"
-        command = (sys.executable, "-S", str(data / "child.py"), str(socket), manner, str(data / "note"))
+        command = (
+            sys.executable,
+            "-S",
+            str(data / "child.py"),
+            str(socket),
+            manner,
+            str(data / "looks"),
+            str(data / "baby"),
+        )
         return Program("child", command, socket)
 
     return named
@@ -90,6 +105,47 @@ async def test_a_child_that_was_killed_is_back(program: Callable[[str], Program]
             await healthy_again(child, dead)
 
 
+@pytest.mark.parametrize("manner", ["wordless", "sick"])
+async def test_a_child_that_lives_and_is_not_well_says_where_it_stands_and_is_started_again(
+    program: Callable[[str], Program], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, manner: str
+) -> None:
+    caplog.set_level(logging.INFO, "atlas")
+    monkeypatch.setattr(children, "LOOK_SECONDS", 0.05)
+    async with supervised(program(manner)) as child:
+        await child.ready()
+        first = child.pid
+        assert first
+        await until(lambda: child.pid not in (None, first))
+    assert not alive(first)
+    assert any("child hung and was ended" in message for message in caplog.messages)
+    assert any("in serve_forever" in message for message in caplog.messages)
+
+
+async def test_a_child_that_was_frozen_is_ended_and_started_again(
+    program: Callable[[str], Program], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(children, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(children, "GRACE_SECONDS", 0.1)
+    async with supervised(program("well")) as child:
+        await child.ready()
+        assert child.pid
+        frozen = child.pid
+        os.kill(frozen, signal.SIGSTOP)
+        await healthy_again(child, frozen)
+    assert not alive(frozen)
+
+
+async def test_a_child_that_misses_a_look_now_and_then_is_left_alone(
+    program: Callable[[str], Program], monkeypatch: pytest.MonkeyPatch, data: Path
+) -> None:
+    monkeypatch.setattr(children, "LOOK_SECONDS", 0.02)
+    async with supervised(program("hiccups")) as child:
+        await child.ready()
+        pid = child.pid
+        await until(lambda: (data / "looks").stat().st_size > 10 * children.MISSED_LOOKS)
+        assert child.pid == pid
+
+
 async def test_a_child_ends_with_the_block(program: Callable[[str], Program]) -> None:
     async with supervised(program("well")) as child:
         await child.ready()
@@ -113,7 +169,7 @@ async def test_a_child_that_ignores_the_polite_signal_ends_too(
 async def test_what_a_child_started_ends_with_it(program: Callable[[str], Program], data: Path) -> None:
     async with supervised(program("parent")) as child:
         await child.ready()
-        baby = int((data / "note").read_text())
+        baby = int((data / "baby").read_text())
         assert child.pid
         os.kill(child.pid, signal.SIGKILL)
         await until(lambda: not alive(baby))
