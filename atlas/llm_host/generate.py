@@ -103,6 +103,7 @@ class Call:
 
     name: str
     arguments: Any
+    id: str = ""  # where the model's own format has ids: the one it wrote
 
 
 class Answer:
@@ -137,7 +138,7 @@ class Answer:
         found = calls_in(rest, self._form)
         if found is None:
             raise EngineError("a tool call came out broken")
-        return "", [Call(name, arguments) for name, arguments in found]
+        return "", [Call(*parts) for parts in found]
 
     def _until_stop(self) -> str:
         cuts = [at for stop in self._stops if (at := self._text.find(stop)) >= 0]

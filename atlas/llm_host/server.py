@@ -42,6 +42,8 @@ from atlas.errors import AtlasError, EngineError, RequestError
 from atlas.llm_host import prompt as prompts
 from atlas.llm_host.cache import Cache
 from atlas.llm_host.constrain import Constraint, check, schema_rule
+from atlas.llm_host.embed import Embedder
+from atlas.llm_host.embed import parse as parse_texts
 from atlas.llm_host.generate import Answer, Call, Generation
 from atlas.llm_host.line import Line, Turn
 from atlas.llm_host.request import DEFAULT_MAX_TOKENS, Ask, parse
@@ -63,6 +65,7 @@ class Options:
     threads: int = 2
     gpu_layers: int = 0
     conversations: int = 8
+    embedder: Path | None = None  # a sentence encoder, loaded when it is first asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,7 @@ class Host:
         self.options = options
         self._loaded: Loaded | None = None
         self.line = Line()
+        self.embedder = Embedder(options.embedder, options.threads, options.name)
 
     async def open(self) -> None:
         """Load the model; until then `/health` says so."""
@@ -342,7 +346,7 @@ async def _when_gone(receive: Receive, scope: anyio.CancelScope) -> None:
 
 def _call_body(call: Call) -> dict[str, Any]:
     function = {"name": call.name, "arguments": json.dumps(call.arguments, ensure_ascii=False)}
-    return {"id": f"call_{secrets.token_hex(8)}", "type": "function", "function": function}
+    return {"id": call.id or f"call_{secrets.token_hex(8)}", "type": "function", "function": function}
 
 
 def _usage_body(usage: Usage) -> dict[str, Any]:
@@ -383,9 +387,26 @@ def app(host: Host) -> Starlette:
             return Response(status_code=400)
         return Reply(host, job)
 
+    async def embeddings(request: Request) -> Response:
+        reply = Response(status_code=400)  # nobody reads it: the client is gone
+        async with anyio.create_task_group() as tasks:
+            try:
+                wish = parse_texts(await _body(request))
+                tasks.start_soon(_when_gone, request.receive, tasks.cancel_scope)
+                reply = Response(await host.embedder.answer(wish, host.line), media_type="application/json")
+            except RequestError as error:
+                reply = refusal(error)
+            except EngineError as trouble:
+                reply = problem(str(trouble), 500, "engine_failed")
+            except ClientDisconnect:
+                pass
+            tasks.cancel_scope.cancel()
+        return reply
+
     async def models(_request: Request) -> Response:
-        model = {"id": host.options.name, "object": "model", "created": 0, "owned_by": "atlas"}
-        return JSONResponse({"object": "list", "data": [model]})
+        names = [name for name in (host.options.name, host.embedder.name) if name]
+        data = [{"id": name, "object": "model", "created": 0, "owned_by": "atlas"} for name in names]
+        return JSONResponse({"object": "list", "data": data})
 
     async def health(_request: Request) -> Response:
         try:
@@ -404,6 +425,7 @@ def app(host: Host) -> Starlette:
 
     routes = [
         Route("/v1/chat/completions", chat, methods=["POST"]),
+        Route("/v1/embeddings", embeddings, methods=["POST"]),
         Route("/v1/models", models),
         Route("/health", health),
     ]
@@ -481,10 +503,13 @@ def main() -> None:
     parser.add_argument("--threads", type=_count, default=2)
     parser.add_argument("--gpu-layers", type=int, default=0, help="-1 is all")
     parser.add_argument("--conversations", type=_count, default=8, help="how many key-value caches are kept")
+    parser.add_argument("--embedder", type=Path, help="the GGUF file of a sentence encoder, called by its folder")
     given = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
-    options = Options(given.model, given.name, given.context, given.threads, given.gpu_layers, given.conversations)
+    options = Options(
+        *(given.model, given.name, given.context, given.threads, given.gpu_layers, given.conversations, given.embedder)
+    )
     outcome = 0
     try:
         listener = listen(given.socket, given.port or 0)
