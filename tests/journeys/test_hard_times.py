@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -33,7 +33,7 @@ def frozen(house: Running, module: str) -> Iterator[int]:
     try:
         yield pid
     finally:
-        if Path(f"/proc/{pid}").exists():
+        with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGCONT)
 
 
@@ -88,6 +88,15 @@ def test_the_language_model_dies_in_the_middle_of_its_answer(house: Running) -> 
     assert "train of thought" in text or "ask me again" in text.lower(), text
     still = ask(house, "what time is it")
     assert still["path"] == "command", "simple things work while the model is away"
+    house.is_back("atlas.llm_host.server", pid)
+    assert ask(house, "What is the capital of France?")["path"] == "model"
+
+
+def test_a_language_model_that_hangs_is_ended_while_simple_things_go_on_and_it_is_back(house: Running) -> None:
+    with frozen(house, "atlas.llm_host.server") as pid:
+        assert ask(house, "what time is it")["path"] == "command"
+        lost = ask(house, "What is the capital of Spain?")  # waits for it, until it is ended
+        assert lost["end"] == "failed", lost
     house.is_back("atlas.llm_host.server", pid)
     assert ask(house, "What is the capital of France?")["path"] == "model"
 
