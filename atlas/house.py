@@ -22,10 +22,11 @@ from atlas import trace
 from atlas.agents.agent import Agent, Answer
 from atlas.agents.grammar import open_grammar
 from atlas.agents.minds import open_agent
+from atlas.agents.readings import as_heard, pick
 from atlas.assent import Assents, Seal, Waiting, open_wording, read_house_key
 from atlas.bell import Bell, Say, Speaker, Speakers, spoken_to_any
 from atlas.config import Config, LlmConfig
-from atlas.conversation import HOUSE, Actor, Channel, Message, Turn, fresh_id
+from atlas.conversation import HOUSE, Actor, Channel, Message, Turn, Utterance, fresh_id
 from atlas.engine import open_engine
 from atlas.errors import AtlasError, ConfigError, StoreError
 from atlas.events import Emit, Event, Route, TextDelta, TurnEnded, TurnStarted
@@ -88,12 +89,14 @@ class House:
         health: Callable[[], Awaitable[Mapping[str, object]]],
         speakers: Speakers,
         assents: Assents,
+        pick: Callable[[Utterance], Utterance] = as_heard,
     ) -> None:
         self.config = config
         self.stt = stt
         self.tts = tts
         self.vad = vad
         self.wake = wake
+        self.pick = pick
         self.settle_seconds = settle_seconds
         self.authenticate = authenticate
         self.health = health
@@ -344,6 +347,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             health=Health(backends, own_tools, models | {"vad": config.speech.vad}).look,
             speakers=speakers,
             assents=assents,
+            pick=partial(pick, grammar),
         )
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(Bell(own_tools, speakers).ring)

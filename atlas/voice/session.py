@@ -107,6 +107,14 @@ class Guess:
 
 
 @dataclass(slots=True, eq=False)
+class Ahead:
+    """What the agent gets ready for while somebody speaks."""
+
+    text: str  # the words so far; "" while there are none
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+
+
+@dataclass(slots=True, eq=False)
 class Reply:
     """A reply that is alive."""
 
@@ -124,6 +132,8 @@ class Reply:
 
 
 Answer = Callable[[Turn, Emit], Awaitable[None]]
+Pick = Callable[[Utterance], Utterance]  # the same utterance, its likeliest reading first
+Prepare = Callable[[Turn], Awaitable[None]]
 Remember = Callable[[str, str], Awaitable[None]]
 Work = Callable[[Reply], Awaitable[None]]
 
@@ -145,7 +155,9 @@ class Session:
         wake: Wake | None,
         actor: Actor,
         reply: Answer,
+        prepare: Prepare,
         remember: Remember,
+        pick: Pick,
         settle_seconds: Callable[[str], float | None],
         emit: Emit,
         options: Options | None = None,
@@ -157,7 +169,9 @@ class Session:
         self._stt = stt
         self._tts = tts
         self._house_replies = reply
+        self._house_prepares = prepare
         self._house_remembers = remember
+        self._pick = pick
         self._settle_seconds = settle_seconds
         self._tell = emit
         self._patience = wake is not None
@@ -176,6 +190,9 @@ class Session:
         self._speech_at = 0
         self._over_reply = False  # the utterance interrupted a reply
         self._guess: Guess | None = None
+        self._ahead: Ahead | None = None
+        self._preparing = anyio.Lock()
+        self._wake_word = ""  # what woke the house; it holds until the house sleeps again
         self._unanswered: deque[Heard] = deque(maxlen=MAX_UNANSWERED)
         self._reply: Reply | None = None
         self._announcement = ""
@@ -290,6 +307,7 @@ class Session:
     async def _noticed(self, notice: Notice) -> None:
         happened = notice.what
         if happened is Input.WAKE:
+            self._wake_word = notice.phrase
             await self._emit(Woken(notice.phrase))
         elif happened is Input.SPEECH:
             self._speech_at = notice.at_sample
@@ -327,6 +345,8 @@ class Session:
                 self._begin_guess()
             case Action.FORGET_GUESS:
                 self._forget_guess()
+            case Action.PREPARE:
+                self._prepare()
             case Action.COMMIT:
                 await self._commit()
             case Action.ANSWER:
@@ -342,6 +362,7 @@ class Session:
             case Action.WATCH:
                 self._ears.watch()
             case Action.SLEEP:
+                self._wake_word = ""
                 self._ears.sleep()
             case Action.REFUSE:
                 pass
@@ -370,12 +391,14 @@ class Session:
         if self._guess is not None:
             self._guess.scope.cancel()
             self._guess = None
+        if self._ahead is not None and self._ahead.text:
+            self._stop_preparing()
 
     async def _guess_words(self, guess: Guess, sound: AudioChunk) -> None:
         began = time.monotonic()
         with guess.scope:
             try:
-                guess.words = await self._stt.transcribe(sound)
+                guess.words = self._pick(await self._stt.transcribe(sound))
             except EngineError as trouble:  # the utterance will be tried again when it is complete
                 trace.line("guess failed", error=trouble)
         guess.seconds = time.monotonic() - began
@@ -394,6 +417,30 @@ class Session:
         if settle:
             self._ears.settle(settle)
         return Input.COMMAND if settle == 0 else Input.NOTHING
+
+    def _prepare(self) -> None:
+        """Have the agent get ready for the words so far, while nobody waits for it."""
+        if not self.options.answer:
+            return
+        guessed = self._guess.words if self._guess else None
+        spoken = [one.words for one in self._unanswered if one.words.text] + ([guessed] if guessed else [])
+        turn = self._turn_of(spoken, self.wish)
+        if self._ahead is None or self._ahead.text != turn.text:
+            self._stop_preparing()
+            self._ahead = Ahead(turn.text)
+            self._start(self._get_ready, self._ahead, turn)
+
+    def _stop_preparing(self) -> None:
+        if self._ahead is not None:
+            self._ahead.scope.cancel()
+            self._ahead = None
+
+    async def _get_ready(self, ahead: Ahead, turn: Turn) -> None:
+        with ahead.scope:
+            async with self._preparing:  # the one before was cancelled, and may still be ending
+                await self._house_prepares(turn)
+        if self._ahead is ahead:
+            self._ahead = None
 
     async def _commit(self) -> None:
         """Fix the utterance's sound, and find its words by a task of their own."""
@@ -416,7 +463,7 @@ class Session:
         elif sound.samples:
             try:
                 with heard.trace.stage("stt"):
-                    heard.words = await self._stt.transcribe(sound)
+                    heard.words = self._pick(await self._stt.transcribe(sound))
             except EngineError as trouble:
                 heard.trouble = trouble
                 trace.line("recognition failed", device=self.actor.device, error=trouble)
@@ -465,6 +512,7 @@ class Session:
             one.words for one in heard if one.words.text and not (one.over_reply and _wants_silence(one.words.text))
         ]
         timed = heard[-1].trace if heard else Trace()
+        self._stop_preparing()  # the answer reads on from where that came to
         trouble = next((one.trouble for one in heard if one.trouble), None)
         if spoken or wish.text or wish.prompt:
             await self._turn(reply, self._turn_of(spoken, wish), timed, wish, self._house_replies)
@@ -511,6 +559,7 @@ class Session:
             temperature=self.wish.temperature if wish.temperature is None else wish.temperature,
             instructions=wish.instructions or self.wish.instructions,
             remembered=wish.remembered,
+            wake_word="" if wish.text else self._wake_word,
         )
 
     def _speaks(self, wish: Wish) -> bool:

@@ -47,6 +47,7 @@ class Action(Enum):
     SPEECH_STOPPED = "speech stopped"  # tell the door
     GUESS = "guess"  # look at the words so far; nothing may come of it but COMMAND, STOP or NOTHING
     FORGET_GUESS = "forget guess"  # more was said
+    PREPARE = "prepare"  # have the agent get ready for the words so far; nothing comes of it but a faster answer
     COMMIT = "commit"  # fix the utterance's sound and recognise its words
     ANSWER = "answer"  # start the reply to what was committed
     ANNOUNCE = "announce"  # start saying what the house wanted to say
@@ -68,15 +69,15 @@ S, I, A = State, Input, Action  # noqa: E741  (a table is read by its columns)
 
 # fmt: off
 TABLE: dict[tuple[State, Input], Step] = {
-    (S.ASLEEP, I.WAKE):          Step(S.LISTENING, (A.WATCH,)),
+    (S.ASLEEP, I.WAKE):          Step(S.LISTENING, (A.WATCH, A.PREPARE)),
     (S.ASLEEP, I.RESPOND):       Step(S.REPLYING, (A.ANSWER,)),
     (S.ASLEEP, I.ANNOUNCE):      Step(S.REPLYING, (A.ANNOUNCE,)),
     (S.ASLEEP, I.CANCEL):        Step(S.ASLEEP, (A.REFUSE,)),
     (S.ASLEEP, I.COMMIT):        Step(S.ASLEEP, (A.REFUSE,)),
     (S.ASLEEP, I.CLEAR):         Step(S.ASLEEP, (A.DROP,)),
 
-    (S.LISTENING, I.SPEECH):     Step(S.HEARING, (A.FORGET_GUESS, A.SPEECH_STARTED)),
-    (S.LISTENING, I.UNHEEDED):   Step(S.HEARING, (A.FORGET_GUESS, A.SPEECH_STARTED)),
+    (S.LISTENING, I.SPEECH):     Step(S.HEARING, (A.FORGET_GUESS, A.SPEECH_STARTED, A.PREPARE)),
+    (S.LISTENING, I.UNHEEDED):   Step(S.HEARING, (A.FORGET_GUESS, A.SPEECH_STARTED, A.PREPARE)),
     (S.LISTENING, I.SILENCE):    Step(S.ASLEEP, (A.SLEEP,)),
     (S.LISTENING, I.FULL):       Step(S.LISTENING, (A.COMMIT,)),
     (S.LISTENING, I.COMMIT):     Step(S.LISTENING, (A.COMMIT,)),
@@ -103,6 +104,7 @@ TABLE: dict[tuple[State, Input], Step] = {
     (S.PAUSED, I.SPEECH):        Step(S.HEARING, (A.FORGET_GUESS,)),
     (S.PAUSED, I.UNHEEDED):      Step(S.HEARING, (A.FORGET_GUESS,)),
     (S.PAUSED, I.COMMAND):       Step(S.REPLYING, (A.SPEECH_STOPPED, A.COMMIT, A.ANSWER)),
+    (S.PAUSED, I.NOTHING):       Step(S.PAUSED, (A.PREPARE,)),
     (S.PAUSED, I.STOP):          Step(S.LISTENING, (A.SPEECH_STOPPED, A.COMMIT, A.WATCH)),
     (S.PAUSED, I.ENDPOINT):      Step(S.REPLYING, (A.SPEECH_STOPPED, A.COMMIT, A.ANSWER)),
     (S.PAUSED, I.FULL):          Step(S.LISTENING, (A.SPEECH_STOPPED, A.COMMIT, A.WATCH)),
@@ -112,7 +114,7 @@ TABLE: dict[tuple[State, Input], Step] = {
     (S.PAUSED, I.CANCEL):        Step(S.PAUSED, (A.REFUSE,)),
 
     # Only a reply that began while asleep, as a bell does, hears the wake word.
-    (S.REPLYING, I.WAKE):        Step(S.LISTENING, (A.HUSH, A.WATCH)),
+    (S.REPLYING, I.WAKE):        Step(S.LISTENING, (A.HUSH, A.WATCH, A.PREPARE)),
     (S.REPLYING, I.SPEECH):      Step(S.OVERTALKED, (A.FORGET_GUESS,)),
     (S.REPLYING, I.UNHEEDED):    Step(S.ASIDE, (A.FORGET_GUESS, A.SPEECH_STARTED)),
     (S.REPLYING, I.STOP):        Step(S.LISTENING, (A.SPEECH_STARTED, A.HUSH, A.SPEECH_STOPPED, A.COMMIT, A.WATCH)),
@@ -128,7 +130,7 @@ TABLE: dict[tuple[State, Input], Step] = {
     # Nobody is told of speech over a reply before it is known to be meant: a stock client falls silent at once.
     (S.OVERTALKED, I.SPEECH):    Step(S.OVERTALKED, (A.FORGET_GUESS,)),
     (S.OVERTALKED, I.UNHEEDED):  Step(S.ASIDE, (A.FORGET_GUESS, A.SPEECH_STARTED)),
-    (S.OVERTALKED, I.SUSTAINED): Step(S.HEARING, (A.FORGET_GUESS, A.SPEECH_STARTED, A.HUSH)),
+    (S.OVERTALKED, I.SUSTAINED): Step(S.HEARING, (A.FORGET_GUESS, A.SPEECH_STARTED, A.HUSH, A.PREPARE)),
     (S.OVERTALKED, I.PAUSE):     Step(S.OVERTALKED, (A.GUESS,)),
     (S.OVERTALKED, I.ENDPOINT):  Step(S.REPLYING, (A.GUESS,)),
     (S.OVERTALKED, I.FULL):      Step(S.REPLYING, (A.GUESS,)),
@@ -138,8 +140,8 @@ TABLE: dict[tuple[State, Input], Step] = {
     (S.OVERTALKED, I.COMMIT):    Step(S.REPLYING, (A.SPEECH_STARTED, A.SPEECH_STOPPED, A.COMMIT)),
     (S.OVERTALKED, I.CLEAR):     Step(S.REPLYING, (A.DROP,)),
     (S.OVERTALKED, I.RESPOND):   Step(S.OVERTALKED, (A.REFUSE,)),
-    (S.OVERTALKED, I.ENDED):     Step(S.HEARING, (A.FORGET_GUESS, A.SPEECH_STARTED)),
-    (S.OVERTALKED, I.CANCEL):    Step(S.HEARING, (A.FORGET_GUESS, A.SPEECH_STARTED, A.HUSH)),
+    (S.OVERTALKED, I.ENDED):     Step(S.HEARING, (A.FORGET_GUESS, A.SPEECH_STARTED, A.PREPARE)),
+    (S.OVERTALKED, I.CANCEL):    Step(S.HEARING, (A.FORGET_GUESS, A.SPEECH_STARTED, A.HUSH, A.PREPARE)),
 
     (S.ASIDE, I.SPEECH):         Step(S.ASIDE, (A.FORGET_GUESS,)),
     (S.ASIDE, I.UNHEEDED):       Step(S.ASIDE, (A.FORGET_GUESS,)),
@@ -150,8 +152,8 @@ TABLE: dict[tuple[State, Input], Step] = {
     (S.ASIDE, I.COMMIT):         Step(S.REPLYING, (A.SPEECH_STOPPED, A.COMMIT)),
     (S.ASIDE, I.CLEAR):          Step(S.REPLYING, (A.SPEECH_STOPPED, A.DROP)),
     (S.ASIDE, I.RESPOND):        Step(S.ASIDE, (A.REFUSE,)),
-    (S.ASIDE, I.ENDED):          Step(S.HEARING),
-    (S.ASIDE, I.CANCEL):         Step(S.HEARING, (A.HUSH,)),
+    (S.ASIDE, I.ENDED):          Step(S.HEARING, (A.PREPARE,)),
+    (S.ASIDE, I.CANCEL):         Step(S.HEARING, (A.HUSH, A.PREPARE)),
 }
 # fmt: on
 

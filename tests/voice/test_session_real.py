@@ -69,7 +69,9 @@ async def room(config: Config, models: Path) -> AsyncIterator[Room]:
             wake=None,
             actor=Actor("", "kitchen", "adult", "kitchen"),
             reply=house.reply,
+            prepare=house.prepare,
             remember=house.remember,
+            pick=lambda heard: heard,
             settle_seconds=lambda text: 0.0 if "time" in text.lower() else None,
             emit=tell,
         )

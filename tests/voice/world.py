@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 
 from atlas.audio import HEARING_RATE, AudioChunk, silence
-from atlas.conversation import Actor, ToolCall, ToolResult, Turn
+from atlas.conversation import Actor, ToolCall, ToolResult, Turn, Utterance
 from atlas.errors import EngineError
 from atlas.events import (
     Emit,
@@ -29,6 +29,13 @@ from atlas.voice.session import Options, Session, Wish
 FRAME = 512
 WORD_SECONDS = 0.4
 COMMANDS = {"set a timer": 0.0, "what time is it": 0.0, "set a timer for ten minutes": 0.35}
+
+
+def pick(heard: Utterance) -> Utterance:
+    """Put a reading first that is a command."""
+    first = next((text for text in (heard.text, *heard.alternatives) if text in COMMANDS), heard.text)
+    others = tuple(text for text in (heard.text, *heard.alternatives) if text != first)
+    return Utterance(first, heard.seconds, others)
 
 
 class SteadyTts:
@@ -63,6 +70,10 @@ class House:
     tool_seconds: float = 0.0
     trouble: Exception | None = None
     stopped: int = 0  # replies that were cancelled in the house
+    prepare_seconds: float = 0.0
+    prepared: list[Turn] = field(default_factory=list)  # what it got ready for
+    unprepared: int = 0  # of those, how many were cancelled on the way
+    preparing: int = 0
 
     async def reply(self, turn: Turn, emit: Emit) -> None:
         self.turns.append(turn)
@@ -91,6 +102,18 @@ class House:
             with anyio.CancelScope(shield=True):
                 await emit(ToolFinished(call, result))
 
+    async def prepare(self, turn: Turn) -> None:
+        self.prepared.append(turn)
+        self.preparing += 1
+        assert self.preparing == 1, "two preparations at once"
+        try:
+            await anyio.sleep(self.prepare_seconds)
+        except anyio.get_cancelled_exc_class():
+            self.unprepared += 1
+            raise
+        finally:
+            self.preparing -= 1
+
     async def remember(self, turn_id: str, heard: str) -> None:
         self.remembered.append((turn_id, heard))
 
@@ -110,7 +133,9 @@ class World:
             wake=wake,
             actor=Actor("", "kitchen", "adult", "kitchen"),
             reply=house.reply,
+            prepare=house.prepare,
             remember=house.remember,
+            pick=pick,
             settle_seconds=COMMANDS.get,
             emit=self._tell,
             options=options,

@@ -1,0 +1,26 @@
+"""Which of several readings of an utterance was meant? Pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from atlas.agents.grammar import Grammar
+from atlas.conversation import Utterance
+
+
+def pick(grammar: Grammar, heard: Utterance) -> Utterance:
+    """Return the utterance with that reading first which is a command; as it was heard when none is.
+
+    A recogniser prefers words that are often written, a household says commands: "buy milk" is heard as "by milk". When
+    any reading says "don't", the order stays: to act on the one that does not would be worse than to ask again.
+    """
+    readings = (heard.text, *heard.alternatives)
+    if any(map(grammar.is_negated, readings)):
+        return heard
+    meant = next((text for text in readings if grammar.commands(text)), heard.text)
+    return replace(heard, text=meant, alternatives=tuple(text for text in readings if text != meant))
+
+
+def as_heard(heard: Utterance) -> Utterance:
+    """Return the utterance: what a house without a grammar goes by."""
+    return heard
