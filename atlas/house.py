@@ -1,49 +1,34 @@
-"""The running Atlas: opens the engines, gives them to the minds, closes them in reverse; reply, remember, announce."""
+"""The running Atlas: takes turns to the minds and keeps what came of them; reply, remember, announce."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
-from functools import partial
-from pathlib import Path
-from sqlite3 import Connection
-from typing import Any
 from weakref import WeakValueDictionary
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import anyio
-import anyio.to_thread
 
 from atlas import trace
 from atlas.agents.agent import Agent, Answer
-from atlas.agents.grammar import open_grammar
-from atlas.agents.minds import open_agent
-from atlas.agents.readings import as_heard, pick
-from atlas.assent import Assents, Seal, Waiting, open_wording, read_house_key
-from atlas.bell import Bell, Say, Speaker, Speakers, spoken_to_any
-from atlas.config import Config, LlmConfig
+from atlas.agents.readings import as_heard
+from atlas.assent import Assents, Waiting
+from atlas.bell import Say, Speaker, Speakers, spoken_to_any
+from atlas.config import Config
 from atlas.conversation import HOUSE, Actor, Channel, Message, Turn, Utterance, fresh_id
-from atlas.engine import open_engine
-from atlas.errors import AtlasError, ConfigError, StoreError
+from atlas.errors import AtlasError, RequestError, StoreError
 from atlas.events import Emit, Event, Route, TextDelta, TurnEnded, TurnStarted
-from atlas.health import Health
-from atlas.llm.backend_openai import BackendSettings
-from atlas.mcp import tools_mcp
-from atlas.mcp.tools import Tools
-from atlas.router import Choice, choose, may_talk
+from atlas.router import Choice
 from atlas.speech.stt import Stt
 from atlas.speech.tts import Tts
 from atlas.speech.vad import Vad
 from atlas.speech.wake import Wake
-from atlas.store import conversations, turns
 from atlas.store.conversations import Conversation, conversation_of
-from atlas.store.database import Database, open_database
-from atlas.store.devices import open_devices
-from atlas.store.migrations import MEMORY
+from atlas.store.memory import Memory, UnderWay
+from atlas.store.recall import Whose, belonging_to
 from atlas.store.turns import TurnRecord
 from atlas.telling import Telling
 
@@ -57,7 +42,7 @@ class Mind:
     """An agent, and the memory that is its own."""
 
     agent: Agent
-    memory: Database
+    memory: Memory
 
 
 @dataclass(slots=True, eq=False)
@@ -68,6 +53,7 @@ class Exchange:
     choice: Choice
     conversation: Conversation
     telling: Telling
+    under_way: UnderWay | None = None  # None when the client keeps the conversation itself
     stopwatch: trace.Trace = field(default_factory=trace.current)
 
 
@@ -90,6 +76,7 @@ class House:
         speakers: Speakers,
         assents: Assents,
         pick: Callable[[Utterance], Utterance] = as_heard,
+        zone: tzinfo | None = None,  # None: the machine's own
     ) -> None:
         self.config = config
         self.stt = stt
@@ -100,6 +87,7 @@ class House:
         self.settle_seconds = settle_seconds
         self.authenticate = authenticate
         self.health = health
+        self.zone = zone
         self._minds = minds
         self._choose = choose
         self._speakers = speakers
@@ -122,9 +110,13 @@ class House:
         with trace.tracing(trace.current()) as stopwatch:
             with stopwatch.stage("route"):
                 choice = self._choose(turn)
+            turn = choice.turn
             self._speakers.heard(turn.actor)
             exchange = Exchange(turn, choice, conversation_of(choice.agent, turn.actor), Telling(emit))
             async with AsyncExitStack() as stack:
+                if turn.remembered:
+                    memory = self._minds[choice.agent].memory
+                    exchange.under_way = stack.enter_context(memory.under_way(exchange.conversation, turn.id))
                 try:
                     await exchange.telling.emit(TurnStarted(turn.id, choice.agent, choice.reason))
                     if turn.remembered:
@@ -148,13 +140,14 @@ class House:
         """
         try:
             choice = self._choose(turn)
+            turn = choice.turn
             mind = self._minds[choice.agent]
-            if turn.remembered:
-                past = await mind.memory.read(
-                    lambda c: conversations.load(c, conversation_of(choice.agent, turn.actor))
-                )
-                turn = replace(turn, history=past)
-            await mind.agent.prepare(turn)
+            if not turn.remembered:
+                await mind.agent.prepare(turn)
+                return
+            conversation = conversation_of(choice.agent, turn.actor)
+            with anyio.CancelScope() as reading, mind.memory.under_way(conversation, turn.id, reading) as under_way:
+                await mind.agent.prepare(replace(turn, history=await mind.memory.history(under_way)))
         except AtlasError as trouble:
             log.info("not prepared turn=%s: %s", turn.id, trouble)
 
@@ -168,15 +161,8 @@ class House:
         timings = exchange.stopwatch.milliseconds() if exchange else {}
         if exchange and answer:
             _write_line(exchange, answer, heard=len(heard))
-
-        def work(connection: Connection) -> None:
-            if conversations.shorten(connection, turn_id, heard):
-                turns.interrupt(connection, turn_id)
-            if timings:
-                turns.retime(connection, turn_id, timings)
-
         for mind in [self._minds[exchange.choice.agent]] if exchange else self._minds.values():
-            await mind.memory.write(work)
+            await mind.memory.heard(turn_id, heard, timings)
 
     async def asks(self, viewer: Actor) -> Sequence[Waiting]:
         """Return the questions that wait for a yes and that `viewer` may answer. Raises `EngineError`."""
@@ -218,6 +204,14 @@ class House:
         """Say `text` on `device`, "" for every connected one; False when nobody took it. Cancelling is safe."""
         return await spoken_to_any(self._speakers.on(device), text)
 
+    def memory_of(self, agent: str, actor: Actor) -> tuple[Memory, Whose]:
+        """Return an agent's memory and what in it is `actor`'s own. Raises `RequestError` for an agent not for them."""
+        if agent not in self._minds:
+            raise RequestError(f"no agent is called {agent!r}", code="model_not_found", param="agent")
+        if actor.role not in self.config.agents[agent].roles:
+            raise RequestError(f"a {actor.role} may not talk to the agent {agent!r}", code="forbidden", param="agent")
+        return self._minds[agent].memory, belonging_to(agent, actor)
+
     async def warm(self) -> None:
         """Have every agent answer once, unheard, so that the first person does not wait for what is done only once.
 
@@ -237,9 +231,8 @@ class House:
     async def _answer(self, exchange: Exchange) -> Answer:
         turn, mind, telling = exchange.turn, self._minds[exchange.choice.agent], exchange.telling
         try:
-            if turn.remembered:
-                past = await mind.memory.read(lambda c: conversations.load(c, exchange.conversation))
-                turn = replace(turn, history=past)
+            if exchange.under_way:
+                turn = replace(turn, history=await mind.memory.history(exchange.under_way))
             answer = await mind.agent.respond(turn, telling.emit)
         except AtlasError as trouble:
             await telling.emit(TextDelta(f" {trouble.spoken}" if telling.text else trouble.spoken))
@@ -275,14 +268,10 @@ class House:
             usage=answer.usage,
         )
 
-        def work(connection: Connection) -> None:
-            number = conversations.number_of(connection, exchange.conversation) if turn.remembered else None
-            row = turns.record(connection, record, number)
-            if turn.remembered:
-                conversations.append(connection, row, (Message("user", turn.text), *answer.messages))
-
+        messages = (Message("user", turn.text), *answer.messages)
+        memory = self._minds[exchange.choice.agent].memory
         try:
-            await self._minds[exchange.choice.agent].memory.write(work)
+            await memory.keep(record, messages, exchange.under_way)
         except StoreError as trouble:
             log.error("turn not remembered turn=%s: %s; %s", turn.id, trouble, trouble.hint)  # noqa: TRY400
 
@@ -291,116 +280,6 @@ class House:
         """Wait until no other turn of this conversation is being answered."""
         async with self._talks.setdefault(conversation, anyio.Lock()):
             yield
-
-
-@asynccontextmanager
-async def open_house(config: Config) -> AsyncIterator[House]:
-    """Open everything, weights loaded and warm; close it in reverse. The processes it talks to may still be starting.
-
-    Raises `ConfigError` for settings that cannot be, `EngineError` for weights that do not load, `StoreError` for a
-    memory that cannot be opened.
-    """
-    async with AsyncExitStack() as stack:
-        zone = _zone(config)
-        memories = {
-            name: await stack.enter_async_context(open_database(config.data / agent.memory, MEMORY))
-            for name, agent in config.agents.items()
-        }
-        devices = await stack.enter_async_context(open_devices(config.data))
-        engines = {
-            role: await _opened(stack, role, engine, config.speech)
-            for role, engine in (
-                ("vad", config.speech.vad),
-                ("wake", config.speech.wake),
-                ("stt", config.speech.stt),
-                ("tts", config.speech.tts),
-            )
-        }
-        backends = {
-            name: await _opened(stack, "backend", "openai", _backend_settings(config, name, llm), name)
-            for name, llm in config.llm.items()
-            if name in {agent.llm for agent in config.agents.values()}
-        }
-        with _timed("grammar", config.house.language):
-            grammar = await anyio.to_thread.run_sync(open_grammar, config.house.language)
-        own_tools, speakers = await _tools(stack, config, "house"), Speakers()
-        assents = Assents(
-            Seal(read_house_key(config.house_key)),
-            open_wording(config.house.language),
-            own_tools,
-            may_talk=partial(may_talk, config.agents),
-        )
-        minds: dict[str, Mind] = {}
-        for name, agent in config.agents.items():
-            tools = await _tools(stack, config, name)
-            llm, backend = config.llm[agent.llm], backends[agent.llm]
-            minds[name] = Mind(open_agent(name, llm, backend, tools, grammar, assents, zone), memories[name])
-
-        models = {"stt": config.speech.stt_model, "tts": engines["tts"].voice, "wake": list(engines["wake"].phrases)}
-        house = House(
-            config,
-            **engines,
-            minds=minds,
-            choose=lambda turn: choose(turn, config.agents, config.house.agent),
-            settle_seconds=grammar.settle_seconds,
-            authenticate=devices.find,
-            health=Health(backends, own_tools, models | {"vad": config.speech.vad}).look,
-            speakers=speakers,
-            assents=assents,
-            pick=partial(pick, grammar),
-        )
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(Bell(own_tools, speakers).ring)
-            yield house
-            tasks.cancel_scope.cancel()
-
-
-async def _opened(stack: AsyncExitStack, role: str, name: str, settings: object, label: str = "") -> Any:
-    """Open an engine, to be closed with `stack`, and log how long that took."""
-    with _timed(role, label or name):
-        engine = await open_engine(role, name, settings)
-    stack.push_async_callback(engine.aclose)
-    return engine
-
-
-def _backend_settings(config: Config, name: str, llm: LlmConfig) -> BackendSettings:
-    """Return where a model is served. Raises `ConfigError` when the file of its key cannot be read."""
-    if llm.kind == "embedded":
-        return BackendSettings(llm.model, socket=config.socket(f"llm-{name}"), tools=llm.tools)
-    try:
-        key = Path(llm.api_key_file).expanduser().read_text(encoding="utf-8").strip() if llm.api_key_file else ""
-    except OSError as trouble:
-        raise ConfigError(
-            f"llm.{name}.api_key_file {llm.api_key_file} cannot be read: {trouble.strerror}", hint="check the path"
-        ) from trouble
-    return BackendSettings(llm.model, base_url=llm.url, api_key=key, tools=llm.tools, own_host=False)
-
-
-async def _tools(stack: AsyncExitStack, config: Config, agent: str) -> Tools:
-    """Connect to the tool server under the agent's own token. It may still be starting: it is asked again later."""
-    token = config.tools_token(agent).read_text(encoding="utf-8").strip()
-    tools = await tools_mcp.open(
-        tools_mcp.Settings(socket=config.socket("tools"), token=token, call_seconds=config.tools.call_seconds)
-    )
-    stack.push_async_callback(tools.aclose)
-    return tools
-
-
-def _zone(config: Config) -> tzinfo | None:
-    """Return the house's time zone; `None` is the machine's own. Raises `ConfigError` for one that there is not."""
-    try:
-        return ZoneInfo(config.house.timezone) if config.house.timezone else None
-    except (ZoneInfoNotFoundError, ValueError) as unknown:
-        raise ConfigError(
-            f"house.timezone is {config.house.timezone!r}, which is no time zone", hint='write it as "Europe/Berlin"'
-        ) from unknown
-
-
-@contextmanager
-def _timed(part: str, name: str) -> Iterator[None]:
-    began = time.monotonic()
-    yield
-    trace.line("opened", part=part, name=name, seconds=f"{time.monotonic() - began:.2f}")
 
 
 def _path(exchange: Exchange) -> Route:

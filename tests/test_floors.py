@@ -30,6 +30,7 @@ FLOORS = {
     "atlas.health": 2,
     "atlas.telling": 2,
     "atlas.house": 3,
+    "atlas.opening": 4,  # opens the house below it
     "atlas.egress": 4,  # a process of its own
     "atlas.gateway": 4,
     "atlas.cli": 5,

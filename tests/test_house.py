@@ -25,8 +25,7 @@ from atlas.house import House, Mind
 from atlas.mcp.tools_scripted import Household, ScriptedTools
 from atlas.router import choose
 from atlas.store import turns
-from atlas.store.database import open_database
-from atlas.store.migrations import MEMORY
+from atlas.store.memory import open_memory
 
 ADA = Actor("ada", "phone", "owner", "study")
 TIMER = ToolCall("call_1", "timers.start", {"seconds": 600})
@@ -84,7 +83,7 @@ class World:
         return told
 
     async def kept(self, agent: str = "family") -> list[turns.TurnRecord]:
-        return await self.minds[agent].memory.read(lambda c: turns.latest(c, 10))
+        return await self.minds[agent].memory.turns(10)
 
     async def remembered(self, actor: Actor = ADA, agent: str = "") -> tuple[Message, ...]:
         """What an agent would be told about the past now."""
@@ -114,7 +113,7 @@ async def world(config: Config, data: Path) -> AsyncIterator[World]:
     async with AsyncExitStack() as stack:
         agents = {name: Scripted(echoes) for name in config.agents}
         minds = {
-            name: Mind(agents[name], await stack.enter_async_context(open_database(data / a.memory, MEMORY)))
+            name: Mind(agents[name], await stack.enter_async_context(open_memory(data / a.memory)))
             for name, a in config.agents.items()
         }
 

@@ -35,7 +35,7 @@ from atlas.config import Config, LlmConfig
 from atlas.config import load as load_config
 from atlas.errors import ConfigError
 from atlas.gateway import app
-from atlas.house import open_house
+from atlas.opening import open_house
 from atlas.store.devices import open_devices
 
 STOP_SECONDS = 5.0  # from Ctrl-C to the end, whatever hangs

@@ -23,7 +23,8 @@ class Conversation:
     room: str
 
     def __str__(self) -> str:
-        return "/".join((self.agent, self.person, self.room))
+        """Return the key as one text, different for every key: a room may be called anything."""
+        return "/".join(part.replace("%", "%25").replace("/", "%2F") for part in (self.agent, self.person, self.room))
 
 
 def conversation_of(agent: str, actor: Actor) -> Conversation:

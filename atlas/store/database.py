@@ -50,6 +50,25 @@ class Database:
 
         return await anyio.to_thread.run_sync(inside, limiter=self._turn)
 
+    async def scrub(self) -> None:
+        """Write the file anew and empty its log: of what was deleted, no byte is left in either.
+
+        Deleting alone is not enough, though deleted cells are zeroed: what SQLite moved between pages leaves copies
+        behind. Takes as long as copying the file, and as much memory. Raises `StoreError`, also when another program
+        reads the file: then the log still holds the old pages. Cancelling is delivered afterwards.
+        """
+
+        def inside() -> None:
+            if self._closed:
+                raise StoreError(f"{self.path} is closed")
+            with _translated(self.path):
+                self._connection.execute("VACUUM")
+                (blocked, *_) = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            if blocked:
+                raise StoreError(f"{self.path}: another program reads the file", hint="let it finish")
+
+        await anyio.to_thread.run_sync(inside, limiter=self._turn)
+
     async def aclose(self) -> None:
         """Close the file after the transaction under way. Idempotent."""
 
@@ -85,6 +104,8 @@ def _opened(path: Path, migrations: Migrations) -> sqlite3.Connection:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")  # NORMAL may lose the last commits in a power cut
             connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA secure_delete = ON")  # deleted rows are zeroed, whatever this build's default is
+            connection.execute("PRAGMA temp_store = MEMORY")  # `scrub` copies everything, and not into /tmp
             _migrate(path, connection, migrations)
         except BaseException:
             connection.close()

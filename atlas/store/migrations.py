@@ -48,4 +48,31 @@ MEMORY: Migrations = (
             "CREATE INDEX messages_of_a_turn ON messages (turn, id)",
         ),
     ),
+    (
+        "words to be searched for, and what is still to be forgotten",
+        (
+            # What people and agents said; what tools answered is for the model alone.
+            "CREATE VIEW said AS SELECT id, text FROM messages WHERE author IN ('user', 'assistant')",
+            """CREATE VIRTUAL TABLE words USING fts5(
+                text, content = 'said', content_rowid = 'id', tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3'
+            )""",
+            """CREATE TRIGGER said_anew AFTER INSERT ON messages WHEN new.author IN ('user', 'assistant') BEGIN
+                INSERT INTO words (rowid, text) VALUES (new.id, new.text);
+            END""",
+            """CREATE TRIGGER said_otherwise AFTER UPDATE ON messages WHEN new.author IN ('user', 'assistant') BEGIN
+                INSERT INTO words (words, rowid, text) VALUES ('delete', old.id, old.text);
+                INSERT INTO words (rowid, text) VALUES (new.id, new.text);
+            END""",
+            """CREATE TRIGGER unsaid AFTER DELETE ON messages WHEN old.author IN ('user', 'assistant') BEGIN
+                INSERT INTO words (words, rowid, text) VALUES ('delete', old.id, old.text);
+            END""",
+            "INSERT INTO words (words) VALUES ('rebuild')",  # what was said before there was an index
+            # Written with the deletion itself, so that a power cut in between leaves no half-forgotten words.
+            """CREATE TABLE errands (
+                what TEXT NOT NULL,  -- 'scrub' this file, or 'drop' a conversation from the model's memory
+                conversation TEXT NOT NULL,  -- its key; '' for the file
+                PRIMARY KEY (what, conversation)
+            ) STRICT, WITHOUT ROWID""",
+        ),
+    ),
 )

@@ -27,9 +27,8 @@ from atlas.house import House, Mind
 from atlas.mcp.tools_scripted import Household
 from atlas.router import choose
 from atlas.speech.vad_scripted import ScriptedVad
-from atlas.store.database import open_database
 from atlas.store.devices import Devices, open_devices
-from atlas.store.migrations import MEMORY
+from atlas.store.memory import open_memory
 
 
 class Chat:
@@ -172,8 +171,8 @@ async def small_house(config: Config, data: Path) -> AsyncIterator[SmallHouse]:
 
     async with (
         open_devices(data) as devices,
-        open_database(data / "atlas.db", MEMORY) as family,
-        open_database(data / "work.db", MEMORY) as work,
+        open_memory(data / "atlas.db") as family,
+        open_memory(data / "work.db") as work,
     ):
         assents = Assents(
             Seal(Ed25519PrivateKey.generate()),

@@ -15,13 +15,12 @@ import websockets
 
 from atlas.audio import AudioChunk, silence
 from atlas.config import Config
-from atlas.conversation import Role
+from atlas.conversation import Actor, Role
 from atlas.errors import EngineError, StoreError
 from atlas.gateway import realtime
 from atlas.gateway.realtime_sound import CODES, LEVELS, Inward, Outward
 from atlas.speech.resample import resampled
 from atlas.speech.vad_scripted import voice
-from atlas.store.conversations import Conversation, load
 from tests.gateway.small_house import SmallHouse, served
 
 RATE = 24_000
@@ -694,10 +693,10 @@ async def test_what_was_heard_before_the_line_broke_is_remembered(small: SmallHo
         for _ in range(6):
             await caller.until("response.output_audio.delta")
         await caller.connection.close()
-    memory, phone = small.house._minds["family"].memory, Conversation("family", "device phone", "")
+    memory, phone = small.house.memory_of("family", Actor("", "phone", "owner"))
     with anyio.fail_after(20):
         while True:
-            said = (await memory.read(lambda connection: load(connection, phone)))[-1].text
+            said = (await memory.exchanges(phone))[-1].said[-1].text
             if len(said) < len("".join(small.chat.words)):
                 break
     assert said.startswith("One")

@@ -1,0 +1,153 @@
+"""Open everything the house is made of, in order, wire it together, and close it in reverse."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from datetime import tzinfo
+from functools import partial
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import anyio
+import anyio.to_thread
+
+from atlas import trace
+from atlas.agents.grammar import open_grammar
+from atlas.agents.minds import open_agent
+from atlas.agents.readings import pick
+from atlas.assent import Assents, Seal, open_wording, read_house_key
+from atlas.bell import Bell, Speakers
+from atlas.config import Config, LlmConfig
+from atlas.conversation import Turn
+from atlas.engine import open_engine
+from atlas.errors import ConfigError
+from atlas.health import Health
+from atlas.house import House, Mind
+from atlas.llm.backend_openai import BackendSettings
+from atlas.llm.presence import Watched
+from atlas.mcp import tools_mcp
+from atlas.mcp.tools import Tools
+from atlas.router import Choice, choose, may_talk, open_addressing
+from atlas.store.devices import open_devices
+from atlas.store.memory import open_memory
+
+
+@asynccontextmanager
+async def open_house(config: Config) -> AsyncIterator[House]:
+    """Open everything, weights loaded and warm; close it in reverse. The processes it talks to may still be starting.
+
+    Raises `ConfigError` for settings that cannot be, `EngineError` for weights that do not load, `StoreError` for a
+    memory that cannot be opened.
+    """
+    async with AsyncExitStack() as stack:
+        zone = _zone(config)
+        devices = await stack.enter_async_context(open_devices(config.data))
+        engines = {
+            role: await _opened(stack, role, engine, config.speech)
+            for role, engine in (
+                ("vad", config.speech.vad),
+                ("wake", config.speech.wake),
+                ("stt", config.speech.stt),
+                ("tts", config.speech.tts),
+            )
+        }
+        backends = {
+            name: Watched(await _opened(stack, "backend", "openai", _backend_settings(config, name, llm), name))
+            for name, llm in config.llm.items()
+            if name in {agent.llm for agent in config.agents.values()}
+        }
+        with _timed("grammar", config.house.language):
+            grammar = await anyio.to_thread.run_sync(open_grammar, config.house.language)
+        own_tools, speakers = await _tools(stack, config, "house"), Speakers()
+        assents = Assents(
+            Seal(read_house_key(config.house_key)),
+            open_wording(config.house.language),
+            own_tools,
+            may_talk=partial(may_talk, config.agents),
+        )
+        addressing = open_addressing(config.house.language, config.agents)
+
+        def chosen(turn: Turn) -> Choice:
+            away = [name for name, agent in config.agents.items() if backends[agent.llm].away]
+            return choose(turn, config.agents, config.house.agent, addressing, away=away, asker=assents.asker(turn))
+
+        minds: dict[str, Mind] = {}
+        for name, agent in config.agents.items():
+            tools = await _tools(stack, config, name)
+            llm, backend = config.llm[agent.llm], backends[agent.llm]
+            memory = await stack.enter_async_context(open_memory(config.data / agent.memory, backend.forget))
+            minds[name] = Mind(open_agent(name, llm, backend, tools, grammar, assents, zone), memory)
+
+        models = {"stt": config.speech.stt_model, "tts": engines["tts"].voice, "wake": list(engines["wake"].phrases)}
+        house = House(
+            config,
+            **engines,
+            minds=minds,
+            choose=chosen,
+            settle_seconds=lambda text: grammar.settle_seconds(addressing.bare(text)),
+            authenticate=devices.find,
+            health=Health(backends, own_tools, models | {"vad": config.speech.vad}).look,
+            speakers=speakers,
+            assents=assents,
+            zone=zone,
+            pick=partial(pick, grammar, addressing.bare),
+        )
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(Bell(own_tools, speakers).ring)
+            for mind in minds.values():
+                tasks.start_soon(mind.memory.run_errands)
+            for watched in backends.values():
+                tasks.start_soon(watched.watch)
+            yield house
+            tasks.cancel_scope.cancel()
+
+
+async def _opened(stack: AsyncExitStack, role: str, name: str, settings: object, label: str = "") -> Any:
+    """Open an engine, to be closed with `stack`, and log how long that took."""
+    with _timed(role, label or name):
+        engine = await open_engine(role, name, settings)
+    stack.push_async_callback(engine.aclose)
+    return engine
+
+
+def _backend_settings(config: Config, name: str, llm: LlmConfig) -> BackendSettings:
+    """Return where a model is served. Raises `ConfigError` when the file of its key cannot be read."""
+    if llm.kind == "embedded":
+        return BackendSettings(llm.model, socket=config.socket(f"llm-{name}"), tools=llm.tools)
+    try:
+        key = Path(llm.api_key_file).expanduser().read_text(encoding="utf-8").strip() if llm.api_key_file else ""
+    except OSError as trouble:
+        raise ConfigError(
+            f"llm.{name}.api_key_file {llm.api_key_file} cannot be read: {trouble.strerror}", hint="check the path"
+        ) from trouble
+    return BackendSettings(llm.model, base_url=llm.url, api_key=key, tools=llm.tools, own_host=False)
+
+
+async def _tools(stack: AsyncExitStack, config: Config, agent: str) -> Tools:
+    """Connect to the tool server under the agent's own token. It may still be starting: it is asked again later."""
+    token = config.tools_token(agent).read_text(encoding="utf-8").strip()
+    tools = await tools_mcp.open(
+        tools_mcp.Settings(socket=config.socket("tools"), token=token, call_seconds=config.tools.call_seconds)
+    )
+    stack.push_async_callback(tools.aclose)
+    return tools
+
+
+def _zone(config: Config) -> tzinfo | None:
+    """Return the house's time zone; `None` is the machine's own. Raises `ConfigError` for one that there is not."""
+    try:
+        return ZoneInfo(config.house.timezone) if config.house.timezone else None
+    except (ZoneInfoNotFoundError, ValueError) as unknown:
+        raise ConfigError(
+            f"house.timezone is {config.house.timezone!r}, which is no time zone", hint='write it as "Europe/Berlin"'
+        ) from unknown
+
+
+@contextmanager
+def _timed(part: str, name: str) -> Iterator[None]:
+    began = time.monotonic()
+    yield
+    trace.line("opened", part=part, name=name, seconds=f"{time.monotonic() - began:.2f}")

@@ -1,0 +1,171 @@
+"""What was said, found again: by words, by time, or all of it in order. Only ever somebody's own."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sqlite3
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, Literal
+
+from atlas.conversation import Actor, Author
+from atlas.events import End
+from atlas.store.conversations import Conversation, conversation_of
+
+MOST_WORDS = 16  # of a search; more would find nothing anyway
+Words = Literal["whole", "begun"]  # how a word of a search fits one that was said
+
+
+@dataclass(frozen=True, slots=True)
+class Whose:
+    """One conversation, or, of a person known by name, the conversations of every room with one agent.
+
+    Only `belonging_to` makes one: it is the wall between people.
+    """
+
+    agent: str
+    person: str
+    room: str | None  # None: every room
+
+    def holds(self, conversation: Conversation) -> bool:
+        """Tell whether this conversation is among them."""
+        same = (conversation.agent, conversation.person) == (self.agent, self.person)
+        return same and self.room in (None, conversation.room)
+
+
+def belonging_to(agent: str, actor: Actor, *, here: bool = False) -> Whose:
+    """Return what is `actor`'s to search and to forget: a person's own in every room, or only the one `here`.
+
+    Who is not known by name has this room's conversation, or this device's, and never another's.
+    """
+    own = conversation_of(agent, actor)
+    return Whose(own.agent, own.person, None if actor.person and not here else own.room)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From when until when, in seconds since 1970; the end is not in it."""
+
+    since: float = -math.inf
+    until: float = math.inf
+
+
+ALWAYS = Span()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One message that was found, and when its turn began."""
+
+    turn: str
+    at: float  # wall clock, seconds since 1970
+    room: str
+    author: Author
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One message of an exchange; `tools` are the names of those it called."""
+
+    author: Author
+    text: str
+    tools: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One turn as it is remembered. `number` orders the turns of a memory."""
+
+    number: int
+    turn: str
+    at: float
+    agent: str
+    person: str
+    room: str
+    device: str
+    spoken: bool
+    end: End
+    said: tuple[Said, ...]
+
+
+_OF = (
+    " FROM turns t JOIN conversations c ON c.id = t.conversation{more}"
+    " WHERE c.agent = :agent AND c.person = :person AND (:room IS NULL OR c.room = :room)"
+    " AND t.began >= :since AND t.began < :until"
+)
+
+
+def of(whose: Whose, span: Span, more: str = "") -> tuple[str, dict[str, Any]]:
+    """Return the SQL that chooses turns `t` of conversations `c`, from its FROM on, and its values."""
+    values = {"agent": whose.agent, "person": whose.person, "room": whose.room}
+    return _OF.format(more=more), values | {"since": span.since, "until": span.until}
+
+
+def search(
+    connection: sqlite3.Connection,
+    whose: Whose,
+    words: str,
+    span: Span = ALWAYS,
+    *,
+    by: Author | None = None,
+    fit: Words = "begun",
+    most: int = 20,
+) -> tuple[Found, ...]:
+    """Return the messages that hold all of `words`, newest first; of anybody, or only those `by` one author.
+
+    Letters count without their accents, and in either case. Words that only begin so are found too, unless they are to
+    fit `whole`. Without any words, everything that was said is found.
+    """
+    chosen, values = of(whose, span, " JOIN messages m ON m.turn = t.number")
+    wanted = _query(words, fit)
+    if wanted is None and words.strip():
+        return ()  # nothing but marks
+    matching = " AND m.id IN (SELECT rowid FROM words WHERE words MATCH :wanted)" if wanted else ""
+    rows = connection.execute(
+        f"SELECT t.id, t.began, c.room, m.author, m.text{chosen}{matching} AND m.text <> ''"
+        " AND m.author IN ('user', 'assistant') AND (:by IS NULL OR m.author = :by)"
+        " ORDER BY t.number DESC, m.id DESC LIMIT :most",
+        values | {"wanted": wanted, "by": by, "most": most},
+    )
+    return tuple(Found(*row) for row in rows)
+
+
+def exchanges(
+    connection: sqlite3.Connection, whose: Whose, span: Span = ALWAYS, *, after: int = 0, most: int = 200
+) -> tuple[Exchange, ...]:
+    """Return the turns after the one with the number `after`, oldest first, with everything said in them."""
+    chosen, values = of(whose, span)
+    turns = (
+        "SELECT t.number, t.id, t.began, t.agent, c.person, c.room, t.device, t.spoken, t.end"
+        f"{chosen} AND t.number > :after ORDER BY t.number LIMIT :most"
+    )
+    rows = connection.execute(
+        f"SELECT t.*, m.author, m.text, m.calls FROM ({turns}) t"  # noqa: S608  no value is in it
+        " LEFT JOIN messages m ON m.turn = t.number ORDER BY t.number, m.id",
+        values | {"after": after, "most": most},
+    )
+    return tuple(_exchanges(rows))
+
+
+def _exchanges(rows: sqlite3.Cursor) -> Iterator[Exchange]:
+    for turn, messages in groupby(rows, itemgetter(slice(9))):
+        number, identity, at, agent, person, room, device, spoken, end = turn
+        said = tuple(
+            Said(author, text, tuple(call["name"] for call in json.loads(calls)))
+            for *_, author, text, calls in messages
+            if author in ("user", "assistant")
+        )
+        yield Exchange(number, identity, at, agent, person, room, device, bool(spoken), end, said)
+
+
+def _query(words: str, fit: Words) -> str | None:
+    """Return `words` in the language of SQLite's index; `None` when there are none. Nothing in them is an operator."""
+    found: Sequence[str] = re.findall(r"[^\W_]+", unicodedata.normalize("NFC", words))[:MOST_WORDS]
+    star = "*" if fit == "begun" else ""
+    return " ".join(f'"{word}"{star}' for word in found) or None
