@@ -1,0 +1,218 @@
+"""Texts become vectors: those of the published weights, in the shape of OpenAI, and nobody's answer waits for them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import httpx2
+import numpy as np
+import pytest
+from openai import BadRequestError, OpenAI
+
+from atlas.errors import EngineError, RequestError
+from atlas.llm.backend_openai import BackendSettings
+from atlas.llm.backend_openai import open as open_backend
+from atlas.llm_host.embed import Embedder, parse
+from atlas.llm_host.line import Line
+
+sys.path.insert(0, str(Path(__file__).parent))
+from minilm import known
+
+IN_PROCESS = Path(__file__).with_name("embed_in_process.py")
+CHAT, ENCODER = "smollm2-135m-instruct", "all-minilm-l6-v2"
+READY_SECONDS = 60
+LONG = "The quick brown fox jumps over the lazy dog, again and again. " * 60
+
+
+# ── what is asked ──────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("more", "param", "said"),
+    [
+        ({"input": None}, "input", "must be a text"),
+        ({"input": []}, "input", "at least one text"),
+        ({"input": {"text": "x"}}, "input", "must be a text"),
+        ({"input": ""}, "input[0]", "not empty"),
+        ({"input": ["a", ""]}, "input[1]", "not empty"),
+        ({"input": ["a", 5]}, "input[1]", "not empty"),
+        ({"input": [1, 2]}, "input", "tokens are numbers of another model's vocabulary"),
+        ({"input": [[1, 2]]}, "input", "tokens are numbers of another model's vocabulary"),
+        ({"input": ["a"] * 2049}, "input", "2048 texts at a time, and holds 2049"),
+        ({"encoding_format": "hex"}, "encoding_format", "float"),
+        ({"encoding_format": ["float"]}, "encoding_format", "float"),
+        ({"dimensions": 0}, "dimensions", "whole number"),
+        ({"dimensions": True}, "dimensions", "whole number"),
+        ({"model": 5}, "model", "must be a text"),
+        ({"model": None}, "model", "is missing"),
+        ({"atlas_priority": "now"}, "atlas_priority", "voice, chat, background"),
+        ({"atlas_priority": ["now"]}, "atlas_priority", "voice, chat, background"),
+        ({"pooling": "cls"}, "pooling", "is not a parameter"),
+    ],
+)
+def test_a_request_that_makes_no_sense_is_refused_by_the_name_of_its_field(
+    more: dict[str, Any], param: str, said: str
+) -> None:
+    with pytest.raises(RequestError, match=said) as refused:
+        parse(json.dumps({"model": ENCODER, "input": "hello", **more}).encode())
+    assert refused.value.param == param
+
+
+def test_half_a_character_becomes_a_mark_and_not_a_crash() -> None:
+    assert parse(rb'{"model": "m", "input": "a\ud800b"}').texts == ("a\ufffdb",)
+
+
+async def test_a_host_without_an_encoder_says_how_to_get_one() -> None:
+    with pytest.raises(RequestError, match="atlas models pull all-minilm-l6-v2") as refused:
+        await Embedder(None, 2, CHAT).answer(parse(b'{"model": "m", "input": "a"}'), Line())
+    assert (refused.value.code, refused.value.param) == ("model_not_found", "model")
+
+
+# ── what comes ─────────────────────────────────────────────────────────────────────────────────────
+
+
+class Host:
+    """A running host with a language model and an encoder."""
+
+    def __init__(self, folder: Path, models: Path) -> None:
+        self.socket, self.log = folder / "llm.sock", folder / "llm.log"
+        weights, encoder = (next((models / name).glob("*.gguf")) for name in (CHAT, ENCODER))
+        command = [sys.executable, "-m", "atlas.llm_host.server", "--socket", str(self.socket), "--name", CHAT]
+        with self.log.open("ab") as log:
+            command += ["--model", str(weights), "--embedder", str(encoder)]
+            self.process = subprocess.Popen(command, stderr=log)
+        self.http = httpx2.Client(
+            transport=httpx2.HTTPTransport(uds=str(self.socket)), base_url="http://llm", timeout=READY_SECONDS
+        )
+
+    def ready(self) -> Host:
+        deadline = time.monotonic() + READY_SECONDS
+        while time.monotonic() < deadline:
+            try:
+                if self.http.get("/health").status_code == 200:
+                    return self
+            except httpx2.TransportError:
+                assert self.process.poll() is None, self.log.read_text()
+        raise AssertionError(self.log.read_text())
+
+    def embed(self, texts: Any, **more: Any) -> httpx2.Response:
+        return self.http.post("/v1/embeddings", json={"model": ENCODER, "input": texts, **more})
+
+    def maps_encoder(self) -> bool:
+        return ENCODER in Path(f"/proc/{self.process.pid}/maps").read_text()
+
+    def close(self) -> None:
+        self.http.close()
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Iterator[Host]:
+    host = Host(tmp_path_factory.mktemp("e"), models)
+    try:
+        yield host.ready()
+    finally:
+        host.close()
+
+
+@pytest.mark.real
+def test_it_costs_no_memory_until_it_is_asked(host: Host) -> None:
+    assert not host.maps_encoder()
+    assert [model["id"] for model in host.http.get("/v1/models").json()["data"]] == [CHAT, ENCODER]
+    assert host.embed("hello").status_code == 200
+    assert host.maps_encoder()
+
+
+@pytest.mark.real
+def test_the_vectors_are_those_of_the_published_weights(host: Host) -> None:
+    texts, tokens, vectors = zip(*known(), strict=True)
+    body = host.embed(list(texts)).json()
+    assert (body["object"], body["model"], len(body["data"])) == ("list", ENCODER, len(texts))
+    total = sum(map(len, tokens))
+    assert body["usage"] == {"prompt_tokens": total, "total_tokens": total}
+    for number, (item, right) in enumerate(zip(body["data"], vectors, strict=True)):
+        found = np.array(item["embedding"])
+        assert (item["object"], item["index"], found.shape) == ("embedding", number, (384,))
+        assert np.linalg.norm(found) == pytest.approx(1, abs=1e-5)
+        assert found @ right > 0.998, texts[number]
+    assert [bool(item.get("atlas_cut")) for item in body["data"]] == [len(each) == 512 for each in tokens]
+
+
+@pytest.mark.real
+def test_a_stock_client_gets_the_same_in_either_form_and_its_mistakes_named(host: Host) -> None:
+    transport = httpx.HTTPTransport(uds=str(host.socket))
+    with (
+        httpx.Client(transport=transport) as http,
+        OpenAI(base_url="http://llm/v1", api_key="-", http_client=http) as ai,
+    ):
+        texts = ["turn on the light", "make it bright"]
+        in_base64 = ai.embeddings.create(model=ENCODER, input=texts)  # what this client asks for by itself
+        as_numbers = ai.embeddings.create(model=ENCODER, input=texts, encoding_format="float")
+        for one, other in zip(in_base64.data, as_numbers.data, strict=True):
+            assert np.abs(np.array(one.embedding) - np.array(other.embedding)).max() < 1e-6
+        with pytest.raises(BadRequestError, match="dimensions can only be 384") as refused:
+            ai.embeddings.create(model=ENCODER, input="x", dimensions=256)
+        assert refused.value.param == "dimensions"
+
+
+@pytest.mark.real
+async def test_a_backend_embeds_and_what_is_alike_is_near(host: Host) -> None:
+    backend = await open_backend(BackendSettings(CHAT, socket=host.socket))
+    try:
+        with anyio.fail_after(30):
+            light, lamp, stocks = np.array(
+                await backend.embed(["Turn off the light.", "Switch the lamp off, please.", "Shares fell on Monday."])
+            )
+            with pytest.raises(EngineError, match="not empty"):
+                await backend.embed([""])
+    finally:
+        await backend.aclose()
+    assert light @ lamp > 0.6 > 0.3 > light @ stocks
+
+
+@pytest.mark.real
+def test_many_texts_wait_for_an_answer_and_one_text_does_not(host: Host) -> None:
+    done: list[str] = []
+
+    def many() -> None:
+        host.http.post("/v1/embeddings", json={"model": ENCODER, "input": [LONG] * 4})
+        done.append("many texts")
+
+    thread = threading.Thread(target=many)
+    thread.start()
+    asked = {"model": CHAT, "messages": [{"role": "user", "content": "Tell me about the sea."}], "max_tokens": 24}
+    with host.http.stream("POST", "/v1/chat/completions", json={**asked, "stream": True}) as answer:
+        lines = answer.iter_lines()
+        assert next(lines).startswith("data:")
+        assert host.embed("hello").status_code == 200
+        done.append("one text")
+        list(lines)
+    done.append("answer")
+    thread.join()
+    assert done == ["one text", "answer", "many texts"]
+
+
+@pytest.mark.real
+def test_who_hangs_up_is_not_worked_for(host: Host) -> None:
+    with pytest.raises(httpx2.ReadTimeout):
+        host.http.post("/v1/embeddings", json={"model": ENCODER, "input": [LONG] * 200}, timeout=0.2)
+    assert host.embed(["a"] * 3).status_code == 200  # in the same line; 200 long texts would take minutes
+    assert "texts=200" not in host.log.read_text()
+
+
+@pytest.mark.real
+def test_what_is_converted_computes_what_was_published() -> None:
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", str(IN_PROCESS)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=110, cwd=IN_PROCESS.parents[2])
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert " passed" in done.stdout
