@@ -204,8 +204,19 @@ class Assents:
         for question in self._open.values():
             question.heard &= question.turn.actor.device != device
 
+    def asker(self, turn: Turn) -> str:
+        """Return the agent whose question `turn` answers; "" when it answers none that was the last thing asked."""
+        for (agent, actor, remembered), question in self._open.items():
+            put_to_them = (actor, remembered) == (turn.actor, turn.remembered) and _goes_on(turn, question)
+            waits = question.heard and self.now() < question.expires_at
+            if put_to_them and waits and self._meaning(turn, question.asked.ask.tool):
+                return agent
+        return ""
+
     def hear(self, agent: str, turn: Turn) -> Answered | str | None:
         """Return what an answer leads to: the call and its assent, or what to say to it; `None` for other words."""
+        for (other, actor, _), one in self._open.items():
+            one.heard &= other == agent or actor != turn.actor  # the next yes may be to what this agent says now
         if press := self._pressed.pop(turn.id, None):
             return self._answered(press.question, press.by, turn.channel, yes=press.yes, explicit=press.yes)
         key = agent, turn.actor, turn.remembered

@@ -32,7 +32,7 @@ class SpeechConfig:
     vad: str = "silero"
     stt: str = "faster_whisper"
     tts: str = "piper"
-    wake_words: tuple[str, ...] = ("okay_nabu",)
+    wake_words: tuple[str, ...] = ("okay_nabu",)  # those of the agents are added
     stt_model: str = "whisper-tiny.en"  # a folder of the models folder
     voice: str = "en_US-joe-medium"  # a folder of the models folder
     threads: int = 2
@@ -52,6 +52,7 @@ class LlmConfig:
     threads: int = 2
     gpu_layers: int = 0
     conversations: int = 8  # how many key-value caches are kept
+    embedder: str = "all-minilm-l6-v2"  # embedded: makes vectors of texts, when it is on disk; "" is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,8 @@ class AgentConfig:
     tools: tuple[str, ...] = ()  # patterns over tool names: "timers.*"
     memory: str = "atlas.db"  # a file of the data directory; one agent's memory is never another's
     roles: tuple[str, ...] = ("owner", "adult", "child", "guest", "satellite")  # who may talk to it
+    wake_words: tuple[str, ...] = ()  # who wakes the house by one of these talks to this agent
+    devices: tuple[str, ...] = ()  # names of devices, as they were paired, from which this agent is talked to
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +221,8 @@ def load(environment: Mapping[str, str], file: Path | None = None) -> Config:
     folder = base / plain["models"].folder.expanduser()
     plain["models"] = ModelsConfig(folder)
     plain["tools"] = dataclasses.replace(plain["tools"], policy=base / plain["tools"].policy.expanduser())
-    plain["speech"] = dataclasses.replace(plain["speech"], models=folder)
+    words = [*plain["speech"].wake_words, *(word for agent in named["agents"].values() for word in agent.wake_words)]
+    plain["speech"] = dataclasses.replace(plain["speech"], models=folder, wake_words=tuple(dict.fromkeys(words)))
     tool_settings = {name: _with_paths(piece, base) for name, piece in own.items()}
     config = Config(data=data, file=path, **plain, **named, tool_settings=tool_settings, origins=origins)
     _check(config, where)
@@ -257,6 +261,8 @@ def _check(config: Config, where: str) -> None:
             f"{where}: house.agent is {config.house.agent!r}, which is no agent",
             hint=f"name one of {', '.join(config.agents)}",
         )
+    for setting in ("wake_words", "devices"):
+        _check_shared(config, setting, where)
     memories = [agent.memory for agent in config.agents.values()]
     if len(set(memories)) < len(memories):
         raise ConfigError(
@@ -271,6 +277,20 @@ def _check(config: Config, where: str) -> None:
                 f"the socket {longest} has a name of more than {UNIX_PATH_BYTES} bytes",
                 hint="set ATLAS_DATA to a shorter path",
             )
+
+
+def _check_shared(config: Config, setting: str, where: str) -> None:
+    """Raise when two agents claim one wake word or device: which of them is meant could not be told."""
+    owners: dict[str, str] = {}
+    for name, agent in config.agents.items():
+        for value in getattr(agent, setting):
+            if not value.strip():
+                raise ConfigError(f"{where}: agents.{name}.{setting} has an empty name", hint="take it out")
+            if (other := owners.setdefault(value, name)) != name:
+                raise ConfigError(
+                    f"{where}: agents.{other}.{setting} and agents.{name}.{setting} both have {value!r}",
+                    hint="give it to one of them",
+                )
 
 
 def _read(path: Path | None) -> dict[str, Any]:

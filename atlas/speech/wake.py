@@ -31,3 +31,8 @@ class Wake(Protocol):
     async def aclose(self) -> None:
         """Give back what was loaded. Idempotent."""
         ...
+
+
+def phrase_of(word: str) -> str:
+    """Return how a wake word is spoken: its name in the settings is its phrase, "okay_nabu" is "okay nabu"."""
+    return word.replace("_", " ").lower()

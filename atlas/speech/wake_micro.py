@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pymicro_wakeword
@@ -12,7 +13,7 @@ from pymicro_wakeword.microwakeword import SAMPLES_PER_CHUNK
 from atlas.audio import HEARING_RATE, AudioChunk
 from atlas.config import SpeechConfig
 from atlas.errors import ConfigError, EngineError
-from atlas.speech.wake import Wake, WakeStream
+from atlas.speech.wake import Wake, WakeStream, phrase_of
 
 REST_SECONDS = 0.5  # a model can be sure of one saying for a second and more: it must have been unsure this long since
 REST_SAMPLES = round(REST_SECONDS * HEARING_RATE)
@@ -22,17 +23,19 @@ _SHIPPED = Path(pymicro_wakeword.__file__).parent / "models"
 async def open(settings: SpeechConfig) -> Wake:
     """Load the words of `settings.wake_words`: those that come with the library, and `MODELS/WORD/WORD.json`.
 
+    A word's phrase is its name in the settings, whatever its model calls itself: agents are chosen by it.
+
     Raises `ConfigError` for a word without a model, and `EngineError` for a model that does not load.
     """
-    return MicroWake([_file_of(word, settings.models) for word in settings.wake_words])
+    return MicroWake({phrase_of(word): _file_of(word, settings.models) for word in settings.wake_words})
 
 
 class MicroWake:
-    """The models of several words."""
+    """The models of several words, by phrase."""
 
-    def __init__(self, files: list[Path]) -> None:
+    def __init__(self, files: Mapping[str, Path]) -> None:
         self._files = files
-        self.phrases = tuple(model.wake_word.lower() for model in self._load())
+        self.phrases = tuple(self._load())
 
     def listen(self) -> WakeStream:
         """Return a detector for a new microphone; 0.15 MB and 1 ms for each word."""
@@ -41,21 +44,21 @@ class MicroWake:
     async def aclose(self) -> None:
         """Nothing is held: models belong to the streams that listen."""
 
-    def _load(self) -> list[MicroWakeWord]:
+    def _load(self) -> dict[str, MicroWakeWord]:
         try:
-            for file in self._files:
+            for file in self._files.values():
                 _check_weights(file)
-            return [MicroWakeWord.from_config(file) for file in self._files]
+            return {phrase: MicroWakeWord.from_config(file) for phrase, file in self._files.items()}
         except (OSError, ValueError, KeyError, RuntimeError) as trouble:
             raise EngineError(
-                f"a wake word model does not load: {trouble}", hint=f"check {', '.join(map(str, self._files))}"
+                f"a wake word model does not load: {trouble}", hint=f"check {', '.join(map(str, self._files.values()))}"
             ) from trouble
 
 
 class MicroWakeStream:
     """One microphone; the words share its features, each keeps its own state."""
 
-    def __init__(self, models: list[MicroWakeWord]) -> None:
+    def __init__(self, models: Mapping[str, MicroWakeWord]) -> None:
         self._models = models
         self._features = MicroWakeWordFeatures()
         self._rest_samples = 0  # how long until the next call counts
@@ -65,16 +68,16 @@ class MicroWakeStream:
         assert chunk.rate == HEARING_RATE, "wake words are heard at the hearing rate"
         said: str | None = None
         for features in self._features.process_streaming(chunk.pcm):
-            found = [model for model in self._models if model.process_streaming(features)]
+            found = [phrase for phrase, model in self._models.items() if model.process_streaming(features)]
             if found and self._rest_samples <= 0 and said is None:
-                said = found[0].wake_word.lower()
+                said = found[0]
             self._rest_samples = REST_SAMPLES if found else self._rest_samples - SAMPLES_PER_CHUNK
         return said
 
     def reset(self) -> None:
         """Forget what was heard."""
         self._features.reset()
-        for model in self._models:
+        for model in self._models.values():
             model.reset()
         self._rest_samples = 0
 
@@ -94,5 +97,6 @@ def _file_of(word: str, models: Path) -> Path:
     known = sorted(file.stem for file in _SHIPPED.glob("*.json"))
     raise ConfigError(
         f"there is no wake word {word!r}",
-        hint=f"speech.wake_words takes {', '.join(known)}, or a word with a model at {models}/WORD/WORD.json",
+        hint=f"speech.wake_words and those of agents take {', '.join(known)}, or a word with a model at"
+        f" {models}/WORD/WORD.json",
     )

@@ -6,7 +6,7 @@ import numpy as np
 
 from atlas.audio import HEARING_RATE, AudioChunk
 from atlas.config import SpeechConfig
-from atlas.speech.wake import Wake, WakeStream
+from atlas.speech.wake import Wake, WakeStream, phrase_of
 
 FRAME_SAMPLES = 160
 FRAMES_TO_WAKE = 20  # 0.2 s of the tone
@@ -16,7 +16,7 @@ FIRST_HERTZ, STEP_HERTZ = 3_000, 500  # multiples of the frame's 100 Hz; the n-t
 
 async def open(settings: SpeechConfig) -> Wake:
     """Return an engine that knows the configured words."""
-    return ScriptedWake(*(word.replace("_", " ") for word in settings.wake_words))
+    return ScriptedWake(*map(phrase_of, settings.wake_words))
 
 
 class ScriptedWake:

@@ -1,0 +1,100 @@
+"""Is a model there? What its last use showed, and after a miss its own word, asked for until it is good."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import aclosing, contextmanager
+
+import anyio
+
+from atlas.conversation import Message, Tool
+from atlas.errors import LlmGone
+from atlas.llm.backend import Backend, Delta, Limits, Priority, ToolChoice
+
+LOOK_SECONDS = 2.0  # between two questions to a model that is away
+
+
+class Watched:
+    """A backend that knows whether its model is there. Keeps the contract of `Backend` by the one it was given.
+
+    `away` from the first `LlmGone` on, until the model has given an answer or is found well, which `watch` sees to.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        self.model = backend.model
+        self.away = False
+        self._backend = backend
+        self._missed = anyio.Event()
+
+    async def watch(self) -> None:
+        """Ask a model that was missed whether it is back, for ever; to be run as a task."""
+        while True:
+            await self._missed.wait()
+            while self.away:
+                try:
+                    await self.health()
+                except LlmGone:
+                    await anyio.sleep(LOOK_SECONDS)
+            self._missed = anyio.Event()
+
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Tool] = (),
+        *,
+        tool_choice: ToolChoice = "auto",
+        limits: Limits = Limits(),
+        conversation: str = "",
+        priority: Priority = "chat",
+    ) -> AsyncGenerator[Delta, None]:
+        """See `Backend.stream`."""
+        stream = self._backend.stream(
+            messages, tools, tool_choice=tool_choice, limits=limits, conversation=conversation, priority=priority
+        )
+        with self._noticing():
+            async with aclosing(stream) as deltas:
+                async for delta in deltas:
+                    yield delta
+        self.away = False
+
+    async def prefill(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Tool] = (),
+        *,
+        conversation: str,
+        priority: Priority = "chat",
+    ) -> None:
+        """See `Backend.prefill`."""
+        with self._noticing():
+            await self._backend.prefill(messages, tools, conversation=conversation, priority=priority)
+
+    async def forget(self, conversation: str) -> None:
+        """See `Backend.forget`."""
+        with self._noticing():
+            await self._backend.forget(conversation)
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """See `Backend.embed`."""
+        with self._noticing():
+            return await self._backend.embed(texts)
+
+    async def health(self) -> str:
+        """See `Backend.health`."""
+        with self._noticing():
+            model = await self._backend.health()
+        self.away = False
+        return model
+
+    async def aclose(self) -> None:
+        """See `Backend.aclose`."""
+        await self._backend.aclose()
+
+    @contextmanager
+    def _noticing(self) -> Iterator[None]:
+        try:
+            yield
+        except LlmGone:
+            self.away = True
+            self._missed.set()
+            raise
