@@ -20,7 +20,7 @@ from atlas.errors import ConfigError, EngineError
 from atlas.models import catalogue, fetch, machine
 from atlas.models.catalogue import Model
 from atlas.models.fit import GIB, Fit, Memory, Shape, fit, longest_context, shape_of
-from atlas.models.gguf import read_header
+from atlas.models.gguf import read_model
 from atlas.models.pull import HUB, Progress, Puller
 
 CATALOGUE = Path(__file__).parents[2] / "models" / "catalogue.toml"
@@ -180,7 +180,7 @@ def shape_of_named(name: str, models: Sequence[Model], folder: Path) -> Shape:
     if path.suffix != ".gguf":
         path = gguf_of(named(name, models), folder)
     try:
-        return shape_of(read_header(path))
+        return shape_of(read_model(path))
     except KeyError as missing:
         raise EngineError(
             f"{path.name} does not say its {missing.args[0]}", hint="it is no language model"
@@ -222,7 +222,7 @@ def use(model: Model, agent: str, config: Config) -> None:
     if model.role == "llm":
         if agent not in config.agents:
             raise ConfigError(f"no agent is called {agent!r}", hint=f"there are {', '.join(config.agents)}")
-        placed = fit(shape_of(read_header(gguf_of(model, config.models.folder))), *_here(), _config_context(model))
+        placed = fit(shape_of(read_model(gguf_of(model, config.models.folder))), *_here(), _config_context(model))
         section = _table(table, "llm", model.name)
         section["kind"], section["model"], section["tools"] = "embedded", model.name, model.tools
         section["context"], section["gpu_layers"] = _config_context(model), placed.layers_on_gpu

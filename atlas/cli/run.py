@@ -33,8 +33,9 @@ from atlas.cli.keys import (
 from atlas.cli.lock import only_one
 from atlas.config import Config, LlmConfig
 from atlas.config import load as load_config
-from atlas.errors import ConfigError
+from atlas.errors import ConfigError, EngineError
 from atlas.gateway import app
+from atlas.models.gguf import model_in
 from atlas.opening import open_house
 from atlas.store.devices import open_devices
 
@@ -153,20 +154,32 @@ def _llm_host(config: Config, name: str, llm: LlmConfig) -> Program:
         *("--model", str(weights(config, llm)), "--name", llm.model, "--context", str(llm.context)),
         *("--threads", str(llm.threads), "--gpu-layers", str(llm.gpu_layers)),
         *("--conversations", str(llm.conversations)),
+        *(("--embedder", str(encoder)) if (encoder := embedder(config, llm)) else ()),
     )
     return Program(f"llm-{name}", command, path)
 
 
 def weights(config: Config, llm: LlmConfig) -> Path:
-    """Return the one GGUF file of an embedded model. Raises `ConfigError` when there is none, or more than one."""
-    folder = config.models.folder / llm.model
-    found = sorted(folder.glob("*.gguf"))
-    if len(found) != 1:
+    """Return the file by which an embedded model is loaded. Raises `ConfigError` when there is none, or several."""
+    return _gguf_in(config.models.folder / llm.model)
+
+
+def embedder(config: Config, llm: LlmConfig) -> Path | None:
+    """Return the file of its sentence encoder; `None` without one. Raises `ConfigError` when one is named in vain."""
+    folder = config.models.folder / llm.embedder
+    if not llm.embedder or (llm.embedder == LlmConfig().embedder and not folder.is_dir()):
+        return None
+    return _gguf_in(folder)
+
+
+def _gguf_in(folder: Path) -> Path:
+    try:
+        return model_in(folder)
+    except EngineError as trouble:
         raise ConfigError(
-            f"{folder} holds {len(found) or 'no'} .gguf files" if folder.is_dir() else f"there is no model {folder}",
+            str(trouble),
             hint="run `atlas models fetch`, or give llm.*.model the name of a folder that holds one .gguf file",
-        )
-    return found[0]
+        ) from trouble
 
 
 def say_ready(config: Config, token: str, *, first_time: bool, seconds: float) -> None:

@@ -7,9 +7,10 @@ tensor. Source: the GGUF specification of ggml, version 3.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -60,6 +61,7 @@ BLOCKS: Mapping[int, tuple[str, int, int]] = {
     35: ("TQ2_0", 66, 256),
     39: ("MXFP4", 17, 32),
 }
+SPLIT = re.compile(r"(.+)-(\d{5})-of-(\d{5})\.gguf")  # large models come in parts, and are loaded by the first
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
 
@@ -103,6 +105,34 @@ def read_header(file: Path) -> Header:
             return _Reader(stream, file.name).header()
     except OSError as trouble:
         raise EngineError(f"{file} cannot be read: {trouble.strerror}", hint="check the path") from trouble
+
+
+def parts_of(file: Path) -> list[Path]:
+    """Return the files of the model that `file` is, or is a part of, in order, whether they are there or not."""
+    split = SPLIT.fullmatch(file.name)
+    if not split:
+        return [file]
+    stem, _, count = split.groups()
+    return [file.with_name(f"{stem}-{number:05}-of-{count}.gguf") for number in range(1, int(count) + 1)]
+
+
+def model_in(folder: Path) -> Path:
+    """Return the file by which the one model in a folder is loaded. Raises `EngineError` saying what is wrong."""
+    found = sorted(folder.glob("*.gguf"))
+    if not found:
+        raise EngineError(f"{folder} holds no .gguf files" if folder.is_dir() else f"there is no model {folder}")
+    wanted = parts_of(found[0])
+    if lacking := [part.name for part in wanted if part not in found]:
+        raise EngineError(f"{folder} lacks {lacking[0]}", hint="pull the model again")
+    if len(found) > len(wanted):
+        raise EngineError(f"{folder} holds {len(found)} .gguf files", hint="it may hold one model")
+    return found[0]
+
+
+def read_model(file: Path) -> Header:
+    """Return the header of a model, of all its parts when it was split. Raises as `read_header` does."""
+    first, *others = (read_header(part) for part in parts_of(file))
+    return replace(first, tensors=sum((other.tensors for other in others), first.tensors))
 
 
 class _Reader:

@@ -73,7 +73,7 @@ def test_a_package_that_cannot_be_had_leaves_what_is_there_and_says_what_to_do(
 
 def test_the_catalogue_names_folders_licences_and_hashes() -> None:
     models = load(CATALOGUE)
-    assert {model.role for model in models if model.default} == {"llm", "stt", "tts"}
+    assert {model.role for model in models if model.default} == {"llm", "stt", "tts", "embedding"}
     for model in models:
         assert model.licence
         assert model.hub or len(model.package_sha256) == 64
