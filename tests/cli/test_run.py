@@ -17,7 +17,7 @@ import pytest
 from atlas.cli import memory
 from atlas.cli.keys import prepare_folders
 from atlas.cli.lock import only_one, running_process
-from atlas.cli.run import programs, say_ready, weights
+from atlas.cli.run import embedder, programs, say_ready, weights
 from atlas.config import Config, EgressConfig, GatewayConfig, LlmConfig, ModelsConfig
 from atlas.errors import ConfigError
 
@@ -49,6 +49,19 @@ def test_each_model_that_an_agent_uses_gets_a_process_and_no_other(config: Confi
     prepare_folders(found)
     assert [program.name for program in programs(found)] == ["tools", "llm-embedded"]
     assert str(data / "models" / "small" / "weights.gguf") in programs(found)[1].command
+
+
+def test_an_encoder_goes_with_a_model_when_it_is_there_and_one_asked_for_in_vain_is_named(
+    config: Config, data: Path
+) -> None:
+    found = dataclasses.replace(config, models=ModelsConfig(data))
+    assert embedder(found, LlmConfig()) is None
+    (data / "all-minilm-l6-v2").mkdir()
+    (data / "all-minilm-l6-v2" / "x.gguf").write_bytes(b"GGUF")
+    assert embedder(found, LlmConfig()) == data / "all-minilm-l6-v2" / "x.gguf"
+    assert embedder(found, LlmConfig(embedder="")) is None
+    with pytest.raises(ConfigError, match="there is no model .*/another"):
+        embedder(found, LlmConfig(embedder="another"))
 
 
 @pytest.mark.parametrize("files", [(), ("a.gguf", "b.gguf")])

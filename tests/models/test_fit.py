@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from atlas.errors import EngineError
 from atlas.models.fit import GIB, Memory, Shape, cache_bytes, fit, longest_context, shape_of
-from atlas.models.gguf import Header, Tensor, read_header
+from atlas.models.gguf import Header, Tensor, model_in, read_header, read_model
 from atlas.models.machine import bandwidth, ram
 
 
@@ -70,6 +70,22 @@ def test_a_header_that_was_tampered_with_is_read_or_refused_in_a_sentence(
         assert "tampered.gguf" in str(refused)
     else:
         assert isinstance(header, Header)
+
+
+def test_a_model_in_parts_is_read_as_one(tmp_path: Path, small_gguf: bytes) -> None:
+    parts = [tmp_path / f"big-0000{number}-of-00003.gguf" for number in (1, 2, 3)]
+    for part in parts[:2]:
+        part.write_bytes(small_gguf)
+    with pytest.raises(EngineError, match=r"lacks big-00003-of-00003\.gguf"):
+        model_in(tmp_path)
+    with pytest.raises(EngineError, match=r"big-00003-of-00003\.gguf cannot be read"):
+        read_model(parts[0])
+    parts[2].write_bytes(small_gguf)
+    assert model_in(tmp_path) == parts[0]
+    assert read_model(parts[0]).bytes == 3 * read_header(parts[0]).bytes
+    (tmp_path / "another.gguf").write_bytes(small_gguf)
+    with pytest.raises(EngineError, match=r"holds 4 \.gguf files"):
+        model_in(tmp_path)
 
 
 @pytest.mark.parametrize(
