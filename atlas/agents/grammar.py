@@ -49,11 +49,13 @@ class Grammar:
         self._templates = templates
         self.slots = Slots(own)
         self._asks: Mapping[str, Mapping[str, Any]] = own["asks"]
+        self._marks = [(re.compile(pattern, re.IGNORECASE), to) for pattern, to in own["marks"]]
         self._rewrites = [(re.compile(pattern, re.IGNORECASE), to) for pattern, to in own["rewrites"]]
         self._opener = re.compile(rf"(?:{'|'.join(own['openers'])})(?![\w'-])[ ,]*(?=\S)", re.IGNORECASE)
         self._closer = re.compile(rf"[ ,]+(?:{'|'.join(own['closers'])})$", re.IGNORECASE)
         self._filler = re.compile(rf"[ ,]+(?:{'|'.join(own['fillers'])})$", re.IGNORECASE)
         self._negation = re.compile(own["negations"], re.IGNORECASE)
+        self._told = re.compile(own["told"], re.IGNORECASE)
         self._second_command = re.compile(own["second_commands"], re.IGNORECASE)
         # A voice asks about the same words several times: at a pause, at their end, and when they are answered.
         self._one = lru_cache(REMEMBERED)(self._matched)
@@ -102,7 +104,7 @@ class Grammar:
 
     def is_negated(self, text: str) -> bool:
         """Tell whether `text` says not to do something."""
-        return len(text) <= LONGEST_CHARACTERS and bool(self._negation.search(self._bare(text)[0]))
+        return len(text) <= LONGEST_CHARACTERS and bool(self._negation.search(self._told.sub("", self._bare(text)[0])))
 
     def unmarked(self, text: str) -> str:
         """Return the words of `text` without punctuation, but with everything that was said around a request."""
@@ -149,6 +151,8 @@ class Grammar:
 
     def _bare(self, text: str) -> tuple[str, bool]:
         """Return the words without punctuation and politeness, and whether their end was marked by a "please"."""
+        for pattern, to in self._marks:
+            text = pattern.sub(to, text)
         words = _unpunctuated(text)
         while (opener := self._opener.match(words)) and opener.end():
             words = words[opener.end() :]

@@ -46,7 +46,7 @@ _ATOMS: dict[Kind, Sequence[str]] = {
     ),
     "often": (
         rf"(?:on )?(?:every|each|the) (?:{_NTH}|last) (?:{_WEEKDAY}|day) of (?:every|each|the) month",
-        rf"(?:on )?(?:every|each) (?:other |{_NTH} )?{_DAYS}",
+        rf"(?:on )?(?:every|each) (?:other |{_NTH} )?{_DAYS}(?: {_PART}s?)?",
         rf"(?:every|each) (?:other |{_NTH} |{_N} |half )?(?:minute|hour|(?:week|working )?day|weekend|week)s?",
         rf"(?:every|each) (?:other |{_NTH} |{_N} )?(?:month|year)s?",
         rf"(?:every|each) {_PART}",

@@ -23,7 +23,11 @@ _CHANGES_A_TIMER = ("HassIncreaseTimer", "HassDecreaseTimer")  # their "seconds"
 _NAMES = ("name", "list", "person", "assignee", "agent", "sender", "to")
 _PLACES = ("place", "country", "folder", "path", "start", "end")
 _TITLES = ("title", "about", "words", "new_title", "subject")
+_FOUND_BY = ("title", "about")  # what a tool looks for need not hold the article it was said with
+_WRITES = ("add", "create", "list")
 _AND = re.compile(r",? and (?:some |the |a |an )?|, ?(?:some )?|;", re.IGNORECASE)
+_NUMBER = re.compile(rf"\d+|{durations.UP_TO_99}", re.IGNORECASE)
+_TWO_MOMENTS = re.compile(r"\bwhen[a-d] when[a-d]\b")
 
 Arguments = dict[str, Any]
 
@@ -52,6 +56,7 @@ class Slots:
     def __init__(self, own: Mapping[str, Any]) -> None:
         self._never_names = frozenset(own["never_names"])
         self._never_things = frozenset(own["never_things"])
+        self._never_starts = frozenset(own["never_starts"])
         self._tidied = frozenset(own["tidied"])
         self._devices = frozenset(own["device_words"])
         self._everyone = frozenset(own["everyone"])
@@ -60,6 +65,10 @@ class Slots:
             frozenset(own[key]) for key in ("cover_words", "door_words", "media_words")
         )
         self._second_command = re.compile(own["second_commands"], re.IGNORECASE)
+        self._destinations = re.compile(own["destinations"], re.IGNORECASE)
+        self._spoken_to = re.compile(own["spoken_to"], re.IGNORECASE)
+        self._fact = re.compile(own["fact"], re.IGNORECASE)
+        self._relatives = frozenset(own["relatives"])
         self._after_a_time = re.compile(own["after_a_time"], re.IGNORECASE)
         self._whole_house = re.compile(rf" {own['whole_house']}$", re.IGNORECASE)
         self._forecast_days = re.compile(rf"\b(?:{own['forecast_days']})\b", re.IGNORECASE)
@@ -79,6 +88,9 @@ class Slots:
             arguments[name] = value
         arguments.pop("ignored", None)
         tool = TOOL_OF_PUBLIC_INTENT.get(result.intent.name, result.intent.name)
+        if tool.split(".")[-1] not in _WRITES:
+            for name in {*arguments} & {*_FOUND_BY}:
+                arguments[name] = " ".join(self._without_articles(arguments[name].split())) or arguments[name]
         if result.intent.name == "HassDecreaseTimer" or metadata.get("negative"):
             arguments["by_seconds"] = -arguments["by_seconds"]
         if tool == "timers.cancel_all" and arguments:
@@ -88,9 +100,15 @@ class Slots:
         whole = whole and not _ends_openly(result, heard.plain)
         if metadata.get("known") and not self._is_known(str(arguments.get("target", ""))):
             return ()
-        made = [Command(tool, arguments, whole)]
-        if metadata.get("risky") and not self.is_thing(arguments.get("items", "")):
+        if metadata.get("risky") and not self._are_things(arguments.get("items", "")):
             return ()
+        if metadata.get("own") and self._spoken_to.search(arguments["title"]):
+            return ()
+        if metadata.get("fact") and not self._fact.match(arguments["text"]):
+            return ()
+        if metadata.get("relative") and not self._is_relative(arguments["about"]):
+            return ()
+        made = [Command(tool, arguments, whole)]
         if settle := _SETTLED.get(tool.split(".")[0]):
             made = [done for command in made for done in settle(self, command, heard)]
         return tuple(made)
@@ -104,9 +122,14 @@ class Slots:
             return "" if len(words) > LONGEST_TEXT_WORDS or self._second_command.search(value) else value
         if argument in _TITLES or argument == "items":
             fits = len(words) <= LONGEST_TITLE_WORDS and not self._second_command.search(value)
-            return value if fits and value.lower() not in self._never_names else ""
+            fits = fits and value.lower() not in self._never_names - self._relatives
+            ends = words[0].lower() in self._never_starts or words[-1].lower() in self._tidied
+            cut = ends or self._destinations.search(value)
+            return value if fits and not cut else ""
         if argument in _PLACES:
-            return value if len(words) <= LONGEST_PLACE_WORDS and not moments.find(value) else ""
+            fits = len(words) <= LONGEST_PLACE_WORDS and words[0].lower() not in self._never_starts
+            fits = fits and words[-1].lower() not in self._tidied
+            return value if fits and not moments.find(value) else ""
         if argument in ("target", "what"):
             return value
         if argument == "person" and value.lower() in self._everyone:
@@ -114,7 +137,8 @@ class Slots:
         words = self._without_articles(words)
         if argument in _NAMES and argument != "name":
             words = [re.sub(r"'s?$", "", word) for word in words]
-        strange = any(word.lower() in self._never_names or any(c.isdigit() for c in word) for word in words)
+        inner = {*words[1:-1]} & self._tidied  # "brushing my teeth"
+        strange = any({word.lower()} - inner & self._never_names or any(c.isdigit() for c in word) for word in words)
         too_long = len(words) > LONGEST_NAME_WORDS or bool(moments.find(" ".join(words)))
         return "" if strange or too_long else " ".join(words)
 
@@ -123,10 +147,20 @@ class Slots:
             words = words[1:]
         return words
 
+    def _is_relative(self, about: str) -> bool:
+        """Tell whether this is somebody or something of this house, and not of the world: "what do you know about …"."""
+        first, *others = about.split()
+        return first.lower() in ("my", "our") or (not others and (about.lower() in self._relatives or about.istitle()))
+
     def is_thing(self, items: str) -> bool:
         """Tell whether this may be something to buy, in a sentence that does not say so ("we need milk")."""
         words = re.sub(r"^(?:the|some) ", "", items.lower()).split()
         return 0 < len(words) <= LONGEST_NAME_WORDS and not {*words} & (self._never_things | self._never_names)
+
+    def _are_things(self, items: str) -> bool:
+        """Tell whether these may be things to buy; who "bought a lamp" says so of something else."""
+        pieces = _AND.split(items)
+        return len(pieces) <= MOST_THINGS and all(map(self.is_thing, pieces))
 
     def things(self, items: str, written: str) -> list[str]:
         """Return the things that were named one by one; commas are looked for in what was written."""
@@ -177,6 +211,7 @@ class Slots:
         else:
             one["device"] = name
         strange = any(word.lower() in self._never_names for word in [*words, *one.get("room", "").split()])
+        strange = strange or bool(_NUMBER.fullmatch(name))  # "turn off my seven", before "o'clock alarm"
         if strange or not 0 < len(words) <= LONGEST_PLACE_WORDS:
             return None
         return None if "everything" in one and "kind" not in one else one
@@ -212,8 +247,9 @@ class Slots:
         percent = arguments.pop("percent", None)
         verb = command.tool.removeprefix("home.")
         targets = self.targets(named)
-        bare_room = self._target(named) if verb in ("open", "unlock", "close") and not targets else None
-        targets = targets or ([{"device": bare_room["room"]}] if bare_room and self.is_door(bare_room) else [])
+        bare_room = self._target(named) if verb in ("open", "unlock", "close", "lock", "state") and not targets else None
+        if bare_room and self.is_door(bare_room):
+            targets = [{"device": bare_room["room"]}]
         if "room" in arguments and any("room" in target for target in targets):
             return
         made = [self._at_home(verb, target, arguments | target, percent) for target in targets]
@@ -250,13 +286,16 @@ class Slots:
             yield Command(f"tasks.{tool}", {"title": items}, command.whole)
             return
         if items:
-            arguments["items"] = self.things(items, heard.written)
+            more = arguments.pop("more", "")
+            arguments["items"] = [thing for each in (items, more) for thing in self.things(each, heard.written)]
         if arguments.get("list", "").lower() in ("shopping", "grocery", "groceries"):
             del arguments["list"]
         yield replace(command, arguments=arguments)
 
     def _of_reminders(self, command: Command, heard: Heard) -> Iterator[Command]:
         arguments = dict(command.arguments)
+        if _TWO_MOMENTS.search(heard.plain):
+            return  # "that it closes at six tomorrow at five": nobody can tell when
         if more := arguments.pop("more", ""):
             if not self._after_a_time.match(more):
                 return

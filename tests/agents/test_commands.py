@@ -26,19 +26,14 @@ ROWS = [row for row in corpus("en") if row.file != HELD_OUT]
 COMMANDS = [row for row in ROWS if row.wanted]
 SILENT = [row.said for row in ROWS if not row.wanted]
 SAID = [row.said for row in COMMANDS]
-MISSES = ("new task for Ben, wash the car",)  # without its comma nobody can tell where the name ends
-MISSED = pytest.mark.xfail(strict=True, reason="not understood yet")
+URGENT = "stop"  # acted on at once, though "stop the music" begins so: it stops nothing but an alarm that rings
 
 
 def calls(commands: Sequence[Command]) -> list[tuple[str, dict[str, Any]]]:
     return [(command.tool, dict(command.arguments)) for command in commands]
 
 
-@pytest.mark.parametrize(
-    "row",
-    [pytest.param(row, marks=MISSED if row.said in MISSES else ()) for row in COMMANDS],
-    ids=[row.said for row in COMMANDS],
-)
+@pytest.mark.parametrize("row", COMMANDS, ids=[row.said for row in COMMANDS])
 def test_a_command_is_understood_with_all_its_words(grammar: Grammar, row: Row) -> None:
     assert calls(grammar.commands(row.said)) == row.wanted
 
@@ -86,6 +81,7 @@ def test_any_text_at_all_can_be_read(grammar: Grammar, said: str) -> None:
 
 def test_a_command_that_could_go_on_needs_a_moment_of_silence_and_no_command_is_not_hurried(grammar: Grammar) -> None:
     assert grammar.settle_seconds("Mark buy milk as done.") == 0.0
+    assert grammar.settle_seconds("Stop.") == 0.0
     assert grammar.settle_seconds("Set a timer for ten minutes.") == OPEN_COMMAND_SECONDS
     assert grammar.settle_seconds("Why is the sky blue?") is None
 
@@ -98,6 +94,8 @@ def test_nothing_that_can_be_continued_counts_as_whole(grammar: Grammar) -> None
         full = calls(grammar.commands(said))
         for length in range(1, len(words)):
             begun = grammar.commands(" ".join(words[:length]))
+            if length == 1 and words[0].lower() == URGENT:
+                continue
             if begun and begun[-1].whole and full[: len(begun)] != calls(begun):
                 wrong.append((" ".join(words[:length]), said))
     assert wrong == []
