@@ -58,8 +58,8 @@ def forget(
 
 
 def errands(connection: sqlite3.Connection) -> list[tuple[str, str]]:
-    """Return what is still to be done for what was forgotten: `SCRUB`, or ("drop", the key of a conversation)."""
-    return connection.execute("SELECT what, conversation FROM errands ORDER BY what DESC, conversation").fetchall()
+    """Return what is still to be done for what was forgotten: ("drop", the key of a conversation), at last `SCRUB`."""
+    return connection.execute("SELECT what, conversation FROM errands ORDER BY what, conversation").fetchall()
 
 
 def done(connection: sqlite3.Connection, errand: tuple[str, str]) -> None:
