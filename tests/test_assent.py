@@ -447,3 +447,36 @@ def test_the_tool_server_takes_what_the_house_signs_where_a_bare_yes_is_not_enou
     else:
         with pytest.raises(confirm.Refused):
             asks.settle(deed, "explicit", "Send hello to Bob?", reply)
+
+
+# ── several agents ─────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_yes_is_for_the_agent_that_has_just_asked_and_other_words_are_not() -> None:
+    world = World()
+    world.asked(agent="work")
+    assert world.assents.asker(said("Yes.")) == "work"
+    assert world.assents.asker(said("No, thanks.")) == "work"
+    assert world.assents.asker(said("what's for dinner?")) == ""
+    assert world.assents.asker(said("Yes.", BEN)) == "", "nobody asked him"
+    assert world.assents.asker(said("Yes.", remembered=False)) == ""
+    assert world.assents.asker(said("Yes.", channel=None)) == ""
+    world.clock.now += 61
+    assert world.assents.asker(said("Yes.")) == ""
+
+
+async def test_a_yes_after_words_with_another_agent_is_not_taken_for_the_older_question() -> None:
+    world = World()
+    world.asked(agent="work")
+    assert await world.hear("should I take an umbrella?", agent="family") is None
+    assert world.assents.asker(said("Yes.")) == "", "it may be to what the family agent has just said"
+    assert await world.hear("Yes.", agent="work") == "Remove the task buy milk for good?", "asked again, not done"
+    assert world.assents.asker(said("Yes.")) == "work"
+    assert (await world.hear("Yes.", agent="work"))["answer"] == "yes"
+
+
+async def test_what_somebody_else_says_meanwhile_leaves_a_question_as_it_is() -> None:
+    world = World()
+    world.asked(agent="work")
+    assert await world.hear("what's for dinner?", BEN, agent="family") is None
+    assert world.assents.asker(said("Yes.")) == "work"

@@ -97,6 +97,17 @@ def test_sockets_secrets_and_tokens_have_their_places(config: Config) -> None:
         ('[house]\nagent = "butler"\n', "which is no agent"),
         ('[agents.work]\nroles = ["onwer"]\n', r"agents.work.roles has 'onwer', which is no role"),
         ('[agents.work]\nmemory = "atlas.db"\n', "share one memory file"),
+        ('[agents.work]\nwake_words = "hey_jarvis"\n', "agents.work.wake_words must be a list of texts"),
+        ('[agents.work]\nwake_words = [""]\n', "agents.work.wake_words has an empty name"),
+        ('[agents.work]\ndevices = [" "]\n', "agents.work.devices has an empty name"),
+        (
+            '[agents.family]\nwake_words = ["alexa"]\n[agents.work]\nwake_words = ["alexa"]\n',
+            "agents.family.wake_words and agents.work.wake_words both have 'alexa'",
+        ),
+        (
+            '[agents.family]\ndevices = ["study"]\n[agents.work]\ndevices = ["study"]\n',
+            "agents.family.devices and agents.work.devices both have 'study'",
+        ),
         ("agents = 3\n", "agents must be a section"),
         ("[gateway\n", "is not TOML"),
     ],
@@ -121,6 +132,12 @@ def test_a_mistake_in_the_environment_names_the_variable(data: Path, variable: s
 def test_lists_in_the_environment_are_separated_by_commas(data: Path) -> None:
     config = load({"ATLAS_SPEECH_WAKE_WORDS": "okay_nabu, hey_jarvis,"}, write(data, ""))
     assert config.speech.wake_words == ("okay_nabu", "hey_jarvis")
+
+
+def test_the_house_listens_for_the_wake_words_of_its_agents_too_and_for_each_once(data: Path) -> None:
+    own = '[agents.work]\nwake_words = ["hey_jarvis", "okay_nabu"]\n'
+    assert load({}, write(data, own)).speech.wake_words == ("okay_nabu", "hey_jarvis")
+    assert load({}, write(data, "[speech]\nwake_words = []\n" + own)).speech.wake_words == ("hey_jarvis", "okay_nabu")
 
 
 def test_a_settings_file_that_is_not_there_is_an_error_and_not_the_defaults(data: Path) -> None:
