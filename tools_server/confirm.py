@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
 from tools_server.policy import Actor
-from tools_server.toolkit import Error, ToolFailed
+from tools_server.toolkit import Error, ToolFailed, ToolSpec
 
 OPEN_SECONDS = 60.0  # a yes to what was read aloud a minute ago is a yes to something half forgotten
 MOST_OPEN = 32  # of one agent; a household is asked one thing at a time
@@ -122,6 +122,11 @@ class Asks:
         """Return the questions that nobody has answered, the oldest first."""
         self._forget()
         return [ask for ask in self._open.values() if ask.said is None]
+
+    def waits(self, deed: Deed) -> bool:
+        """Whether there is a question about a deed that is not closed."""
+        self._forget()
+        return any(ask.deed == deed for ask in self._open.values())
 
     def settle(self, deed: Deed, level: Level, sentence: str, reply: Reply) -> Said | Ask:
         """Return what a person has answered to this deed, which is used up by that, or the question that waits.
@@ -230,6 +235,33 @@ class Asks:
                 "explicit", "A yes is not enough for that: press the button, or say exactly what is to be done."
             )
         return Said(ask.id, claims["answer"], claims["channel"], claims["person"], claims["device"])
+
+
+def question(spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
+    """Return what to ask before a tool that has no words of its own for it: what it does, and with what.
+
+    Raises `ToolFailed` when that is longer than a question may be: a person says yes to what they heard, to all of it.
+    """
+    does = spec.description.splitlines()[0].split(". ")[0].rstrip(".")
+    usual = {name: about.get("default") for name, about in spec.schema["properties"].items()}
+    given = [
+        f"{name.replace('_', ' ')} {_read_out(value)}"
+        for name, value in arguments.items()
+        if value not in ("", [], None) and (value != usual.get(name) or type(value) is not type(usual.get(name)))
+    ]
+    sentence = f"{does}{', with ' + ', '.join(given) if given else ''}: shall I?"
+    if len(sentence) > SENTENCE_CHARACTERS:
+        raise ToolFailed("denied", "That is too much to ask about at once. Do it in smaller parts.", reason="too_long")
+    return sentence
+
+
+def _read_out(value: Any) -> str:
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case list():
+            return ", ".join(map(_read_out, value))
+    return " ".join(str(value).split())
 
 
 def _seconds(value: Any) -> float:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tools_server.policy import ANY_TIME, ROLES, Action, Actor, Agent, Policy, Rule, decide
+from tools_server.policy import ANY_TIME, ROLES, TAINT, Action, Actor, Agent, Policy, Rule, decide
 
 SIGNS = {"allow": "yes", "confirm": "asks", "explicit": "asks!", "deny": "–"}
+AFTER_WORDS_OF_OTHERS = (
+    f"{TAINT}: in a turn in which an agent was given words of others (a mail, a file, another server's answer), "
+    "whatever is no read asks, and what leaves the house asks!"
+)
 SOMETIMES = "*"  # a rule about times, places or arguments can be stricter than what the picture shows
 
 
@@ -28,7 +32,8 @@ def legend(policy: Policy) -> str:
         'asks: a person must say yes; asks!: exactly that must be said or pressed; –: never; "*": depends on more:',
         *(f"  {rule.id}: {rule.then} {_condition(rule)} — {rule.because}" for rule in policy.rules if _depends(rule)),
     ]
-    return "\n".join(lines) if len(lines) > 1 else lines[0].removesuffix('; "*": depends on more:') + "."
+    whole = "\n".join(lines) if len(lines) > 1 else lines[0].removesuffix('; "*": depends on more:') + "."
+    return f"{whole}\n{AFTER_WORDS_OF_OTHERS}"
 
 
 def _verdicts(policy: Policy, agent: Agent, action: Action) -> Iterator[str]:

@@ -10,7 +10,7 @@ import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, tzinfo
 from difflib import get_close_matches
 from typing import Any, Protocol
@@ -20,49 +20,21 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from tools_server.arguments import checked, printable, whole
 from tools_server.audit import Audit
-from tools_server.confirm import NO_REPLY, Ask, Asks, Deed, Level, Reply, Said
+from tools_server.confirm import Asks, Deed, Level, Reply, Said, question
 from tools_server.paths import PathDenied, Root
 from tools_server.policy import ROLES, Action, Actor, Agent, Decision, Policy, decide, standing, visible
 from tools_server.reach.outside import NOWHERE, Outside
 from tools_server.record import REFUSALS_TOLD, STRANGERS_TOLD, UNWRITABLE, Entry, Flood, Record
 from tools_server.requests import GivenUp, Request, Requests
-from tools_server.state import Kept, Receipt, State
+from tools_server.state import Kept, State
+from tools_server.taint import Taint
 from tools_server.toolkit import Call, Error, Live, Result, Toolbox, ToolFailed, ToolSpec, Undo
+from tools_server.wish import ACTOR_CHARACTERS, ESCAPE, SPENT, Answer, Wish, actor_of
 
-ACTOR_CHARACTERS = 100  # of each of its names
-SPENT, ESCAPE = -32000, -32001  # codes of results that failed: a limit is spent, a way out of a folder was blocked
 HOW = "Somebody in the house has to say yes to that first. Then make the same call again, within a minute."
 NO_WAY = "Nobody can say yes to that: I have no key to know a person's yes by."
 _WAYS_OUT = ("escape", "linked")  # of the reasons why a path was refused
 _PATH_ERRORS: Mapping[str, Error] = {"missing": "not_found", "changed": "failed", "exists": "failed"}
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """A call as it came over a wire, from an agent already identified. Nothing else in it is believed."""
-
-    agent: Agent
-    tool: str
-    arguments: Any
-    actor: Any = None  # `_meta["atlas.house/actor"]`
-    turn: Any = None  # `_meta["atlas.house/turn"]`
-    route: str = ""  # "2026-07-28 http", for the record
-    wire: Any = None  # the protocol's own context, for tools that speak it themselves
-    reply: Reply = NO_REPLY  # what a retried call brings from a person
-    trace: Any = None  # `_meta["traceparent"]`, as W3C writes it
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What goes back. `error` is None when it worked."""
-
-    text: str
-    data: Mapping[str, Any] = field(default_factory=dict)
-    receipt: Receipt | None = None
-    error: Error | None = None
-    reply: Any = None  # the protocol's own result, when the tool gave one
-    ask: Ask | None = None  # the question that has to be answered first
-    code: int | None = None  # `SPENT` or `ESCAPE`
 
 
 class Meter(Protocol):
@@ -113,6 +85,7 @@ class Gate:
         self._strangers = Flood(now, STRANGERS_TOLD)
         self._refusals: dict[str, Flood] = defaultdict(lambda: Flood(now, REFUSALS_TOLD))  # by agent
         self._asks = Asks(house_key, now)
+        self._taint = Taint(audit.file, now)
         self._undoing: set[str] = set()
         self._meter = meter
         self._state = state
@@ -167,7 +140,7 @@ class Gate:
 
     def visible_to(self, agent: Agent, claimed: Any) -> Sequence[ToolSpec]:
         """Return what an agent may call for the actor that a list request names. Raises `ToolFailed`."""
-        return self.visible(agent, None if claimed is None else standing(agent, _actor(claimed)))
+        return self.visible(agent, None if claimed is None else standing(agent, actor_of(claimed)))
 
     def usage(self, agent: str) -> Mapping[str, Any]:
         """Return what an agent has spent today; nothing when nobody counts."""
@@ -205,6 +178,7 @@ class Gate:
             code = ESCAPE if failed.data.get("reason") in _WAYS_OUT else None
             answer = Answer(str(failed), failed.data, error=failed.error, code=code)
             entry.outcome, entry.reason = failed.error, printable(str(failed.data.get("reason", "")))
+            entry.untrusted |= failed.untrusted
         except anyio.get_cancelled_exc_class():
             entry.outcome = "cancelled"
             raise
@@ -212,33 +186,41 @@ class Gate:
             # Also for a crash, which goes on to the SDK: it logs it and answers "internal error".
             recorded = self._write(entry, time.perf_counter() - started)
             request.outcome = entry.outcome
+        answer = replace(answer, untrusted=entry.untrusted)
         return answer if recorded else self._unrecorded(answer)
 
     async def _way(self, wish: Wish, entry: Entry) -> Answer:
         """Go the whole way, writing into `entry` how far it went. Raises `ToolFailed`."""
-        entry.actor = actor = standing(wish.agent, _actor(wish.actor))
+        entry.actor = actor = standing(wish.agent, actor_of(wish.actor))
+        claimed = not (wish.tainted is None or wish.tainted is False)  # anything else is no "no"
+        entry.tainted = claimed or self._taint.holds(wish.agent.name, wish.turn_id)
         entry.spec = spec = self._found(wish, actor)
         arguments: dict[str, Any] = {}
         if visible(self._policy, wish.agent, actor, spec.action):  # who may never use it learns not what it takes
             arguments, entry.arguments_sha256 = checked(spec, wish.arguments)
-        entry.decision = decision = self._decision(wish.agent, actor, spec, arguments)
+        entry.decision = decision = self._decision(entry, spec, arguments)
         if not decision.allowed:
             return Answer(decision.reason, {"rule": decision.rule}, error="denied")
         if self._meter and (spent := self._meter.refusal(wish.agent, actor, spec.action)):
             entry.decision = spent
             return Answer(spent.reason, {"rule": spent.rule}, error="denied", code=SPENT)
-        call = self._call(spec, wish, actor, arguments)
-        if decision.verdict != "allow" and (unmet := await self._unconfirmed(call, spec, wish.reply, entry)):
+        call = self._call(spec, wish, entry, arguments)
+        entry.untrusted = spec.untrusted
+        # What was asked about goes by the answer, also when it need not be asked about now: hours pass, a turn ends,
+        # and a no must not become a yes by that.
+        asked = wish.reply.action or self._asks.waits(_deed(call, entry))
+        if (decision.verdict != "allow" or asked) and (unmet := await self._unconfirmed(call, spec, wish.reply, entry)):
             return unmet
         if self._meter:
             entry.cost = self._meter.spent(wish.agent, actor, spec.action)
         result = await self._limited(spec, spec.run, call)
         assert isinstance(result, Result)
+        entry.untrusted |= result.untrusted
         return self._answer(spec, result)
 
-    def _decision(self, agent: Agent, actor: Actor, spec: ToolSpec, arguments: Mapping[str, Any]) -> Decision:
+    def _decision(self, entry: Entry, spec: ToolSpec, arguments: Mapping[str, Any]) -> Decision:
         at = datetime.fromtimestamp(self._now(), self._zone).astimezone(self._zone)
-        return decide(self._policy, agent, actor, spec.action, arguments, at)
+        return decide(self._policy, entry.agent, entry.actor, spec.action, arguments, at, tainted=entry.tainted)
 
     def _found(self, wish: Wish, actor: Actor) -> ToolSpec:
         if wish.tool in self._tools:
@@ -284,8 +266,7 @@ class Gate:
         sentence = await self._previewed(spec, call)
         level: Level = "explicit" if entry.decision.verdict == "explicit" else "confirm"
         entry.confirmation = {"level": level, "ask": printable(reply.state)}
-        deed = Deed(call.agent.name, call.actor, spec.name, entry.arguments_sha256)
-        found = self._asks.settle(deed, level, sentence, reply)
+        found = self._asks.settle(_deed(call, entry), level, sentence, reply)
         if isinstance(found, Said):
             entry.confirmation |= {
                 "ask": found.ask,
@@ -303,24 +284,22 @@ class Gate:
 
     async def _previewed(self, spec: ToolSpec, call: Call) -> str:
         if spec.preview is None:
-            return _question(spec, call.arguments)
+            return question(spec, call.arguments)
         sentence = await self._limited(spec, spec.preview, call)
         assert isinstance(sentence, str)
         return whole(sentence)
 
     # ── run ────────────────────────────────────────────────────────────────────────────────────────
 
-    def _call(self, spec: ToolSpec, wish: Wish, actor: Actor, arguments: Mapping[str, Any] | None = None) -> Call:
-        turn = wish.turn if isinstance(wish.turn, str) else ""
-
+    def _call(self, spec: ToolSpec, wish: Wish, entry: Entry, arguments: Mapping[str, Any]) -> Call:
         def decided(tool: str, given: Mapping[str, Any]) -> Decision:
-            return self._decision(wish.agent, actor, self._tools[tool], given)
+            return self._decision(entry, self._tools[tool], given)
 
         return Call(
             tool=spec.name,
             agent=wish.agent,
-            actor=actor,
-            turn=turn[:ACTOR_CHARACTERS],
+            actor=entry.actor,
+            turn=wish.turn_id[:ACTOR_CHARACTERS],
             state=self._state,
             roots={
                 name: root.reading() if name in wish.agent.read_only else root
@@ -343,7 +322,8 @@ class Gate:
                 "tools": self._tools,
             },
             wire=wish.wire,
-            arguments=arguments or {},
+            arguments=arguments,
+            tainted=entry.tainted,
         )
 
     async def _limited(self, spec: ToolSpec, function: Callable[..., Any], call: Call) -> object:
@@ -411,28 +391,8 @@ def _entry(wish: Wish) -> Entry:
     return Entry(wish.agent, wish.tool, wish.arguments, wish.turn, wish.route, wish.trace)
 
 
-def _actor(claimed: Any) -> Actor:
-    """Read `_meta["atlas.house/actor"]`; what is not understood is refused, for a missing role would be a wider one."""
-    if claimed is None:
-        return Actor()
-    names = ("person", "device", "role", "room")
-    ok = isinstance(claimed, Mapping) and all(
-        name in names and isinstance(value, str) and len(value) <= ACTOR_CHARACTERS and printable(value) == value
-        for name, value in claimed.items()
-    )
-    if not ok:
-        raise ToolFailed("invalid", "Who is asking cannot be read: give person, device, role and room as short texts.")
-    actor = Actor(**claimed)
-    if actor.role not in ("", *ROLES):  # no rule speaks of it, so it would be held back by none
-        raise ToolFailed("invalid", f"Nobody is a {printable(actor.role)} here. The roles are {', '.join(ROLES)}.")
-    return actor
-
-
-def _question(spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
-    """Return what to ask before a tool that has no words of its own for it: what it does, and with what."""
-    does = spec.description.splitlines()[0].rstrip(".")
-    given = [f"{name} {printable(str(value))}" for name, value in arguments.items() if value not in ("", [], None)]
-    return f"{does}{', with ' + ', '.join(given) if given else ''}: shall I?"
+def _deed(call: Call, entry: Entry) -> Deed:
+    return Deed(call.agent.name, call.actor, call.tool, entry.arguments_sha256)
 
 
 def _disk(broken: OSError | sqlite3.Error) -> str:

@@ -1,25 +1,22 @@
 """What has been spent: calls and units of each agent today, and how often lately. It is read back from the record.
 
-There is no second book that could disagree with the first: every call that ran is a row of the record with its `cost`,
-so what was spent outlives this process with the record, and what other processes spend (stdio beside HTTP) is seen
-when they have written it.
+Every call that ran is a row of the record with its `cost`, so what was spent outlives this process with the record, and
+what other processes spend is counted, too.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import secrets
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
+from tools_server.newest import Newest, Row
 from tools_server.policy import Action, Actor, Agent, Decision, Limit, Policy, fits_any
 
-BLOCK_BYTES = 256 * 1024  # read backwards in these
 CALLERS = 8  # of one agent are counted apart at a time: an agent may name any person, and would never be held back
 
 
@@ -52,7 +49,7 @@ class Ledger:
         """Read back what was spent since midnight, and within the longest limit. Raises `OSError`."""
         self.process = secrets.token_hex(4)  # our own rows carry it, and are not counted twice
         self._policy = policy
-        self._record = record
+        self._newest = Newest(record)
         self._now = now
         self._zone = zone
         self._midnight = self._start_of_day(now())
@@ -61,9 +58,9 @@ class Ledger:
         self._lately: dict[tuple[str, str, str | None], deque[float]] = {}
         longest = max((limit.per_seconds for limit in policy.limits), default=0.0)
         since = min(self._midnight, now() - longest)
-        self._offset, rows = _tail(record, since)
-        for row in rows:
-            self._note(row)
+        for row in self._newest.since(since):
+            if spending := _spending(row):
+                self._note(spending)
 
     def refusal(self, agent: Agent, actor: Actor, action: Action) -> Decision | None:
         """Return why a call may not run now: a limit or a budget is spent; None when it may."""
@@ -159,9 +156,9 @@ class Ledger:
         self._midnight = midnight
         self._days.clear()
         if midnight < before:
-            self._offset, rows = _tail(self._record, midnight)
-            for row in rows:
-                self._enter(row)
+            for row in self._newest.since(midnight):
+                if spending := _spending(row):
+                    self._enter(spending)
 
     def _start_of_day(self, at: float) -> float:
         here = datetime.fromtimestamp(at, self._zone).astimezone(self._zone)
@@ -169,65 +166,14 @@ class Ledger:
 
     def _catch_up(self) -> None:
         """Count what other processes have written since we looked."""
-        try:
-            size = self._record.stat().st_size
-        except FileNotFoundError:
-            return
-        if size <= self._offset:
-            return
-        with self._record.open("rb") as file:
-            file.seek(self._offset)
-            new = file.read(size - self._offset)
-        whole = new.rfind(b"\n") + 1
-        self._offset += whole
-        for line in new[:whole].splitlines():
-            if spending := _spending(line, besides=self.process):
+        for row in self._newest.more():
+            if spending := _spending(row, besides=self.process):
                 self._note(spending)
 
 
-def _tail(record: Path, since: float) -> tuple[int, Sequence[Spending]]:
-    """Return where the record ends, and what it says was spent since a moment, oldest first.
-
-    Read from the end, so that a record of years costs no more than a day's.
-    """
-    if not record.exists():
-        return 0, ()
-    found: list[Spending] = []
-    with record.open("rb") as file:
-        end = file.seek(0, os.SEEK_END)
-        lines = _backwards(file.fileno(), end)
-        torn = next(lines, b"")  # after the last newline: nothing, or a row that is being written
-        for line in lines:
-            if _at(line) < since:
-                break
-            if spending := _spending(line):
-                found.append(spending)
-    return end - len(torn), found[::-1]
-
-
-def _backwards(file: int, end: int) -> Iterator[bytes]:
-    """Yield what stands between the newlines of a file, from its end to its beginning."""
-    rest = b""
-    while end > 0:
-        begin = max(0, end - BLOCK_BYTES)
-        first, *lines = (os.pread(file, end - begin, begin) + rest).split(b"\n")
-        yield from reversed(lines)
-        rest, end = first, begin
-    if rest:
-        yield rest
-
-
-def _at(line: bytes) -> float:
-    try:
-        return float(json.loads(line)["at"])
-    except (ValueError, TypeError, KeyError):
-        return float("inf")  # no row of ours; it says nothing of when to stop
-
-
-def _spending(line: bytes, besides: str = "") -> Spending | None:
+def _spending(row: Row, besides: str = "") -> Spending | None:
     """Return what a row says was spent; None when its call did not run, or ran in the process `besides`."""
     try:
-        row = json.loads(line)
         actor = row["actor"]
         if besides and row["process"] == besides:
             return None

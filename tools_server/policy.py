@@ -1,8 +1,8 @@
 """May this agent, on behalf of this actor, do this now? Pure: values in, a decision with its rule and reason out.
 
-Three things speak, and the strictest wins, so that no order of rules and no generous pattern can open what another
-closes: the walls of the agent (its table in the agents file), the level the tool itself asks for, and every rule of
-the table that fits. What no pattern of the agent grants is denied.
+Four things speak, and the strictest wins, so that no order of rules and no generous pattern can open what another
+closes: the walls of the agent (its table in the agents file), the level the tool itself asks for, every rule of the
+table that fits, and the taint of a caller who was given words of others. What no pattern of the agent grants is denied.
 """
 
 from __future__ import annotations
@@ -26,6 +26,14 @@ STRICTNESS: Mapping[Verdict, int] = {"allow": 0, "confirm": 1, "explicit": 2, "d
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 ANY_TIME = datetime.min.replace(tzinfo=UTC)  # for rules that do not ask
 _OF_LEVEL: Mapping[Level, Verdict] = {"auto": "allow", "confirm": "confirm", "explicit": "explicit"}
+# What is asked of a person when whoever wishes it has read words of others: each of these does something to the house.
+_OF_TAINT: Mapping[Risk, Verdict] = {
+    "read": "allow",
+    "change": "confirm",
+    "destructive": "confirm",
+    "outward": "explicit",
+}
+TAINT = "taint"  # the rule of that; no row of the table can be called so
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,11 +175,19 @@ class Decision:
 
 
 def decide(
-    policy: Policy, agent: Agent, actor: Actor, action: Action, arguments: Mapping[str, Any], at: datetime
+    policy: Policy,
+    agent: Agent,
+    actor: Actor,
+    action: Action,
+    arguments: Mapping[str, Any],
+    at: datetime,
+    *,
+    tainted: bool = False,
 ) -> Decision:
     """Return the strictest of what the walls, the tool's own level and every fitting rule say; of equals, the first.
 
-    `at` is on the house's clocks.
+    `at` is on the house's clocks. `tainted` when the wish may come from words of others: it asks for more, and it
+    denies nothing. What only a named agent may do is asked about by neither, see `Rule.concerns`.
     """
     actor = standing(agent, actor)
     wall = _wall(agent, actor, action)
@@ -186,6 +202,9 @@ def decide(
     said.append(wall)
     if own != "allow":
         said.append(Decision(own, f"tool.level:{action.tool}", "That is never done without a person's yes."))
+    if tainted and not action.agents:
+        reason = "That was wished after reading words of others, so somebody has to say yes first."
+        said.append(Decision(_OF_TAINT[action.risk], TAINT, reason))
     return max(said, key=lambda decision: STRICTNESS[decision.verdict])
 
 

@@ -19,9 +19,10 @@ import yaml
 from mcp.shared.exceptions import MCPError
 
 from tools_server.boot import BootFailed
-from tools_server.gate import Gate, Wish
+from tools_server.gate import Gate
 from tools_server.policy import Agent
 from tools_server.resources import Resources
+from tools_server.wish import UNTRUSTED_META, Wish
 
 FOLDER = Path(__file__).parent / "prompts"
 ARGUMENT_CHARACTERS = 2_000
@@ -115,6 +116,7 @@ class Prompts:
             raise MCPError(code=types.INVALID_PARAMS, message=f"There is no prompt called {name[:100]}.")
         arguments = _checked(prompt, given or {})
         values: dict[str, str] = {}
+        untrusted = False
         for slot in prompt.slots:
             if slot in prompt.arguments:
                 values[slot] = arguments.get(slot, "")
@@ -127,14 +129,17 @@ class Prompts:
                 if isinstance(answer.reply, types.InputRequiredResult):
                     return answer.reply
                 values[slot] = NOT_AVAILABLE if answer.error else answer.text
+                untrusted |= answer.untrusted
         messages = []
         if prompt.embed:
             read = await self._resources.read(wish, filled(prompt.embed, values))
             if isinstance(read, types.InputRequiredResult):
                 return read
+            untrusted |= UNTRUSTED_META in (read.meta or {})
             messages.append(_message(_embedded(read.contents[0])))
         messages.append(_message(types.TextContent(type="text", text=filled(prompt.text, values))))
-        return types.GetPromptResult(description=prompt.description, messages=messages)
+        marked = {UNTRUSTED_META: True} if untrusted else None
+        return types.GetPromptResult(description=prompt.description, messages=messages, _meta=marked)
 
     def complete(self, agent: Agent, name: str, argument: str, begun: str) -> list[str]:
         """Return known values of an argument that begin so: addresses, when it is to be one."""

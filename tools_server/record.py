@@ -47,6 +47,8 @@ class Entry:
     outcome: str = "crashed"
     reason: str = ""  # of a refusal, in one word: "escape", "forged"
     receipt: Receipt | None = None
+    tainted: bool = False  # who wished it had read words of others
+    untrusted: bool = False  # what was answered holds some
 
     @property
     def routine(self) -> bool:
@@ -57,7 +59,7 @@ class Entry:
     def refused(self) -> bool:
         """Whether nothing came of it, not even a person's answer."""
         answered = "answer" in (self.confirmation or {})
-        return self.cost is None and not answered and self.outcome in REFUSED
+        return self.cost is None and not answered and not self.untrusted and self.outcome in REFUSED
 
     @property
     def durable(self) -> bool:
@@ -84,6 +86,8 @@ class Entry:
             "outcome": self.outcome,
             "reason": self.reason,
             "receipt": self.receipt.id if self.receipt else "",
+            "tainted": self.tainted,
+            "untrusted": self.untrusted,
             "ms": round(seconds * 1000, 3),
             "route": self.route,
             "trace": trace_id(self.trace),

@@ -18,8 +18,9 @@ from urllib.parse import quote, unquote_to_bytes
 import mcp.types as types
 from mcp.shared.exceptions import MCPError
 
-from tools_server.gate import ESCAPE, Answer, Gate, Wish
+from tools_server.gate import Gate
 from tools_server.policy import Agent
+from tools_server.wish import ESCAPE, UNTRUSTED_META, Answer, Wish
 
 ADDRESS_CHARACTERS = 2_048
 VALUE_CHARACTERS = 500
@@ -189,7 +190,9 @@ class Resources:
         arguments = {argument: values[variable] for argument, variable in view.arguments.items()}
         answer = await self._gate.call(replace(wish, tool=view.tool, arguments=arguments))
         if answer.error:
-            raise MCPError(code=_code(answer), message=answer.text, data={"uri": uri, "error": answer.error})
+            marked = {UNTRUSTED_META: True} if answer.untrusted else {}
+            data = {"uri": uri, "error": answer.error, **marked}
+            raise MCPError(code=_code(answer), message=answer.text, data=data)
         if isinstance(answer.reply, types.ReadResourceResult | types.InputRequiredResult):
             return answer.reply
         text = json.dumps(dict(answer.data), ensure_ascii=False)
@@ -197,7 +200,8 @@ class Resources:
             contents=[
                 types.TextResourceContents(uri=uri, mime_type=view.mime, text=text),
                 types.TextResourceContents(uri=uri, mime_type="text/plain", text=answer.text),
-            ]
+            ],
+            _meta={UNTRUSTED_META: True} if answer.untrusted else None,
         )
 
     def _found(self, uri: str) -> tuple[View, dict[str, str]]:

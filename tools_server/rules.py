@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tools_server.policy import DAYS, RISKS, ROLES, Budget, Hours, Limit, Policy, Rule
+from tools_server.policy import DAYS, RISKS, ROLES, TAINT, Budget, Hours, Limit, Policy, Rule
 
 THEN = ("confirm", "explicit", "deny")  # rules only narrow: what may be done at all is said in the agents file
 MINUTES_OF_DAY = 24 * 60
@@ -38,6 +38,10 @@ def read_policy(file: Path) -> Policy:
     limits = tuple(_limit(where, row) for where, row in _rows(file, table, "limit"))
     budgets = tuple(_budget(where, row) for where, row in _rows(file, table, "budget"))
     ids = [*(rule.id for rule in rules), *(limit.id for limit in limits), *(budget.id for budget in budgets)]
+    if TAINT in ids:
+        raise RulesWrong(
+            f"{file} has a row with the id {TAINT!r}, which stands for a rule of the gate's own. Rename it."
+        )
     if twice := {id for id in ids if ids.count(id) > 1}:
         raise RulesWrong(f"{file} has two rows with the id {min(twice)!r}; give each its own.")
     return Policy(rules, limits, budgets, _costs(file, table.get("costs", {})))

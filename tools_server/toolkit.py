@@ -33,10 +33,13 @@ class Result:
     data: Mapping[str, Any] = field(default_factory=dict)  # JSON
     receipt: Receipt | None = None  # when something changed
     reply: Any = None  # the protocol's own result, from a tool that passes on what a sentence cannot hold
+    untrusted: bool = False  # words of others are in it: data, and never a reason to do something
 
 
 class ToolFailed(Exception):
     """A tool cannot do what was asked. `str()` is a sentence that says why and what would work."""
+
+    untrusted = False  # words of others are in it, such as the names of events that could be meant
 
     def __init__(self, error: Error, sentence: str, **data: Any) -> None:
         super().__init__(sentence)
@@ -63,6 +66,7 @@ class Call:
     wire: Any = None  # the protocol's own context of the request, for the few tools that speak it themselves
     arguments: Mapping[str, Any] = field(default_factory=dict)  # checked, with defaults filled in
     undoes: str = ""  # the receipt that this call takes back
+    tainted: bool = False  # who wishes it has read words of others
 
     @property
     def home(self) -> Root:
@@ -145,6 +149,7 @@ class ToolSpec:
     limit_seconds: float
     preview: Preview | None = None  # what would happen, in words, for a person to say yes to
     open_world: bool = False  # it reaches other machines
+    untrusted: bool = False  # whatever it says may hold words of others
 
     @property
     def reads(self) -> bool:
@@ -169,6 +174,7 @@ def tool(
     limit_seconds: float = CALL_SECONDS,
     preview: Preview | None = None,
     open_world: bool = False,
+    untrusted: bool = False,
 ) -> Callable[[R], R]:
     """Make a tool of `async def f(call: Call, argument: Annotated[int, Field(ge=1)], …) -> Result`.
 
@@ -180,6 +186,10 @@ def tool(
     `preview` takes what the tool takes and returns what would happen, as a question fit for speech ("Remove the task
     buy milk for good?"); it changes nothing, and raises `ToolFailed` when there is nothing to ask about. It says the
     same for as long as the same would happen (no "with 3 minutes left"): the yes is to that sentence only.
+    `untrusted` when whatever it says, its questions and failures included, may hold words of people who do not live
+    here: a mail, a file of any origin. Where that depends, `Result.untrusted` and `ToolFailed.untrusted` say it. Who
+    was given such words is asked about what they change next (taint.py). What the household wrote itself, numbers,
+    and the names that it gave its own things are no words of others.
     A tool runs on the event loop: between two awaits it is alone, so a read followed by a write needs no lock. It
     may touch the disk directly (a commit takes milliseconds); anything slower is awaited, and can then be timed out.
     """
@@ -204,6 +214,7 @@ def tool(
             limit_seconds=limit_seconds,
             preview=preview,
             open_world=open_world,
+            untrusted=untrusted,
         )
         return function
 

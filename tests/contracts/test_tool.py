@@ -17,9 +17,10 @@ from jsonschema import Draft202012Validator
 import tools_server.tools
 from tools_server.boot import Settings, opened_gate
 from tools_server.confirm import Reply
-from tools_server.gate import Answer, Gate, Wish
+from tools_server.gate import Gate
 from tools_server.policy import Agent
 from tools_server.toolkit import ToolSpec, find
+from tools_server.wish import Answer, Wish
 
 TOOLBOX = find(tools_server.tools)
 TOOLS = TOOLBOX.tools

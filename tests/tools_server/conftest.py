@@ -22,9 +22,10 @@ from mcp.client.streamable_http import streamable_http_client
 from tools_server.audit import AUDIT_FILE
 from tools_server.boot import Settings, opened_gate
 from tools_server.confirm import NO_REPLY, Reply
-from tools_server.gate import Answer, Gate, Wish
+from tools_server.gate import Gate
 from tools_server.policy import Agent
 from tools_server.toolkit import Call, Result
+from tools_server.wish import Answer, Wish
 
 AGENTS = """
 [family]
@@ -84,11 +85,14 @@ class World:
     agents: dict[str, Agent]
     clock: list[float] = field(default_factory=list)  # the wall clock, one element
     house: Any = None  # who brings a person's yes
+    turns: int = 0  # so far: each call is a person's own words, in a turn of its own
 
     async def call(
         self, tool: str, agent: str = "family", actor: Any = None, reply: Reply = NO_REPLY, **arguments: Any
     ) -> Answer:
-        return await self.gate.call(Wish(self.agents[agent], tool, arguments, actor, "turn_1", "test", reply=reply))
+        self.turns += 1
+        turn = f"turn_{self.turns}"
+        return await self.gate.call(Wish(self.agents[agent], tool, arguments, actor, turn, "test", reply=reply))
 
     async def ok(self, tool: str, agent: str = "family", actor: Any = None, **arguments: Any) -> Answer:
         """Have it done; where a person's yes is asked for, a person says yes."""

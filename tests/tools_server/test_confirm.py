@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 
 from tools_server.boot import BootFailed, Settings, opened_gate
 from tools_server.confirm import MOST_OPEN, NO_REPLY, STATEMENT_CHARACTERS, Asks, Deed, Reply
-from tools_server.gate import Answer, Wish
 from tools_server.policy import Action, Actor, Agent, Decision, Rule
 from tools_server.toolkit import Call, Result
+from tools_server.wish import Answer, Wish
 
 ANNA = {"person": "Anna", "device": "phone", "role": "adult", "room": "kitchen"}
 MIA = {"person": "Mia", "device": "tablet", "role": "child", "room": "attic"}
@@ -99,10 +99,7 @@ async def test_a_tool_without_words_of_its_own_is_asked_about_by_what_it_does_an
     rule = Rule("ask-for-timers", "confirm", "Timers are asked for.", tools=("timers.start",))
     world.gate._policy = replace(world.gate._policy, rules=(rule, *world.gate._policy.rules))
     answer = await world.call("timers.start", seconds=60, name="pizza")
-    assert (
-        answer.ask.sentence == "Start a timer that runs for some seconds. Give it a name when the user does, such as "
-        "pizza, with seconds 60, name pizza: shall I?"
-    )
+    assert answer.ask.sentence == "Start a timer that runs for some seconds, with seconds 60, name pizza: shall I?"
     assert await world.said("timers.start", seconds=60, name="pizza") == "Pizza timer set for 1 minute."
 
 

@@ -26,12 +26,14 @@ from cryptography.x509.oid import NameOID
 
 from tools_server.boot import BootFailed, Settings, opened_gate
 from tools_server.confirm import NO_REPLY, Reply
-from tools_server.gate import Answer, Gate, Wish
+from tools_server.gate import Gate
 from tools_server.policy import Actor
 from tools_server.post.mail_text import html_text, read
 from tools_server.reach.outside import Outside, Unreachable
+from tools_server.record import Entry
 from tools_server.toolkit import Result, ToolFailed
 from tools_server.tools.email import since_day
+from tools_server.wish import Answer, Wish
 
 POLICY = Path(__file__).parents[2] / "policy.toml"
 AGENTS = "[family]\ntools = ['*']\nacts_as = 'adult'\n[work]\ntools = ['*']\nacts_as = 'owner'\n"
@@ -61,12 +63,14 @@ class House:
         spec = self.gate._tools[tool]
         wish = Wish(self._agents[agent], tool, arguments)
         filled = dict(spec.arguments.model_validate(arguments))
-        return await spec.run(self.gate._call(spec, wish, Actor(role="adult")), **filled)
+        entry = Entry(wish.agent, tool, arguments, actor=Actor(role="adult"))
+        return await spec.run(self.gate._call(spec, wish, entry, filled), **filled)
 
     async def asked(self, tool: str, **arguments: Any) -> str:
         spec = self.gate._tools[tool]
         assert spec.preview
-        call = self.gate._call(spec, Wish(self._agents["family"], tool, arguments), Actor(role="adult"))
+        wish = Wish(self._agents["family"], tool, arguments)
+        call = self.gate._call(spec, wish, Entry(wish.agent, tool, arguments, actor=Actor(role="adult")), arguments)
         return await spec.preview(call, **arguments)
 
     _agents: Any = field(default=None)

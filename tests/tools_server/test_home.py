@@ -31,15 +31,17 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import Server, ServerConnection, serve
 
 from tools_server.boot import BootFailed, Settings, opened_gate
-from tools_server.gate import Answer, Gate
-from tools_server.gate import Wish as Called
+from tools_server.gate import Gate
 from tools_server.hubs.devices import Device, NotMeant, Wish, meant, plain
 from tools_server.hubs.mqtt_commands import commands
 from tools_server.hubs.mqtt_discovery import Unclear, discovered
 from tools_server.hubs.mqtt_states import value_at
 from tools_server.policy import Actor
 from tools_server.reach.outside import Outside, Unreachable
+from tools_server.record import Entry
 from tools_server.toolkit import Result
+from tools_server.wish import Answer
+from tools_server.wish import Wish as Called
 
 RULES = """
 [[rule]]
@@ -91,7 +93,8 @@ class House:
         """Do it as after a person's yes."""
         spec = self.gate._tools[tool]
         filled = dict(spec.arguments.model_validate(arguments))
-        call = self.gate._call(spec, Called(self.agents["family"], tool, arguments), Actor(role="adult"), filled)
+        wish = Called(self.agents["family"], tool, arguments)
+        call = self.gate._call(spec, wish, Entry(wish.agent, tool, arguments, actor=Actor(role="adult")), filled)
         return await spec.run(call, **filled)
 
     @property

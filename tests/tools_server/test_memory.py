@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tools_server.boot import AUDIT_FILE
-from tools_server.gate import Wish
 from tools_server.ledger import Ledger
 from tools_server.rules import read_policy
+from tools_server.wish import Wish
 from tools_server.writing.likeness import PASSAGE_CHARACTERS, Index, pieces
 
 PAPERS = {

@@ -9,10 +9,10 @@ import pytest
 from mcp import Client, MCPError
 
 from tools_server.boot import BootFailed
-from tools_server.gate import Wish
 from tools_server.prompts import FOLDER, NOT_AVAILABLE, SOURCES, Prompts, filled, read_prompts
 from tools_server.resources import Resources
 from tools_server.wires.wire import mcp_server
+from tools_server.wish import Wish
 
 
 async def prompted(world: Any, name: str, agent: str = "family", actor: Any = None, **given: str) -> str:

@@ -21,11 +21,13 @@ from hypothesis import strategies as st
 from mcp.server import MCPServer
 
 from tools_server.boot import BootFailed, Settings, opened_gate
-from tools_server.gate import Answer, Gate, Wish
+from tools_server.gate import Gate
 from tools_server.mounted.definitions import Unfit, clean, definition, pinned, projected, validator
 from tools_server.policy import Actor
 from tools_server.reach.outside import Outside, Unreachable
+from tools_server.record import Entry
 from tools_server.toolkit import Result, ToolFailed
+from tools_server.wish import Answer, Wish
 
 POLICY = Path(__file__).parents[2] / "policy.toml"
 
@@ -95,7 +97,8 @@ class House:
     async def agreed(self, tool: str, **arguments: Any) -> Result:
         """Do it as after a person's yes."""
         spec = self.gate._tools[tool]
-        call = self.gate._call(spec, Wish(self.agents["family"], tool, arguments), Actor(role="adult"), arguments)
+        wish = Wish(self.agents["family"], tool, arguments)
+        call = self.gate._call(spec, wish, Entry(wish.agent, tool, arguments, actor=Actor(role="adult")), arguments)
         with anyio.fail_after(20):
             return await spec.run(call, **arguments)
 

@@ -10,8 +10,8 @@ from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanag
 from tools_server.boot import BootFailed, Settings, opened_gate
 from tools_server.calling.call import Answered, Asked, CannotAsk, Way, Yes
 from tools_server.confirm import NO_REPLY, Reply
-from tools_server.gate import Answer, Wish
 from tools_server.walls import walled
+from tools_server.wish import Answer, Wish
 
 # The question ends with this process, so nobody can be asked elsewhere meanwhile.
 HOW = "That needs a person's yes: at a terminal, with --house-private-key, or of the running server, with --socket."

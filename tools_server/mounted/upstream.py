@@ -256,6 +256,7 @@ def _spec(server: Mounted, made: Definition) -> ToolSpec:
         limit_seconds=CALL_SECONDS + 5,
         preview=preview,
         open_world=True,
+        untrusted=True,
     )
 
 

@@ -14,6 +14,7 @@ atlas.toml, each with the agents whose it is:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, time, timedelta
 from difflib import get_close_matches
 from typing import Annotated, Any
@@ -139,7 +140,7 @@ async def free(
         said += f" All day there is {series(whole, 'and')}."
     answer = _answer(said, found, opened)
     data = {**answer.data, "free": [{"start": _iso(start), "end": _iso(stop)} for start, stop in gaps]}
-    return Result(answer.text, data)
+    return replace(answer, data=data)
 
 
 @tool("calendar.add", risk="change", root="*", limit_seconds=LIMIT_SECONDS, open_world=True)
@@ -213,7 +214,8 @@ async def change(
     )
     at = f", at {spoken(wanted.place)}" if wanted.place else ""
     said = f"{capital(which)}, {becomes}{at}."
-    return Result(said, {"event": _shown(event, found.sheet.calendar)}, call.receipt(said, before=before, after=after))
+    receipt = call.receipt(said, before=before, after=after)
+    return Result(said, {"event": _shown(event, found.sheet.calendar)}, receipt, untrusted=_of_others(found))
 
 
 async def _remove_question(call: Call, title: str, day: str, whole_series: bool) -> str:
@@ -242,7 +244,8 @@ async def remove(call: Call, title: Title, day: Day = "", whole_series: Whole = 
         f"all of {spoken(event.title)}" if whole_series and event.series else told(event, call.local(), with_day=True)
     )
     said = f"Removed {gone}."
-    return Result(said, {"event": _shown(event, found.sheet.calendar)}, call.receipt(said, before=before, after=after))
+    receipt = call.receipt(said, before=before, after=after)
+    return Result(said, {"event": _shown(event, found.sheet.calendar)}, receipt, untrusted=_of_others(found))
 
 
 async def undo(call: Call, receipt: Kept) -> Result:
@@ -266,7 +269,15 @@ async def _meant(call: Call, title: str, day: str, *, guess: bool) -> Found:
     now = call.local()
     begin, end = stretch(call, day, "") if day else (now.replace(hour=0, minute=0, second=0, microsecond=0), now + YEAR)
     found, opened = await _between(call, begin, end)
-    on = f" {days(begin, end, now)}" if day else ""
+    try:
+        return _named(call, found, opened, title, f" {days(begin, end, now)}" if day else "", guess=guess)
+    except ToolFailed as unclear:  # which names what is there instead
+        unclear.untrusted = any(_of_others(each) for each in found)
+        raise
+
+
+def _named(call: Call, found: Sequence[Found], opened: Diary, title: str, on: str, *, guess: bool) -> Found:
+    now = call.local()
     names = {plain(each.event.title): each for each in reversed(found)}
     meant = chosen(
         [*names.values()],
@@ -324,7 +335,13 @@ def _answer(said: str, found: Sequence[Found], opened: Diary) -> Result:
     shown = [_shown(each.event, each.sheet.calendar) for each in found[:SHOWN]]
     remarks = "".join(f" {remark}" for remark in opened.remarks)
     data = {"events": shown, "problems": opened.problems, "remarks": opened.remarks}
-    return Result(said + told_problems(opened.problems) + remarks, data)
+    words = said + told_problems(opened.problems) + remarks
+    return Result(words, data, untrusted=any(_of_others(each) for each in found))
+
+
+def _of_others(found: Found) -> bool:
+    """Whether somebody else may have written an event: whoever invites puts it onto the calendar's server unasked."""
+    return found.sheet.server is not None or "ORGANIZER" in found.sheet.text
 
 
 def _shown(event: Event, calendar: str) -> dict[str, Any]:

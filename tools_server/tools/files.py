@@ -1,4 +1,8 @@
-"""Files in the agent's own folders: list, read, search, write. Whatever the path says, it never leads out of them."""
+"""Files in the agent's own folders: list, read, search, write. Whatever the path says, it never leads out of them.
+
+A file may come from anywhere (a download, an attachment, a scan), so its words and its name are words of others;
+notes, tasks, lists and facts, which the household writes with their own tools, are not.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,7 @@ Text = Annotated[str, Field(max_length=1_900, description="The text")]
 # ── tools ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-@tool("files.list", risk="read", root="*", limit_seconds=20)
+@tool("files.list", risk="read", root="*", limit_seconds=20, untrusted=True)
 async def list_files(
     call: Call,
     folder: Annotated[str, Field(max_length=1_000, description="A folder; leave out for the top")] = "",
@@ -53,7 +57,7 @@ async def list_files(
     return Result(said, {"folders": folders, "files": files})
 
 
-@tool("files.read", risk="read", root="*", limit_seconds=20)
+@tool("files.read", risk="read", root="*", limit_seconds=20, untrusted=True)
 async def read(
     call: Call,
     path: Path,
@@ -83,7 +87,7 @@ def _below_the_head(text: str) -> str:
         return text
 
 
-@tool("files.search", risk="read", root="*", limit_seconds=20)
+@tool("files.search", risk="read", root="*", limit_seconds=20, untrusted=True)
 async def search(
     call: Call,
     words: Annotated[str, Field(min_length=1, max_length=200, description="Words to look for")],

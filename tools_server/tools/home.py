@@ -90,7 +90,13 @@ async def state(call: Call, device: Name = "", room: Room = "", kind: KindName =
         return await list_devices(call, room=room)
     found = _meant(call, Wish(device, room, kind, call.actor.room), KINDS)
     text = " ".join(f"{capital(the(each))} {condition(each)}." for each in found[:10])
-    return Result(text, {"devices": [_shown(each) for each in found[:SHOWN]]})
+    return Result(text, {"devices": [_shown(each) for each in found[:SHOWN]]}, untrusted=any(map(_quotes, found)))
+
+
+def _quotes(device: Device) -> bool:
+    """Whether it passes on somebody's sentences: a sensor may hold the news. Names are the household's own."""
+    value = device.state.get("value")
+    return isinstance(value, str) and len(value.split()) > 1
 
 
 # ── changing ───────────────────────────────────────────────────────────────────────────────────────

@@ -16,7 +16,7 @@ LOOKED_BYTES = 1024 * 1024  # of the end of the record: some thousand calls, rea
 MOST_ROWS = 100
 ERRORS = ("failed", "timeout", "crashed", "cancelled")
 _SHOWN = ("seq", "at", "agent", "actor", "turn", "tool", "risk", "arguments", "verdict", "rule", "confirmation")
-_SHOWN_LAST = ("outcome", "reason", "receipt", "ms", "route", "trace")
+_SHOWN_LAST = ("outcome", "reason", "receipt", "tainted", "untrusted", "ms", "route", "trace")
 
 
 @tool("logs.read", risk="read", limit_seconds=10)

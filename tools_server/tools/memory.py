@@ -1,7 +1,8 @@
-"""Memory: what the house wrote down for an agent (notes, tasks, lists) that is most like a query.
+"""Memory: what the house wrote down for an agent (notes, tasks, lists, facts) that is most like a query.
 
 Only the agent's own folders are looked into, each with an index of its own, brought up to date at every search by the
-stamps of the files: people edit them while the server runs.
+stamps of the files: people edit them while the server runs. Of what people asked to be remembered (facts/), everybody
+finds the household's and their own.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from tools_server.paths import PathDenied, Root
 from tools_server.toolkit import Call, Live, Result, ToolFailed, tool
 from tools_server.wording import aloud, spoken
 from tools_server.writing.likeness import Index, Likeness
+from tools_server.writing.papers import Unreadable, read
 
 LEAST = 0.08  # below it, what is alike is chance: a few n-grams of common words
 MOST_FILES = 2_000  # of one folder
 DEPTH = 5  # of folders in folders
 ENDINGS = (".md", ".txt")
+OUR_FOLDERS = ("notes", "tasks", "lists", "facts")
 
 Stamp = tuple[int, float]
 
@@ -48,7 +51,7 @@ async def search(
     query: Annotated[str, Field(min_length=1, max_length=500, description="What to look for, in words")],
     most: Annotated[int, Field(ge=1, le=20, description="How many to return")] = 5,
 ) -> Result:
-    """Find what was written down, in notes, tasks and lists, that is most like a query."""
+    """Find what was written down, in notes, tasks, lists and facts, that is most like a query."""
     if not query.strip():
         raise ToolFailed("invalid", "What shall I look for?")
     shelves = cast("dict[str, Shelf]", call.engine if call.engine is not None else {})
@@ -65,9 +68,19 @@ async def search(
         return Result(f"I found nothing written down like {spoken(query.strip())}.", {"matches": []})
     best = found[0][1]
     more = f" There are {len(matches) - 1} more." if len(matches) > 1 else ""
-    return Result(
-        f"The nearest is in {spoken(_said(best.document))}: {aloud(best.text, 200)}{more}", {"matches": matches}
-    )
+    text = f"The nearest is in {spoken(_said(best.document))}: {aloud(best.text, 200)}{more}"
+    others = not all(_ours(call.roots[name], each.document) for name, each in found[:most])
+    return Result(text, {"matches": matches}, untrusted=others)
+
+
+def _ours(root: Root, document: str) -> bool:
+    """Whether the household wrote it itself, with tools of its own; any other file may come from anywhere."""
+    if document.split("/")[0] not in OUR_FOLDERS:
+        return False
+    try:
+        return not read(root, document).of_others
+    except (PathDenied, Unreadable):
+        return False
 
 
 def _look(root: Root, index: Index, query: str, most: int) -> list[Likeness]:

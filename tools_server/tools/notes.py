@@ -2,6 +2,9 @@
 
 The files lie in notes/ and the folders in it. A note that is made never takes the place of another: one with a title
 that is taken gets a number, so that nothing is lost and nobody has to be asked.
+
+What was written after reading words of others says so in its front matter ("origin: others"), and reading it is
+reading words of others again: a person who let a mail be noted has not vouched for every sentence of it.
 """
 
 from __future__ import annotations
@@ -58,6 +61,7 @@ async def create(call: Call, title: Title, text: Annotated[str, Field(max_length
         "title": named,
         "created": call.local().isoformat(timespec="seconds"),
         "id": f"note_{secrets.token_hex(8)}",
+        **({papers.ORIGIN: papers.OTHERS} if call.tainted else {}),
     }
     written = headed(values, f"\n{text.strip()}\n" if text.strip() else "")
     file = papers.create(call.home, FOLDER, named, written, "note")
@@ -77,6 +81,8 @@ async def append(call: Call, title: Title, text: Text) -> Result:
     ending = "\r\n" if "\r\n" in note.text else "\n"
     gap = "" if note.text.endswith(ending) or not note.text else ending
     written = note.text + gap + text.strip() + ending
+    if call.tainted:
+        written = papers.with_value(written, papers.ORIGIN, papers.OTHERS)
     if len(written.encode()) > NOTE_BYTES:
         raise ToolFailed("failed", f"{capital(spoken(note.title))} is full. Begin a new note.")
     call.home.replace(note.file, written.encode(), note.stamp)
@@ -95,7 +101,8 @@ async def read(call: Call, title: Title) -> Result:
         f"{capital(spoken(note.title))}: {aloud(body)}" if aloud(body) else f"{capital(spoken(note.title))} is empty."
     )
     more = len(body) > TEXT_CHARACTERS
-    return Result(said, {"note": _shown(note), "text": body[:TEXT_CHARACTERS], "truncated": more})
+    data = {"note": _shown(note), "text": body[:TEXT_CHARACTERS], "truncated": more}
+    return Result(said, data, untrusted=note.of_others)
 
 
 @tool("notes.search", risk="read", root="*", limit_seconds=20)
@@ -112,7 +119,8 @@ async def search(
     else:
         said = f"{count(len(matches), 'note')} hold it: {some(match.paper.title for match in matches)}."
     found = [{**_shown(match.paper), "snippet": match.snippet} for match in matches[:FOUND]]
-    return Result(said + told_problems(problems), {"matches": found, "problems": problems})
+    others = any(match.paper.of_others for match in matches)
+    return Result(said + told_problems(problems), {"matches": found, "problems": problems}, untrusted=others)
 
 
 @tool("notes.list", risk="read", root="*", limit_seconds=20)
@@ -121,7 +129,8 @@ async def list_notes(call: Call) -> Result:
     notes, problems = read_all(call.home, FOLDER, papers.DEPTH)
     notes.sort(key=lambda note: note.stamp.modified_ns, reverse=True)
     said = f"You have {count(len(notes), 'note')}: {some(note.title for note in notes)}." if notes else "No notes yet."
-    return Result(said + told_problems(problems), {"notes": [_shown(note) for note in notes], "problems": problems})
+    data = {"notes": [_shown(note) for note in notes], "problems": problems}
+    return Result(said + told_problems(problems), data, untrusted=any(note.of_others for note in notes))
 
 
 async def _remove_question(call: Call, title: str) -> str:

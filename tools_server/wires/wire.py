@@ -18,7 +18,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from tools_server.gate import Answer, Gate, Wish
+from tools_server.gate import Gate
 from tools_server.policy import Agent
 from tools_server.prompts import FOLDER as PROMPTS
 from tools_server.prompts import SOURCES, Prompts, Source
@@ -26,6 +26,7 @@ from tools_server.resources import VIEWS, Resources, View
 from tools_server.toolkit import ToolFailed, ToolSpec
 from tools_server.wires.notices import Context, Notices
 from tools_server.wires.wire_asks import ASK_META, asking, can_be_asked, reply_of
+from tools_server.wish import UNTRUSTED_META, Answer, Wish
 
 logger = logging.getLogger(__name__)
 ACTOR_META = "atlas.house/actor"
@@ -33,6 +34,7 @@ TURN_META = "atlas.house/turn"
 RECEIPT_META = "atlas.house/receipt"
 ERROR_META = "atlas.house/error"
 CODE_META = "atlas.house/code"
+TAINTED_META = "atlas.house/tainted"  # of a call: who wishes it has read words of others
 AGENT_SCOPE = "atlas.agent"  # where the ASGI scope carries who came
 WANTED_SCOPE = "atlas.wanted"  # and what is cancelled when they leave
 
@@ -93,6 +95,7 @@ def mcp_server(
             arguments=arguments,
             actor=meta.get(ACTOR_META),
             turn=meta.get(TURN_META),
+            tainted=meta.get(TAINTED_META),
             route=f"{context.protocol_version} {'stdio' if alone else 'http'}",
             wire=context,
             trace=meta.get("traceparent"),
@@ -113,7 +116,7 @@ def mcp_server(
         asked = wish(context, parameters.name, parameters.arguments)
         answer = await gate.call(replace(asked, reply=reply_of(parameters)))
         if answer.ask and can_be_asked(context):
-            return asking(answer.ask, ERROR_META)
+            return asking(answer.ask, _meta(answer))
         return _result(answer)
 
     async def list_resources(context: Context, _: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
@@ -224,6 +227,19 @@ def _title(name: str) -> str:
 def _result(answer: Answer) -> types.CallToolResult | types.InputRequiredResult:
     if isinstance(answer.reply, types.InputRequiredResult):
         return answer.reply
+    meta = _meta(answer)
+    if isinstance(answer.reply, types.CallToolResult):
+        return answer.reply.model_copy(update={"meta": {**(answer.reply.meta or {}), **meta} or None})
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=answer.text)],
+        structured_content=dict(answer.data),
+        is_error=answer.error is not None,
+        _meta=meta or None,
+    )
+
+
+def _meta(answer: Answer) -> dict[str, Any]:
+    """Return what is said of an answer beside it."""
     meta: dict[str, Any] = {}
     if answer.receipt:
         receipt = answer.receipt
@@ -234,14 +250,9 @@ def _result(answer: Answer) -> types.CallToolResult | types.InputRequiredResult:
         meta[ASK_META] = answer.ask.shown()
     if answer.code is not None:
         meta[CODE_META] = answer.code
-    if isinstance(answer.reply, types.CallToolResult):
-        return answer.reply.model_copy(update={"meta": {**(answer.reply.meta or {}), **meta} or None})
-    return types.CallToolResult(
-        content=[types.TextContent(type="text", text=answer.text)],
-        structured_content=dict(answer.data),
-        is_error=answer.error is not None,
-        _meta=meta or None,
-    )
+    if answer.untrusted:
+        meta[UNTRUSTED_META] = True
+    return meta
 
 
 async def _veiled(ctx: Context, call_next: CallNext) -> HandlerResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import mcp.types as types
@@ -42,11 +43,11 @@ def can_be_asked(context: ServerRequestContext[Any, Any]) -> bool:
     return elicitation.form is not None or elicitation.url is None  # an empty one means forms, as it always did
 
 
-def asking(ask: Ask, error_meta: str) -> types.InputRequiredResult:
-    """Return the question as a result of the 2026 era."""
+def asking(ask: Ask, meta: Mapping[str, Any]) -> types.InputRequiredResult:
+    """Return the question as a result of the 2026 era; `meta` is what else is said of it."""
     form = types.ElicitRequestFormParams(message=ask.sentence, requested_schema=SCHEMA)
     return types.InputRequiredResult(
         input_requests={CONFIRM: types.ElicitRequest(params=form)},
         request_state=ask.id,
-        _meta={ASK_META: ask.shown(), error_meta: "confirm"},
+        _meta={**meta, ASK_META: ask.shown()},
     )

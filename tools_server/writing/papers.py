@@ -30,6 +30,9 @@ SLUG_CHARACTERS = 60  # long enough to recognise, far from the limit of file nam
 FRONT_MATTER_CHARACTERS = 16_384  # a parser is given no more than this
 
 
+ORIGIN, OTHERS = "origin", "others"  # in the front matter of what was written after reading words of others
+
+
 class Unreadable(Exception):
     """A file is no paper; `str()` says why, for a person."""
 
@@ -47,6 +50,11 @@ class Paper:
     def title(self) -> str:
         """Its title, else its first heading, else the name of its file."""
         return title_of(self.values, self.text, self.file)
+
+    @property
+    def of_others(self) -> bool:
+        """Whether words of others may have come into it; whoever takes that line out vouches for the rest."""
+        return ORIGIN in self.values
 
     @property
     def body(self) -> str:

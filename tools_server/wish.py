@@ -1,0 +1,69 @@
+"""What comes over a wire and what goes back, before and behind the gate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tools_server.arguments import printable
+from tools_server.confirm import NO_REPLY, Ask, Reply
+from tools_server.policy import ROLES, Actor, Agent
+from tools_server.state import Receipt
+from tools_server.toolkit import Error, ToolFailed
+
+UNTRUSTED_META = "atlas.house/untrusted"  # of a result, of any kind: words of others are in it
+ACTOR_CHARACTERS = 100  # of each of its names
+SPENT, ESCAPE = -32000, -32001  # codes of results that failed: a limit is spent, a way out of a folder was blocked
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A call as it came over a wire, from an agent already identified. Nothing else in it is believed."""
+
+    agent: Agent
+    tool: str
+    arguments: Any
+    actor: Any = None  # `_meta["atlas.house/actor"]`
+    turn: Any = None  # `_meta["atlas.house/turn"]`
+    route: str = ""  # "2026-07-28 http", for the record
+    wire: Any = None  # the protocol's own context, for tools that speak it themselves
+    reply: Reply = NO_REPLY  # what a retried call brings from a person
+    trace: Any = None  # `_meta["traceparent"]`, as W3C writes it
+    tainted: Any = None  # `_meta["atlas.house/tainted"]`: the caller has read words of others; it only narrows
+
+    @property
+    def turn_id(self) -> str:
+        """The turn as the record has it; "" when none is named that can be read."""
+        return printable(self.turn) if isinstance(self.turn, str) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What goes back. `error` is None when it worked."""
+
+    text: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+    receipt: Receipt | None = None
+    error: Error | None = None
+    reply: Any = None  # the protocol's own result, when the tool gave one
+    ask: Ask | None = None  # the question that has to be answered first
+    code: int | None = None  # `SPENT` or `ESCAPE`
+    untrusted: bool = False  # words of others are in it
+
+
+def actor_of(claimed: Any) -> Actor:
+    """Read `_meta["atlas.house/actor"]`; what is not understood is refused, for a missing role would be a wider one."""
+    if claimed is None:
+        return Actor()
+    names = ("person", "device", "role", "room")
+    ok = isinstance(claimed, Mapping) and all(
+        name in names and isinstance(value, str) and len(value) <= ACTOR_CHARACTERS and printable(value) == value
+        for name, value in claimed.items()
+    )
+    if not ok:
+        raise ToolFailed("invalid", "Who is asking cannot be read: give person, device, role and room as short texts.")
+    actor = Actor(**claimed)
+    if actor.role not in ("", *ROLES):  # no rule speaks of it, so it would be held back by none
+        raise ToolFailed("invalid", f"Nobody is a {printable(actor.role)} here. The roles are {', '.join(ROLES)}.")
+    return actor
