@@ -35,6 +35,23 @@ class LlmGone(EngineError):
     spoken_by_default = "I lost my train of thought. Please ask me again in a moment."
 
 
+class LlmBusy(LlmGone):
+    """The language model has too many others waiting for it; in a while it will not."""
+
+    spoken_by_default = "I have too much to think about right now. Please ask me again in a moment."
+
+
+class ContextFull(EngineError):
+    """A prompt is longer than the model's context, in tokens; either is 0 where the server does not tell."""
+
+    spoken_by_default = "That is more than I can think about at once. Please say it in fewer words."
+
+    def __init__(self, log: str, *, prompt_tokens: int = 0, context_tokens: int = 0, hint: str = "") -> None:
+        super().__init__(log, hint=hint)
+        self.prompt_tokens = prompt_tokens
+        self.context_tokens = context_tokens
+
+
 class StoreError(EngineError):
     """A memory file cannot be read or written: a full disk, a damaged file, or one from a newer Atlas."""
 
