@@ -27,7 +27,7 @@ _PLACEHOLDERS = ("whena", "whenb", "whenc", "whend")
 _MARKS = re.compile(r"(?<!\d)[,.!?;:…\"“”()\[\]]+|[,.!?;:…\"“”()\[\]]+(?!\d)")  # "1.5" and "7:30" keep theirs
 _NUMBER = durations.UP_TO_99
 _COUNTED = re.compile(rf"\b({_NUMBER})(?= (?:percent|degrees|emails|messages)\b)", re.IGNORECASE)
-_SET_TO = re.compile(rf"(?<=\bto )({_NUMBER})$", re.IGNORECASE)
+_SET_TO = re.compile(rf"(?<=\bto )({_NUMBER})(?=$| in )", re.IGNORECASE)
 _SET = re.compile(r"\b(?:volume|heating|thermostat|temperature)\b", re.IGNORECASE)
 
 

@@ -1,4 +1,4 @@
-"""Put an agent together: answers first, then commands, which are certain and need no model; then conversation."""
+"""Put an agent together: answers first, then memory and commands, which need no model; then conversation."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from atlas.agents.agent import Agent, Answer
 from atlas.agents.agent_asking import Asking, Assents
 from atlas.agents.agent_chat import Chat
 from atlas.agents.agent_commands import Commands
+from atlas.agents.agent_memory import Recall, WithMemory
 from atlas.agents.grammar import Grammar
 from atlas.agents.persona import open_persona
 from atlas.config import LlmConfig
@@ -16,6 +17,7 @@ from atlas.conversation import Turn
 from atlas.events import Emit
 from atlas.llm.backend import Backend
 from atlas.mcp.tools import Tools
+from atlas.store.memory import Memory
 
 
 class InOrder:
@@ -49,10 +51,15 @@ def open_agent(
     grammar: Grammar,
     assents: Assents,
     zone: tzinfo | None = None,
+    memory: Memory | None = None,
 ) -> Agent:
     """Return the agent `name`, over engines that its owner opened and will close. Raises `ConfigError`.
 
     The grammar is shared by all agents: it holds nothing of anybody.
     """
     chat = Chat(open_persona(name), backend, tools, trusted=llm.tools, context_tokens=llm.context, zone=zone)
-    return Asking(InOrder(name, (Commands(name, grammar, tools), chat)), tools, assents)
+    minds: list[Agent] = [Commands(name, grammar, tools), chat]
+    if memory is None:  # nothing that could be searched or forgotten
+        return Asking(InOrder(name, minds), tools, assents)
+    minds.insert(0, Recall(name, grammar, memory, zone))
+    return Asking(InOrder(name, minds), WithMemory(name, tools, memory, grammar), assents)

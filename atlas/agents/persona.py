@@ -1,4 +1,8 @@
-"""Who an agent is: a prompt with its limits, read from prompts/NAME.md. What is not a limit is said to the model."""
+"""Who an agent is: a prompt with its limits, read from prompts/. What is not a limit is said to the model.
+
+NAME.md is for any model, NAME.tools.md for one that is trusted with tools: of a long prompt a very small model
+remembers little and repeats much.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +27,15 @@ class Persona:
     written_tokens: int  # the longest answer that is read
 
 
-def open_persona(name: str) -> Persona:
-    """Return the persona called `name`; an agent without a file of its own speaks as `family`.
+def open_persona(name: str, *, trusted: bool = False) -> Persona:
+    """Return the persona called `name` as the model shall know it; an agent without a file speaks as `family`.
 
     Raises `ConfigError` for a file that is not front matter and text.
     """
-    path = PROMPTS / f"{name}.md"
-    if not name.isidentifier() or not path.is_file():
-        path = PROMPTS / "family.md"
+    own = name if name.isidentifier() and (PROMPTS / f"{name}.md").is_file() else "family"
+    path = PROMPTS / f"{own}.tools.md"
+    if not (trusted and path.is_file()):
+        path = PROMPTS / f"{own}.md"
     try:
         _, front, text = path.read_text(encoding="utf-8").split("---\n", 2)
         limits = yaml.safe_load(front)

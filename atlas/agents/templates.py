@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -162,6 +163,10 @@ def open_sentences(language: str) -> tuple[Mapping[str, Any], Templates]:
 def _joined(own: Mapping[str, Any], public: Mapping[str, Any]) -> dict[str, Any]:
     """Return one hassil grammar: the public intents that are tools of ours, and our own."""
     intents = {name: {"data": list(_needed(public["intents"][name]["data"]))} for name in TOOL_OF_PUBLIC_INTENT}
+    article = re.compile(rf"(?<![\w\[(|{{<])({own['articles']})(?= [^{{])")
+    for intent in own["intents"].values():
+        for block in intent["data"]:
+            block["sentences"] = [article.sub(r"[\1]", sentence) for sentence in block["sentences"]]
     return {
         "language": own["language"],
         "intents": intents | own["intents"],

@@ -35,12 +35,17 @@ async def carry_out(call: ToolCall, tools: Tools, turn: Turn, emit: Emit, assent
     )
 
 
-async def use(call: ToolCall, tools: Tools, turn: Turn, emit: Emit, assent: Assent | None = None) -> ToolResult:
-    """Return what came of the call. Cancelling is safe: the finish is reported under a shield; nothing is undone."""
+async def use(
+    call: ToolCall, tools: Tools, turn: Turn, emit: Emit, assent: Assent | None = None, *, tainted: bool = False
+) -> ToolResult:
+    """Return what came of the call. Cancelling is safe: the finish is reported under a shield; nothing is undone.
+
+    `tainted` when a model that has read words of others wishes it.
+    """
     try:
         await emit(ToolStarted(call))
         with current().stage("tool"):
-            result = await tools.call(call, turn.actor, turn.id, assent)
+            result = await tools.call(call, turn.actor, turn.id, assent, tainted=tainted)
     except anyio.get_cancelled_exc_class():
         with anyio.move_on_after(GOODBYE_SECONDS, shield=True):
             await emit(ToolFinished(call, interrupted(call)))
