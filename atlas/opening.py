@@ -79,7 +79,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             tools = await _tools(stack, config, name)
             llm, backend = config.llm[agent.llm], backends[agent.llm]
             memory = await stack.enter_async_context(open_memory(config.data / agent.memory, backend.forget))
-            minds[name] = Mind(open_agent(name, llm, backend, tools, grammar, assents, zone), memory)
+            minds[name] = Mind(open_agent(name, llm, backend, tools, grammar, assents, zone, memory), memory)
 
         models = {"stt": config.speech.stt_model, "tts": engines["tts"].voice, "wake": list(engines["wake"].phrases)}
         house = House(

@@ -10,6 +10,7 @@ from atlas.agents.agent_asking import Asking, Assents
 from atlas.agents.agent_chat import Chat
 from atlas.agents.agent_commands import Commands
 from atlas.agents.agent_memory import Recall, WithMemory
+from atlas.agents.choosing import Choosing
 from atlas.agents.grammar import Grammar
 from atlas.agents.persona import open_persona
 from atlas.config import LlmConfig
@@ -57,7 +58,8 @@ def open_agent(
 
     The grammar is shared by all agents: it holds nothing of anybody.
     """
-    chat = Chat(open_persona(name), backend, tools, trusted=llm.tools, context_tokens=llm.context, zone=zone)
+    persona, choosing = open_persona(name, trusted=llm.tools), Choosing(grammar.own, grammar.plain_words)
+    chat = Chat(persona, backend, tools, choosing, trusted=llm.tools, context_tokens=llm.context, zone=zone)
     minds: list[Agent] = [Commands(name, grammar, tools), chat]
     if memory is None:  # nothing that could be searched or forgotten
         return Asking(InOrder(name, minds), tools, assents)

@@ -116,6 +116,10 @@ class Memory:
         """See `recall.search`."""
         return await self._database.read(lambda c: recall.search(c, whose, words, span, by=by, fit=fit, most=most))
 
+    async def count(self, whose: Whose, span: Span = ALWAYS) -> tuple[int, float]:
+        """See `recall.count`."""
+        return await self._database.read(lambda c: recall.count(c, whose, span))
+
     async def exchanges(
         self, whose: Whose, span: Span = ALWAYS, *, after: int = 0, most: int = 200
     ) -> tuple[Exchange, ...]:

@@ -136,6 +136,13 @@ def search(
     return tuple(Found(*row) for row in rows)
 
 
+def count(connection: sqlite3.Connection, whose: Whose, span: Span = ALWAYS) -> tuple[int, float]:
+    """Return how many turns there are, and when the first of them began."""
+    chosen, values = of(whose, span)
+    number, first = connection.execute(f"SELECT count(*), min(t.began){chosen}", values).fetchone()
+    return number, first or 0.0
+
+
 def exchanges(
     connection: sqlite3.Connection, whose: Whose, span: Span = ALWAYS, *, after: int = 0, most: int = 200
 ) -> tuple[Exchange, ...]:

@@ -1,0 +1,262 @@
+"""What was said, said again or forgotten: a sentence about the past → the agent's own memory, without a model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime, tzinfo
+from typing import Any
+
+from atlas.agents.agent import Answer
+from atlas.agents.grammar import Command, Grammar
+from atlas.agents.past import Past
+from atlas.conversation import Actor, Ask, Asked, Assent, Message, Tool, ToolCall, ToolResult, Turn, fresh_id
+from atlas.errors import StoreError
+from atlas.events import Emit, TextDelta
+from atlas.mcp.tools import Tools
+from atlas.store.forgetting import Forgotten
+from atlas.store.memory import Memory
+from atlas.store.recall import ALWAYS, Found, Span, belonging_to
+
+OWN = "conversation."  # what such commands are called; no tool server has them
+FORGET = "conversation.forget"
+AT_ONCE_SECONDS = 2 * 3600  # what reaches back further is asked about first
+ASK_SECONDS = 60.0
+SAID_ALOUD = 3  # exchanges of a search
+LOOKED_AT = 30
+QUOTED_CHARACTERS = 200
+
+
+class Recall:
+    """An agent that finds and forgets what one person said to it in this memory; it declines everything else.
+
+    Whose past that is hangs on the turn's actor alone: a person's own, or this room's when nobody is known by name.
+    """
+
+    def __init__(self, name: str, grammar: Grammar, memory: Memory, zone: tzinfo | None = None) -> None:
+        self.name = name
+        self._grammar = grammar
+        self._memory = memory
+        self._zone = zone
+        self._wording = Wording(grammar.own["remembering"])
+
+    async def respond(self, turn: Turn, emit: Emit) -> Answer | None:
+        """See `Agent.respond`. Raises `StoreError` when the memory fails."""
+        wish = self._wish(turn)
+        says = self._wording.says
+        match wish:
+            case None:
+                return None
+            case str(refused):
+                return await _say(says[refused], emit)
+            case Command(tool="conversation.search" | "conversation.when" | "conversation.last"):
+                found = await self._found(wish, turn)
+                return await _say(found, emit, kept=says["told"])
+        what = self._what(wish, turn)
+        return await (_say(says["what_day"], emit) if what is None else self._forget(what, turn, emit))
+
+    async def prepare(self, turn: Turn) -> bool:
+        """See `Agent.prepare`."""
+        return self._wish(turn) is not None
+
+    def _wish(self, turn: Turn) -> Command | str | None:
+        """Return what is wished of the memory, or the name of what is said instead; `None` when it is nothing of ours.
+
+        When any reading says "don't", nothing is done.
+        """
+        readings = (turn.text, *turn.alternatives)
+        commands = next(filter(None, map(self._grammar.commands, readings)), ())
+        if not any(command.tool.startswith(OWN) for command in commands):
+            return None
+        if any(self._grammar.is_negated(text) for text in readings):
+            return None
+        if turn.channel is None:
+            return "nobody"
+        if not turn.remembered:
+            return "not_kept"
+        return commands[0] if len(commands) == 1 else "alone"
+
+    # ── forgetting ──────────────────────────────────────────────────────────────────────────────────
+
+    def _what(self, wish: Command, turn: Turn) -> dict[str, Any] | None:
+        """Return which of their exchanges somebody wishes to be forgotten; `None` for a day that is not understood."""
+        words, told = self._wording, wish.arguments
+        match wish.tool:
+            case "conversation.forget":
+                return {"since": turn.at - told["seconds"], "span": words.span("length", length=words.length(told))}
+            case "conversation.forget_last":
+                return {"last": told.get("count", 1), "here": True, "span": words.span("last")}
+            case "conversation.forget_this":
+                return {"here": True, "span": words.span("this")}
+            case "conversation.forget_day":
+                if (span := self._span(told, turn)) is None:
+                    return None
+                return {"since": span.since, "until": span.until, "span": words.span("day", day=words.day(told))}
+        assert wish.tool == "conversation.forget_all", wish.tool
+        return {"span": words.span("all")}
+
+    async def _forget(self, what: dict[str, Any], turn: Turn, emit: Emit) -> Answer:
+        """Forget a little at once; ask before much is forgotten, and leave it for the next turn."""
+        if "last" in what or what.get("since", 0.0) >= turn.at - AT_ONCE_SECONDS:
+            return await _say(await forget(self._memory, self.name, self._wording, what, turn.actor, turn.id), emit)
+        whose = belonging_to(self.name, turn.actor, here=what.get("here", False))
+        count, first = await self._memory.count(whose, _span_of(what))
+        if not count:
+            return await _say(self._wording.says["nothing_to_forget"], emit)
+        question = self._wording.says["sure"].format(
+            count=self._wording.count(count), when=self._when(first, turn), span=what["span"]
+        )
+        call = ToolCall(fresh_id("call"), FORGET, what)
+        ask = Ask(fresh_id("ask"), question, "confirm", turn.at + ASK_SECONDS, FORGET, "")
+        await emit(TextDelta(question))
+        return Answer(question, "command", "done", (Message("assistant", question),), asked=Asked(call, ask))
+
+    # ── finding ─────────────────────────────────────────────────────────────────────────────────────
+
+    async def _found(self, wish: Command, turn: Turn) -> str:
+        """Return what there is to say about the past. Nothing is said but what the memory holds."""
+        words, told = self._wording, wish.arguments
+        span = self._span(told, turn) if "day" in told else ALWAYS
+        if span is None:
+            return words.says["what_day"]
+        about = str(told.get("about", ""))
+        if wish.tool == "conversation.when":
+            spoken = await self._search(turn, about, span, anybody=True)
+            last = words.says["last_time"].format(when=self._when(spoken[0].at, turn)) if spoken else ""
+            return last or words.says["never"].format(about=about)
+        found = await self._search(turn, about, span, here=wish.tool == "conversation.last")
+        if not found:
+            nothing = "nothing_about" if about else "nothing_then" if "day" in told else "nothing_yet"
+            return words.says[nothing].format(about=about, day=words.day(told))
+        shown = found[: 1 if wish.tool == "conversation.last" else SAID_ALOUD]
+        said = [words.quote(self._when(one.at, turn), one.text) for one in reversed(shown)]
+        more = 1 < len(shown) < len(found)
+        return " ".join([*said, *([words.says["of"].format(count=words.many(len(found), LOOKED_AT))] if more else [])])
+
+    async def _search(
+        self, turn: Turn, about: str, span: Span, *, anybody: bool = False, here: bool = False
+    ) -> Sequence[Found]:
+        """Return what was said about something, newest first; wishes like this one are no talk about it."""
+        whose = belonging_to(self.name, turn.actor, here=here)
+        by = None if anybody else "user"
+        singular = " ".join(re.sub(self._wording.endings, "", word) or word for word in about.split())
+        for words, fit in ((about, "whole"), (about, "begun"), (singular, "begun")):
+            found = await self._memory.search(whose, words, span, by=by, fit=fit, most=LOOKED_AT)  # type: ignore[arg-type]
+            if talk := [one for one in found if not self._is_ours(one.text)]:
+                return talk
+        return []
+
+    def _is_ours(self, text: str) -> bool:
+        return any(command.tool.startswith(OWN) for command in self._grammar.commands(text))
+
+    def _span(self, told: Mapping[str, Any], turn: Turn) -> Span | None:
+        return self._wording.past.span(self._wording.day(told), self._local(turn.at))
+
+    def _when(self, at: float, turn: Turn) -> str:
+        return self._wording.past.when(self._local(at), self._local(turn.at))
+
+    def _local(self, at: float) -> datetime:
+        return datetime.fromtimestamp(at, self._zone).astimezone(self._zone)
+
+
+class WithMemory:
+    """The tools of an agent and its memory's one deed that waits for a yes, so that all answers are heard alike."""
+
+    def __init__(self, name: str, tools: Tools, memory: Memory, grammar: Grammar) -> None:
+        self._name = name
+        self._tools = tools
+        self._memory = memory
+        self._wording = Wording(grammar.own["remembering"])
+
+    async def listed(self) -> Sequence[Tool]:
+        """See `Tools.listed`: no model is offered to forget something."""
+        return await self._tools.listed()
+
+    async def call(
+        self, call: ToolCall, actor: Actor, turn_id: str, assent: Assent | None = None, *, tainted: bool = False
+    ) -> ToolResult:
+        """See `Tools.call`. What is forgotten is the actor's own, whatever the call says."""
+        if call.name != FORGET:
+            return await self._tools.call(call, actor, turn_id, assent, tainted=tainted)
+        if assent is None or not assent.yes:
+            return ToolResult(call.id, False, "Nothing was forgotten.", error="denied")
+        try:
+            said = await forget(self._memory, self._name, self._wording, call.arguments, actor, turn_id)
+        except StoreError as trouble:
+            return ToolResult(call.id, False, trouble.spoken, error="failed")
+        return ToolResult(call.id, True, said)
+
+    async def aclose(self) -> None:
+        """See `Tools.aclose`."""
+        await self._tools.aclose()
+
+
+class Wording:
+    """How one language speaks about what was said."""
+
+    def __init__(self, table: Mapping[str, Any]) -> None:
+        self.says: Mapping[str, str] = table["says"]
+        self.past = Past(table)
+        self.endings: str = table["endings"]
+        self._spans: Mapping[str, str] = table["spans"]
+        self._numbers: Sequence[str] = table["numbers"]
+        self._exchange: Sequence[str] = table["exchange"]
+        self._lengths: Sequence[tuple[int, str, str]] = table["lengths"]
+
+    def forgotten(self, gone: Forgotten, span: str) -> str:
+        """Return what was forgotten, what stays, and what must wait."""
+        if not gone.exchanges:
+            return self.says["nothing_to_forget"]
+        said = [self.says["forgotten"].format(span=span, count=self.count(gone.exchanges))]
+        said += [self.says["deeds"]] if gone.deeds else []
+        said += [] if gone.scrubbed and gone.dropped else [self.says["later"]]
+        return " ".join(said)
+
+    def span(self, which: str, **words: str) -> str:
+        """Return what is to be forgotten, as a part of a sentence."""
+        return self._spans[which].format(**words)
+
+    def length(self, told: Mapping[str, Any]) -> str:
+        """Return a length of time: "ten minutes", "hour"."""
+        seconds = int(told["seconds"])
+        unit, one, more = next(row for row in self._lengths if seconds % row[0] == 0)
+        return one if seconds == unit else f"{self._number(seconds // unit)} {more}"
+
+    def day(self, told: Mapping[str, Any]) -> str:
+        """Return the day that was said, with its part."""
+        return self.past.said(" ".join(filter(None, (told.get("day", ""), told.get("part", "")))))
+
+    def count(self, exchanges: int) -> str:
+        """Return how many exchanges, in words."""
+        return f"{self._number(exchanges)} {self._exchange[exchanges != 1]}"
+
+    def many(self, count: int, most: int) -> str:
+        """Return a number, or that it is at least so many."""
+        return f"{count} or more" if count >= most else self._number(count)
+
+    def quote(self, when: str, text: str) -> str:
+        """Return what somebody said then, shortened where it is too long to listen to."""
+        short = text if len(text) <= QUOTED_CHARACTERS else f"{text[: QUOTED_CHARACTERS - 1].rstrip()}…"
+        return self.says["found"].format(when=when[:1].upper() + when[1:], text=" ".join(short.split()))
+
+    def _number(self, number: int) -> str:
+        return self._numbers[number] if number < len(self._numbers) else str(number)
+
+
+async def forget(
+    memory: Memory, agent: str, wording: Wording, what: Mapping[str, Any], actor: Actor, turn_id: str
+) -> str:
+    """Forget, in the turn that wishes it, and return what to say. Raises `StoreError`."""
+    whose = belonging_to(agent, actor, here=bool(what.get("here")))
+    gone = await memory.forget(whose, _span_of(what), last=what.get("last"), by_turn=turn_id)
+    return wording.forgotten(gone, what["span"])
+
+
+def _span_of(what: Mapping[str, Any]) -> Span:
+    return Span(what.get("since", ALWAYS.since), what.get("until", ALWAYS.until))
+
+
+async def _say(words: str, emit: Emit, kept: str = "") -> Answer:
+    """Say something of our own; `kept` is remembered instead of it."""
+    await emit(TextDelta(words))
+    return Answer(words, "command", "done", (Message("assistant", kept or words),))

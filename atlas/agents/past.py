@@ -1,0 +1,73 @@
+"""Words for days gone by → from when until when: "yesterday evening", "on Monday", "last week". Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime, time, timedelta
+from typing import Any
+
+from atlas.store.recall import Span
+
+
+class Past:
+    """How one language names days of the past, and how it says when something was."""
+
+    def __init__(self, table: Mapping[str, Any]) -> None:
+        self._days: Mapping[str, int] = table["days"]
+        self._weekdays: list[str] = table["weekdays"]
+        self._weeks: Mapping[str, int] = table["weeks"]
+        self._parts: Mapping[str, tuple[int, int]] = table["parts"]
+        self._named: Mapping[str, str] = table["named"]
+        self._before = re.compile(rf"^{table['before']}", re.IGNORECASE)
+        self._weekday: str = table["weekday"]
+        self._times: Mapping[str, str] = table["times"]
+
+    def span(self, words: str, now: datetime) -> Span | None:
+        """Return the span that `words` mean at `now`, in its time zone; `None` when they mean none that is known.
+
+        A weekday is the last one before today.
+        """
+        said = self._plain(words)
+        midnight = datetime.combine(now.date(), time(), now.tzinfo)
+        if said in self._weeks:
+            monday = midnight - timedelta(days=now.weekday() + 7 * self._weeks[said])
+            return _span(monday, monday + timedelta(days=7))
+        said = self._named.get(said, said)
+        day, first, last = said, 0, 24
+        for part, hours in self._parts.items():
+            if said.endswith(f" {part}"):
+                day, (first, last) = said.removesuffix(f" {part}"), hours
+        if day in self._days:
+            ago = self._days[day]
+        elif day in self._weekdays:
+            ago = (now.weekday() - self._weekdays.index(day) - 1) % 7 + 1
+        else:
+            return None
+        that = midnight - timedelta(days=ago)
+        return _span(_hour(that, first), _hour(that, last))
+
+    def said(self, words: str) -> str:
+        """Return a day as it fits into a sentence."""
+        plain = self._plain(words)
+        return self._weekday.format(day=words) if plain == words.lower() and plain in self._weekdays else words
+
+    def when(self, at: datetime, now: datetime) -> str:
+        """Return how a moment of the past is said at `now`."""
+        days = (now.date() - at.date()).days
+        known = {0: "today", 1: "yesterday"} | dict.fromkeys(range(2, 7), "this_week")
+        return self._times[known.get(days, "earlier")].format(at=at)
+
+    def _plain(self, words: str) -> str:
+        said = " ".join(words.lower().split())
+        return said if said in self._named or said in self._weeks else self._before.sub("", said)
+
+
+def _span(first: datetime, last: datetime) -> Span:
+    return Span(first.timestamp(), last.timestamp())
+
+
+def _hour(midnight: datetime, hour: int) -> datetime:
+    """Return an hour of a day by the clock on the wall, which may jump in its night."""
+    day = midnight + timedelta(days=hour // 24)
+    return datetime.combine(day.date(), time(hour % 24), midnight.tzinfo)

@@ -1,0 +1,309 @@
+"""What people say about what was said: found, forgotten, asked about first, or left alone."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from atlas.agents.agent import Agent
+from atlas.agents.agent_asking import Assents
+from atlas.agents.grammar import Grammar
+from atlas.agents.minds import open_agent
+from atlas.agents.past import Past
+from atlas.config import LlmConfig
+from atlas.conversation import Actor, Message, ToolCall, Turn
+from atlas.llm.backend_scripted import ScriptedBackend
+from atlas.mcp.tools_scripted import ScriptedTools
+from atlas.store.conversations import conversation_of
+from atlas.store.memory import Memory, open_memory
+from atlas.store.recall import Span, belonging_to
+from atlas.store.turns import TurnRecord
+
+from .conftest import ANNA, Room, says
+
+NOW = datetime(2026, 11, 22, 16, 30, tzinfo=UTC)  # a Sunday
+GUEST = Actor("", "tablet", "guest", "kitchen")
+MINUTE, HOUR, DAY = 60.0, 3600.0, 86_400.0
+
+
+def whole(data: Path) -> bytes:
+    return b"".join(file.read_bytes() for file in data.iterdir())
+
+
+class World:
+    """An agent with a memory, and a model that says only "Hm."."""
+
+    def __init__(self, agent: Agent, memory: Memory, model: ScriptedBackend) -> None:
+        self.agent = agent
+        self.memory = memory
+        self.model = model
+        self.turns = 0
+
+    async def ask(self, text: str, actor: Actor = ANNA, ago: float = 0.0, **more: Any) -> str:
+        """Say something now, or so many seconds ago, and have it remembered as the house does."""
+        self.turns += 1
+        at = NOW.timestamp() - ago
+        turn = Turn(f"turn_{self.turns}", text, actor, at, **more)
+        room = Room()
+        with self.memory.under_way(conversation_of("family", actor), turn.id) as one:
+            answer = await self.agent.respond(turn, room.emit)
+            assert answer
+            assert answer.text == room.said
+            if turn.remembered:
+                record = TurnRecord(turn.id, "family", "default", answer.path, actor.device, False, at, at, "done")
+                await self.memory.keep(record, (Message("user", text), *answer.messages), one)
+        return answer.text
+
+    async def told(self, text: str, ago: float, actor: Actor = ANNA) -> None:
+        """Have something said so many seconds ago."""
+        assert await self.ask(text, actor, ago) == "Hm."
+
+    async def remembered(self, actor: Actor = ANNA) -> list[str]:
+        """What that actor's past holds now, without what was said about it."""
+        kept = await self.memory.exchanges(belonging_to("family", actor))
+        return [one.said[0].text for one in kept if one.said[-1].text == "Hm."]
+
+
+@pytest.fixture
+async def world(
+    data: Path, tools: ScriptedTools, grammar: Grammar, assents: Assents, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[World]:
+    assents.now = NOW.timestamp  # type: ignore[attr-defined]
+    model = says(["Hm."])
+    async with open_memory(data / "atlas.db") as memory:
+        yield World(open_agent("family", LlmConfig(), model, tools, grammar, assents, UTC, memory), memory, model)
+
+
+# ── forgetting ─────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_the_last_minutes_are_forgotten_at_once_and_counted(world: World) -> None:
+    await world.told("the code is 4711", 11 * MINUTE)
+    for number in range(4):
+        await world.told(f"secret {number}", number * MINUTE)
+    assert await world.ask("Forget the last ten minutes.") == "I've forgotten the last ten minutes: four exchanges."
+    assert await world.remembered() == ["the code is 4711"]
+    assert len(world.model.prompts) == 5
+
+
+@pytest.mark.parametrize(
+    ("wish", "said"),
+    [
+        ("forget what I just said", "I've forgotten that: one exchange."),
+        ("please forget the last thing I said", "I've forgotten that: one exchange."),
+        ("forget the last three things I said", "I've forgotten that: three exchanges."),
+        ("forget the last half hour", "I've forgotten the last 30 minutes: three exchanges."),
+        ("could you forget the last hour", "I've forgotten the last hour: three exchanges."),
+        ("forget everything I said in the last two hours", "I've forgotten the last two hours: three exchanges."),
+    ],
+)
+async def test_there_are_many_ways_to_say_what_shall_be_forgotten(world: World, wish: str, said: str) -> None:
+    for number in (20, 15, 10):
+        await world.told(f"{number} minutes ago", number * MINUTE)
+    assert await world.ask(wish) == said
+
+
+async def test_much_is_forgotten_only_after_a_yes(world: World) -> None:
+    await world.told("the code is 4711", 3 * DAY)
+    await world.told("the dog is ill", MINUTE)
+    question = "That is two exchanges, the first on Thursday at 16:30. Shall I forget everything we said?"
+    assert await world.ask("forget everything we talked about") == question
+    assert len(await world.remembered()) == 2
+    assert await world.ask("yes") == "I've forgotten everything we said: three exchanges."
+    assert await world.remembered() == []
+
+
+@pytest.mark.parametrize("answer", ["no", "what time is it", "never mind"])
+async def test_anything_but_a_yes_forgets_nothing(world: World, answer: str) -> None:
+    await world.told("the code is 4711", 3 * DAY)
+    await world.ask("forget this conversation")
+    await world.ask(answer)
+    await world.ask("yes")
+    assert "the code is 4711" in await world.remembered()
+
+
+async def test_a_yes_forgets_what_was_asked_about_and_not_what_those_words_mean_by_then(world: World) -> None:
+    await world.told("of yesterday", DAY)
+    await world.told("of today", MINUTE)
+    assert (await world.ask("forget what I said yesterday")).endswith("Shall I forget what was said yesterday?")
+    assert await world.ask("yes", ago=-10.0) == "I've forgotten what was said yesterday: one exchange."
+    assert await world.remembered() == ["of today"]
+
+
+async def test_a_person_forgets_in_every_room_and_a_room_only_there(world: World) -> None:
+    in_the_study = Actor("Anna", "desk", "adult", "study")
+    await world.told("said in the study", 2 * MINUTE, in_the_study)
+    await world.told("said in the kitchen", MINUTE)
+    await world.ask("forget what I just said")
+    assert await world.remembered() == ["said in the study"]
+    await world.ask("forget the last five minutes")
+    assert await world.remembered() == []
+
+
+async def test_nobody_forgets_what_is_anothers(world: World) -> None:
+    hall = Actor("", "panel", "satellite", "hall")
+    for actor in (ANNA, GUEST, hall):
+        await world.told("hello", MINUTE, actor)
+    await world.ask("forget the last ten minutes", GUEST)
+    await world.ask("forget everything", GUEST)
+    await world.ask("yes", GUEST)
+    assert await world.remembered(GUEST) == []
+    assert await world.remembered(ANNA) == await world.remembered(hall) == ["hello"]
+
+
+async def test_who_forgets_what_was_done_is_told_that_it_stays_done(world: World) -> None:
+    call = ToolCall("call_1", "timers.start", {"seconds": 600})
+    with world.memory.under_way(conversation_of("family", ANNA), "turn_x") as one:
+        record = TurnRecord("turn_x", "family", "default", "command", "phone", False, NOW.timestamp(), 0.0, "done")
+        await world.memory.keep(record, (Message("user", "a timer"), Message("assistant", calls=(call,))), one)
+    said = await world.ask("forget what I just said")
+    assert said == "I've forgotten that: one exchange. What I did then stays done, and on record."
+
+
+async def test_with_nothing_to_forget_that_is_said(world: World) -> None:
+    assert await world.ask("forget the last ten minutes") == "There was nothing to forget."
+    await world.ask("forget the last ten minutes")
+    assert await world.ask("forget what I said yesterday") == "There was nothing to forget."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "don't forget the last ten minutes",
+        "please do not forget what I just said",
+        "why did you forget the last ten minutes",
+        "did you forget what I just said",
+        "I forget what I just said",
+        "never forget everything we talked about",
+        "forget everything but the boiler",
+        "he said forget the last ten minutes",
+    ],
+)
+async def test_a_negation_or_a_question_forgets_nothing(world: World, text: str) -> None:
+    await world.told("the code is 4711", MINUTE)
+    assert await world.ask(text) == "Hm."
+    assert "the code is 4711" in await world.remembered()
+
+
+async def test_a_reading_that_says_not_to_wins(world: World) -> None:
+    await world.told("the code is 4711", MINUTE)
+    assert await world.ask("forget the last ten minutes", alternatives=("don't forget the last ten minutes",)) == "Hm."
+
+
+async def test_a_wish_together_with_another_is_asked_for_by_itself(world: World, tools: ScriptedTools) -> None:
+    await world.told("the code is 4711", MINUTE)
+    said = await world.ask("set a timer for five minutes and forget the last ten minutes")
+    assert said == "Please ask me that by itself."
+    assert len(await world.remembered()) == 1
+
+
+async def test_a_program_or_an_app_that_keeps_the_conversation_forgets_nothing(world: World) -> None:
+    await world.told("the code is 4711", MINUTE)
+    assert await world.ask("forget the last ten minutes", channel=None) == "Only a person can ask me that."
+    said = await world.ask("forget the last ten minutes", remembered=False)
+    assert said == "This app keeps our conversation itself; I remember nothing of it."
+    assert len(await world.remembered()) == 1
+
+
+async def test_no_tool_server_is_ever_asked_to_forget(world: World, house: Any) -> None:
+    await world.told("x", 3 * DAY)
+    await world.ask("forget everything")
+    await world.ask("no")
+    await world.ask("forget everything")
+    await world.ask("something else")
+    await world.ask("forget the last ten minutes")
+    assert not [call for call in house.calls if call.name.startswith("conversation")]
+
+
+# ── finding ────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_what_was_said_about_something_is_quoted_with_its_time(world: World) -> None:
+    await world.told("The boiler is making a noise.", 4 * DAY)
+    await world.told("Is the boiler old?", DAY)
+    assert await world.ask("What did I say about the boiler?") == (
+        "On Wednesday at 16:30 you said: “The boiler is making a noise.” "
+        "Yesterday at 16:30 you said: “Is the boiler old?”"
+    )
+
+
+async def test_of_many_the_newest_are_said_and_all_are_counted(world: World) -> None:
+    for number in range(5):
+        await world.told(f"boiler {number}", (10 - number) * MINUTE)
+    said = await world.ask("what did I say about boilers")
+    assert "boiler 1" not in said
+    assert said.endswith("“boiler 4” That is out of five.")
+
+
+async def test_asking_about_the_past_is_no_talk_about_it_and_leaves_no_copy_of_it(world: World, data: Path) -> None:
+    await world.told("the wedding is in June", HOUR)
+    first = await world.ask("what did I say about the wedding")
+    assert await world.ask("what did I say about the wedding") == first
+    await world.ask("forget the last two hours")
+    assert await world.ask("what did I say about the wedding") == "I find nothing about wedding in what you said to me."
+    assert b"June" not in whole(data)
+
+
+async def test_when_something_was_talked_about_last(world: World) -> None:
+    await world.told("where shall we go on holiday", 20 * DAY)
+    assert await world.ask("when did we last talk about the holiday") == (
+        "The last time was on 2 November 2026 at 16:30."
+    )
+    assert await world.ask("when did we last talk about cheese") == "I find nothing about cheese in what we said."
+
+
+async def test_what_was_said_on_a_day(world: World) -> None:
+    await world.told("is it going to rain", DAY)
+    await world.told("of today", HOUR)
+    assert await world.ask("what did I ask you yesterday") == "Yesterday at 16:30 you said: “is it going to rain”"
+    assert await world.ask("what did I say on Monday") == "I find nothing that you said to me on Monday."
+    assert await world.ask("what did I just say") == "Today at 15:30 you said: “of today”"
+
+
+async def test_nobody_finds_what_another_said(world: World) -> None:
+    await world.told("my boiler is a secret", MINUTE)
+    nothing = "I find nothing about boiler in what you said to me."
+    assert await world.ask("what did I say about the boiler", GUEST) == nothing
+    assert await world.ask("what did I say about the boiler", Actor("Ben", "phone", "owner", "kitchen")) == nothing
+
+
+# ── days ───────────────────────────────────────────────────────────────────────────────────────────
+
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+@pytest.mark.parametrize(
+    ("words", "first", "last"),
+    [
+        ("today", "2026-11-22T00:00", "2026-11-23T00:00"),
+        ("yesterday", "2026-11-21T00:00", "2026-11-22T00:00"),
+        ("yesterday evening", "2026-11-21T17:00", "2026-11-22T00:00"),
+        ("last night", "2026-11-21T18:00", "2026-11-22T06:00"),
+        ("this morning", "2026-11-22T00:00", "2026-11-22T12:00"),
+        ("on Monday", "2026-11-16T00:00", "2026-11-17T00:00"),
+        ("last Sunday", "2026-11-15T00:00", "2026-11-16T00:00"),
+        ("Saturday morning", "2026-11-21T00:00", "2026-11-21T12:00"),
+        ("this week", "2026-11-16T00:00", "2026-11-23T00:00"),
+        ("last week", "2026-11-09T00:00", "2026-11-16T00:00"),
+    ],
+)
+def test_a_day_gone_by_is_a_span(grammar: Grammar, words: str, first: str, last: str) -> None:
+    wanted = (datetime.fromisoformat(edge).replace(tzinfo=BERLIN).timestamp() for edge in (first, last))
+    assert Past(grammar.own["remembering"]).span(words, NOW.astimezone(BERLIN)) == Span(*wanted)
+
+
+@pytest.mark.parametrize("words", ["tomorrow", "next Monday", "at five", "on the 3rd of May", "every day", ""])
+def test_what_is_no_known_day_of_the_past_is_none(grammar: Grammar, words: str) -> None:
+    assert Past(grammar.own["remembering"]).span(words, NOW) is None
+
+
+def test_a_day_on_which_the_clock_jumps_still_goes_from_midnight_to_midnight(grammar: Grammar) -> None:
+    after = datetime(2026, 10, 26, 9, 0, tzinfo=BERLIN)
+    span = Past(grammar.own["remembering"]).span("yesterday", after)
+    assert span
+    assert span.until - span.since == timedelta(hours=25).total_seconds()
