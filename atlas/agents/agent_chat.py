@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import logging
+from collections.abc import Sequence
 from contextlib import aclosing
-from dataclasses import replace
 from datetime import tzinfo
+
+import anyio
 
 from atlas.agents import prompt
 from atlas.agents.agent import Answer
+from atlas.agents.choosing import Choosing
 from atlas.agents.persona import Persona
+from atlas.agents.reply import Reply
 from atlas.agents.tool_use import report, use
-from atlas.agents.truth import Deeds, Truth
-from atlas.conversation import Asked, Message, Receipt, Tool, ToolCall, ToolResult, Turn, Usage
-from atlas.errors import EngineError, LlmGone
-from atlas.events import Emit, End, TextDelta
-from atlas.llm.backend import Backend, Calls, Finish, Finished, Limits, ToolChoice, Words
+from atlas.conversation import Message, Tool, ToolCall, ToolResult, Turn, fresh_id
+from atlas.errors import ContextFull, EngineError, LlmGone
+from atlas.events import Emit, End
+from atlas.llm.backend import Backend, Calls, Finish, Finished, Limits, Priority, ToolChoice, Words
 from atlas.mcp.tools import Tools
 from atlas.store.conversations import conversation_of
 from atlas.trace import current
@@ -23,13 +26,17 @@ from atlas.trace import current
 MOST_ROUNDS = 4  # of tools in one turn; a model that needs more is going in circles
 MOST_CALLS = 8  # in one round; more than a person could follow
 MOST_FAILED_ROUNDS = 2  # an error goes back to the model once; a second one goes to the person
+MOST_SHORTENINGS = 2  # of the history, each to its half, when the model's own count says that it does not fit
 LEAST_ANSWER_TOKENS = 16
+FACTS = "facts.list"  # what a person asked to be remembered
+FACTS_SECONDS = 1.0  # nobody waits longer for them: an answer without them is better than none
 
 TOO_LONG = "That is more than I can think about at once. Please say it in fewer words."
+NO_ROOM = "I haven't enough memory for that and for my tools at once, so nothing was done."
 NOTHING_SAID = "I'm sorry, I have no answer to that."
 WAITS = "waits"  # the error of calls that were left out behind a question
-ONE_AT_A_TIME = "One thing at a time. "  # before a question, when more was to be done after it
 MISUSED = "I couldn't work out how to do that, so nothing was done."
+log = logging.getLogger("atlas")
 
 
 class Chat:
@@ -40,6 +47,7 @@ class Chat:
         persona: Persona,
         backend: Backend,
         tools: Tools,
+        choosing: Choosing,
         *,
         trusted: bool,
         context_tokens: int,
@@ -49,21 +57,28 @@ class Chat:
         self._persona = persona
         self._backend = backend
         self._tools = tools
+        self._choosing = choosing
         self._trusted = trusted
         self._context_tokens = context_tokens
         self._zone = zone
 
     async def respond(self, turn: Turn, emit: Emit) -> Answer:
         """See `Agent.respond`. Never declines."""
-        offered = tuple(await self._tools.listed()) if self._trusted else ()
-        reply = _Reply(turn, emit)
+        reply = Reply(turn, emit)
         end: End = "failed"
         try:
-            end = await self._converse(reply, offered)
+            end = await self._converse(reply, await self._shown(turn))
         except prompt.TooLong as trouble:
+            if trouble.tools:
+                log.error(  # noqa: TRY400 (it is a setting, not a mistake)
+                    "agent=%s: its tools leave no room in %d tokens: %s", self.name, self._context_tokens, trouble
+                )
+            await reply.say_honestly(NO_ROOM if trouble.tools else TOO_LONG, str(trouble))
+        except ContextFull as trouble:
             await reply.say_honestly(TOO_LONG, str(trouble))
         except LlmGone as trouble:
-            await reply.say_honestly(trouble.spoken, str(trouble))
+            simple = self._choosing.simple(await self._tools.listed())
+            await reply.say_honestly(f"{trouble.spoken} {simple}".strip(), str(trouble))
         except EngineError as trouble:
             await reply.say_honestly(MISUSED if self._trusted else trouble.spoken, str(trouble))
         await reply.own_up()
@@ -74,27 +89,47 @@ class Chat:
 
     async def prepare(self, turn: Turn) -> bool:
         """See `Agent.prepare`: the model reads what it will be shown, as far as that is known."""
-        offered = tuple(await self._tools.listed()) if self._trusted else ()
-        room = self._context_tokens - (self._limits(turn).max_tokens or 0)
+        shown = await self._shown(turn)
         try:
-            shown = prompt.messages(self._persona, offered, turn, (), self._zone, room)
+            told = self._prompt(shown, turn, ())
         except prompt.TooLong:
             return True
-        await self._backend.prefill(
-            shown, offered, conversation=self._key(turn), priority="voice" if turn.spoken else "chat"
-        )
+        await self._backend.prefill(told.messages, shown.tools, conversation=self._key(turn), priority=_priority(turn))
         return True
 
-    async def _converse(self, reply: _Reply, offered: Sequence[Tool]) -> End:
+    async def _shown(self, turn: Turn) -> prompt.Shown:
+        """Return what the model sees of the house for this turn."""
+        if not self._trusted:
+            return prompt.Shown(self._persona, (), trusted=False)
+        listed = await self._tools.listed()
+        few = self._choosing.few(turn.text, turn.history, listed)
+        known = await self._facts(turn) if any(tool.name == FACTS for tool in listed) else None
+        facts = tuple(_facts(known)) if known else ()
+        return prompt.Shown(self._persona, few, trusted=True, facts=facts, untrusted=bool(known and known.untrusted))
+
+    async def _facts(self, turn: Turn) -> ToolResult | None:
+        """Return what the person asked to be remembered; whose that is, the tool server decides."""
+        with anyio.move_on_after(FACTS_SECONDS), current().stage("tool"):
+            found = await self._tools.call(ToolCall(fresh_id("call"), FACTS, {}), turn.actor, turn.id)
+            return found if found.ok else None
+        return None
+
+    def _prompt(
+        self, shown: prompt.Shown, turn: Turn, so_far: Sequence[Message], most_exchanges: int | None = None
+    ) -> prompt.Prompt:
+        room = self._context_tokens - (self._limits(turn).max_tokens or 0)
+        return prompt.messages(shown, turn, so_far, self._zone, room, most_exchanges)
+
+    async def _converse(self, reply: Reply, shown: prompt.Shown) -> End:
         """Let the model speak and use tools until it has answered; return how that ended."""
         failed_rounds = 0
         for round_number in range(MOST_ROUNDS + 1):
             last = round_number == MOST_ROUNDS
-            calls, finish = await self._listen(reply, offered, "none" if last else "auto")
+            calls, finish, tainted = await self._listen(reply, shown, "none" if last else "auto")
             if not calls:
                 await reply.settle()
                 return "length" if finish == "length" else "done"
-            results = await self._use(calls, reply, offered)
+            results = await self._use(calls, reply, shown.tools, tainted=tainted)
             if reply.asked:
                 await reply.ask(more=results[-1].error == WAITS)
                 return "done"
@@ -106,37 +141,56 @@ class Chat:
         return "failed"
 
     async def _listen(
-        self, reply: _Reply, offered: Sequence[Tool], choice: ToolChoice
-    ) -> tuple[tuple[ToolCall, ...], Finish]:
-        """Stream one message of the model. A call that does not fit its schema is shown to the model once."""
+        self, reply: Reply, shown: prompt.Shown, choice: ToolChoice
+    ) -> tuple[tuple[ToolCall, ...], Finish, bool]:
+        """Stream one message of the model. A call that cannot be used is shown to the model once in a turn."""
         try:
-            return await self._stream(reply, offered, choice)
-        except LlmGone:
+            return await self._fitted(reply, shown, choice)
+        except (LlmGone, ContextFull):
             raise
         except EngineError as trouble:
-            if not offered:
+            if not shown.tools or reply.mended:
                 raise
-            reply.so_far.append(
-                Message("user", f"[That tool call was not valid: {trouble}. Correct it, or answer without.]")
-            )
-            return await self._stream(reply, offered, choice)
+            reply.mended = True
+            reply.so_far.append(prompt.invalid_call(str(trouble)))
+            await reply.break_off()
+            return await self._fitted(reply, shown, choice)
+
+    async def _fitted(
+        self, reply: Reply, shown: prompt.Shown, choice: ToolChoice
+    ) -> tuple[tuple[ToolCall, ...], Finish, bool]:
+        """Stream one message; while the prompt does not fit the model after all, without the older half of the history.
+
+        Tools are never left out for it.
+        """
+        most: int | None = None
+        for attempt in range(MOST_SHORTENINGS + 1):
+            told = self._prompt(shown, reply.turn, reply.so_far, most)
+            try:
+                calls, finish = await self._stream(reply, shown, told, choice)
+            except ContextFull as trouble:
+                if attempt == MOST_SHORTENINGS or not told.exchanges:
+                    raise
+                log.warning("agent=%s: shortening the history: %s", self.name, trouble)
+                most = told.exchanges // 2
+            else:
+                return calls, finish, told.tainted
+        raise AssertionError("the last attempt returns or raises")
 
     async def _stream(
-        self, reply: _Reply, offered: Sequence[Tool], choice: ToolChoice
+        self, reply: Reply, shown: prompt.Shown, told: prompt.Prompt, choice: ToolChoice
     ) -> tuple[tuple[ToolCall, ...], Finish]:
-        turn, limits = reply.turn, self._limits(reply.turn)
-        room = self._context_tokens - (limits.max_tokens or 0)
-        shown = prompt.messages(self._persona, offered, turn, reply.so_far, self._zone, room)
+        turn = reply.turn
         calls: tuple[ToolCall, ...] = ()
         finish: Finish = "stop"
         words: list[str] = []
         stream = self._backend.stream(
-            shown,
-            offered,
+            told.messages,
+            shown.tools,
             tool_choice=choice,
-            limits=limits,
+            limits=self._limits(turn),
             conversation=self._key(turn),
-            priority="voice" if turn.spoken else "chat",
+            priority=_priority(turn),
         )
         with current().stage("llm"):
             async with aclosing(stream) as deltas:
@@ -151,7 +205,9 @@ class Chat:
                         case Finished(how, usage):
                             finish = how
                             reply.usage += usage
-        reply.so_far.append(Message("assistant", "".join(words), calls=calls))
+        if finish == "length" and not words and not calls and shown.tools:
+            raise EngineError("the call was longer than an answer may be")
+        reply.so_far.append(Message("assistant", "".join(words), calls=calls[:MOST_CALLS]))
         return calls, finish
 
     def _key(self, turn: Turn) -> str:
@@ -163,111 +219,40 @@ class Chat:
         wanted = own if turn.max_tokens is None else turn.max_tokens
         return Limits(max(1, min(wanted, most)), turn.temperature)
 
-    async def _use(self, calls: Sequence[ToolCall], reply: _Reply, offered: Sequence[Tool]) -> list[ToolResult]:
+    async def _use(
+        self, calls: Sequence[ToolCall], reply: Reply, shown: Sequence[Tool], *, tainted: bool
+    ) -> list[ToolResult]:
         """Make the calls in their order; each gets a result that the model will read."""
-        known = [tool.name for tool in offered]
+        known = [tool.name for tool in shown]
         results: list[ToolResult] = []
-        for number, call in enumerate(calls):
+        for call in calls[:MOST_CALLS]:
             if reply.asked:
                 result = ToolResult(call.id, False, "Not done: a person was asked about another call.", error=WAITS)
                 await report(call, result, reply.emit)
-            elif call.name in known and number < MOST_CALLS:
-                result = await use(call, self._tools, reply.turn, reply.emit)
+            elif made := reply.made(call):
+                result = made
+                await report(call, result, reply.emit)
+            elif call.name in known:
+                result = await use(call, self._tools, reply.turn, reply.emit, tainted=tainted)
             else:
-                result = _refused(call, known)
+                names = ", ".join(known) or "none"
+                text = f"There is no tool called {call.name}. The tools are {names}."
+                result = ToolResult(call.id, False, text, error="not_found")
                 await report(call, result, reply.emit)
             reply.note(call, result)
             results.append(result)
+        if len(calls) > MOST_CALLS and not reply.asked:
+            log.warning("agent=%s: %d calls at once, %d were made", self.name, len(calls), MOST_CALLS)
+            reply.so_far.append(Message("user", f"[Only the first {MOST_CALLS} of your {len(calls)} calls were made.]"))
         return results
 
 
-class _Reply:
-    """One answer in the making: what was said, done and spent. Lives for one turn."""
-
-    def __init__(self, turn: Turn, emit: Emit) -> None:
-        self.turn = turn
-        self.emit = emit
-        self.said = ""
-        self.so_far: list[Message] = []  # this turn's messages, as the model wrote and read them
-        self.receipts: list[Receipt] = []
-        self.deeds = Deeds(asked=turn.text)
-        self.usage = Usage()
-        self.error = ""
-        self.asked: Asked | None = None  # what a person must say yes to, before anything else is done
-        self._truth = Truth()
-        self._untold: list[str] = []  # what was done and has not been spoken of since
-
-    async def hear(self, text: str) -> None:
-        """Take words of the model; say what may already be said."""
-        await self._say(self._truth.feed(text, self.deeds))
-
-    async def settle(self) -> None:
-        """Say the rest of a message that the model has finished, as far as it is true."""
-        await self._say(self._truth.settle(self.deeds))
-
-    async def own_up(self) -> None:
-        """Say what was done, when the model does not: whoever hears nothing of it asks again, and has it done twice."""
-        await self._say(" ".join(self._untold))
-
-    async def say_honestly(self, sentence: str, error: str) -> None:
-        """Say what went wrong, after whatever was said before."""
-        await self.settle()
-        await self.own_up()
-        self.error = error
-        if self.said and not self.said.rstrip().endswith((".", "!", "?")):
-            await self._say("…")  # a sentence that broke off shall not run into this one
-        await self._say(sentence)
-
-    async def ask(self, *, more: bool) -> None:
-        """End with the tool's question, after what was done; what the model would say to it is not heard."""
-        assert self.asked is not None
-        self._truth = Truth()
-        await self.own_up()
-        await self._say((ONE_AT_A_TIME if more else "") + self.asked.ask.sentence)
-
-    def note(self, call: ToolCall, result: ToolResult) -> None:
-        """Remember what a call did: for the model, for the truth, and for later."""
-        self.so_far.append(Message("tool", prompt.result(result), call_id=call.id))
-        if result.ask:
-            self.asked = Asked(call, result.ask)
-        elif not result.ok:
-            self.deeds = replace(self.deeds, failed=result.text)
-        elif result.receipt:
-            self.receipts.append(result.receipt)
-            self._untold.append(result.text)
-            self.deeds = replace(
-                self.deeds, changed=(*self.deeds.changed, f"{call.name} {result.receipt.changed}"), failed=""
-            )
-        else:
-            self.deeds = replace(self.deeds, read=(*self.deeds.read, f"{call.name} {result.text}"))
-
-    def answer(self, end: End) -> Answer:
-        """Return the whole of it. Remembered are the words that were said, not those that were withheld."""
-        kept = [replace(m, text="") if m.calls else m for m in self.so_far if m.calls or m.author == "tool"]
-        return Answer(
-            text=self.said,
-            path="model",
-            end=end,
-            messages=(*kept, Message("assistant", self.said)),
-            receipts=tuple(self.receipts),
-            usage=self.usage,
-            error=self.error,
-            asked=self.asked,
-        )
-
-    async def _say(self, text: str) -> None:
-        if not text:
-            return
-        if self.said and not self.said[-1].isspace() and not text[0].isspace():
-            text = f" {text}"  # two messages of the model, or a sentence of ours after one of its
-        self.said += text
-        if text.strip():
-            self._untold.clear()
-        await self.emit(TextDelta(text))
+def _facts(found: ToolResult) -> Sequence[str]:
+    """Return the facts of a result of `FACTS`, the latest first."""
+    listed = found.data.get("facts", ())
+    texts = [fact.get("text") if isinstance(fact, dict) else fact for fact in listed] if listed else []
+    return [text for text in texts if isinstance(text, str)]
 
 
-def _refused(call: ToolCall, known: Collection[str]) -> ToolResult:
-    if call.name in known:
-        return ToolResult(call.id, False, f"Those are more than {MOST_CALLS} calls at once.", error="denied")
-    names = ", ".join(known) or "none"
-    return ToolResult(call.id, False, f"There is no tool called {call.name}. The tools are {names}.", error="not_found")
+def _priority(turn: Turn) -> Priority:
+    return "voice" if turn.spoken else "chat"

@@ -64,6 +64,15 @@ class Choosing:
             used = tuple(dict.fromkeys((*called, *used)))[: MOST_TOOLS // 2]
         return tuple(tool for tool in tools if tool.name in shown[asks])
 
+    def simple(self, tools: Sequence[Tool]) -> str:
+        """Return the sentence that says what still works without a model, as far as `tools` go; "" for nothing."""
+        words: Mapping[str, Any] = self._words.get("simple", {})
+        families = {_family(tool.name) for tool in tools}
+        can = [said for family, said in words.get("families", {}).items() if family in families]
+        if not can:
+            return ""
+        return str(words["says"]).format(can[0] if len(can) == 1 else words["and"].format(", ".join(can[:-1]), can[-1]))
+
     def _next(self, said: str, before: frozenset[str], used: Sequence[str], *, reads_only: bool) -> frozenset[str]:
         scores = self._shelf.scores(self._bare(said))
         ranked = [name for name in scores if name in self._shelf.may(reads_only)]

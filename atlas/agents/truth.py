@@ -6,9 +6,12 @@ is said about the world is true is beyond it.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from atlas.conversation import ToolCall, ToolResult
 
 NOT_DONE = "I haven't done that: nothing was changed."
 LONGEST_CHARACTERS = 600  # a sentence is not held back longer than this; what never ends is no claim
@@ -135,6 +138,21 @@ class Deeds:
     read: tuple[str, ...] = ()
     failed: str = ""  # why the last failed call failed, in words fit to be spoken
     asked: str = ""  # what the person said: a reply that says it is so claims it
+    told: tuple[str, ...] = ()  # what the tools said of the changes, in words fit to be spoken
+
+    def done(self, call: ToolCall, result: ToolResult) -> Deeds:
+        """Return these and one that changed something."""
+        assert result.receipt, "without a receipt nothing was done"
+        words = _words_of(call, f"{result.receipt.changed} {result.text}")
+        return replace(self, changed=(*self.changed, words), told=(*self.told, result.text), failed="")
+
+    def looked_up(self, call: ToolCall, result: ToolResult) -> Deeds:
+        """Return these and one that read something."""
+        return replace(self, read=(*self.read, _words_of(call, result.text)))
+
+
+def _words_of(call: ToolCall, text: str) -> str:
+    return f"{call.name} {json.dumps(dict(call.arguments), ensure_ascii=False, default=str)} {text}"
 
 
 def is_true(sentence: str, deeds: Deeds) -> bool:
@@ -181,6 +199,11 @@ class Truth:
         self._unread = ""  # the beginning of a sentence
         self._waiting: list[str] = []  # whole sentences, from the first unproven claim on
         self._confessed = False
+
+    @property
+    def is_amid(self) -> bool:
+        """Whether a sentence has begun and not ended."""
+        return bool(self._unread.strip())
 
     def feed(self, text: str, deeds: Deeds) -> str:
         """Take more text; return what may be said now."""

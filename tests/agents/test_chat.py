@@ -10,9 +10,11 @@ import pytest
 
 from atlas.agents import prompt
 from atlas.agents.agent_chat import MISUSED, MOST_ROUNDS, NOTHING_SAID, TOO_LONG, Chat
+from atlas.agents.choosing import Choosing
 from atlas.agents.grammar import Grammar
 from atlas.agents.minds import open_agent
 from atlas.agents.persona import Persona, open_persona
+from atlas.agents.templates import open_sentences
 from atlas.agents.truth import NOT_DONE
 from atlas.assent import Assents
 from atlas.config import LlmConfig
@@ -28,8 +30,12 @@ from .conftest import ANNA, Room, ask, says, turn, wants
 PERSONA = Persona("family", "always", "You are Atlas.", spoken_tokens=80, written_tokens=400)
 
 
+GONE = f"{LlmGone('').spoken} I can only do simple things now, such as timers."
+CHOOSING = Choosing(open_sentences("en")[0], str)
+
+
 def chat(backend: ScriptedBackend, tools: ScriptedTools, *, trusted: bool = True, context: int = 4096) -> Chat:
-    return Chat(PERSONA, backend, tools, trusted=trusted, context_tokens=context)
+    return Chat(PERSONA, backend, tools, CHOOSING, trusted=trusted, context_tokens=context)
 
 
 # ── talking ────────────────────────────────────────────────────────────────────────────────────────
@@ -50,7 +56,7 @@ async def test_an_answer_cut_by_its_limit_says_so(tools: ScriptedTools) -> None:
 
 async def test_a_model_that_vanishes_keeps_what_was_said_and_is_owned_up_to(tools: ScriptedTools) -> None:
     answer, _ = await ask(chat(says(["Paris is. ", "The", Vanish()]), tools), "Capital?")
-    assert answer.text == f"Paris is. The … {LlmGone('').spoken}"
+    assert answer.text == f"Paris is. The … {GONE}"
     assert (answer.end, answer.error) == ("failed", "the scripted model vanished")
     assert answer.messages[-1].text == answer.text
 
@@ -100,7 +106,7 @@ async def test_a_tool_is_used_and_its_result_read(tools: ScriptedTools, house: H
     ("then", "said", "end"),
     [
         ([""], "Timer set for 600 seconds.", "done"),
-        (LlmGone("no model"), f"Timer set for 600 seconds. {LlmGone('').spoken}", "failed"),
+        (LlmGone("no model"), f"Timer set for 600 seconds. {GONE}", "failed"),
         ([wants("timers.cancel", name="pizza")], "Timer set for 600 seconds. There is no such timer.", "failed"),
     ],
     ids=["says nothing", "is gone", "fails at the rest"],
