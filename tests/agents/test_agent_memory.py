@@ -10,21 +10,22 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from atlas.agents.agent import Agent
-from atlas.agents.agent_asking import Assents
+from atlas.agents.agent import Agent, Answer
+from atlas.agents.agent_asking import Asking, Assents
+from atlas.agents.agent_commands import Commands
+from atlas.agents.agent_memory import Recall, WithMemory
 from atlas.agents.grammar import Grammar
-from atlas.agents.minds import open_agent
+from atlas.agents.minds import InOrder
 from atlas.agents.past import Past
-from atlas.config import LlmConfig
 from atlas.conversation import Actor, Message, ToolCall, Turn
-from atlas.llm.backend_scripted import ScriptedBackend
+from atlas.events import Emit, TextDelta
 from atlas.mcp.tools_scripted import ScriptedTools
 from atlas.store.conversations import conversation_of
 from atlas.store.memory import Memory, open_memory
 from atlas.store.recall import Span, belonging_to
 from atlas.store.turns import TurnRecord
 
-from .conftest import ANNA, Room, says
+from .conftest import ANNA, Room
 
 NOW = datetime(2026, 11, 22, 16, 30, tzinfo=UTC)  # a Sunday
 GUEST = Actor("", "tablet", "guest", "kitchen")
@@ -35,13 +36,25 @@ def whole(data: Path) -> bytes:
     return b"".join(file.read_bytes() for file in data.iterdir())
 
 
-class World:
-    """An agent with a memory, and a model that says only "Hm."."""
+class Hums:
+    """A model's place: whatever nobody else answers gets "Hm."."""
 
-    def __init__(self, agent: Agent, memory: Memory, model: ScriptedBackend) -> None:
+    name = "family"
+
+    async def respond(self, turn: Turn, emit: Emit) -> Answer:
+        await emit(TextDelta("Hm."))
+        return Answer("Hm.", "model", "done", (Message("assistant", "Hm."),))
+
+    async def prepare(self, turn: Turn) -> bool:
+        return True
+
+
+class World:
+    """An agent with a memory."""
+
+    def __init__(self, agent: Agent, memory: Memory) -> None:
         self.agent = agent
         self.memory = memory
-        self.model = model
         self.turns = 0
 
     async def ask(self, text: str, actor: Actor = ANNA, ago: float = 0.0, **more: Any) -> str:
@@ -70,13 +83,12 @@ class World:
 
 
 @pytest.fixture
-async def world(
-    data: Path, tools: ScriptedTools, grammar: Grammar, assents: Assents, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[World]:
+async def world(data: Path, tools: ScriptedTools, grammar: Grammar, assents: Assents) -> AsyncIterator[World]:
     assents.now = NOW.timestamp  # type: ignore[attr-defined]
-    model = says(["Hm."])
     async with open_memory(data / "atlas.db") as memory:
-        yield World(open_agent("family", LlmConfig(), model, tools, grammar, assents, UTC, memory), memory, model)
+        minds = Recall("family", grammar, memory, UTC), Commands("family", grammar, tools), Hums()
+        with_memory = WithMemory("family", tools, memory, grammar)
+        yield World(Asking(InOrder("family", minds), with_memory, assents), memory)
 
 
 # ── forgetting ─────────────────────────────────────────────────────────────────────────────────────
@@ -88,7 +100,6 @@ async def test_the_last_minutes_are_forgotten_at_once_and_counted(world: World) 
         await world.told(f"secret {number}", number * MINUTE)
     assert await world.ask("Forget the last ten minutes.") == "I've forgotten the last ten minutes: four exchanges."
     assert await world.remembered() == ["the code is 4711"]
-    assert len(world.model.prompts) == 5
 
 
 @pytest.mark.parametrize(
@@ -195,7 +206,7 @@ async def test_a_reading_that_says_not_to_wins(world: World) -> None:
     assert await world.ask("forget the last ten minutes", alternatives=("don't forget the last ten minutes",)) == "Hm."
 
 
-async def test_a_wish_together_with_another_is_asked_for_by_itself(world: World, tools: ScriptedTools) -> None:
+async def test_a_wish_together_with_another_is_asked_for_by_itself(world: World) -> None:
     await world.told("the code is 4711", MINUTE)
     said = await world.ask("set a timer for five minutes and forget the last ten minutes")
     assert said == "Please ask me that by itself."
@@ -210,14 +221,14 @@ async def test_a_program_or_an_app_that_keeps_the_conversation_forgets_nothing(w
     assert len(await world.remembered()) == 1
 
 
-async def test_no_tool_server_is_ever_asked_to_forget(world: World, house: Any) -> None:
+async def test_no_tool_server_is_ever_asked_to_forget(world: World, tools: ScriptedTools) -> None:
     await world.told("x", 3 * DAY)
     await world.ask("forget everything")
     await world.ask("no")
     await world.ask("forget everything")
     await world.ask("something else")
     await world.ask("forget the last ten minutes")
-    assert not [call for call in house.calls if call.name.startswith("conversation")]
+    assert not [call for call in tools.calls if call.name.startswith("conversation")]
 
 
 # ── finding ────────────────────────────────────────────────────────────────────────────────────────
