@@ -17,6 +17,7 @@ FLOORS = {
     "atlas.config": 0,
     "atlas.engine": 0,
     "atlas.trace": 0,
+    "atlas.thoughts": 0,
     "atlas.llm": 1,
     "atlas.speech": 1,
     "atlas.mcp": 1,

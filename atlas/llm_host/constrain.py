@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
-from jsonschema import Draft202012Validator, ValidationError
+from jsonschema import Draft202012Validator, ValidationError, validators
 from jsonschema.exceptions import SchemaError
 from llguidance import LLMatcher, LLTokenizer
 from llguidance.numpy import allocate_token_bitmask, fill_next_token_bitmask
@@ -36,7 +37,10 @@ COUNTS = frozenset(["minLength", "maxLength", "minItems", "maxItems"])
 MOST_COUNTED = 500  # letters or items: beyond it a grammar counts so long that llguidance gives up while it runs
 # `oneOf` becomes `anyOf` where the compiler cannot tell the branches apart: `check` sees to the rest.
 COMPACT = {"whitespace_flexible": False, "item_separator": ",", "key_separator": ":", "coerce_one_of": True}
+SPACED = COMPACT | {"item_separator": ", ", "key_separator": ": "}
 MAX_DEPTH = 64
+MAX_REFERENCES = 200  # different ones, in one schema
+MAX_RULES_KEPT = 1024  # compiled once each; a request brings the same tools every time
 
 
 class Constraint:
@@ -70,7 +74,7 @@ class Constraint:
 
     def _complain(self) -> None:
         if self._matcher.is_error():
-            raise EngineError(f"the grammar of the answer failed: {self._matcher.get_error()}")
+            raise EngineError(f"the grammar of the answer failed: {_first_line(self._matcher.get_error())}")
 
 
 def valid_schema(schema: Any, what: str, param: str) -> None:
@@ -84,24 +88,44 @@ def valid_schema(schema: Any, what: str, param: str) -> None:
         ) from trouble
 
 
-def schema_rule(schema: Any, what: str, param: str) -> str:
-    """Return the schema as a rule of a Lark grammar. Raises `RequestError` naming `what` when it has no grammar."""
-    complaint = ""
+def schema_rule(schema: Any, what: str, param: str, *, spaced: bool = False) -> str:
+    """Return the schema as a rule of a Lark grammar, for JSON with or without spaces after commas and colons.
+
+    Raises `RequestError` naming `what` when it has no grammar.
+    """
+    try:
+        rule, complaint = _rule(json.dumps(schema), spaced)
+    except RecursionError:
+        rule, complaint = "", "it is nested too deeply"
+    if not rule:
+        raise RequestError(f"{what} has a schema without a grammar: {complaint}", code="invalid_schema", param=param)
+    return rule
+
+
+@lru_cache(MAX_RULES_KEPT)
+def _rule(schema_text: str, spaced: bool) -> tuple[str, str]:
+    """Return the rule, or why there is none."""
+    complaint, schema = "", json.loads(schema_text)
     for left_out in (NEVER_IN_GRAMMAR, NEVER_IN_GRAMMAR | LAST_TO_GO):
         projected = project(schema, left_out)
-        rule = "%json " + json.dumps({**projected, "x-guidance": COMPACT}) if isinstance(projected, dict) else ""
-        if not rule:
-            complaint = "it allows nothing to be said about it"
-            break
+        if not isinstance(projected, dict):
+            return "", "it allows nothing to be said about it"
+        if complaint := endless(projected):
+            continue
+        rule = "%json " + json.dumps({**projected, "x-guidance": SPACED if spaced else COMPACT})
         if not (complaint := _cannot_begin(f"start: {rule}\n")):
-            return rule
-    raise RequestError(f"{what} has a schema without a grammar: {complaint}", code="invalid_schema", param=param)
+            return rule, ""
+    return "", complaint
 
 
 def _cannot_begin(lark: str) -> str:
     """Return why a grammar cannot be begun with, "" when it can: some compile, and fail before the first letter."""
     begun = LLMatcher(_bytes(), LLMatcher.grammar_from_lark(lark), log_level=0)
-    return begun.get_error() if begun.is_error() else ""
+    return _first_line(begun.get_error()) if begun.is_error() else ""
+
+
+def _first_line(trouble: str) -> str:
+    return trouble.partition("\n")[0]  # the rest is the state of a parser
 
 
 @cache
@@ -137,15 +161,113 @@ def project(schema: Any, left_out: set[str], depth: int = 0) -> Any:
     return kept
 
 
+def endless(schema: Mapping[str, Any]) -> str:
+    """Return why a JSON that keeps to `schema` may never end, "" when every one that is begun can be ended.
+
+    A list that must hold such lists again has no last letter: its grammar compiles, and writes for ever.
+    """
+    targets = {ref: _target(schema, ref) for ref in _references(schema)}
+    if len(targets) > MAX_REFERENCES:
+        return f"it has over {MAX_REFERENCES} references"
+    ends: set[str] = set()
+    while newly := {ref for ref, part in targets.items() if ref not in ends and _can_end(part, ends)}:
+        ends |= newly
+    return f"{min(targets.keys() - ends)!r} contains itself without end" if len(ends) < len(targets) else ""
+
+
+def _references(part: Any) -> Iterator[str]:
+    if isinstance(part, dict):
+        if isinstance(ref := part.get("$ref"), str):
+            yield ref
+        for key, inner in part.items():
+            if key not in VALUES:
+                yield from _references(inner)
+    elif isinstance(part, list):
+        for inner in part:
+            yield from _references(inner)
+
+
+def _target(schema: Any, ref: str) -> Any:
+    """Return what a reference within the schema means; True, which asks for nothing, where it leads nowhere."""
+    found = schema
+    for step in ref.removeprefix("#").split("/")[1:]:
+        name = unquote(step).replace("~1", "/").replace("~0", "~")
+        found = found.get(name, True) if isinstance(found, dict) else True
+    return found
+
+
+def _can_end(part: Any, ends: set[str]) -> bool:
+    """Say whether something that keeps to `part` can be written, when only references in `ends` can be."""
+    if not isinstance(part, dict):
+        return True
+    if isinstance(ref := part.get("$ref"), str) and ref not in ends:
+        return False
+    properties = part.get("properties") or {}
+    needed = {name for name in part.get("required") or () if name in properties}
+    must = [properties[name] for name in needed] + list(part.get("allOf") or ())
+    if part.get("minItems", 0) > 0:
+        must += [part["items"]] if "items" in part and not part.get("prefixItems") else part.get("prefixItems") or []
+    if not all(_can_end(inner, ends) for inner in must):
+        return False
+    if part.get("minProperties", 0) > len(needed) and part.get("additionalProperties") is False:
+        free = [inner for name, inner in properties.items() if name not in needed and _can_end(inner, ends)]
+        if len(free) + len(needed) < part["minProperties"]:
+            return False
+    choices = [part[key] for key in ("anyOf", "oneOf") if part.get(key)]
+    return all(any(_can_end(way, ends) for way in ways) for ways in choices)
+
+
 def check(arguments: Any, schema: Mapping[str, Any]) -> str:
-    """Return what is wrong with `arguments` by the original schema; "" when nothing is. Fetches no reference."""
+    """Return what is wrong with `arguments` by the original schema; "" when nothing is. Fetches no reference.
+
+    Its patterns are matched in time that grows with the text alone, so that no schema can hold up the process.
+    """
     try:
-        Draft202012Validator(dict(schema), registry=Registry()).validate(arguments)
+        _Checked(dict(schema), registry=Registry()).validate(arguments)
     except ValidationError as trouble:
         return f"{trouble.json_path}: {trouble.message}"
     except (Unresolvable, RecursionError, ArithmeticError, re.error) as trouble:
         return f"its schema cannot be followed: {trouble}"
     return ""
+
+
+def _matches(pattern: str, text: str) -> bool:
+    """Say whether a pattern is found in `text`. Raises `re.error` for one that only backtracking could find."""
+    rule = "%json " + json.dumps({"type": "string", "pattern": pattern})
+    matcher = LLMatcher(_bytes(), LLMatcher.grammar_from_lark(f"start: {rule}\n"), log_level=0)
+    if matcher.is_error():
+        if sum(pattern.count(repeat) for repeat in "*+{") <= 1:  # nothing repeats within a repetition
+            return re.search(pattern, text) is not None
+        raise re.error(f"pattern {pattern!r}: {_first_line(matcher.get_error())}")
+    raw = json.dumps(text, ensure_ascii=False).encode("utf-8", "replace")
+    return bool(matcher.consume_tokens(list(raw)) and matcher.is_accepting())
+
+
+def _pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[ValidationError]:
+    if isinstance(instance, str) and not _matches(pattern, instance):
+        yield ValidationError(f"{instance!r} does not match {pattern!r}")
+
+
+def _pattern_properties(validator: Any, patterns: Any, instance: Any, _schema: Any) -> Iterator[ValidationError]:
+    for pattern, part in patterns.items() if isinstance(instance, dict) else ():
+        for name, value in instance.items():
+            if _matches(pattern, name):
+                yield from validator.descend(value, part, path=name, schema_path=pattern)
+
+
+def _additional_properties(validator: Any, part: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    for name, value in instance.items() if isinstance(instance, dict) else ():
+        known = name in schema.get("properties", {})
+        if not known and not any(_matches(pattern, name) for pattern in schema.get("patternProperties", {})):
+            yield from validator.descend(value, part, path=name)
+
+
+_PATTERNED = {
+    "pattern": _pattern,
+    "patternProperties": _pattern_properties,
+    "additionalProperties": _additional_properties,
+}
+_Checked = validators.extend(Draft202012Validator, _PATTERNED)  # type: ignore[no-untyped-call]
 
 
 def quoted(text: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,16 +12,64 @@ from atlas.conversation import Usage
 from atlas.errors import EngineError
 from atlas.llm_host.cache import Cache
 from atlas.llm_host.constrain import Constraint
-from atlas.llm_host.prompt import Format, begins_call, calls_in
+from atlas.llm_host.formats import Format, begins_call, calls_in
+from atlas.thoughts import Thoughts
 
 if TYPE_CHECKING:  # what an answer means can be understood without loading llama.cpp
     from atlas.llm_host.weights import Sampler, Weights
 
+# Words are told at most this often: each telling costs this process and the reader's about a millisecond of the
+# processors that compute the next. Forty a second look and sound as steady as they come.
+STRIDE_SECONDS = 0.025
 Finish = Literal["stop", "length"]
 
 
-class Generation:
-    """Computes an answer. Every `step` is short, and after any of them it may be left: cells and cache agree."""
+class Reading:
+    """Has a prompt in the cells. Every `step` is short, and after any of them it may be left: cells and cache agree."""
+
+    def __init__(self, weights: Weights, cache: Cache, key: str, prompt: Sequence[int]) -> None:
+        self._weights, self._cache, self._key = weights, cache, key
+        self._tokens = list(prompt)
+        self._kept = cache.take(key, prompt)
+        self._prompt, self._cached = len(prompt), len(self._kept.tokens)
+        # Not the last one: an answer computes it again, for its logits.
+        self._pending = self._tokens[self._cached : -1]
+
+    @property
+    def over(self) -> bool:
+        """Nothing is left to do."""
+        return not self._pending
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens so far."""
+        return Usage(self._prompt, self._cached, 0)
+
+    def step(self) -> bytes:
+        """Compute the next part of the prompt; it says nothing."""
+        part = self._pending[: self._weights.step_tokens]
+        self._decode(part)
+        self._kept.tokens += part
+        del self._pending[: len(part)]
+        return b""
+
+    def resume(self) -> None:
+        """Go on after others were answered in between, unless the same conversation was: what it left is newer."""
+        undisturbed = self._cache.holds(self._kept) and self._kept.tokens == self._tokens[: len(self._kept.tokens)]
+        self._pending = self._tokens[len(self._kept.tokens) : -1] if undisturbed else []
+
+    def _decode(self, part: list[int]) -> None:
+        try:
+            while not self._weights.decode(self._kept.sequence, len(self._kept.tokens), part):
+                if not self._cache.make_room(self._kept):
+                    raise EngineError("the context is full")  # noqa: TRY301 - the entry is dropped below either way
+        except EngineError:
+            self._cache.drop(self._kept)
+            raise
+
+
+class Generation(Reading):
+    """Computes an answer: reads its prompt, then chooses token after token."""
 
     def __init__(
         self,
@@ -33,14 +82,16 @@ class Generation:
         constraint: Constraint | None,
         max_tokens: int,
     ) -> None:
-        self._weights, self._cache, self._sampler, self._constraint = weights, cache, sampler, constraint
-        self._max_tokens, self._key = max_tokens, key
-        self._tokens = list(prompt)  # and what was written since
-        self._kept = cache.take(key, prompt)
-        self._prompt, self._cached = len(prompt), len(self._kept.tokens)
+        super().__init__(weights, cache, key, prompt)
         self._pending = self._tokens[self._cached :]
+        self._sampler, self._constraint, self._max_tokens = sampler, constraint, max_tokens
         self._made = 0
         self.finish: Finish | None = None
+
+    @property
+    def over(self) -> bool:
+        """It has come to its end."""
+        return self.finish is not None
 
     @property
     def usage(self) -> Usage:
@@ -49,25 +100,13 @@ class Generation:
 
     def step(self) -> bytes:
         """Compute the next part of the prompt, or choose the next token; return its bytes, often none."""
-        part = self._pending[: self._weights.step_tokens]
-        self._decode(part)
-        self._kept.tokens += part
-        del self._pending[: len(part)]
+        super().step()
         return b"" if self._pending else self._choose()
 
     def resume(self) -> None:
         """Go on after another answer was computed in between: it may have taken this one's cells."""
         self._kept = self._cache.take(self._key, self._tokens)
         self._pending = self._tokens[len(self._kept.tokens) :]
-
-    def _decode(self, part: list[int]) -> None:
-        try:
-            while not self._weights.decode(self._kept.sequence, len(self._kept.tokens), part):
-                if not self._cache.make_room(self._kept):
-                    raise EngineError("the context is full")  # noqa: TRY301 - the entry is dropped below either way
-        except EngineError:
-            self._cache.drop(self._kept)
-            raise
 
     def _choose(self) -> bytes:
         if self._constraint:
@@ -97,6 +136,34 @@ class Generation:
         return piece or (self._weights.text(token).encode() if self._constraint else b"")
 
 
+class Writing:
+    """An answer being written, stretch by stretch: what is computed, and what of it may be told."""
+
+    def __init__(self, generation: Generation, answer: Answer) -> None:
+        self.generation, self.answer = generation, answer
+        self.began: float | None = None  # when the first token was chosen
+        self._told = -STRIDE_SECONDS
+
+    @property
+    def over(self) -> bool:
+        """It has come to its end, or to a stop string."""
+        return self.generation.over or self.answer.stopped
+
+    def stretch(self, go_on: Callable[[], bool], tell: Callable[[str], None]) -> None:
+        """Write until it is over, or until `go_on`, asked before every step, says no; `tell` the words."""
+        words = ""
+        while not self.over and go_on():
+            raw = self.generation.step()
+            now = time.monotonic()
+            self.began = self.began or (now if raw else None)
+            words += self.answer.add(raw)
+            if words and now - self._told >= STRIDE_SECONDS:
+                tell(words)
+                words, self._told = "", now
+        if words:
+            tell(words)
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """A finished tool call."""
@@ -111,6 +178,7 @@ class Answer:
 
     def __init__(self, stops: Sequence[str] = (), form: Format | None = None) -> None:
         self._characters = codecs.getincrementaldecoder("utf-8")("replace")
+        self._thoughts = Thoughts()
         self._stops, self._form = [s for s in stops if s], form
         self._calling: bool | None = None if form else False
         self._text = ""  # a whole call, or words not sent yet
@@ -120,7 +188,7 @@ class Answer:
         """Take more of the answer; return words that are certain."""
         if self.stopped:
             return ""
-        self._text += self._characters.decode(raw)
+        self._text += self._thoughts.add(self._characters.decode(raw))
         if self._calling is None and self._form:
             self._calling = begins_call(self._text, self._form)
         if self._calling is not False:
@@ -129,7 +197,8 @@ class Answer:
 
     def end(self, *, whole: bool) -> tuple[str, list[Call]]:
         """Return the last words, and the calls. An answer that was cut short (not `whole`) has no calls."""
-        rest = "" if self.stopped else self._text + self._characters.decode(b"", final=True)
+        last = self._thoughts.add(self._characters.decode(b"", final=True)) + self._thoughts.end()
+        rest = "" if self.stopped else self._text + last
         self._text = ""
         if not self._calling or not self._form:
             return rest, []

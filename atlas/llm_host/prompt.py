@@ -1,18 +1,17 @@
-"""Messages and tools → the prompt, as this model's own chat template has it; and its answer → tool calls.
+"""Messages and tools → the prompt, as this model's own chat template has it.
 
-A model whose template knows a tool format is spoken to in that format (Hermes and Qwen, Llama 3, Mistral). To any other
-the tools are described in the system message, and a call is one JSON object. In every format the grammar decides from
-the first token between words and calls, so what comes back always parses.
+A model whose template knows a tool format is spoken to in that format; which it is, `formats` reads off the template.
+To any other the tools are described in the system message. The prompt of a turn begins with that of the turn before.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import logging
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import jinja2
 from jinja2 import meta, nodes
@@ -21,104 +20,94 @@ from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from atlas.errors import RequestError
-from atlas.llm_host.constrain import arguments_schema, one_of, quoted, schema_rule
-
-if TYPE_CHECKING:  # templates are text: they need no llama.cpp
-    from atlas.llm_host.weights import Weights
+from atlas.llm_host import formats
+from atlas.llm_host.formats import GENERIC, ID_LETTERS, Format, Manners, Vocabulary, Wire
 
 CHATML = (
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>\n' }}"
     "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
 )
+TEMPLATE, TOOL_TEMPLATE = "tokenizer.chat_template", "tokenizer.chat_template.tool_use"
 SPLIT = "\ue000"  # put inside control tokens that people, tools or the model spelled out, so that they stay text
-MAX_CALLS = 8
-
-Wire = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Format:
-    """How a model writes tool calls: `opening`, one or more objects, `closing`."""
-
-    name: Literal["generic", "hermes", "llama3", "mistral"]
-    arguments: str = "arguments"  # the key that holds them
-    opening: str = ""
-    closing: str = ""
-    separator: str = "\n"
-
-
-GENERIC = Format("generic")
-HERMES = Format("hermes", opening="<tool_call>\n", closing="\n</tool_call>", separator="\n</tool_call>\n<tool_call>\n")
-LLAMA3 = Format("llama3", arguments="parameters")
-MISTRAL = Format("mistral", opening="[TOOL_CALLS][", closing="]", separator=",")
-
-
-def format_of(template: str) -> Format:
-    """Return the tool format that a chat template was written for."""
-    if "tools" not in meta.find_undeclared_variables(_environment().parse(template)):
-        return GENERIC
-    if "<tool_call>" in template and "arguments" in template and "<function=" not in template:
-        return HERMES
-    if "[TOOL_CALLS]" in template:
-        return MISTRAL
-    if '"parameters"' in template and "<|start_header_id|>" in template:
-        return LLAMA3
-    return GENERIC
+ANSWER, BARE = "\ue001", "\ue002"  # stand before an assistant's words, or where it has none, until the text is whole
+LATER_ANSWER = "\ue003"
+OURS = str.maketrans("", "", SPLIT + ANSWER + BARE + LATER_ANSWER)
+SWITCHES = ("/no_think", "/think")
+LATER: tuple[Wire, ...] = ({"role": "assistant", "content": LATER_ANSWER}, {"role": "user", "content": "?"})
+GOES_ON, SILENT = "(The conversation goes on.)", "…"  # for templates that insist on turns where there were none
+log = logging.getLogger("atlas.llm_host")
 
 
 class Prompts:
-    """Writes prompts for one model."""
+    """Writes prompts for one model. Whatever its template does wrong is found out here, or is a `RequestError`."""
 
-    def __init__(self, weights: Weights) -> None:
-        self._weights = weights
-        source = weights.metadata.get("tokenizer.chat_template") or CHATML
-        self.format = format_of(source)
-        self._template = _environment().from_string(source)
-        self._begin = weights.text(weights.begin) if weights.begin is not None else ""
-        ends = [t for t in range(weights.size) if weights.ends(t)]
-        self._end = weights.text(ends[0]) if ends else ""
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._begin = vocabulary.text(vocabulary.begin) if vocabulary.begin is not None else ""
+        self._ends = [vocabulary.text(t) for t in range(vocabulary.size) if vocabulary.ends(t)]
+        plain = vocabulary.metadata.get(TEMPLATE) or CHATML
+        source = vocabulary.metadata.get(TOOL_TEMPLATE) or plain
+        # Control tokens, and the words by which people could switch on thoughts where a template looks for them.
+        self._marks = (*vocabulary.special_texts, *(word for word in SWITCHES if f'"{word}"' in source))
+        self._plain, self._with_tools = _Template(plain), _Template(source)
+        learnt = formats.learn(source, self._render, self._ends)
+        if learnt is None:
+            log.warning("the model's chat template cannot be used; its messages are written as most models know them")
+            self._plain = self._with_tools = _Template(CHATML)
+        self.manners = learnt or Manners()
+
+    @property
+    def format(self) -> Format:
+        """How this model writes calls."""
+        return self.manners.form
 
     def tokens(self, messages: Sequence[Wire], tools: Sequence[Wire]) -> list[int]:
         """Return the prompt. Same messages and tools, in whatever order the tools come: same tokens."""
         text = self.text(messages, tools)
-        tokens = [] if self._weights.begin is None or text.startswith(self._begin) else [self._weights.begin]
+        begin = self._vocabulary.begin
+        tokens = [] if begin is None or text.startswith(self._begin) else [begin]
         for piece in text.split(SPLIT):
-            tokens += self._weights.tokenize(piece, special=True)
+            tokens += self._vocabulary.tokenize(piece, special=True)
         return tokens
 
     def text(self, messages: Sequence[Wire], tools: Sequence[Wire]) -> str:
-        """Return the prompt before it is cut into tokens."""
+        """Return the prompt before it is cut into tokens. Raises `RequestError` for what the template cannot take."""
         tools = sorted(tools, key=lambda tool: str(tool["function"]["name"]))
-        native = self.format is not GENERIC
+        form = self.format
         # Only now that arguments are no longer JSON in a text, where a control token could hide behind an escape.
-        shaped = self._harmless([_native(m, self.format) for m in messages] if native else _plain(messages, tools))
-        offered = self._harmless(tools) if native else ()
+        shaped = self._harmless(_native(messages, form) if form.native else _plain(messages, tools))
+        offered = self._harmless(tools) if form.native else []
         try:
-            return self._render(shaped, offered)
-        except jinja2.TemplateError as first:
-            try:  # some templates know no system message: its text then opens the first user message
-                return self._render(_without_system(shaped), offered)
-            except (jinja2.TemplateError, TypeError):
+            return self._render(shaped, offered, manners=self.manners) + self.manners.ending
+        except formats.UNFIT:  # most templates take any order of messages, some insist on turns
+            try:
+                return self._render(_in_turns(shaped), offered, manners=self.manners) + self.manners.ending
+            except formats.UNFIT as trouble:
                 raise RequestError(
-                    f"the model's chat template refused the messages: {first}",
+                    f"the model's chat template cannot take the messages: {trouble}",
                     code="invalid_messages",
                     param="messages",
-                ) from first
-        except TypeError as trouble:
-            raise RequestError(
-                f"the model's chat template cannot take the messages: {trouble}",
-                code="invalid_messages",
-                param="messages",
-            ) from trouble
+                ) from trouble
 
-    def _render(self, messages: Sequence[Wire], tools: Sequence[Wire]) -> str:
-        return self._template.render(
-            messages=messages,
-            tools=list(tools) or None,
-            add_generation_prompt=True,
-            bos_token=self._begin,
-            eos_token=self._end,
-        )
+    def _render(self, messages: Sequence[Wire], tools: Sequence[Wire], *, manners: Manners) -> str:
+        """Return what the template makes of messages that are shaped for it."""
+        shaped = [dict(message) for message in messages]
+        if not manners.takes_system:
+            shaped = _without_system(shaped)
+        if manners.form.in_content:
+            shaped = [_with_calls_in_words(message, manners.form) for message in shaped]
+        if manners.lead:
+            shaped = [_marked(message) for message in shaped]
+        if manners.looks_back:
+            shaped += [dict(message) for message in LATER]
+        if manners.first_is_last:
+            shaped = _with_a_first_for_the_last(shaped)
+        knows_calls = tools or any("tool_calls" in message for message in shaped)
+        template = self._with_tools if knows_calls else self._plain
+        text = template.render(shaped, tools, self._begin, self._ends[0] if self._ends else "")
+        if manners.looks_back:
+            text = text[: text.index(LATER_ANSWER)]
+        return _with_lead(text, manners.lead) if manners.lead else text
 
     def _harmless(self, value: Any) -> Any:
         """Return `value` with the control tokens that are spelled out in any text of it turned into plain text."""
@@ -128,78 +117,49 @@ class Prompts:
             return [self._harmless(inner) for inner in value]
         if not isinstance(value, str):
             return value
-        text = value.replace(SPLIT, "")
-        for special in self._weights.special_texts:
+        text = value.translate(OURS)
+        for special in self._marks:
             text = text.replace(special, special[0] + SPLIT + special[1:])
         return text
 
 
-def grammar(weights: Weights, form: Format, tools: Sequence[Wire], choice: str, *, parallel: bool) -> str:
-    """Return the Lark grammar of an answer: words, calls, or either, by `choice`."""
-    chosen = [tool for tool in tools if choice in ("auto", "required", tool["function"]["name"])]
-    rules = [f"say: {_say(form)}"]
-    if choice == "none":
-        return "start: say\n" + rules[0] + "\n"
-    for index, tool in enumerate(chosen):
-        function = tool["function"]
-        what = f"tool {function['name']!r}"
-        schema = arguments_schema(function.get("parameters") or {})
-        head = quoted('{"name":' + json.dumps(function["name"]) + f',"{form.arguments}":')
-        rules.append(f'call_{index}: {head} args_{index} "}}"')
-        rules.append(f"args_{index}: {schema_rule(schema, what, 'tools')}")
-    rules.append(f"call: {one_of([f'call_{i}' for i in range(len(chosen))])}")
-    more = f" ({_literal(weights, form.separator)} call){{0,{MAX_CALLS - 1}}}" if parallel else ""
-    parts = [_literal(weights, form.opening), f"call{more}", _literal(weights, form.closing)]
-    rules.append("calls: " + " ".join(part for part in parts if part))
-    return "\n".join([f"start: {'say | calls' if choice == 'auto' else 'calls'}", *rules]) + "\n"
+class _Template:
+    """A chat template, and which names it gives to the tools."""
 
+    def __init__(self, source: str) -> None:
+        environment = _environment()
+        self._template = environment.from_string(source)
+        names = meta.find_undeclared_variables(environment.parse(source))
+        # SmolLM3 and Phi-4-mini write the tools as they are, so they are given JSON.
+        self._as_text = "tools" not in names and "xml_tools" in names
+        self._in_message = "tools" not in names and "message['tools']" in source
 
-def calls_in(answer: str, form: Format) -> list[tuple[str, Any]] | None:
-    """Return names and arguments of the calls an answer consists of; None when it is words."""
-    text = answer.strip()
-    opening, closing = form.opening.strip(), form.closing.strip()
-    if not text.startswith(opening or "{"):
-        return None
-    body = text[len(opening) : len(text) - len(closing)]
-    found = []
-    for part in body.split(form.separator) if form is not MISTRAL else [body]:
+    def render(self, messages: Sequence[Wire], tools: Sequence[Wire], begin: str, end: str) -> str:
+        """Return the text. Raises one of `formats.UNFIT`."""
+        functions = [compact(tool["function"]) for tool in tools]
+        if self._in_message:
+            messages = [_with_tools_inside(message, functions) for message in messages]
+        more = {"xml_tools": functions} if self._as_text else {}
         try:
-            objects = json.loads("[" + part + "]")
-        except ValueError:
-            return None
-        found += [(str(o["name"]), o.get(form.arguments)) for o in objects if isinstance(o, dict) and "name" in o]
-    return found or None
+            return self._filled(messages, begin, end, {"tools": list(tools) or None, **more})
+        except TypeError:  # some count the tools even where there are none
+            if tools:
+                raise
+            return self._filled(messages, begin, end, more)
+
+    def _filled(self, messages: Sequence[Wire], begin: str, end: str, more: Mapping[str, Any]) -> str:
+        return self._template.render(
+            messages=messages,
+            add_generation_prompt=True,
+            bos_token=begin,
+            eos_token=end,
+            enable_thinking=False,  # a thought takes as long as an answer, and nobody may hear it
+            thinking=False,
+            **more,
+        )
 
 
-def begins_call(answer: str, form: Format) -> bool | None:
-    """Say whether an answer that begins like this is a call; None when it is too early to tell."""
-    text, mark = answer.lstrip(), form.opening.strip() or "{"
-    if text.startswith(mark):
-        return True
-    return None if mark.startswith(text) else False
-
-
-def _say(form: Format) -> str:
-    """Words: anything that does not begin like a call."""
-    first = (form.opening or "{")[0].replace("[", "\\[")
-    return rf"/[ \n]*[^{first}\s](.|\n)*/"
-
-
-def _literal(weights: Weights, text: str) -> str:
-    """Return text as terminals of a grammar; control tokens in it by their number."""
-    parts: list[str] = []
-    while text:
-        special = next((s for s in weights.special_texts if text.startswith(s)), None)
-        if special:
-            token = weights.tokenize(special, special=True)
-            parts.append(f"<[{token[0]}]>")
-            text = text[len(special) :]
-            continue
-        ends = [at for s in weights.special_texts if (at := text.find(s)) > 0]
-        cut = min(ends, default=len(text))
-        parts.append(quoted(text[:cut]))
-        text = text[cut:]
-    return " ".join(parts)
+# ── shaping messages ───────────────────────────────────────────────────────────────────────────────
 
 
 def _plain(messages: Sequence[Wire], tools: Sequence[Wire]) -> list[dict[str, Any]]:
@@ -211,8 +171,8 @@ def _plain(messages: Sequence[Wire], tools: Sequence[Wire]) -> list[dict[str, An
         if role == "assistant" and message.get("tool_calls"):
             functions = [call["function"] for call in message["tool_calls"]]
             names |= {call.get("id", ""): call["function"]["name"] for call in message["tool_calls"]}
-            wishes = [compact({"name": f["name"], "arguments": _object(f.get("arguments"))}) for f in functions]
-            text = "\n".join(([text] if text else []) + wishes)
+            wishes = [(f["name"], _object(f.get("arguments")), "") for f in functions]
+            text = "\n".join(([text] if text else []) + [GENERIC.written(wishes)])
         elif role == "tool":
             name = names.get(str(message.get("tool_call_id", "")), "the tool")
             role, text = "user", f"Result of {name}: {text}"
@@ -229,51 +189,88 @@ def _plain(messages: Sequence[Wire], tools: Sequence[Wire]) -> list[dict[str, An
 
 def tool_block(tools: Sequence[Wire]) -> str:
     """Return what the system message says about tools, when the template does not."""
-    lines = [
-        compact({key: f[key] for key in ("name", "description", "parameters") if key in f}) for f in _functions(tools)
-    ]
+    functions = [tool["function"] for tool in tools]
+    lines = [compact({key: f[key] for key in ("name", "description", "parameters") if key in f}) for f in functions]
     return (
         "You may use these tools:\n" + "\n".join(lines) + "\n"
         'To use one, answer with nothing but {"name":"NAME","arguments":{...}}. Otherwise answer in words.'
     )
 
 
-def _functions(tools: Sequence[Wire]) -> list[Wire]:
-    return [tool["function"] for tool in tools]
+def _native(messages: Sequence[Wire], form: Format) -> list[dict[str, Any]]:
+    """Return messages as templates with tools expect them: arguments as objects, ids as Mistral wants them."""
+    return list(_each_native(messages, form))
 
 
-def _native(message: Wire, form: Format) -> dict[str, Any]:
-    """Return a message as templates with tools expect it: arguments as objects, ids as Mistral wants them."""
-    shaped = {key: value for key, value in message.items() if key != "tool_calls" or value}
-    if shaped.get("tool_calls"):
-        shaped["tool_calls"] = [
-            {
-                "id": _short_id(call.get("id", ""), form),
-                "type": "function",
-                "function": {"name": call["function"]["name"], "arguments": _object(call["function"].get("arguments"))},
-            }
-            for call in shaped["tool_calls"]
-        ]
-    if "tool_call_id" in shaped:
-        shaped["tool_call_id"] = _short_id(shaped["tool_call_id"], form)
-    return shaped
+def _each_native(messages: Sequence[Wire], form: Format) -> Iterator[dict[str, Any]]:
+    waiting: list[dict[str, Any]] = []  # calls, for a model that knows only one at a time
+    for message in messages:
+        shaped = {key: value for key, value in message.items() if key not in ("tool_calls", "tool_call_id")}
+        if message["role"] == "tool":
+            shaped["tool_call_id"] = _short(message.get("tool_call_id", ""))
+            if form.quoted_results:
+                shaped["content"] = json.dumps(message["content"], ensure_ascii=False)
+            if (asked := next((call for call in waiting if call["id"] == shaped["tool_call_id"]), None)) is not None:
+                waiting.remove(asked)
+                yield {"role": "assistant", "content": "", "tool_calls": [asked]}
+        elif message.get("tool_calls"):
+            calls = [
+                {
+                    "id": _short(call.get("id", "")),
+                    "type": "function",
+                    "function": {
+                        "name": call["function"]["name"],
+                        "arguments": _object(call["function"].get("arguments")),
+                    },
+                }
+                for call in message["tool_calls"]
+            ]
+            if not form.between and len(calls) > 1:
+                waiting = calls
+                if not shaped["content"]:
+                    continue
+            else:
+                shaped["tool_calls"] = calls
+        yield shaped
 
 
-def _short_id(call_id: str, form: Format) -> str:
-    return hashlib.sha256(call_id.encode()).hexdigest()[:9] if form is MISTRAL else call_id
+def _short(call_id: str) -> str:
+    """Return an id of nine letters: the one that the model wrote, or one made of whatever a client calls it."""
+    fits = len(call_id) == ID_LETTERS and call_id.isascii() and call_id.isalnum()
+    return call_id if fits else hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:ID_LETTERS]
 
 
-def _object(arguments: Any) -> Any:
-    """Return arguments as an object: on the wire they are JSON in a string."""
-    if not isinstance(arguments, str):
-        return arguments or {}
-    try:
-        return json.loads(arguments or "{}")
-    except ValueError:
-        return arguments
+def _with_calls_in_words(message: dict[str, Any], form: Format) -> dict[str, Any]:
+    if not message.get("tool_calls"):
+        return message
+    functions = [call["function"] for call in message["tool_calls"]]
+    written = form.written([(f["name"], f["arguments"], "") for f in functions])
+    return {"role": "assistant", "content": "\n".join(filter(None, (message["content"], written)))}
+
+
+def _with_tools_inside(message: Wire, functions: Sequence[str]) -> Wire:
+    """Return a message as Phi-4-mini's template wants it: a role is a control token, tools belong to the system."""
+    if message["role"] == "system" and functions:
+        return {**message, "tools": "[" + ",".join(functions) + "]"}
+    return {**message, "role": "tool_response"} if message["role"] == "tool" else message
+
+
+def _marked(message: dict[str, Any]) -> dict[str, Any]:
+    """Return a message with a mark where an answer begins, for `_with_lead` to put there what it began with."""
+    if message["role"] != "assistant":
+        return message
+    return message | {"content": ANSWER + message["content"] if message["content"] else BARE}
+
+
+def _with_lead(text: str, lead: str) -> str:
+    for mark in (ANSWER, BARE):
+        text = text.replace(lead + mark, mark)  # some templates show it in the latest turn only
+    # A template that saw words before a call has put a line between them.
+    return text.replace(BARE + "\n", lead).replace(BARE, lead).replace(ANSWER, lead)
 
 
 def _without_system(messages: Sequence[Wire]) -> list[dict[str, Any]]:
+    """Return messages whose system message opens the first question."""
     first, *rest = [dict(message) for message in messages]
     if first["role"] != "system":
         return [first, *rest]
@@ -283,9 +280,72 @@ def _without_system(messages: Sequence[Wire]) -> list[dict[str, Any]]:
     return [{"role": "user", "content": first["content"]}, *rest]
 
 
+def _in_turns(messages: Sequence[Wire]) -> list[dict[str, Any]]:
+    """Return messages in which person and assistant take turns, a call and its results counting as none."""
+    turns: list[dict[str, Any]] = []
+    expected = "user"
+    for at, message in enumerate(messages):
+        shaped = dict(message)
+        if shaped["role"] == "system" and at:
+            shaped["role"] = "user"
+        if shaped["role"] in ("system", "tool") or shaped.get("tool_calls"):
+            turns.append(shaped)
+            continue
+        if shaped["role"] != expected:
+            before = next(
+                (m for m in reversed(turns[-1:]) if m["role"] == shaped["role"] and "tool_calls" not in m), None
+            )
+            if before is not None:
+                before["content"] = f"{before['content']}\n\n{shaped['content']}"
+                continue
+            turns.append({"role": expected, "content": GOES_ON if expected == "user" else SILENT})
+        turns.append(shaped)
+        expected = "assistant" if shaped["role"] == "user" else "user"
+    asked = any(turn["role"] == "user" for turn in turns)
+    return turns if asked else [*turns, {"role": "user", "content": GOES_ON}]
+
+
+class _Entry(dict[str, Any]):
+    """A message that passes for any other if it was `chosen`, and for none if not."""
+
+    chosen = False
+
+    def __eq__(self, _other: object) -> bool:
+        return self.chosen
+
+    __hash__ = None
+
+
+def _with_a_first_for_the_last(messages: Sequence[Wire]) -> list[dict[str, Any]]:
+    """Return messages of which the first question is taken for the last.
+
+    Mistral's templates put the tools before the message that equals the last question. There they would move with
+    every turn, and nothing that follows them could be kept.
+    """
+    shaped = [_Entry(message) for message in messages]
+    for message in shaped:
+        if message["role"] == "user":
+            message.chosen = True
+            break
+    return list(shaped)
+
+
+def _object(arguments: Any) -> Any:
+    """Return arguments as an object: on the wire they are JSON in a string."""
+    if not isinstance(arguments, str):
+        return arguments or {}
+    try:
+        return json.loads(arguments or "{}")
+    except (ValueError, RecursionError):
+        return arguments
+
+
 def compact(value: Any) -> str:
-    """Return JSON exactly as the grammar has the model write it, so that history meets the cache."""
+    """Return JSON without spaces."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+# ── the template's own language ────────────────────────────────────────────────────────────────────
 
 
 class _Generation(Extension):

@@ -39,6 +39,7 @@ from starlette.types import Receive, Scope, Send
 from atlas import __version__
 from atlas.conversation import Usage
 from atlas.errors import AtlasError, EngineError, RequestError
+from atlas.llm_host import formats
 from atlas.llm_host import prompt as prompts
 from atlas.llm_host.cache import Cache
 from atlas.llm_host.constrain import Constraint, check, schema_rule
@@ -85,7 +86,7 @@ class Job:
     ask: Ask
     prompt: tuple[int, ...]
     grammar: str
-    form: prompts.Format | None  # how calls are written, when there may be calls
+    form: formats.Format | None  # how calls are written, when there may be calls
     max_tokens: int
 
 
@@ -197,7 +198,7 @@ def _job(loaded: Loaded, ask: Ask) -> Job:
         grammar = f"start: {schema_rule(ask.schema, 'response_format', 'response_format')}\n"
     elif ask.tools:
         form = None if ask.choice == "none" else loaded.prompts.format
-        grammar = prompts.grammar(loaded.weights, loaded.prompts.format, ask.tools, ask.choice, parallel=ask.parallel)
+        grammar = formats.grammar(loaded.weights, loaded.prompts.format, ask.tools, ask.choice, parallel=ask.parallel)
     if grammar:
         try:
             Constraint(loaded.tokenizer, grammar)  # now, while the request can still be refused

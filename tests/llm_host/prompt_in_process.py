@@ -13,16 +13,13 @@ from typing import Any
 import pytest
 
 from atlas.errors import RequestError
-from atlas.llm_host import prompt as prompts
+from atlas.llm_host import formats
 from atlas.llm_host.constrain import Constraint, arguments_schema, check, schema_rule
-from atlas.llm_host.prompt import GENERIC, HERMES, LLAMA3, MISTRAL, Prompts, compact, format_of
+from atlas.llm_host.formats import GENERIC
+from atlas.llm_host.prompt import Prompts, compact
 from atlas.llm_host.weights import Weights
 
 pytestmark = pytest.mark.real
-
-TOOLS = "{% if tools %}{% for t in tools %}{{ t | tojson }}\n{% endfor %}{% endif %}"
-TURNS = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
-QWEN = TOOLS + "write <tool_call>\n{'name': , 'arguments': }\n</tool_call>\n" + TURNS
 
 
 @pytest.fixture(scope="module")
@@ -50,19 +47,6 @@ def tool(name: str, parameters: dict[str, Any] | None = None) -> dict[str, Any]:
 
 
 SECONDS = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 1, "maximum": 5}}, "required": ["n"]}
-
-
-def test_the_order_of_the_tools_does_not_change_the_prompt(weights: Weights) -> None:
-    write = Prompts(weights).tokens
-    hello = [{"role": "user", "content": "hi"}]
-    assert write(hello, [tool("a"), tool("b")]) == write(hello, [tool("b"), tool("a")])
-
-
-def test_what_follows_later_leaves_the_beginning_of_the_prompt_as_it_was(weights: Weights) -> None:
-    write = Prompts(weights).text
-    hello = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "hi"}]
-    more = [*hello, {"role": "assistant", "content": "Hello."}, {"role": "user", "content": "bye"}]
-    assert write(more, [tool("a")]).startswith(write(hello, [tool("a")]))
 
 
 def test_a_call_in_the_history_reads_as_the_model_wrote_it(weights: Weights) -> None:
@@ -95,48 +79,10 @@ def test_nor_by_what_a_model_was_made_to_write_into_a_call_or_a_tool_says_of_its
     assert tokens.count(start) == 5  # the template's own: system, user, assistant, the result, assistant
 
 
-@pytest.mark.parametrize(
-    ("template", "form"),
-    [
-        (TURNS, GENERIC),
-        (QWEN, HERMES),
-        (TOOLS + "[TOOL_CALLS]" + TURNS, MISTRAL),
-        (TOOLS + "<|start_header_id|>" + '{"name": , "parameters": }' + TURNS, LLAMA3),
-        (TOOLS + "<tool_call><function=x> arguments", GENERIC),
-    ],
-)
-def test_a_template_tells_how_its_model_calls_tools(template: str, form: prompts.Format) -> None:
-    assert format_of(template) is form
-
-
-def test_a_template_with_tools_is_given_them_and_arguments_as_objects(weights: Weights) -> None:
-    weights.metadata["tokenizer.chat_template"], before = QWEN, weights.metadata["tokenizer.chat_template"]
-    text = Prompts(weights).text([{"role": "user", "content": "hi"}], [tool("a", SECONDS)])
-    weights.metadata["tokenizer.chat_template"] = before
-    assert text.startswith('{"type": "function", "function": {"name": "a"')
-
-
-@pytest.mark.parametrize("form", [GENERIC, HERMES, LLAMA3, MISTRAL])
-def test_in_every_form_calls_that_fit_can_be_written_and_no_others(
-    weights: Weights, obeys: Callable[[str, str], bool], form: prompts.Format
-) -> None:
-    def call(n: Any) -> str:
-        return form.opening + '{"name":"a","' + form.arguments + '":{"n":' + json.dumps(n) + "}}" + form.closing
-
-    tools = [tool("a", SECONDS), tool("b", SECONDS)]
-    either = prompts.grammar(weights, form, tools, "auto", parallel=False)
-    assert obeys(either, call(5)) and obeys(either, "Well, the sea is {wide}.")
-    assert not obeys(either, call(6)) and not obeys(either, call("5"))
-    only_b = prompts.grammar(weights, form, tools, "b", parallel=False)
-    assert not obeys(only_b, call(5)) and not obeys(only_b, "Well")
-    words = prompts.grammar(weights, form, tools, "none", parallel=False)
-    assert not obeys(words, call(5)) and obeys(words, "Grüße 你好 🌊")
-
-
 def test_several_calls_only_when_several_are_wanted(weights: Weights, obeys: Callable[[str, str], bool]) -> None:
     twice = '{"name":"a","arguments":{"n":1}}\n{"name":"a","arguments":{"n":2}}'
     for parallel in (True, False):
-        grammar = prompts.grammar(weights, GENERIC, [tool("a", SECONDS)], "required", parallel=parallel)
+        grammar = formats.grammar(weights, GENERIC, [tool("a", SECONDS)], "required", parallel=parallel)
         assert obeys(grammar, twice) is parallel
 
 
@@ -155,7 +101,7 @@ REFERRING = {"type": "object", "properties": {"n": {"$ref": "#/$defs/n"}}, "$def
     ],
 )
 def test_a_schema_beyond_grammars_is_projected_onto_one(weights: Weights, schema: dict[str, Any]) -> None:
-    grammar = prompts.grammar(weights, GENERIC, [tool("odd", schema)], "required", parallel=False)
+    grammar = formats.grammar(weights, GENERIC, [tool("odd", schema)], "required", parallel=False)
     Constraint(weights.tokenizer(), grammar)
 
 
@@ -164,7 +110,7 @@ def test_a_schema_without_a_grammar_is_refused_by_the_name_of_its_tool(
     weights: Weights, schema: dict[str, Any]
 ) -> None:
     with pytest.raises(RequestError, match="'odd'"):
-        prompts.grammar(weights, GENERIC, [tool("good"), tool("odd", schema)], "auto", parallel=False)
+        formats.grammar(weights, GENERIC, [tool("good"), tool("odd", schema)], "auto", parallel=False)
 
 
 def test_arguments_are_checked_against_the_whole_schema_and_nothing_is_fetched_for_it() -> None:

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from atlas.errors import EngineError
+from atlas.llm_host.formats import GENERIC, HERMES, LLAMA3, MISTRAL, Format
 from atlas.llm_host.generate import Answer, Call
-from atlas.llm_host.prompt import GENERIC, HERMES, LLAMA3, MISTRAL, Format
 
 
 def said(answer: Answer, text: str, size: int = 1) -> str:
@@ -45,15 +45,15 @@ def test_what_only_looked_like_a_stop_comes_out_at_the_end() -> None:
     ("form", "text"),
     [
         (GENERIC, '{"name":"a","arguments":{"x":"}{\\n"}}'),
-        (HERMES, '<tool_call>\n{"name":"a","arguments":{"x":"}{\\n"}}\n</tool_call>'),
-        (LLAMA3, '{"name":"a","parameters":{"x":"}{\\n"}}'),
-        (MISTRAL, '[TOOL_CALLS][{"name":"a","arguments":{"x":"}{\\n"}}]'),
+        (HERMES, '<tool_call>\n{"name": "a", "arguments": {"x": "}{\\n"}}\n</tool_call>'),
+        (LLAMA3, '{"name": "a", "parameters": {"x": "}{\\n"}}'),
+        (MISTRAL, '[TOOL_CALLS][{"name": "a", "arguments": {"x": "}{\\n"}, "id": "abc123xyz"}]'),
     ],
 )
 def test_a_call_is_read_in_the_form_of_its_model(form: Format, text: str) -> None:
     answer = Answer(form=form)
     assert said(answer, text, 3) == ""
-    assert answer.end(whole=True) == ("", [Call("a", {"x": "}{\n"})])
+    assert answer.end(whole=True) == ("", [Call("a", {"x": "}{\n"}, "abc123xyz" if form is MISTRAL else "")])
 
 
 def test_two_calls_are_two_calls() -> None:
@@ -83,3 +83,10 @@ def test_a_call_that_is_broken_is_an_error_and_not_words() -> None:
 def test_understanding_an_answer_loads_no_llama_cpp() -> None:
     # It brings a ggml of the same name as the speech detector's, and the two cannot share a process.
     assert "llama_cpp" not in sys.modules
+
+
+def test_a_thought_is_no_part_of_the_words_nor_of_a_call() -> None:
+    assert said(answer := Answer(), "<think>\nHm.\n</think>\n\nWide.", 3) + answer.end(whole=True)[0] == "Wide."
+    answer = Answer(form=HERMES)
+    assert said(answer, '<think>\n\n</think>\n\n<tool_call>\n{"name": "a", "arguments": {}}\n</tool_call>', 4) == ""
+    assert answer.end(whole=True) == ("", [Call("a", {})])

@@ -160,9 +160,9 @@ def outcomes(seeds: range) -> dict[str, int]:
     return found
 
 
-def test_a_hundred_schemas_made_by_dice_have_a_grammar_or_are_refused_by_name() -> None:
-    found = outcomes(range(100))
-    assert found["right"] > 30, found
+def test_some_schemas_made_by_dice_have_a_grammar_or_are_refused_by_name() -> None:
+    found = outcomes(range(20))
+    assert found["right"] > 6, found
     assert found.get("failed", 0) == 0, found
 
 
@@ -170,7 +170,7 @@ def test_a_hundred_schemas_made_by_dice_have_a_grammar_or_are_refused_by_name() 
 def test_a_thousand_schemas_made_by_dice_have_a_grammar_or_are_refused_by_name() -> None:
     found = outcomes(range(1000))
     assert sum(found.values()) == 1000 and found["right"] > 300, found
-    assert found.get("failed", 0) <= 2, found
+    assert found.get("failed", 0) == 0, found
 
 
 @pytest.mark.parametrize(
@@ -187,6 +187,81 @@ def test_what_a_grammar_cannot_count_or_tell_apart_is_left_to_the_check(part: di
     schema = {"type": "object", "properties": {"x": part}, "required": ["x"]}
     rule = schema_rule(arguments_schema(schema), "tool 'lamp'", "tools")
     Constraint(LLTokenizer("byte"), f"start: {rule}\n")
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$ref": "#"},
+        {"properties": {"x": {"$ref": "#"}}, "required": ["x"]},
+        {"properties": {"x": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"items": {"$ref": "#/$defs/a"}, "minItems": 1}}},
+        {
+            "properties": {"x": {"anyOf": [{"$ref": "#/$defs/a"}, {"type": "null"}]}},
+            "$defs": {"a": {"type": "object", "properties": {"b": {"$ref": "#/$defs/b"}}, "required": ["b"]}}
+            | {"b": {"allOf": [{"$ref": "#/$defs/a"}]}},
+        },
+    ],
+)
+def test_a_schema_by_which_an_answer_would_never_end_is_refused_by_name(schema: dict[str, Any]) -> None:
+    with pytest.raises(RequestError, match=r"'lamp'.*contains itself without end"):
+        schema_rule(arguments_schema(schema), "tool 'lamp'", "tools")
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"leaves": {"type": "array", "items": {"$ref": "#"}}}},
+        {"properties": {"next": {"anyOf": [{"type": "null"}, {"$ref": "#"}]}}, "required": ["next"]},
+        {"properties": {"part": {"$ref": "#"}}, "minProperties": 1},
+        {"properties": {"a~b": {"$ref": "#/properties/c%20d"}, "c d": {"$ref": "#/properties/e~0"}, "e~": {}}},
+    ],
+)
+def test_a_schema_that_refers_to_itself_and_can_end_has_a_grammar(schema: dict[str, Any]) -> None:
+    rule = schema_rule(arguments_schema(schema), "tool 'lamp'", "tools")
+    assert written(LLTokenizer("byte"), rule, random.Random(1)) is not None
+
+
+def nested(depth: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(depth):
+        schema = {"type": "object", "properties": {"a": schema}, "required": ["a"]}
+    return schema
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        nested(200),
+        nested(2000),
+        {"$defs": {f"d{i}": {"$ref": f"#/$defs/d{i + 1}"} for i in range(300)}},
+        {"properties": {"x": {"$ref": "file:///etc/passwd"}}},
+    ],
+    ids=["deep", "deeper", "references", "elsewhere"],
+)
+def test_a_hostile_schema_is_refused_by_name(schema: dict[str, Any]) -> None:
+    with pytest.raises(RequestError, match="'lamp'"):
+        schema_rule(arguments_schema(schema), "tool 'lamp'", "tools")
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "^(a|a)*$", "^(([a-z])+.)+[A-Z]([a-z])+$", "(.*)*\\1(?!x)"])
+def test_no_pattern_can_hold_up_the_check(pattern: str) -> None:
+    # Each of these keeps a backtracking engine busy for longer than this test may run.
+    text = "a" * 5000 + "!"
+    for schema in (
+        {"properties": {"x": {"type": "string", "pattern": pattern}}},
+        {"properties": {"x": {"patternProperties": {pattern: False}}}},
+        {"properties": {"x": {"patternProperties": {pattern: True}, "additionalProperties": False}}},
+    ):
+        check({"x": text if "type" in schema["properties"]["x"] else {text: 1}}, schema)
+
+
+def test_patterns_are_still_held_to() -> None:
+    clock = {"properties": {"x": {"pattern": "^\\d\\d:\\d\\d$"}}}
+    assert check({"x": "07:30"}, clock) == "" and "$.x" in check({"x": "7:30"}, clock)
+    looks_ahead = {"properties": {"x": {"pattern": "(?=a)ab"}}}
+    assert check({"x": "xab"}, looks_ahead) == "" and check({"x": "xb"}, looks_ahead)
+    named = {"patternProperties": {"^x-": {"type": "integer"}}, "additionalProperties": False}
+    assert check({"x-a": 1}, named) == "" and check({"x-a": "1"}, named) and check({"y": 1}, named)
 
 
 @pytest.mark.parametrize("part", [{"pattern": "["}, {"multipleOf": 0.1}])
