@@ -45,6 +45,8 @@ class Amends:
         self._followed = re.compile(own["followed"], re.IGNORECASE)
         self._around = re.compile(own["around_an_answer"], re.IGNORECASE)
         self._left: Mapping[str, str] = own["left"]
+        self._in_minutes: str = own["in_minutes"]
+        self._ordinals = [re.compile(ordinal, re.IGNORECASE) for ordinal in own["ordinals"]]
 
     def correction(self, text: str, history: Sequence[Message]) -> tuple[Command, ...]:
         """Return the last command anew with what `text` corrects, after taking it back if it changed anything."""
@@ -89,25 +91,35 @@ class Amends:
             return self._left["says"]
         if self._grammar.is_negated(text):
             return None
-        return self._chosen(half, self._around.sub("", self._grammar.plain_words(text)))
-
-    def _chosen(self, half: Half, said: str) -> Command | None:
-        heard: Arguments = dict(half.heard)
-        for choice in half.asks.get("choices", ()):
-            if re.fullmatch(choice["answers"], said, re.IGNORECASE):
-                value = heard["what"]
-                name = choice["arguments"][0]
-                things = self._grammar.slots.things(value, value)
-                return Command(choice["tool"], {name: things if name == "items" else value})
-        match half.asks.get("open"):
-            case "when" if moment := moments.whole(said):
-                return Command(half.asks["tool"], heard | {"when": moment.text})
-            case "seconds":
-                if seconds := _seconds(said):
-                    return Command(half.asks["tool"], heard | {"seconds": seconds})
-                if (number := _NUMBER.fullmatch(said)) and not number[2]:
-                    return Command(half.asks["tool"], heard | {"seconds": 60 * _value(number[1])})
+        said = self._around.sub("", self._grammar.plain_words(text))
+        for ordinal, choice in zip(self._ordinals, half.asks["choices"], strict=False):
+            if ordinal.fullmatch(said) or re.fullmatch(choice.get("answers", "(?!)"), said, re.IGNORECASE):
+                whole = half.asks | choice
+                return self._done(half, whole["tool"], whole["says"], choice.get("is", ""))
+        if told := self._told(half.asks.get("open", ""), said, words):
+            return self._done(half, half.asks["tool"], half.asks["says"], told)
         return None
+
+    def _done(self, half: Half, tool: str, says: str, answer: str) -> Command | None:
+        """Return the command that would have been said at once; `None` when the answer makes none of it."""
+        command = self._grammar.read(half.says(says, answer))
+        return command if command and command.tool == tool else None
+
+    def _told(self, asked: str, said: str, words: str) -> str:
+        """Return what an open question was answered with, as it belongs into the command; "" when it was not."""
+        number = _NUMBER.fullmatch(said)
+        match asked:
+            case "when" if moment := moments.whole(said):
+                return moment.text
+            case "length" if number and not number[2]:
+                return self._in_minutes.format(said)
+            case "length" if _seconds(said):
+                return said
+            case "percent" if number and number[2] != "degrees":
+                return number[1]
+            case "words" if self._grammar.slots.is_doing(said) and not self._grammar.commands(words):
+                return said
+        return ""
 
     def _anew(self, last: ToolCall, said: str) -> Command | None:
         """Return the last command with its time, place, room or number said anew; `None` when that is not said."""

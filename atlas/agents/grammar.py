@@ -26,6 +26,7 @@ OPEN_COMMAND_SECONDS = 0.35
 _PLACEHOLDERS = ("whena", "whenb", "whenc", "whend")
 _MARKS = re.compile(r"(?<!\d)[,.!?;:…\"“”()\[\]]+|[,.!?;:…\"“”()\[\]]+(?!\d)")  # "1.5" and "7:30" keep theirs
 _NUMBER = durations.UP_TO_99
+_NUMBERS = re.compile(rf"\d{{1,3}}|{_NUMBER}", re.IGNORECASE)
 _COUNTED = re.compile(rf"\b({_NUMBER})(?= (?:percent|degrees|emails|messages)\b)", re.IGNORECASE)
 _SET_TO = re.compile(rf"(?<=\bto )({_NUMBER})(?=$| in )", re.IGNORECASE)
 _SET = re.compile(r"\b(?:volume|heating|thermostat|temperature)\b", re.IGNORECASE)
@@ -39,6 +40,10 @@ class Half:
     tools: tuple[str, ...]  # that an answer may lead to
     asks: Mapping[str, Any]  # as written in asks.yaml
     heard: Mapping[str, str]  # the slots that were said
+
+    def says(self, written: str, answer: str = "") -> str:
+        """Return what would have been said at once, with the answer in its place."""
+        return " ".join(written.format(**{**self.asks.get("else", {}), **self.heard, "answer": answer}).split())
 
 
 class Grammar:
@@ -88,11 +93,16 @@ class Grammar:
             if name == result.intent.name:
                 continue
             slots = {entity.name: " ".join(entity.text.split()) for entity in result.entities_list}
+            if not all(self._may_be_asked_about(key, value) for key, value in slots.items()):
+                continue
+            if len(heard.said) > len({*slots} & {"when", "length"}):
+                continue  # it says when, and yet not in a place where that was understood
             asks = self._asks[name]
-            if heard.said or not all(self._may_be_asked_about(key, value) for key, value in slots.items()):
-                return None
-            tools = tuple(choice["tool"] for choice in asks.get("choices", ())) or (asks["tool"],)
-            return Half(asks["question"], tools, asks, slots)
+            slots = {key: heard.said.get(value, value) for key, value in slots.items()}
+            tools = {choice["tool"] for choice in asks["choices"] if "tool" in choice} | {
+                *filter(None, [asks.get("tool")])
+            }
+            return Half(asks["question"].format(**slots), tuple(sorted(tools)), asks, slots)
         return None
 
     def settle_seconds(self, text: str) -> float | None:
@@ -181,6 +191,13 @@ class Grammar:
 
     def _may_be_asked_about(self, slot: str, value: str) -> bool:
         """Tell whether a slot is clear enough for a question: "add milk" is, "add two and two" is not."""
+        if slot in ("when", "length"):
+            return True
+        if slot in ("hour", "number"):
+            said = _NUMBERS.fullmatch(value)
+            return bool(said) and (1 <= (int(value) if value.isdigit() else number_of(value)) <= 12) == (slot == "hour")
+        if slot == "target":
+            return self.slots.is_known(value) and bool(self.slots.targets(value))
         if slot == "text":
             return not self._negation.search(value) and len(value.split()) <= LONGEST_CHARACTERS
         return self.slots.is_thing(value) and not any(character.isdigit() for character in value)

@@ -98,7 +98,7 @@ class Slots:
         public = result.intent.name in TOOL_OF_PUBLIC_INTENT
         whole = bool(metadata.get("whole")) or (public and "name" in arguments)
         whole = whole and not _ends_openly(result, heard.plain)
-        if metadata.get("known") and not self._is_known(str(arguments.get("target", ""))):
+        if metadata.get("known") and not self.is_known(str(arguments.get("target", ""))):
             return ()
         if metadata.get("risky") and not self._are_things(arguments.get("items", "")):
             return ()
@@ -148,9 +148,13 @@ class Slots:
         return words
 
     def _is_relative(self, about: str) -> bool:
-        """Tell whether this is somebody or something of this house, and not of the world: "what do you know about …"."""
+        """Tell whether this is of this house, and not of the world: "what do you know about my car"."""
         first, *others = about.split()
         return first.lower() in ("my", "our") or (not others and (about.lower() in self._relatives or about.istitle()))
+
+    def is_doing(self, words: str) -> bool:
+        """Tell whether this begins with something to do: "call mum"."""
+        return len(words.split()) > 1 and words.split()[0].lower() in self._doings
 
     def is_thing(self, items: str) -> bool:
         """Tell whether this may be something to buy, in a sentence that does not say so ("we need milk")."""
@@ -233,7 +237,7 @@ class Slots:
 
     # ── what belongs to one topic ───────────────────────────────────────────────────────────────────
 
-    def _is_known(self, named: str) -> bool:
+    def is_known(self, named: str) -> bool:
         """Tell whether everything that was named can only be devices."""
         pieces = [piece.partition(" in ")[0].lower().split() for piece in named.split(" and ")]
         return all(words and words[-1] in self._devices | self._covers | self._media for words in pieces)
@@ -247,7 +251,9 @@ class Slots:
         percent = arguments.pop("percent", None)
         verb = command.tool.removeprefix("home.")
         targets = self.targets(named)
-        bare_room = self._target(named) if verb in ("open", "unlock", "close", "lock", "state") and not targets else None
+        bare_room = (
+            self._target(named) if verb in ("open", "unlock", "close", "lock", "state") and not targets else None
+        )
         if bare_room and self.is_door(bare_room):
             targets = [{"device": bare_room["room"]}]
         if "room" in arguments and any("room" in target for target in targets):

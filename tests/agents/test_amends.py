@@ -18,12 +18,12 @@ TOPICS = {
     "calendar": ("add", "list", "remove"),
     "clock": ("time",),
     "history": ("undo",),
-    "home": ("lock", "set", "turn"),
+    "home": ("lock", "pause", "set", "turn"),
     "lists": ("add", "clear", "remove"),
     "notes": ("remove",),
     "reminders": ("add", "cancel"),
     "tasks": ("add", "remove"),
-    "timers": ("add", "start"),
+    "timers": ("add", "pause", "start"),
     "weather": ("forecast", "now"),
 }
 NAMES = [f"{topic}.{verb}" for topic, verbs in TOPICS.items() for verb in verbs]
@@ -245,6 +245,27 @@ async def test_a_new_command_is_no_follow_up(talk: Talk) -> None:
         ("wake me up", "at half past six", ("alarms.set", {"when": "at half past six"})),
         ("set a timer", "ten minutes", ("timers.start", {"seconds": 600})),
         ("set a timer", "five", ("timers.start", {"seconds": 300})),
+        ("set a timer for ten", "the timer", ("timers.start", {"seconds": 600})),
+        ("set a timer for ten", "an alarm please", ("alarms.set", {"when": "at ten o'clock"})),
+        ("set a timer for ten", "The second one.", ("alarms.set", {"when": "at ten o'clock"})),
+        ("set a timer for thirty", "seconds", ("timers.start", {"seconds": 30})),
+        ("five more minutes", "on the timer", ("timers.add", {"by_seconds": 300})),
+        ("another five minutes", "snooze it", ("alarms.snooze", {"minutes": 5})),
+        ("pause", "the timer", ("timers.pause", {})),
+        ("remind me at five", "to call mum", ("reminders.add", {"text": "call mum", "when": "at five"})),
+        ("remind me at five", "just an alarm", ("alarms.set", {"when": "at five"})),
+        (
+            "add dentist to the calendar",
+            "Friday at ten",
+            ("calendar.add", {"title": "dentist", "start": "Friday at ten"}),
+        ),
+        (
+            "remind me to call mum",
+            "the second one",
+            ("reminders.add", {"text": "call mum", "when": "tomorrow morning"}),
+        ),
+        ("dim the lights", "twenty percent", ("home.set", {"kind": "light", "brightness": 20})),
+        ("dim the lights", "the first one", ("home.set", {"kind": "light", "brightness": 30})),
         ("set a pizza timer", "for ten minutes", ("timers.start", {"seconds": 600, "name": "pizza"})),
     ],
 )
@@ -262,6 +283,25 @@ async def test_what_is_missing_is_asked_for_once_and_then_done(
 async def test_a_question_can_be_left(talk: Talk, no: str) -> None:
     await talk.say("add milk")
     assert await talk.say(no) == "All right."
+    assert talk.did == []
+
+
+@pytest.mark.parametrize(
+    ("half", "other"),
+    [
+        ("set a timer for ten", "yes"),
+        ("set a timer for ten", "it is ten already"),
+        ("remind me at five", "what do you mean"),
+        ("remind me at five", "cheese"),
+        ("remind me to call mum", "purple"),
+        ("dim the lights", "the kitchen"),
+        ("set a pizza timer", "I like pizza"),
+    ],
+)
+async def test_what_answers_nothing_drops_the_question(talk: Talk, half: str, other: str) -> None:
+    assert await talk.say(half)
+    assert await talk.say(other) is None
+    assert await talk.say("the first one") is None
     assert talk.did == []
 
 

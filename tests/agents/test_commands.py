@@ -24,7 +24,6 @@ from .conftest import Room, ask, turn
 
 ROWS = [row for row in corpus("en") if row.file != HELD_OUT]
 COMMANDS = [row for row in ROWS if row.wanted]
-SILENT = [row.said for row in ROWS if not row.wanted]
 SAID = [row.said for row in COMMANDS]
 URGENT = "stop"  # acted on at once, though "stop the music" begins so: it stops nothing but an alarm that rings
 
@@ -33,14 +32,10 @@ def calls(commands: Sequence[Command]) -> list[tuple[str, dict[str, Any]]]:
     return [(command.tool, dict(command.arguments)) for command in commands]
 
 
-@pytest.mark.parametrize("row", COMMANDS, ids=[row.said for row in COMMANDS])
-def test_a_command_is_understood_with_all_its_words(grammar: Grammar, row: Row) -> None:
-    assert calls(grammar.commands(row.said)) == row.wanted
-
-
-@pytest.mark.parametrize("said", SILENT)
-def test_what_is_no_command_does_nothing(grammar: Grammar, said: str) -> None:
-    assert grammar.commands(said) == ()
+@pytest.mark.parametrize("file", sorted({row.file for row in ROWS}))
+def test_a_sentence_becomes_its_calls_with_all_its_words_or_nothing_at_all(grammar: Grammar, file: str) -> None:
+    heard = {row.said: (calls(grammar.commands(row.said)), list(row.wanted)) for row in ROWS if row.file == file}
+    assert {said: got for said, (got, wanted) in heard.items() if got != wanted} == {}
 
 
 def test_every_command_is_a_call_that_the_tool_server_takes() -> None:
@@ -51,7 +46,7 @@ def test_every_command_is_a_call_that_the_tool_server_takes() -> None:
 
 
 def test_a_command_is_understood_however_it_was_written_down(grammar: Grammar) -> None:
-    for said in SAID[::2]:
+    for said in SAID[::5]:
         usual = [command.tool for command in grammar.commands(said)]
         for written in (f"  {said.strip(' .?!')}. ", f"Hey, {said[0].lower()}{said[1:]}"):
             assert [command.tool for command in grammar.commands(written)] == usual, written
@@ -89,7 +84,7 @@ def test_a_command_that_could_go_on_needs_a_moment_of_silence_and_no_command_is_
 def test_nothing_that_can_be_continued_counts_as_whole(grammar: Grammar) -> None:
     """Whoever pauses inside a command of the table is not interrupted before its end."""
     wrong = []
-    for said in SAID[::3]:  # of each topic some: all of them take as long as everything else here together
+    for said in SAID[::6]:  # of each topic some: all of them take as long as everything else here together
         words = said.strip(" .?!").split()
         full = calls(grammar.commands(said))
         for length in range(1, len(words)):
