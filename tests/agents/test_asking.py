@@ -6,9 +6,9 @@ import anyio
 import pytest
 
 from atlas.agents.agent import Agent
-from atlas.agents.agent_chat import ONE_AT_A_TIME
 from atlas.agents.grammar import Grammar
 from atlas.agents.minds import open_agent
+from atlas.agents.reply import ONE_AT_A_TIME
 from atlas.assent import Assents
 from atlas.config import LlmConfig
 from atlas.conversation import HOUSE, Message, ToolCall
@@ -103,7 +103,7 @@ async def test_a_model_that_wants_it_is_asked_through_the_person_and_not_through
 ) -> None:
     model = says(["Sure, I've removed buy milk from your tasks. ", REMOVE], ["Done, it's gone!"])
     agent = open_with(model)
-    asked, _ = await ask(agent, "we have milk now")
+    asked, _ = await ask(agent, "we have milk now, that task of mine can go away")
     assert asked.text == QUESTION
     assert len(model.prompts) == 1, "the model is not asked what it thinks of the question"
     assert house.tasks
@@ -115,7 +115,7 @@ async def test_a_model_that_wants_it_is_asked_through_the_person_and_not_through
 async def test_a_model_cannot_say_yes_to_itself(open_with, house) -> None:
     model = says([REMOVE, "yes"], ["Yes. ", REMOVE], ["yes"])
     agent = open_with(model)
-    await ask(agent, "we have milk now")
+    await ask(agent, "we have milk now, that task of mine can go away")
     await ask(agent, "hm", history=(Message("assistant", QUESTION), Message("user", "yes")))
     assert house.tasks
 
@@ -127,7 +127,7 @@ async def test_what_was_done_before_the_question_is_told_and_what_comes_after_wa
         ToolCall("c3", "timers.start", {"seconds": 60}),
     )
     agent = open_with(says([Calls(calls)], ["never asked"]))
-    asked, room = await ask(agent, "eggs instead of milk, and a timer")
+    asked, room = await ask(agent, "eggs are a task now instead of milk, and one minute of a timer")
     assert asked.text == f"Added buy eggs to your tasks. {ONE_AT_A_TIME}{QUESTION}"
     assert not house.timers
     assert room.kinds[:6] == ["ToolStarted", "ToolFinished"] * 3
