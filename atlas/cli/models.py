@@ -93,6 +93,8 @@ def listing(models: Sequence[Model], folder: Path) -> int:
         here = "on disk" if (folder / model.name).is_dir() else ""
         size = f"{model.bytes / 1e9:7.2f} GB{' ' if model.verified else '?'}"
         print(f"{model.name:34} {model.role:9} {size} {model.licence:24} {here}".rstrip())
+    if not all(model.verified for model in models):
+        print("\n? nobody has computed the hashes from the files yet; a pull compares with its maker's server")
     return 0
 
 
@@ -118,7 +120,8 @@ def pull(model: Model, folder: Path, source: Path | None) -> None:
         fetch.ensure([model], folder, tell)
         return
     if not model.verified and source is None:
-        tell(f"nobody has checked the hashes of {model.name} yet: what its maker's server says now is pinned")
+        what = "must agree with what was read elsewhere" if model.seen else "is pinned"
+        tell(f"nobody has checked the hashes of {model.name} yet: what its maker's server says now {what}")
     folder.mkdir(parents=True, exist_ok=True)
     try:
         anyio.run(_pull, model, folder, source)

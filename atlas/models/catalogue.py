@@ -1,13 +1,15 @@
 """models/catalogue.toml as values: which model files there are, where they come from, what they must hash to.
 
-A model comes out of a package of a registry, or from a repository of a model hub. Where nobody has checked a hash yet,
-`sha256` is "": then what its maker's server says at the first pull is pinned beside the files, and holds from then on.
+A model comes out of a package of a registry, or from a repository of a model hub. A hash that was only read somewhere
+is counted by `seen`. Where nobody knows one, `sha256` is "": then what its maker's server says at the first pull is
+pinned beside the files, and holds from then on.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,6 +18,7 @@ from typing import Any
 
 from atlas.errors import ConfigError
 
+SHA256 = re.compile(r"[0-9a-f]{64}")
 PINS = ".pinned.json"  # file name → [bytes, sha256], of what the catalogue does not know
 
 
@@ -59,6 +62,7 @@ class Model:
     package_sha256: str = ""
     hub: str = ""  # the repository, as ORGANISATION/NAME
     revision: str = "main"
+    seen: int = 0  # public manifests that say these hashes, where nobody has computed them from the files
     languages: tuple[str, ...] = ()
     needs: str = ""  # in words: what it takes to run it well
     tools: bool = False  # of a language model: may it be trusted to choose tools?
@@ -70,13 +74,18 @@ class Model:
         return sum(file.bytes for file in self.files)
 
     @property
-    def verified(self) -> bool:
-        """Whether the catalogue knows what every file must hash to."""
+    def hashed(self) -> bool:
+        """Whether the catalogue says what every file must hash to."""
         return all(file.sha256 for file in self.files)
+
+    @property
+    def verified(self) -> bool:
+        """Whether somebody has computed these hashes from the files."""
+        return self.hashed and not self.seen
 
     def pinned(self, models: Path) -> Model:
         """Return the model with what was pinned at its first pull filled in."""
-        if self.verified:
+        if self.hashed:
             return self
         try:
             pins = json.loads((models / self.name / PINS).read_text(encoding="utf-8"))
@@ -112,11 +121,30 @@ def load(file: Path) -> tuple[Model, ...]:
 
 
 def _model(name: str, entry: dict[str, Any]) -> Model:
-    if name in (".", "..") or "/" in name:
-        raise TypeError(f"{name!r} cannot be the name of a folder")
-    files = tuple(ModelFile(**{"inside": file["name"], **file}) for file in entry.pop("files"))
+    _plain(name, "a folder")
+    files = tuple(_file(file) for file in entry.pop("files"))
+    if not files or len({file.name for file in files}) < len(files):
+        raise TypeError(f"{name} must have files, each of its own name")
     languages = tuple(entry.pop("languages", ()))
     model = Model(name=name, files=files, languages=languages, **entry)
     if bool(model.package) == bool(model.hub):
         raise TypeError(f"{name} must come from a package or from a hub, and not from both")
     return model
+
+
+def _file(entry: dict[str, Any]) -> ModelFile:
+    file = ModelFile(**{"inside": entry["name"], **entry})
+    _plain(file.name, "a file")
+    if ".." in Path(file.inside).parts or Path(file.inside).is_absolute():
+        raise TypeError(f"{file.inside!r} leads out of where {file.name} comes from")
+    if file.sha256 and not SHA256.fullmatch(file.sha256):
+        raise TypeError(f"{file.sha256!r} is no sha256 of {file.name}")
+    if type(file.bytes) is not int or file.bytes < 0:
+        raise TypeError(f"{file.name} cannot have {file.bytes!r} bytes")
+    return file
+
+
+def _plain(name: str, what: str) -> None:
+    """Refuse a name that would lie elsewhere, or hide, or be taken for our own notes."""
+    if not isinstance(name, str) or not name or name.startswith(".") or set(name) & set("/\\\0"):
+        raise TypeError(f"{name!r} cannot be the name of {what}")

@@ -34,6 +34,10 @@ BLOCK_BYTES = 1 << 20
 SYNC_BYTES = 64 << 20  # how much a power cut may cost
 STALL_SECONDS = 30.0
 RETRIES = 6  # in a row, without a byte between them
+BUSY = (429, 500, 502, 503, 504)  # answers of a server that may do better in a moment
+REDIRECTS = 5
+MOST_UNSAID_BYTES = 64 << 20  # of a file that the hub says no hash of: those are small, or it is another kind of server
+AS_IT_IS = {"accept-encoding": "identity"}  # ranges of what was compressed on the way would be ranges of another file
 FIRST_WAIT_SECONDS = 1.0
 SPARE = 1.05  # of the disk: the rest of the house goes on writing
 SPEED_SECONDS = 5.0  # over which speed is averaged
@@ -51,6 +55,12 @@ class Progress:
     left_seconds: float | None
 
 
+HINTS = {
+    401: "its maker asks for a login",
+    403: "its maker asks for a login",
+    404: "it is no longer there",
+    416: "its maker has changed it: report this",
+}
 Tell = Callable[[Progress], None]
 Digest: TypeAlias = "hashlib._Hash"
 
@@ -76,7 +86,7 @@ class Puller:
         Raises `EngineError`: no room on the disk, no answer after several tries, or a file that is not what the
         catalogue says; then that file is thrown away, the others stay.
         """
-        with self._alone():
+        with self._alone(), _disk_troubles(self._folder):
             await self._pin()
             self._check_room()
             for file in self._model.files:
@@ -85,7 +95,7 @@ class Puller:
 
     async def take(self, source: Path) -> None:
         """Bring every file from a folder instead: `source/FILE` or `source/NAME/FILE`. Raises `EngineError`."""
-        with self._alone():
+        with self._alone(), _disk_troubles(self._folder):
             self._check_room()
             for file in self._model.files:
                 places = (source / file.name, source / self._model.name / file.name)
@@ -94,7 +104,8 @@ class Puller:
                     raise EngineError(f"{source} holds no {file.name}", hint=f"it belongs to {self._model.name}")
                 if not file.sha256:
                     raise EngineError(f"nobody knows what {file.name} must hash to", hint="pull it once, online")
-                await self._save(file, _blocks(found), hashlib.sha256(), 0)
+                if (size := await self._save(file, _blocks(found), hashlib.sha256(), 0)) < file.bytes:
+                    raise EngineError(f"{found} has {size} bytes, not {file.bytes}", hint="copy it to there again")
             self._finish()
 
     @contextmanager
@@ -107,32 +118,71 @@ class Puller:
         except BlockingIOError as taken:
             raise EngineError(f"{self._model.name} is being pulled already", hint="wait for that to end") from taken
         else:
+            for file in self._model.files:
+                if (path := self._part / file.name).is_symlink():  # what it leads to is not ours to write
+                    path.unlink()
             yield
         finally:
             os.close(lock)
 
     async def _pin(self) -> None:
-        """Learn size and hash of what the catalogue does not know, from the maker's server, once."""
-        pins_file = self._part / PINS
-        pins = json.loads(pins_file.read_text(encoding="utf-8")) if pins_file.is_file() else {}
-        for file in self._model.files:
-            if not file.sha256 and file.name not in pins:
-                pins[file.name] = await self._said_of(file)
-        if pins:
-            pins_file.write_text(json.dumps(pins), encoding="utf-8")
-            self._model = self._model.with_pins(pins)
+        """Ask the maker's server for what nobody here has verified, before anything large is pulled.
 
-    async def _said_of(self, file: ModelFile) -> tuple[int, str]:
+        What was pinned when the model was brought holds; a download that was only begun is begun anew if its file
+        has become another. Raises `EngineError` when the server says another hash than we know.
+        """
+        if self._model.verified:
+            return
+        begun, brought = _pins(self._part), _pins(self._folder / self._model.name)
+        pins = {}
+        for file in self._model.files:
+            known = file.sha256 or (brought[file.name][1] if file.name in brought else "")
+            pins[file.name] = said = await self._said_of(file, known)
+            if known and said[1] != known:
+                raise EngineError(
+                    f"{file.name} is another file by now: its maker's server says sha256 {said[1]}, we know {known}",
+                    hint="look at its maker's page; to take the new one, remove the old folder or mend the catalogue",
+                )
+            if file.name in begun and begun[file.name] != said:
+                (self._part / file.name).unlink(missing_ok=True)
+        (self._part / PINS).write_text(json.dumps(pins), encoding="utf-8")
+        self._model = self._model.with_pins(pins)
+
+    async def _said_of(self, file: ModelFile, known: str) -> tuple[int, str]:
+        """Return size and hash of a file as the server says them, `known` where it says nothing of a known one."""
         try:
-            answer = await self._client.head(self._address(file))
+            answer = await self._head(self._address(file))
             digest = answer.headers.get(HASH_HEADER, "").strip('"')
             if len(digest) == SHA256_DIGITS:
                 return int(answer.headers[SIZE_HEADER]), digest
+            if known:
+                return file.bytes, known
             # A small file: the hub says nothing of it, so what it sends now is what it must be from now on.
-            whole = (await self._client.get(self._address(file), follow_redirects=True)).raise_for_status().content
+            whole = await self._whole(file)
         except (httpx2.HTTPError, KeyError, ValueError) as trouble:
             raise EngineError(f"the server says nothing of {file.name}: {trouble}", hint="try again later") from trouble
         return len(whole), hashlib.sha256(whole).hexdigest()
+
+    async def _head(self, address: str) -> httpx2.Response:
+        """Ask what is at an address. Of redirects only those within the hub are followed: it knows the hash."""
+        for _ in range(REDIRECTS):
+            answer = await self._client.head(address, headers=AS_IT_IS)
+            target = httpx2.URL(address).join(answer.headers.get("location", ""))
+            if not answer.is_redirect or HASH_HEADER in answer.headers or target.host != httpx2.URL(address).host:
+                return answer
+            address = str(target)
+        return answer
+
+    async def _whole(self, file: ModelFile) -> bytes:
+        whole = bytearray()
+        async with self._client.stream("GET", self._address(file), headers=AS_IT_IS, follow_redirects=True) as answer:
+            self._start_of(file, answer.raise_for_status(), 0, None)
+            async with aclosing(_with_patience(answer.aiter_raw())) as blocks:
+                async for block in blocks:
+                    whole += block
+                    if len(whole) > MOST_UNSAID_BYTES:
+                        raise EngineError(f"nobody says what {file.name} must hash to, and it is large", hint=AGAIN)
+        return bytes(whole)
 
     def _address(self, file: ModelFile) -> str:
         return f"{self._repository}/{file.inside}"
@@ -156,30 +206,41 @@ class Puller:
 
     async def _ask(self, file: ModelFile, digest: Digest, size: int) -> str:
         """Ask for what comes after the first `size` bytes, and save it; return why that ended too early, else ""."""
-        wanted = {"range": f"bytes={size}-"} if size else {}
+        wanted = AS_IT_IS | ({"range": f"bytes={size}-"} if size else {})
         try:
             async with self._client.stream("GET", self._address(file), headers=wanted, follow_redirects=True) as answer:
-                begin = self._start_of(file, answer, size)
+                if answer.status_code in BUSY:
+                    return f"the server answered {answer.status_code}"
+                begin = self._start_of(file, answer, size, file.bytes)
                 hashed = digest if begin else hashlib.sha256()
-                size = await self._save(file, answer.aiter_bytes(BLOCK_BYTES), hashed, begin)
+                size = await self._save(file, answer.aiter_raw(), hashed, begin)
         except (httpx2.TransportError, httpx2.StreamError) as trouble:
             return str(trouble) or type(trouble).__name__
         return "" if size == file.bytes else "the connection ended early"
 
-    def _start_of(self, file: ModelFile, answer: httpx2.Response, size: int) -> int:
-        """Return the byte that an answer begins at. A server that knows no ranges begins anew."""
-        if answer.status_code == httpx2.codes.PARTIAL_CONTENT:
-            wanted = f"bytes {size}-"
-            if not answer.headers.get("content-range", "").startswith(wanted):
-                raise EngineError(f"the server of {file.name} sent another part than was asked for", hint=AGAIN)
-            return size
-        if answer.status_code == httpx2.codes.OK:
-            return 0
-        hints = {401: "its maker asks for a login", 403: "its maker asks for a login", 404: "it is no longer there"}
-        raise EngineError(
-            f"{file.name} cannot be had: the server answered {answer.status_code}",
-            hint=hints.get(answer.status_code, "try again later"),
-        )
+    def _start_of(self, file: ModelFile, answer: httpx2.Response, size: int, total: int | None) -> int:
+        """Return the byte that an answer begins at. A server that knows no ranges begins anew.
+
+        Raises `EngineError` for what is of no use: another part, another size than `total`, or no file at all.
+        """
+        status, headers = answer.status_code, answer.headers
+        if status not in (httpx2.codes.OK, httpx2.codes.PARTIAL_CONTENT):
+            raise EngineError(
+                f"{file.name} cannot be had: the server answered {status}", hint=HINTS.get(status, "try again later")
+            )
+        if headers.get("content-encoding", "identity") != "identity":
+            raise EngineError(f"the server of {file.name} sends it packed, unasked", hint="report this")
+        begin, _, said = headers.get("content-range", "").removeprefix("bytes ").partition("/")
+        if status == httpx2.codes.OK:
+            size, said = 0, headers.get("content-length", "*")
+        elif not begin.startswith(f"{size}-"):
+            raise EngineError(f"the server of {file.name} sent another part than was asked for", hint=AGAIN)
+        if total is not None and said.isdecimal() and int(said) != total:
+            raise EngineError(
+                f"{file.name} has {said} bytes at its server, and {total} in the catalogue",
+                hint="its maker has changed it: report this",
+            )
+        return size
 
     async def _save(self, file: ModelFile, blocks: AsyncIterator[bytes], digest: Digest, size: int) -> int:
         """Append `blocks` behind the first `size` bytes, hashing; return the size then. Too much is refused."""
@@ -225,6 +286,8 @@ class Puller:
                 while block := part.read(BLOCK_BYTES):
                     digest.update(block)
                     size += len(block)
+                    self._shown = max(self._shown, self._done + min(size, file.bytes))
+                    self._tell(Progress(self._model.name, self._shown, self._model.bytes, 0.0, None))
         return digest, size
 
     def _done_of(self, file: ModelFile, size: int) -> None:
@@ -249,10 +312,15 @@ class Puller:
             )
 
     def _finish(self) -> None:
-        """Put the whole model in its place, at once."""
-        place = self._folder / self._model.name
-        shutil.rmtree(place, ignore_errors=True)
+        """Put the whole model in its place, at once. What was there goes; of a link, only the link."""
+        place, old = self._folder / self._model.name, self._folder / f".{self._model.name}.old"
+        shutil.rmtree(old, ignore_errors=True)
+        if place.is_symlink():
+            place.unlink()
+        elif place.exists():
+            place.rename(old)
         self._part.rename(place)
+        shutil.rmtree(old, ignore_errors=True)
         stamp(self._model, self._folder)
 
 
@@ -296,6 +364,24 @@ async def _blocks(file: Path) -> AsyncIterator[bytes]:
     with file.open("rb") as source:
         while block := await anyio.to_thread.run_sync(source.read, BLOCK_BYTES):
             yield block
+
+
+def _pins(folder: Path) -> dict[str, tuple[int, str]]:
+    """Return what was pinned beside the files of a folder."""
+    try:
+        return {name: (size, digest) for name, (size, digest) in json.loads((folder / PINS).read_text()).items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+@contextmanager
+def _disk_troubles(folder: Path) -> Iterator[None]:
+    """Say in a sentence that a disk is full, read-only or broken."""
+    try:
+        yield
+    except OSError as trouble:
+        where = trouble.filename or folder
+        raise EngineError(f"{where}: {trouble.strerror or trouble}", hint=f"mend that, then {AGAIN}") from trouble
 
 
 def _sync(out: BinaryIO) -> None:

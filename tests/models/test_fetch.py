@@ -80,11 +80,46 @@ def test_the_catalogue_names_folders_licences_and_hashes() -> None:
         assert model.hub or all(len(file.sha256) == 64 for file in model.files)
 
 
-def test_a_catalogue_that_escapes_its_folder_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "file", "said"),
+    [
+        ("../evil", 'name = "a"', "cannot be the name of a folder"),
+        ("..", 'name = "a"', "cannot be the name of a folder"),
+        (".toy.part", 'name = "a"', "cannot be the name of a folder"),
+        ("toy", 'name = "../../../etc/passwd"', "cannot be the name of a file"),
+        ("toy", 'name = "/etc/passwd"', "cannot be the name of a file"),
+        ("toy", r'name = "..\\evil"', "cannot be the name of a file"),
+        ("toy", 'name = ".verified.json"', "cannot be the name of a file"),
+        ("toy", 'name = ""', "cannot be the name of a file"),
+        ("toy", 'name = "a", inside = "pack/../../../home/key"', "leads out of where a comes from"),
+        ("toy", 'name = "a", inside = "/etc/passwd"', "leads out of where a comes from"),
+        ("toy", 'name = "a", sha256 = "abc"', "is no sha256 of a"),
+        ("toy", 'name = "a", sha256 = "%s"' % ("A" * 64), "is no sha256 of a"),
+        ("toy", 'name = "a", md5 = "abc"', "md5"),
+    ],
+)
+def test_a_catalogue_that_leads_elsewhere_or_makes_no_sense_is_refused(
+    tmp_path: Path, name: str, file: str, said: str
+) -> None:
     bad = tmp_path / "catalogue.toml"
-    bad.write_text('["../evil"]\nfiles = []\n')
-    with pytest.raises(ConfigError, match="cannot be the name of a folder"):
+    about = 'role = "llm"\ntitle = "T"\nlicence = "L"\nmaker = "M"\nhub = "a/b"\n'
+    bad.write_text(f"['{name}']\n{about}files = [{{ bytes = 1, {file} }}]\n")
+    with pytest.raises(ConfigError, match=said):
         load(bad)
+
+
+def test_hashes_that_were_only_read_somewhere_are_marked_and_those_of_the_house_are_not() -> None:
+    models = load(CATALOGUE)
+    assert all(model.verified for model in models if model.package)
+    assert not any(model.verified for model in models if model.hub)
+    assert all(len(model.revision) == 40 for model in models if model.seen), "a hash belongs to a revision"
+
+
+def test_every_role_of_a_house_has_models_and_every_size_of_whisper_is_there() -> None:
+    models = load(CATALOGUE)
+    assert {"llm", "stt", "tts", "embedding"} == {model.role for model in models}
+    for size in ("tiny", "base", "small", "medium", "large-v3", "large-v3-turbo"):
+        assert any(model.name == f"whisper-{size}" for model in models)
 
 
 @pytest.mark.real
