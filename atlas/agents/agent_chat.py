@@ -251,7 +251,7 @@ def _facts(found: ToolResult) -> Sequence[str]:
     """Return the facts of a result of `FACTS`, the latest first."""
     listed = found.data.get("facts", ())
     texts = [fact.get("text") if isinstance(fact, dict) else fact for fact in listed] if listed else []
-    return [text for text in texts if isinstance(text, str)]
+    return [text for text in reversed(texts) if isinstance(text, str)]
 
 
 def _priority(turn: Turn) -> Priority:

@@ -127,7 +127,7 @@ async def test_what_was_done_before_the_question_is_told_and_what_comes_after_wa
         ToolCall("c3", "timers.start", {"seconds": 60}),
     )
     agent = open_with(says([Calls(calls)], ["never asked"]))
-    asked, room = await ask(agent, "eggs are a task now instead of milk, and one minute of a timer")
+    asked, room = await ask(agent, "add eggs to my tasks in the place of milk, and start a timer too")
     assert asked.text == f"Added buy eggs to your tasks. {ONE_AT_A_TIME}{QUESTION}"
     assert not house.timers
     assert room.kinds[:6] == ["ToolStarted", "ToolFinished"] * 3
