@@ -43,6 +43,8 @@ class Amends:
         self._corrected = re.compile(own["corrected"], re.IGNORECASE)
         self._meant = re.compile(own["meant"], re.IGNORECASE)
         self._followed = re.compile(own["followed"], re.IGNORECASE)
+        self._taken_back = re.compile(own["taken_back"], re.IGNORECASE)
+        self._switched = re.compile(own["switched"], re.IGNORECASE)
         self._around = re.compile(own["around_an_answer"], re.IGNORECASE)
         self._left: Mapping[str, str] = own["left"]
         self._in_minutes: str = own["in_minutes"]
@@ -61,22 +63,38 @@ class Amends:
             if whole and whole.tool == last.name:
                 made = whole
         if made is None and self._meant.search(found["how"]):
-            made = self._other_things(last, rest)
+            made = self._other_things(last, rest) or _other_number(last, rest)
         if made is None or dict(made.arguments) == dict(last.arguments):
             return ()
         return (made,) if last.name in READS else (Command(UNDO, {}), made)
 
     def follow_up(self, text: str, history: Sequence[Message]) -> Command | None:
-        """Return the last command for one thing more: "and eggs too", "what about tomorrow?"."""
+        """Return the last command for one thing more: "and eggs too", "what about tomorrow?"; or "turn it off again"."""
         last = last_call(history)
-        found = self._followed.match(self._grammar.unmarked(text))
-        if last is None or found is None or self._grammar.is_negated(text):
+        words = self._grammar.unmarked(text)
+        if last is None or self._grammar.is_negated(text):
+            return None
+        if self._taken_back.fullmatch(words):
+            return None if last.name in READS or last.name not in ROOMED + THINGS + tuple(WHEN) else Command(UNDO, {})
+        if last.name == "home.turn" and (to := self._switched.fullmatch(words)):
+            return Command(last.name, dict(last.arguments) | {"on": (to["to"] or to["back"]).lower() == "on"})
+        if (found := self._followed.match(words)) is None:
             return None
         rest = found["rest"] or found["more"]
         if last.name in THINGS:
             return self._other_things(last, rest)
         if last.name in READS or last.name in ROOMED:
-            return self._anew(last, rest)
+            return self._anew(last, rest) or self._elsewhere(last, rest)
+        return None
+
+    def _elsewhere(self, last: ToolCall, rest: str) -> Command | None:
+        """Return the last command for another device, or for a place that was written as a name."""
+        if last.name in PLACED and rest.istitle():
+            return Command(last.name, dict(last.arguments) | {"place": rest})
+        if last.name.startswith("home.") and self._grammar.slots.is_known(rest):
+            targets = self._grammar.slots.targets(rest)
+            kept = {k: v for k, v in last.arguments.items() if k not in ("device", "room", "kind", "everything")}
+            return Command(last.name, kept | targets[0]) if len(targets) == 1 else None
         return None
 
     def answer(self, text: str, history: Sequence[Message]) -> Command | str | None:
@@ -197,6 +215,15 @@ def _seconds(said: str) -> int:
     words = re.sub(r"^(?:for|by) ", "", said)
     found = durations.find(words)
     return found[0].seconds if len(found) == 1 and (found[0].start, found[0].end) == (0, len(words)) else 0
+
+
+def _other_number(last: ToolCall, said: str) -> Command | None:
+    """Return a timer of another number of minutes, or of seconds when it was of seconds: "make it fifteen"."""
+    seconds = int(last.arguments.get("seconds", 0)) if last.name == "timers.start" else 0
+    number = _NUMBER.fullmatch(said)
+    if number is None or number[2] or not 0 < seconds < 3600:
+        return None
+    return Command(last.name, dict(last.arguments) | {"seconds": _value(number[1]) * (60 if seconds >= 60 else 1)})
 
 
 def _value(words: str) -> int:
