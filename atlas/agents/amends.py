@@ -69,7 +69,7 @@ class Amends:
         return (made,) if last.name in READS else (Command(UNDO, {}), made)
 
     def follow_up(self, text: str, history: Sequence[Message]) -> Command | None:
-        """Return the last command for one thing more: "and eggs too", "what about tomorrow?"; or "turn it off again"."""
+        """Return the last command for one thing more, "and eggs too", or what "turn it off again" wants of it."""
         last = last_call(history)
         words = self._grammar.unmarked(text)
         if last is None or self._grammar.is_negated(text):

@@ -79,6 +79,8 @@ def talk(grammar: Grammar) -> Talk:
         ("set a timer for five minutes", "No, ten minutes, please.", ("timers.start", {"seconds": 600})),
         ("set a timer for five minutes", "I meant fifteen minutes", ("timers.start", {"seconds": 900})),
         ("set a timer for five minutes", "make that ten minutes", ("timers.start", {"seconds": 600})),
+        ("set a timer for five minutes", "make it fifteen", ("timers.start", {"seconds": 900})),
+        ("set a timer for thirty seconds", "make that 45", ("timers.start", {"seconds": 45})),
         ("set a timer for five minutes", "no, set a timer for ten minutes", ("timers.start", {"seconds": 600})),
         ("set a five minute pizza timer", "sorry, six minutes", ("timers.start", {"seconds": 360, "name": "pizza"})),
         ("take two minutes off the timer", "no, three minutes", ("timers.add", {"by_seconds": -180})),
@@ -189,6 +191,11 @@ async def test_a_misheard_dont_stops_nothing_but_is_no_correction(talk: Talk) ->
         ("what's the weather tomorrow", "what about Friday?", ("weather.forecast", {"day": "Friday"})),
         ("what's the weather tomorrow", "and in Paris?", ("weather.forecast", {"day": "tomorrow", "place": "Paris"})),
         ("what time is it", "and in Tokyo?", ("clock.time", {"place": "Tokyo"})),
+        ("what time is it in Tokyo", "and New York?", ("clock.time", {"place": "New York"})),
+        ("turn on the kitchen light", "and the hall light", ("home.turn", {"on": True, "device": "hall light"})),
+        ("turn on the kitchen light", "turn it off again", ("home.turn", {"on": False, "device": "kitchen light"})),
+        ("set a timer for five minutes", "cancel that", UNDO),
+        ("put milk on the list", "take it off again", UNDO),
         ("what's on today", "and tomorrow?", ("calendar.list", {"day": "tomorrow"})),
         (
             "turn off the kitchen lights",
@@ -205,11 +212,18 @@ async def test_a_follow_up_does_the_same_for_one_thing_more(
     assert talk.did[1:] == [wanted]
 
 
-@pytest.mark.parametrize("then", ["and then what", "and you?", "what about love", "me too", "and turn", "thanks"])
+@pytest.mark.parametrize(
+    "then", ["and then what", "and you?", "what about love", "me too", "and turn", "thanks", "off you go"]
+)
 async def test_what_follows_nothing_does_nothing(talk: Talk, then: str) -> None:
     await talk.say("put milk on the list")
     assert await talk.say(then) is None
     assert len(talk.did) == 1
+
+
+async def test_an_answer_cannot_be_taken_back(talk: Talk) -> None:
+    await talk.say("what time is it")
+    assert await talk.say("cancel that") is None
 
 
 async def test_a_new_command_is_no_follow_up(talk: Talk) -> None:

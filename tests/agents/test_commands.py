@@ -17,12 +17,12 @@ from atlas.agents.grammar import LONGEST_CHARACTERS, OPEN_COMMAND_SECONDS, Comma
 from atlas.errors import ConfigError
 from atlas.events import ToolFinished
 from atlas.mcp.tools_scripted import Done, Household, ScriptedTools
-from bench.commands import HELD_OUT, Row, corpus
+from bench.commands import corpus
 from tools_server.toolkit import find
 
 from .conftest import Room, ask, turn
 
-ROWS = [row for row in corpus("en") if row.file != HELD_OUT]
+ROWS = [row for row in corpus("en") if not row.held_out]
 COMMANDS = [row for row in ROWS if row.wanted]
 SAID = [row.said for row in COMMANDS]
 URGENT = "stop"  # acted on at once, though "stop the music" begins so: it stops nothing but an alarm that rings
