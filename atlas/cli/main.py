@@ -16,6 +16,7 @@ COMMANDS = {
     "ask": "ask something in writing",
     "confirm": "say yes or no to what waits for it",
     "hear": "play a sound file to Atlas at speaking speed, and hear the answer",
+    "conversations": "search, export or forget what was said",
     "token": "let a device in, list those that may come in, take a token back",
     "doctor": "find out what is wrong, and what to do about it",
     "models": "list, check and fetch model files",
@@ -71,7 +72,7 @@ def said(trouble: AtlasError) -> str:
 
 def usage() -> str:
     """Return the list of commands."""
-    lines = [f"  atlas {name:8}{what}" for name, what in COMMANDS.items()]
+    lines = [f"  atlas {name:15}{what}" for name, what in COMMANDS.items()]
     return "\n".join(
         [
             "Atlas, the voice of a house.",

@@ -29,6 +29,7 @@ STATUS_OF_CODE = {
     "request_too_large": 413,
     "misdirected_request": 421,
     "too_many_guesses": 429,
+    "rate_limit_exceeded": 429,
     "overloaded": 503,
 }
 TYPE_OF_STATUS = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
