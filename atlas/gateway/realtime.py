@@ -34,7 +34,8 @@ from atlas.gateway.realtime_wire import (
 )
 from atlas.gateway.wire import Fields, json_object, refusal
 from atlas.house import House
-from atlas.voice.session import Session, Wish
+from atlas.voice.session import Session
+from atlas.voice.wishes import Wish
 
 SESSION_SECONDS = 60 * 60  # as OpenAI's
 MESSAGE_BYTES = 4 * 1024 * 1024  # a minute of sound in one message; parsing more would make other sessions stutter

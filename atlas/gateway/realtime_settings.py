@@ -12,7 +12,7 @@ from atlas.errors import RequestError
 from atlas.gateway.realtime_sound import RATE_OF_FORMAT
 from atlas.gateway.speech import VOICE_NAMES
 from atlas.speech.endpoint import EndpointOptions
-from atlas.voice.session import Options
+from atlas.voice.wishes import Options
 
 Json = dict[str, Any]
 

@@ -15,15 +15,13 @@ from anyio.abc import TaskGroup, TaskStatus
 
 from atlas import trace
 from atlas.audio import HEARING_RATE, AudioChunk
-from atlas.conversation import Actor, Message, Turn, Utterance, fresh_id
-from atlas.errors import AtlasError, EngineError, RequestError
+from atlas.conversation import Actor, Turn, Utterance, fresh_id
+from atlas.errors import EngineError, RequestError
 from atlas.events import (
     Committed,
     Emit,
     End,
     Event,
-    Hush,
-    SpeechOut,
     SpeechStarted,
     SpeechStopped,
     TextDelta,
@@ -32,7 +30,6 @@ from atlas.events import (
     TurnStarted,
     Woken,
 )
-from atlas.speech.endpoint import PRE_ROLL_SECONDS, EndpointOptions
 from atlas.speech.stt import Stt
 from atlas.speech.tts import Tts
 from atlas.speech.vad import Vad
@@ -40,48 +37,18 @@ from atlas.speech.wake import Wake
 from atlas.trace import Trace
 from atlas.voice.ears import Ears, Notice
 from atlas.voice.mouth import Mouth
+from atlas.voice.reply import Answer, Remember, Reply
 from atlas.voice.turns import Action, Input, State, step
+from atlas.voice.wishes import Options, Wish
 
 WAITING_CHUNKS = 16  # sound that arrives faster than it is listened to waits at the door, not in memory
 STEP_SAMPLES = HEARING_RATE // 10  # a chunk is listened to in steps, so that a long one stops nobody else
-REMEMBERING_SECONDS = 5.0  # what a reply may take to be remembered, also when it was cancelled
 ANNOUNCING_SECONDS = 60.0  # no announcement is longer
 MAX_UNANSWERED = 32  # utterances that wait for a client to ask for an answer; older ones are out of date
 TRUNCATABLE = 16  # replies whose heard words can still be corrected
 WANTS_SILENCE = re.compile(  # said over a reply, these want silence and no answer
     r"(please |okay |ok )?(stop|cancel)( it| that| talking)?( please)?|never ?mind|(be )?quiet|silence|shut up|enough"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How a session takes turns. May be replaced while it runs."""
-
-    detect_turns: bool = True  # False: the client commits utterances itself (push to talk)
-    endpoint: EndpointOptions = field(default_factory=EndpointOptions)
-    pre_roll_seconds: float = PRE_ROLL_SECONDS
-    answer: bool = True  # reply when an utterance ends; False: only when asked to
-    interrupt: bool = True  # speech over a reply stops it
-    barge_in_seconds: float = 0.4  # of speech over the reply before it counts as an interruption
-    follow_up_seconds: float = 8.0  # with a wake word: how long one need not say it again
-    speak: bool = True  # replies are spoken; False: text only
-    speed: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What is special about one reply. `None` leaves it to the session."""
-
-    text: str = ""  # typed words, answered together with what was said and not answered yet
-    prompt: str = ""  # answered when nothing was said or typed
-    instructions: str = ""
-    agent: str = ""
-    history: tuple[Message, ...] = ()  # only when not remembered
-    remembered: bool = True
-    max_tokens: int | None = None
-    temperature: float | None = None
-    speak: bool | None = None
-    turn_id: str = ""  # what the turn shall be called; "" makes up a name
 
 
 @dataclass(slots=True, eq=False)
@@ -114,27 +81,8 @@ class Ahead:
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
 
 
-@dataclass(slots=True, eq=False)
-class Reply:
-    """A reply that is alive."""
-
-    wish: Wish
-    asked: bool  # a client waits for it, and must not wait in vain
-    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
-    gone: anyio.Event = field(default_factory=anyio.Event)
-    mouth: Mouth | None = None
-    text: str = ""
-    started: bool = False  # `TurnStarted` was told
-    ended: TurnEnded | None = None  # as the house told it; told on when the sound is over too
-    complete: bool = False  # made and heard to its end
-    hushed: End | None = None
-    played_ms: int = 0  # when it was hushed
-
-
-Answer = Callable[[Turn, Emit], Awaitable[None]]
 Pick = Callable[[Utterance], Utterance]  # the same utterance, its likeliest reading first
 Prepare = Callable[[Turn], Awaitable[None]]
-Remember = Callable[[str, str], Awaitable[None]]
 Work = Callable[[Reply], Awaitable[None]]
 
 
@@ -491,10 +439,8 @@ class Session:
         """Cancel the reply; model, tools and voice stop because they are inside its scope."""
         reply, self._reply = self._reply, None
         assert reply is not None, "nothing to hush"
-        reply.hushed = why
-        reply.played_ms = round(reply.mouth.played_seconds * 1000) if reply.mouth else 0
         self._over_reply = why == "interrupted"
-        reply.scope.cancel()
+        reply.hush(why)
         await reply.gone.wait()
         if reply.asked and not reply.started:  # whoever asked is told an end, even of what never began
             turn_id = reply.wish.turn_id or fresh_id("turn")
@@ -515,7 +461,7 @@ class Session:
         self._stop_preparing()  # the answer reads on from where that came to
         trouble = next((one.trouble for one in heard if one.trouble), None)
         if spoken or wish.text or wish.prompt:
-            await self._turn(reply, self._turn_of(spoken, wish), timed, wish, self._house_replies)
+            await self._give(reply, self._turn_of(spoken, wish), timed, self._house_replies)
         elif trouble is not None:
             await self._own_words(reply, wish, timed, trouble.spoken, "the recogniser failed", str(trouble))
         elif reply.asked:
@@ -541,8 +487,25 @@ class Session:
             await emit(TextDelta(text))
             await emit(TurnEnded(turn.id, "failed" if error else "done", text, "command", error=error))
 
-        wish = replace(wish, remembered=False)
-        await self._turn(reply, self._turn_of([], wish), timed, wish, say)
+        await self._give(reply, self._turn_of([], replace(wish, remembered=False)), timed, say)
+
+    async def _give(self, reply: Reply, turn: Turn, timed: Trace, work: Answer) -> None:
+        async def tell(event: Event) -> None:
+            if isinstance(event, TurnEnded) and reply.mouth is not None:  # from now on it can be truncated
+                self._said[turn.id] = reply.mouth
+                while len(self._said) > TRUNCATABLE:
+                    self._said.popitem(last=False)
+            await self._emit(event)
+
+        await reply.give(
+            turn,
+            work,
+            emit=tell,
+            remember=self._house_remembers,
+            timed=timed,
+            tts=self._tts if turn.spoken else None,
+            speed=self.options.speed,
+        )
 
     def _turn_of(self, spoken: list[Utterance], wish: Wish) -> Turn:
         return Turn(
@@ -550,7 +513,7 @@ class Session:
             text=" ".join([*(words.text for words in spoken), *([wish.text] if wish.text else [])]) or wish.prompt,
             actor=self.actor,
             at=time.time(),
-            spoken=self._speaks(wish),
+            spoken=self.options.speak if wish.speak is None else wish.speak,
             channel="chat" if wish.text else "voice" if spoken else None,
             alternatives=spoken[0].alternatives if len(spoken) == 1 and not wish.text else (),
             agent=wish.agent or self.wish.agent,
@@ -561,83 +524,6 @@ class Session:
             remembered=wish.remembered,
             wake_word="" if wish.text else self._wake_word,
         )
-
-    def _speaks(self, wish: Wish) -> bool:
-        return self.options.speak if wish.speak is None else wish.speak
-
-    async def _turn(self, reply: Reply, turn: Turn, timed: Trace, wish: Wish, work: Answer) -> None:
-        """Let `work` reply, speak what it says while it says it, and tell the end when both are over."""
-
-        async def sound(event: Event) -> None:
-            if isinstance(event, SpeechOut) and event.audio.samples:
-                timed.mark("first_sound")
-            await self._emit(event)
-
-        async def told(event: Event) -> None:
-            match event:
-                case TurnEnded():
-                    reply.ended = event
-                    return
-                case TurnStarted():
-                    reply.started = True
-                case TextDelta(text):
-                    timed.mark("first_text")
-                    reply.text += text
-                    if reply.mouth is not None:
-                        reply.mouth.add(text)
-            await self._emit(event)
-
-        with trace.tracing(timed):
-            if self._speaks(wish):
-                reply.mouth = Mouth(self._tts, sound, self.options.speed)
-            try:
-                async with anyio.create_task_group() as tasks:
-                    if reply.mouth is not None:
-                        tasks.start_soon(reply.mouth.run)
-                    await self._worked(reply, turn, told, work)
-                    if reply.mouth is not None:
-                        reply.mouth.finish()
-                reply.complete = True
-            finally:
-                await self._close(reply, turn)
-
-    async def _worked(self, reply: Reply, turn: Turn, told: Emit, work: Answer) -> None:
-        try:
-            await work(turn, told)
-        except AtlasError as trouble:
-            if not reply.started:
-                await told(TurnStarted(turn.id, "house", "the turn failed"))
-            await told(TextDelta(f" {trouble.spoken}" if reply.text else trouble.spoken))
-            await told(TurnEnded(turn.id, "failed", reply.text, "model", error=str(trouble)))
-
-    async def _close(self, reply: Reply, turn: Turn) -> None:
-        """Tell how the turn ended, and have remembered what was heard of it. Not to be cancelled, but bounded."""
-        if not reply.started:
-            return
-        mouth, heard = reply.mouth, reply.text
-        end = reply.ended or TurnEnded(turn.id, "failed", reply.text, "model", error="the reply broke off")
-        if not reply.complete:
-            if mouth is not None:
-                reply.played_ms = reply.played_ms if reply.hushed else round(mouth.played_seconds * 1000)
-                heard = mouth.heard(reply.played_ms)
-            end = replace(end, end=reply.hushed or "cancelled", error="")
-            await self._emit(Hush(turn.id, reply.played_ms, heard))
-        elif mouth is not None and mouth.trouble is not None:
-            end = replace(end, end="failed", error=str(mouth.trouble))
-        if mouth is not None:
-            self._said[turn.id] = mouth
-            while len(self._said) > TRUNCATABLE:
-                self._said.popitem(last=False)
-        if turn.remembered and mouth is not None:
-            await self._remember(turn.id, heard)
-        await self._emit(end)
-
-    async def _remember(self, turn_id: str, heard: str) -> None:
-        with anyio.move_on_after(REMEMBERING_SECONDS, shield=True):
-            try:
-                await self._house_remembers(turn_id, heard)
-            except AtlasError as trouble:
-                trace.line("what was heard was not remembered", turn=turn_id, error=trouble)
 
     # ── owning tasks, telling events ───────────────────────────────────────────────────────────────
 

@@ -39,6 +39,7 @@ class Chat:
     def __init__(self, *words: str) -> None:
         self.words = words or ("The sky ", "is blue.")
         self.turns: list[Turn] = []
+        self.prepared: list[Turn] = []  # what it got ready for
         self.end: str = "done"
         self.usage = Usage(prompt=12, cached=8, completion=5)
         self.endless = False  # speak until cancelled
@@ -68,6 +69,10 @@ class Chat:
         text = "".join(self.words)
         end: Any = self.end
         return Answer(text, "model", end, (Message("assistant", text),), usage=self.usage)
+
+    async def prepare(self, turn: Turn) -> bool:
+        self.prepared.append(turn)
+        return True
 
     async def _set_timer(self, emit: Emit) -> Answer:
         call = ToolCall("call_1", "timers.start", {"seconds": 600})

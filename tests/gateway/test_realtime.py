@@ -139,6 +139,18 @@ async def test_one_spoken_turn_in_the_documented_order(small: SmallHouse) -> Non
         assert len({event.event_id for event in caller.told}) == len(caller.told)
 
 
+async def test_while_somebody_speaks_the_agent_gets_ready_for_exactly_what_it_will_be_asked(small: SmallHouse) -> None:
+    async with calling(small) as caller:
+        await caller.send("session.update", session={"type": "realtime", "instructions": "Rhyme."})
+        await caller.hear()
+        await caller.until("response.done")
+        before, words = small.chat.prepared
+        (asked,) = small.chat.turns
+        assert (before.text, words.text, asked.text) == ("", "why is the sky blue", "why is the sky blue")
+        for turn in (before, words):
+            assert (turn.actor, turn.spoken, turn.instructions) == (asked.actor, True, "Rhyme.")
+
+
 async def test_every_event_belongs_to_its_item_and_its_response(small: SmallHouse) -> None:
     async with calling(small) as caller:
         await caller.hear()

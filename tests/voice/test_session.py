@@ -30,8 +30,8 @@ from atlas.speech.stt_scripted import ScriptedStt
 from atlas.speech.vad_scripted import voice
 from atlas.speech.wake_scripted import ScriptedWake
 from atlas.voice.mouth import AHEAD_SECONDS
-from atlas.voice.session import Options, Wish
 from atlas.voice.turns import State
+from atlas.voice.wishes import Options, Wish
 from tests.conftest import virtual_time
 from tests.voice.world import WORD_SECONDS, House, World, world
 

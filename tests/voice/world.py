@@ -24,7 +24,8 @@ from atlas.events import (
 )
 from atlas.speech.stt_scripted import ScriptedStt
 from atlas.speech.vad_scripted import ScriptedVad, voice
-from atlas.voice.session import Options, Session, Wish
+from atlas.voice.session import Session
+from atlas.voice.wishes import Options, Wish
 
 FRAME = 512
 WORD_SECONDS = 0.4

@@ -1,0 +1,129 @@
+"""One reply: spoken while it is made, over when its words and its sound are, ended honestly when it is cut short."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+
+import anyio
+
+from atlas import trace
+from atlas.conversation import Turn
+from atlas.errors import AtlasError
+from atlas.events import Emit, End, Event, Hush, SpeechOut, TextDelta, TurnEnded, TurnStarted
+from atlas.speech.tts import Tts
+from atlas.trace import Trace
+from atlas.voice.mouth import Mouth
+from atlas.voice.wishes import Wish
+
+REMEMBERING_SECONDS = 5.0  # what a reply may take to be remembered, also when it was cancelled
+
+Answer = Callable[[Turn, Emit], Awaitable[None]]
+Remember = Callable[[str, str], Awaitable[None]]
+
+
+@dataclass(slots=True, eq=False)
+class Reply:
+    """A reply that is alive. Cancelling `scope` ends it: model, tools and voice are inside."""
+
+    wish: Wish
+    asked: bool  # a client waits for it, and must not wait in vain
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    gone: anyio.Event = field(default_factory=anyio.Event)
+    mouth: Mouth | None = None
+    text: str = ""
+    started: bool = False  # `TurnStarted` was told
+    ended: TurnEnded | None = None  # as the house told it; told on when the sound is over too
+    complete: bool = False  # made and heard to its end
+    hushed: End | None = None
+    played_ms: int = 0  # when it was hushed
+
+    def hush(self, why: End) -> None:
+        """Cancel it, noting how much of it was heard. `gone` comes when nothing of it is left."""
+        self.hushed = why
+        self.played_ms = round(self.mouth.played_seconds * 1000) if self.mouth else 0
+        self.scope.cancel()
+
+    async def give(
+        self,
+        turn: Turn,
+        work: Answer,
+        *,
+        emit: Emit,
+        remember: Remember,
+        timed: Trace,
+        tts: Tts | None = None,
+        speed: float = 1.0,
+    ) -> None:
+        """Let `work` answer `turn`, say it by `tts` meanwhile, and tell the end when both are over.
+
+        Cancelling is safe: a turn that was told to have started is told to have ended, and `remember` is given the
+        words that were heard.
+        """
+
+        async def sound(event: Event) -> None:
+            if isinstance(event, SpeechOut) and event.audio.samples:
+                timed.mark("first_sound")
+            await emit(event)
+
+        async def told(event: Event) -> None:
+            match event:
+                case TurnEnded():
+                    self.ended = event
+                    return
+                case TurnStarted():
+                    self.started = True
+                case TextDelta(text):
+                    timed.mark("first_text")
+                    self.text += text
+                    if self.mouth is not None:
+                        self.mouth.add(text)
+            await emit(event)
+
+        with trace.tracing(timed):
+            self.mouth = Mouth(tts, sound, speed) if tts is not None else None
+            try:
+                async with anyio.create_task_group() as tasks:
+                    if self.mouth is not None:
+                        tasks.start_soon(self.mouth.run)
+                    await self._worked(turn, work, told)
+                    if self.mouth is not None:
+                        self.mouth.finish()
+                self.complete = True
+            finally:
+                await self._close(turn, emit, remember)
+
+    async def _worked(self, turn: Turn, work: Answer, told: Emit) -> None:
+        try:
+            await work(turn, told)
+        except AtlasError as trouble:
+            if not self.started:
+                await told(TurnStarted(turn.id, "house", "the turn failed"))
+            await told(TextDelta(f" {trouble.spoken}" if self.text else trouble.spoken))
+            await told(TurnEnded(turn.id, "failed", self.text, "model", error=str(trouble)))
+
+    async def _close(self, turn: Turn, emit: Emit, remember: Remember) -> None:
+        """Tell how the turn ended, and have remembered what was heard of it. Not to be cancelled, but bounded."""
+        if not self.started:
+            return
+        mouth, heard = self.mouth, self.text
+        end = self.ended or TurnEnded(turn.id, "failed", self.text, "model", error="the reply broke off")
+        if not self.complete:
+            if mouth is not None:
+                self.played_ms = self.played_ms if self.hushed else round(mouth.played_seconds * 1000)
+                heard = mouth.heard(self.played_ms)
+            end = replace(end, end=self.hushed or "cancelled", error="")
+            await emit(Hush(turn.id, self.played_ms, heard))
+        elif mouth is not None and mouth.trouble is not None:
+            end = replace(end, end="failed", error=str(mouth.trouble))
+        if turn.remembered and mouth is not None:
+            await _remember(turn.id, heard, remember)
+        await emit(end)
+
+
+async def _remember(turn_id: str, heard: str, remember: Remember) -> None:
+    with anyio.move_on_after(REMEMBERING_SECONDS, shield=True):
+        try:
+            await remember(turn_id, heard)
+        except AtlasError as trouble:
+            trace.line("what was heard was not remembered", turn=turn_id, error=trouble)

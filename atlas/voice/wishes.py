@@ -1,0 +1,39 @@
+"""What a door may choose: how turns are taken, and what is special about one reply. Values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from atlas.conversation import Message
+from atlas.speech.endpoint import PRE_ROLL_SECONDS, EndpointOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a session takes turns. May be replaced while it runs."""
+
+    detect_turns: bool = True  # False: the client commits utterances itself (push to talk)
+    endpoint: EndpointOptions = field(default_factory=EndpointOptions)
+    pre_roll_seconds: float = PRE_ROLL_SECONDS
+    answer: bool = True  # reply when an utterance ends; False: only when asked to
+    interrupt: bool = True  # speech over a reply stops it
+    barge_in_seconds: float = 0.4  # of speech over the reply before it counts as an interruption
+    follow_up_seconds: float = 8.0  # with a wake word: how long one need not say it again
+    speak: bool = True  # replies are spoken; False: text only
+    speed: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is special about one reply. `None` leaves it to the session."""
+
+    text: str = ""  # typed words, answered together with what was said and not answered yet
+    prompt: str = ""  # answered when nothing was said or typed
+    instructions: str = ""
+    agent: str = ""
+    history: tuple[Message, ...] = ()  # only when not remembered
+    remembered: bool = True
+    max_tokens: int | None = None
+    temperature: float | None = None
+    speak: bool | None = None
+    turn_id: str = ""  # what the turn shall be called; "" makes up a name
