@@ -166,7 +166,7 @@ OWN_FILE = Path(__file__).parent.parent / "atlas.toml"  # of the checkout, so th
 DEFAULT_LLM = {"embedded": LlmConfig()}
 HOUSEHOLD = (  # what anybody's agent may use; what a role may not is said in policy.toml
     *("clock.*", "timers.*", "reminders.*", "alarms.*", "tasks.*", "lists.*", "notes.*", "files.*", "calendar.*"),
-    *("weather.*", "home.*", "history.*", "memory.*"),
+    *("weather.*", "home.*", "history.*", "memory.*", "facts.*"),
 )
 DEFAULT_AGENTS = {
     "family": AgentConfig(tools=HOUSEHOLD),

@@ -30,6 +30,7 @@ from tools_server.state import Kept, State
 from tools_server.taint import Taint
 from tools_server.toolkit import Call, Error, Live, Result, Toolbox, ToolFailed, ToolSpec, Undo
 from tools_server.wish import ACTOR_CHARACTERS, ESCAPE, SPENT, Answer, Wish, actor_of
+from tools_server.writing.whose import PEOPLE, own_file
 
 HOW = "Somebody in the house has to say yes to that first. Then make the same call again, within a minute."
 NO_WAY = "Nobody can say yes to that: I have no key to know a person's yes by."
@@ -301,11 +302,7 @@ class Gate:
             actor=entry.actor,
             turn=wish.turn_id[:ACTOR_CHARACTERS],
             state=self._state,
-            roots={
-                name: root.reading() if name in wish.agent.read_only else root
-                for name, root in self._roots.items()
-                if name in wish.agent.roots
-            },
+            roots=self._roots_of(wish.agent, entry.actor),
             now=self._now,
             zone=self._zone,
             outside=self._outside,
@@ -325,6 +322,11 @@ class Gate:
             arguments=arguments,
             tainted=entry.tainted,
         )
+
+    def _roots_of(self, agent: Agent, actor: Actor) -> Mapping[str, Root]:
+        own = own_file(actor)
+        shut = {name: self._roots[name].shutting(PEOPLE, but=own) for name in self._roots if name in agent.roots}
+        return {name: root.reading() if name in agent.read_only else root for name, root in shut.items()}
 
     async def _limited(self, spec: ToolSpec, function: Callable[..., Any], call: Call) -> object:
         """Await a tool's function within its time; what the world may do to it becomes `ToolFailed`."""

@@ -8,6 +8,7 @@ has the last word: a regular file, one link, not too large; O_NONBLOCK keeps a F
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import errno
 import os
@@ -141,10 +142,29 @@ class Root:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder = folder.resolve(strict=True)
         self.read_only = read_only
+        self._shut, self._but = "", ""
 
     def reading(self) -> Root:
         """Return the same folder, in which nothing can be changed."""
-        return Root(self.folder, read_only=True)
+        same = copy.copy(self)
+        same.read_only = True
+        return same
+
+    def shutting(self, folder: str, *, but: str) -> Root:
+        """Return the same folder, in one folder of which there seems to be nothing but one file ("": nothing)."""
+        same = copy.copy(self)
+        same._shut, same._but = f"{folder}/", but
+        return same
+
+    def _checked(self, relative: str) -> str:
+        path = checked(relative)
+        if self._shut and path != self._but and path.casefold().startswith(self._shut):  # some disks see no case
+            raise PathDenied("missing", f"There is no {relative}.")
+        return path
+
+    def _seen(self, folder: str, name: str) -> bool:
+        path = f"{folder}/{name}"
+        return not name.startswith(".") and (path == self._but or not path.casefold().startswith(self._shut or "/"))
 
     def _to_change(self) -> None:
         if self.read_only:
@@ -164,7 +184,7 @@ class Root:
     @contextmanager
     def _parent(self, relative: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
         """Open the folder that holds `relative`; give it with the last name."""
-        *parents, name = checked(relative).split("/")
+        *parents, name = self._checked(relative).split("/")
         with self._opened() as root, _translated(relative):
             here = os.dup(root)
             try:
@@ -183,7 +203,7 @@ class Root:
     def read(self, relative: str, most: int = FILE_BYTES) -> tuple[bytes, Stamp]:
         """Return a file's bytes and which version they are."""
         with self._opened() as root, _translated(relative):
-            file = open_beneath(root, checked(relative), os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+            file = open_beneath(root, self._checked(relative), os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
             with os.fdopen(file, "rb", buffering=0) as opened:
                 found = os.fstat(file)
                 _regular(found, relative, most)
@@ -197,7 +217,7 @@ class Root:
     def piece(self, relative: str, begin: int, most: int) -> tuple[bytes, int]:
         """Return at most `most` bytes of a file of any size, from byte `begin` on, and how many it has in all."""
         with self._opened() as root, _translated(relative):
-            file = open_beneath(root, checked(relative), os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+            file = open_beneath(root, self._checked(relative), os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
             try:
                 found = os.fstat(file)
                 _regular(found, relative, most=None)
@@ -262,9 +282,11 @@ class Root:
     def entries(self, relative: str = "") -> list[Entry]:
         """Return the visible things in a folder, or in the root itself, by name. Raises `PathDenied` "missing"."""
         with self._opened() as root, _translated(relative):
-            folder = open_beneath(root, checked(relative), os.O_RDONLY | os.O_DIRECTORY) if relative else os.dup(root)
+            folder = (
+                open_beneath(root, self._checked(relative), os.O_RDONLY | os.O_DIRECTORY) if relative else os.dup(root)
+            )
             try:
-                visible = sorted(name for name in os.listdir(folder) if not name.startswith("."))[:LISTED]  # noqa: PTH208 — a descriptor has no Path
+                visible = sorted(name for name in os.listdir(folder) if self._seen(relative, name))[:LISTED]  # noqa: PTH208 — a descriptor has no Path
                 return [entry for name in visible if (entry := _entry(folder, name))]
             finally:
                 os.close(folder)
@@ -274,13 +296,13 @@ class Root:
         with self._opened() as root:
             try:
                 with _translated(relative):
-                    folder = open_beneath(root, checked(relative), os.O_RDONLY | os.O_DIRECTORY)
+                    folder = open_beneath(root, self._checked(relative), os.O_RDONLY | os.O_DIRECTORY)
             except PathDenied as denied:
                 if denied.reason == "missing":
                     return []
                 raise
             try:
-                return sorted(name for name in os.listdir(folder) if not name.startswith("."))[:LISTED]  # noqa: PTH208 — a descriptor has no Path
+                return sorted(name for name in os.listdir(folder) if self._seen(relative, name))[:LISTED]  # noqa: PTH208 — a descriptor has no Path
             finally:
                 os.close(folder)
 

@@ -96,7 +96,7 @@ VIEWS = (
         "Memory",
         "What was written down that is most like a query.",
         {"query": "query"},
-        follows=("notes", "tasks", "lists", "files"),
+        follows=("notes", "tasks", "lists", "facts", "files"),
     ),
     View(
         "system://logs/{level}",

@@ -1,0 +1,235 @@
+"""Facts: what people asked to be remembered, one line each, in Markdown that they may edit while the server runs.
+
+What is everybody's lies in facts/household.md of the agent's own folder, what is a person's own in facts/people (see
+writing/whose.py): it is theirs alone to hear, also where an owner asks. Who speaks is not always known, and then it is
+everybody's. Children change what is their own; guests neither hear nor change anything (policy.toml). A line
+"- Anna is allergic to nuts" is a fact; every other line stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from tools_server.paths import PathDenied, Stamp
+from tools_server.state import Kept
+from tools_server.toolkit import Call, Result, ToolFailed, tool
+from tools_server.wording import capital, count, one_line, plain, series, spoken
+from tools_server.writing.papers import Unreadable, kept, put_back, read_text
+from tools_server.writing.whose import HOUSEHOLD, own_file
+
+FACT_CHARACTERS = 300  # one thing worth knowing; a longer text is a note
+MOST_FACTS = 200  # of one paper: a model is shown them all, in every turn
+AT_ONCE = 8  # no more are forgotten by one yes: nobody remembers more of a question
+TOLD = 10
+ALIKE = 0.8  # above it, two facts may be about the same: "the code is 1234", "the code is 4321"
+
+_ABOUT_ME = ("me", "myself", "i")
+_ABOUT_US = ("us", "everybody", "everyone", "the family", "our family", "my family", "the house", "the household")
+_SMALL = ("the", "a", "an", "my", "our", "of", "s")
+_FACT = re.compile(r"[ \t]*[-*+][ \t]+(?:\[[ xX]\][ \t]+)?(?P<text>[^\r]*)\r?")
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One line."""
+
+    line: int  # which of the paper's lines
+    text: str
+    own: bool  # the asker's own, and nobody else's
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """One paper, as read. `stamp` is None while it has no file."""
+
+    file: str
+    text: str
+    stamp: Stamp | None
+
+    @property
+    def facts(self) -> list[Fact]:
+        """What it says, from the top down."""
+        found = ((number, _FACT.fullmatch(line)) for number, line in enumerate(self.text.split("\n")))
+        cleaned = [(number, one_line(match["text"])[:FACT_CHARACTERS]) for number, match in found if match]
+        return [Fact(number, text, self.file != HOUSEHOLD) for number, text in cleaned if text][:MOST_FACTS]
+
+
+Text = Annotated[str, Field(min_length=1, max_length=FACT_CHARACTERS)]
+
+
+# ── tools ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+@tool("facts.remember", risk="change", idempotent=True, root="*", limit_seconds=20)
+async def remember(
+    call: Call,
+    text: Annotated[Text, Field(description="The fact, such as: Anna is allergic to nuts")],
+    household: Annotated[bool, Field(description="true when it is for everybody in the house to know")] = False,
+) -> Result:
+    """Remember a fact for good, such as an allergy, a birthday or where something lies."""
+    fact = _cleaned(text)
+    if not fact:
+        raise ToolFailed("invalid", "What shall I remember?")
+    sheets = _sheets(call)
+    known = [each for sheet in sheets for each in sheet.facts]
+    same = next((each for each in known if plain(each.text) == plain(fact)), None)
+    if same and (same.own or not household):
+        return Result(f"I know that already: {same.text}.", {"fact": same.text, "already": True})
+    sheet = sheets[0] if household else sheets[-1]
+    _may_change(call, sheet)
+    if len(sheet.facts) >= MOST_FACTS:
+        raise ToolFailed("failed", f"I remember {MOST_FACTS} things already. Tell me some to forget first.")
+    heading = call.actor.person if sheet.file != HOUSEHOLD else "Household"
+    written = _with_line(sheet.text or f"# {one_line(heading)}\n\n", sheet.facts, fact)
+    alike = [each.text for each in known if plain(each.text) in _alike(fact, known)]
+    also = f" I also know: {series([spoken(each) for each in alike], 'and')}." if alike else ""
+    data = {"fact": fact, "household": sheet.file == HOUSEHOLD, "alike": alike}
+    changed = f"I'll remember: {fact}."
+    return Result(changed + also, data, _write(call, sheet, written, changed))
+
+
+@tool("facts.list", risk="read", root="*", limit_seconds=20)
+async def list_facts(
+    call: Call,
+    about: Annotated[str, Field(max_length=200, description="Whom or what; leave out for everything")] = "",
+) -> Result:
+    """Tell what people asked to be remembered."""
+    known = [fact for sheet in _sheets(call) for fact in sheet.facts]
+    found = _about(call, known, about)
+    whom = "you" if plain(about) in _ABOUT_ME else spoken(one_line(about))
+    if not found:
+        said = f"Nobody told me anything about {whom}." if plain(about) else "Nobody asked me to remember anything."
+    elif len(found) == 1:
+        said = f"I was told: {found[0].text}."
+    else:
+        more = [f"{len(found) - TOLD} more"] if len(found) > TOLD else []
+        told = series([*(fact.text for fact in found[:TOLD]), *more], "and")
+        said = f"I was told {count(len(found), 'thing')}: {told}."
+    return Result(said, {"facts": [{"text": fact.text, "own": fact.own} for fact in found]})
+
+
+async def _forget_question(call: Call, text: str) -> str:
+    _, meant = _meant(call, text)
+    if len(meant) == 1:
+        return f"Forget that {meant[0].text}?"
+    return f"Forget these {len(meant)} things: {series([fact.text for fact in meant], 'and')}?"
+
+
+@tool("facts.forget", risk="destructive", root="*", limit_seconds=20, preview=_forget_question)
+async def forget(call: Call, text: Annotated[Text, Field(description="The fact, or what it is about")]) -> Result:
+    """Forget a fact that was remembered, or all about one thing."""
+    sheet, meant = _meant(call, text)
+    gone = {fact.line for fact in meant}
+    written = "\n".join(line for number, line in enumerate(sheet.text.split("\n")) if number not in gone)
+    texts = [fact.text for fact in meant]
+    changed = f"I forgot: {series(texts, 'and')}."
+    return Result(changed, {"forgotten": texts}, _write(call, sheet, written, changed))
+
+
+async def undo(call: Call, receipt: Kept) -> Result:
+    """Put a paper back as it was before, unless somebody has edited it since."""
+    return await put_back(call, receipt)
+
+
+# ── which papers ───────────────────────────────────────────────────────────────────────────────────
+
+
+def _sheets(call: Call) -> list[Sheet]:
+    """Return what the asker may hear: the household's, then their own when it is known who they are."""
+    return [_read(call, file) for file in (HOUSEHOLD, own_file(call.actor)) if file]
+
+
+def _read(call: Call, file: str) -> Sheet:
+    try:
+        return Sheet(file, *read_text(call.home, file))
+    except PathDenied as denied:
+        if denied.reason != "missing":
+            raise
+        return Sheet(file, "", None)
+    except Unreadable as wrong:
+        raise ToolFailed("failed", f"I could not read {file}: {wrong}.") from None
+
+
+def _may_change(call: Call, sheet: Sheet) -> None:
+    if call.actor.role == "child" and sheet.file == HOUSEHOLD:
+        raise ToolFailed("denied", "That is for everybody, so a grown-up has to tell me.")
+
+
+def _write(call: Call, sheet: Sheet, written: str, changed: str) -> Any:
+    root = call.agent.roots[0]
+    if sheet.stamp:
+        call.home.replace(sheet.file, written.encode(), sheet.stamp)
+    else:
+        call.home.create(sheet.file, written.encode())
+    if sheet.file != HOUSEHOLD:
+        changed = "Changed what I remember for one person."  # owners hear what was changed for others
+    before = kept(root, sheet.file, sheet.text) if sheet.stamp else None
+    return call.receipt(changed, before=before, after=kept(root, sheet.file, written))
+
+
+def _with_line(text: str, facts: Sequence[Fact], fact: str) -> str:
+    """Return the text with one more fact, below the last one."""
+    ending = "\r\n" if "\r\n" in text else "\n"
+    lines = (text if text.endswith("\n") else text + ending).split("\n")
+    lines.insert(facts[-1].line + 1 if facts else len(lines) - 1, f"- {fact}{ending[:-1]}")
+    return "\n".join(lines)
+
+
+# ── which facts ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _cleaned(text: str) -> str:
+    words = re.sub(r"^that\s+", "", one_line(text), flags=re.IGNORECASE)
+    return capital(words.rstrip(".! "))
+
+
+def _alike(fact: str, known: Sequence[Fact]) -> list[str]:
+    return get_close_matches(plain(fact), [plain(each.text) for each in known], n=3, cutoff=ALIKE)
+
+
+def _about(call: Call, known: Sequence[Fact], about: str) -> list[Fact]:
+    """Return the facts about something: those that hold all its words."""
+    whom = plain(about)
+    if whom in _ABOUT_ME:
+        named = _words(call.actor.person)
+        return [fact for fact in known if fact.own or (named and named <= _words(fact.text))]
+    if whom in _ABOUT_US:
+        return [fact for fact in known if not fact.own]
+    return [fact for fact in known if _words(whom) <= _words(fact.text)]
+
+
+def _words(text: str) -> set[str]:
+    return {word for word in plain(text).split() if word not in _SMALL}
+
+
+def _meant(call: Call, text: str) -> tuple[Sheet, list[Fact]]:
+    """Return the facts to forget, of one paper: the asker's own first. Raises `ToolFailed`."""
+    wanted = _cleaned(text)
+    sheets = _sheets(call)[::-1]
+    for fits in (_same, _holding):
+        for sheet in sheets:
+            if meant := fits(sheet.facts, wanted):
+                _may_change(call, sheet)
+                if len(meant) > AT_ONCE:
+                    raise ToolFailed("invalid", f"That is {len(meant)} things. Say more closely which.")
+                call.permit(text=[fact.text for fact in meant])
+                return sheet, meant
+    known = {plain(fact.text): fact.text for sheet in sheets for fact in sheet.facts}
+    nearest = [known[near] for near in get_close_matches(plain(wanted), known, n=1, cutoff=0.5)]
+    hint = f" The nearest is: {nearest[0]}." if nearest else ""
+    raise ToolFailed("not_found", f"I don't remember anything like that.{hint}", nearest=nearest)
+
+
+def _same(facts: Sequence[Fact], wanted: str) -> list[Fact]:
+    return [fact for fact in facts if plain(fact.text) == plain(wanted)]
+
+
+def _holding(facts: Sequence[Fact], wanted: str) -> list[Fact]:
+    words = _words(wanted)
+    return [fact for fact in facts if words and words <= _words(fact.text)]
