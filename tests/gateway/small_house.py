@@ -40,6 +40,7 @@ class Chat:
         self.words = words or ("The sky ", "is blue.")
         self.turns: list[Turn] = []
         self.prepared: list[Turn] = []  # what it got ready for
+        self.knows_words = anyio.Event()
         self.end: str = "done"
         self.usage = Usage(prompt=12, cached=8, completion=5)
         self.endless = False  # speak until cancelled
@@ -72,6 +73,8 @@ class Chat:
 
     async def prepare(self, turn: Turn) -> bool:
         self.prepared.append(turn)
+        if turn.text:
+            self.knows_words.set()
         return True
 
     async def _set_timer(self, emit: Emit) -> Answer:

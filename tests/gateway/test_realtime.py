@@ -142,7 +142,11 @@ async def test_one_spoken_turn_in_the_documented_order(small: SmallHouse) -> Non
 async def test_while_somebody_speaks_the_agent_gets_ready_for_exactly_what_it_will_be_asked(small: SmallHouse) -> None:
     async with calling(small) as caller:
         await caller.send("session.update", session={"type": "realtime", "instructions": "Rhyme."})
-        await caller.hear()
+        await caller.hear(wire(silence(0.6) + voice(1.0) + silence(0.3)))
+        with anyio.fail_after(20):
+            await small.chat.knows_words.wait()
+        assert small.chat.turns == [], "the speaker may go on"
+        await caller.hear(wire(silence(1.0)))
         await caller.until("response.done")
         before, words = small.chat.prepared
         (asked,) = small.chat.turns
