@@ -1,4 +1,7 @@
-"""Which key-value prefix goes on for which conversation. Bookkeeping only: the cells are in `weights.py`."""
+"""Which key-value prefix goes on for which conversation. Bookkeeping only: the cells are in `weights.py`.
+
+A conversation whose cells are given to another is put on the shelf, and taken from there when it goes on.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from atlas.llm_host.shelf import Stored
+
 WORTH_COPYING_TOKENS = 8  # a shorter gain over the conversation's own prefix is not worth a copy
+# A shorter gain over what the cells offer is computed: reading a state back took as long as computing 20 tokens.
+WORTH_RESTORING_TOKENS = 64
 
 
 class Cells(Protocol):
@@ -22,6 +29,38 @@ class Cells(Protocol):
         """Let `target` begin with the first `count` tokens of `source`."""
         ...
 
+    def state_bytes(self, sequence: int) -> int:
+        """Return how large `save` would be."""
+        ...
+
+    def save(self, sequence: int) -> memoryview:
+        """Return what the cells of a sequence hold."""
+        ...
+
+    def restore(self, sequence: int, state: bytes) -> bool:
+        """Let an empty sequence hold what was saved; False when there are not enough free cells."""
+        ...
+
+
+class Shelf(Protocol):
+    """Where the states of conversations are kept that have no cells."""
+
+    def has_room_for(self, size: int) -> bool:
+        """Say whether a state of so many bytes would be kept."""
+        ...
+
+    def put(self, key: str, tokens: Sequence[int], state: memoryview) -> None:
+        """Keep a state; soon will do."""
+        ...
+
+    def tokens(self, key: str) -> list[int]:
+        """Return the tokens that are kept for a conversation; none when nothing is."""
+        ...
+
+    def get(self, key: str) -> Stored | None:
+        """Return what is kept for a conversation; None when nothing is, or nothing that can be believed."""
+        ...
+
 
 @dataclass(slots=True)
 class Kept:
@@ -33,14 +72,14 @@ class Kept:
 
 
 class Cache:
-    """The prefixes of up to `conversations` conversations; the one unused for longest is forgotten first.
+    """The prefixes of up to `conversations` conversations; the one unused for longest makes way first.
 
     Conversations without a key share one entry, "". Reuse is by equal tokens, so an answer never depends on it.
     """
 
-    def __init__(self, cells: Cells, conversations: int) -> None:
+    def __init__(self, cells: Cells, conversations: int, shelf: Shelf | None = None) -> None:
         assert conversations > 0, "at least the running conversation is kept"
-        self._cells = cells
+        self._cells, self._shelf = cells, shelf
         self._kept: dict[str, Kept] = {}  # in order of use, longest unused first
         self._free = list(range(conversations))
 
@@ -50,18 +89,22 @@ class Cache:
     def take(self, key: str, prompt: Sequence[int]) -> Kept:
         """Return the entry of `key`, cut down to a true prefix of `prompt`, at least one token shorter.
 
-        The prefix comes from the conversation itself, or from another that shares more (same persona, same tools).
+        The prefix comes from the conversation itself, from another that shares more (same persona, same tools), or
+        from the shelf.
         """
-        kept = self._kept.pop(key, None) or self._new(key)
+        known = self._kept.pop(key, None)
+        kept = known or self._new(key)
         most = len(prompt) - 1  # the last token is computed again, for its logits
         own = min(shared(kept.tokens, prompt), most)
         other = max(self._kept.values(), key=lambda k: shared(k.tokens, prompt), default=None)
-        gain = min(shared(other.tokens, prompt), most) if other else 0
-        if other and self._cells.can_share_prefix and gain >= own + WORTH_COPYING_TOKENS:
+        gain = min(shared(other.tokens, prompt), most) if other and self._cells.can_share_prefix else 0
+        if not known and self._restore(kept, prompt, gain):
+            own = min(shared(kept.tokens, prompt), most)
+        elif other and gain >= own + WORTH_COPYING_TOKENS:
             self._cells.forget(kept.sequence)
             self._cells.copy(other.sequence, kept.sequence, gain)
-            kept.tokens = list(prompt[:gain])
-        elif own < len(kept.tokens):
+            kept.tokens, own = list(prompt[:gain]), gain
+        if own < len(kept.tokens):
             if not self._cells.forget(kept.sequence, own):
                 self._cells.forget(kept.sequence)
                 own = 0
@@ -69,24 +112,61 @@ class Cache:
         self._kept[key] = kept
         return kept
 
+    def holds(self, kept: Kept) -> bool:
+        """Say whether an entry still has its cells."""
+        return self._kept.get(kept.key) is kept
+
     def make_room(self, keep: Kept) -> bool:
-        """Forget the conversation that was unused for longest, but not `keep`; False when there is no other."""
+        """Shelve the conversation that was unused for longest, but not `keep`; False when there is no other."""
         for kept in self._kept.values():
             if kept is not keep:
+                self._shelve(kept)
                 self.drop(kept)
                 return True
         return False
 
     def drop(self, kept: Kept) -> None:
-        """Forget a conversation."""
+        """Forget what the cells hold of a conversation."""
         self._cells.forget(kept.sequence)
         del self._kept[kept.key]
         self._free.append(kept.sequence)
 
+    def forget(self, key: str) -> None:
+        """Forget a conversation, if it has cells. What is on the shelf is the shelf's."""
+        if kept := self._kept.get(key):
+            self.drop(kept)
+
+    def shelve_all(self) -> None:
+        """Put every conversation on the shelf, the last used first: there may not be time for all."""
+        for kept in reversed(self._kept.values()):
+            self._shelve(kept)
+
     def _new(self, key: str) -> Kept:
         if not self._free:
-            self.drop(next(iter(self._kept.values())))
+            oldest = next(iter(self._kept.values()))
+            self._shelve(oldest)
+            self.drop(oldest)
         return Kept(key, self._free.pop())
+
+    def _shelve(self, kept: Kept) -> None:
+        if not self._shelf or not kept.key or len(kept.tokens) < WORTH_RESTORING_TOKENS:
+            return
+        if self._shelf.has_room_for(self._cells.state_bytes(kept.sequence)):
+            self._shelf.put(kept.key, tuple(kept.tokens), self._cells.save(kept.sequence))
+
+    def _restore(self, kept: Kept, prompt: Sequence[int], offered: int) -> bool:
+        """Fill the empty entry from the shelf, where that saves enough over the `offered` tokens of another."""
+        if not self._shelf or not kept.key:
+            return False
+        if shared(self._shelf.tokens(kept.key), prompt) < offered + WORTH_RESTORING_TOKENS:
+            return False
+        if not (stored := self._shelf.get(kept.key)):
+            return False
+        while not self._cells.restore(kept.sequence, stored.state):
+            if not self.make_room(kept):
+                return False
+        kept.tokens = stored.tokens
+        return True
 
 
 def shared(left: Sequence[int], right: Sequence[int]) -> int:

@@ -22,8 +22,14 @@ class Turn:
     priority: str
     who: str
     arrived: int
+    ahead: bool = False  # it only reads ahead, for an answer that nobody has asked for yet
     given_way: bool = False  # it was being answered already, so it is the first of its kind
     called: anyio.Event = field(default_factory=anyio.Event)
+
+    @property
+    def rank(self) -> tuple[int, bool]:
+        """Lower is more urgent. Reading ahead comes after every answer of its priority, and before the next one."""
+        return PRIORITIES.index(self.priority), self.ahead
 
 
 class Line:
@@ -37,12 +43,12 @@ class Line:
         self._count = 0
 
     @contextmanager
-    def place(self, priority: str, who: str) -> Iterator[Turn]:
+    def place(self, priority: str, who: str, *, ahead: bool = False) -> Iterator[Turn]:
         """Have a place in line for the time of the body. Raises `RequestError` when it is full for this priority."""
         if len(self._present) > ROOM[priority]:
             raise RequestError(f"{len(self._present) - 1} requests are waiting already", code="too_many_requests")
         self._count += 1
-        turn = Turn(priority, who, self._count)
+        turn = Turn(priority, who, self._count, ahead)
         self._present.add(turn)
         try:
             yield turn
@@ -59,8 +65,8 @@ class Line:
             self._leave(turn)
 
     def somebody_before(self, turn: Turn) -> bool:
-        """Say whether a request of a higher priority waits for the one being answered."""
-        return any(PRIORITIES.index(other.priority) < PRIORITIES.index(turn.priority) for other in self._waiting)
+        """Say whether somebody more urgent waits than the one being answered. May be asked from another thread."""
+        return any(other.rank < turn.rank for other in tuple(self._waiting))
 
     async def give_way(self, turn: Turn) -> None:
         """Let those before it be answered, then go on. Between two steps of an answer."""
@@ -85,13 +91,14 @@ class Line:
         if self._now is None and self._waiting:
             self._now = min(self._waiting, key=self._order)
             self._waiting.remove(self._now)
+            self._now.called.set()
+            if self._now.ahead:  # it is no turn: it must not cost the person the next place
+                return
             self._count += 1
             self._served.pop(self._now.who, None)
             self._served[self._now.who] = self._count
             if len(self._served) > REMEMBERED:
                 del self._served[next(iter(self._served))]
-            self._now.called.set()
 
-    def _order(self, turn: Turn) -> tuple[int, bool, int, int]:
-        last = self._served.get(turn.who, 0)
-        return PRIORITIES.index(turn.priority), not turn.given_way, last, turn.arrived
+    def _order(self, turn: Turn) -> tuple[tuple[int, bool], bool, int, int]:
+        return turn.rank, not turn.given_way, self._served.get(turn.who, 0), turn.arrived

@@ -21,7 +21,7 @@ DEFAULT_MAX_TOKENS = 512
 ROLES = ("system", "developer", "user", "assistant", "tool")
 UNDERSTOOD = {
     *("model", "messages", "stream", "stream_options", "tools", "tool_choice", "parallel_tool_calls"),
-    *("response_format", "atlas_conversation", "atlas_priority", "prompt_cache_key"),
+    *("response_format", "atlas_conversation", "atlas_priority", "atlas_prefill", "prompt_cache_key"),
     *("temperature", "top_p", "top_k", "seed", "max_tokens", "max_completion_tokens", "stop", "n"),
     *("frequency_penalty", "presence_penalty", "repeat_penalty", "logprobs", "top_logprobs", "logit_bias"),
 }
@@ -45,6 +45,7 @@ class Ask:
     include_usage: bool
     conversation: str
     priority: str  # one of `line.PRIORITIES`
+    prefill: bool  # only read the prompt ahead
     stops: tuple[str, ...]
     max_tokens: int | None
     temperature: float
@@ -54,6 +55,14 @@ class Ask:
     repeat: float
     frequency: float
     presence: float
+
+
+def forgotten(raw: bytes) -> str:
+    """Return the conversation that the body asks to be forgotten. Raises `RequestError`."""
+    conversation = _text(fields(raw), "conversation")
+    if not conversation:
+        _wrong("conversation", "must be the name of a conversation")
+    return conversation
 
 
 def parse(raw: bytes) -> Ask:
@@ -76,6 +85,7 @@ def parse(raw: bytes) -> Ask:
         include_usage=stream and _flag(_table(body, "stream_options"), "include_usage"),
         conversation=_text(body, "atlas_conversation", "") or _text(body, "prompt_cache_key", ""),
         priority=_priority(body),
+        prefill=_prefill(body, stream=stream),
         stops=_stops(body),
         max_tokens=_whole(body, maximum, 1, 10_000_000) if maximum in body else None,
         temperature=_number(body, "temperature", DEFAULT_TEMPERATURE, 0, 2),
@@ -225,6 +235,13 @@ def _priority(body: Mapping[str, Any]) -> str:
     if priority not in PRIORITIES:
         _wrong("atlas_priority", f"must be one of {', '.join(PRIORITIES)}")
     return priority
+
+
+def _prefill(body: Mapping[str, Any], *, stream: bool) -> bool:
+    prefill = _flag(body, "atlas_prefill")
+    if prefill and stream:
+        _wrong("atlas_prefill", "has no answer that could be streamed")
+    return prefill
 
 
 _MISSING: Any = object()

@@ -59,6 +59,8 @@ class Weights:
             context = trained
         self._ctx = self._open_context(context, threads, sequences, on_gpu=gpu_layers != 0)
         self.context = context
+        # What a saved state depends on, beside the weights: how keys and values lie in the cells.
+        self.settings = f"context {context}, gpu layers {gpu_layers}, one pool of {sequences}"
         self.size = llama.llama_vocab_n_tokens(self.vocab)
         self._memory = llama.llama_get_memory(self._ctx)
         # Recurrent and hybrid models keep one state, not a state per token: a prefix of it cannot be taken.
@@ -146,6 +148,27 @@ class Weights:
     def copy(self, source: int, target: int, count: int) -> None:
         """Let `target`, empty, begin with the first `count` tokens of `source`; no cell is used for it."""
         llama.llama_memory_seq_cp(self._memory, source, target, 0, count)
+
+    def state_bytes(self, sequence: int) -> int:
+        """Return how large `save` would be."""
+        return int(llama.llama_state_seq_get_size(self._ctx, sequence))
+
+    def save(self, sequence: int) -> memoryview:
+        """Return what the cells of a sequence hold; most of it are 16-bit keys and values, layer by layer."""
+        state = (ctypes.c_uint8 * self.state_bytes(sequence))()
+        written = llama.llama_state_seq_get_data(self._ctx, state, len(state), sequence)
+        return memoryview(state).cast("B")[:written]
+
+    def restore(self, sequence: int, state: bytes) -> bool:
+        """Let an empty sequence hold what `save` returned, of this very model and these settings; False without room.
+
+        llama.cpp checks little of it: what comes from a disk is to be checked before.
+        """
+        given = (ctypes.c_uint8 * len(state)).from_buffer_copy(state)
+        if llama.llama_state_seq_set_data(self._ctx, given, len(state), sequence) == len(state):
+            return True
+        self.forget(sequence)
+        return False
 
     # ── choosing ───────────────────────────────────────────────────────────────────────────────────
 

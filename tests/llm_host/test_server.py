@@ -80,7 +80,7 @@ def host(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Iterator[Hos
 
 def error(reply: httpx2.Response) -> tuple[int, str, str | None]:
     body = reply.json()["error"]
-    assert set(body) == {"message", "type", "code", "param"} and body["message"]
+    assert set(body) - {"atlas"} == {"message", "type", "code", "param"} and body["message"]
     return reply.status_code, body["code"], body["param"]
 
 
@@ -170,6 +170,8 @@ def test_more_than_the_context_holds_is_refused_with_numbers(host: Host) -> None
     long = [{"role": "user", "content": "sea " * 3000}]
     reply = host.chat(long)
     assert error(reply) == (400, "context_length_exceeded", "messages") and "2048" in reply.text
+    figures = reply.json()["error"]["atlas"]  # with which a client can shorten it and ask again
+    assert figures["context"] == 2048 and figures["prompt_tokens"] > 3000 and figures["max_tokens"] == 1
     assert error(host.chat(max_tokens=2048))[1] == "context_length_exceeded"
 
 

@@ -1,0 +1,354 @@
+"""One model, and the line of requests before it: what a request wants, worked out, waited for, computed.
+
+One answer is computed at a time, in steps of one token or a stretch of prompt, by a thread that does nothing else.
+Leaving an answer (the client hung up) takes effect before the next step. Between two steps an answer gives way to one
+that is more urgent: `atlas_priority` is voice, chat (the default) or background.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+from llguidance import LLTokenizer
+
+from atlas.conversation import Usage
+from atlas.errors import EngineError, RequestError
+from atlas.llm_host import formats
+from atlas.llm_host import prompt as prompts
+from atlas.llm_host.cache import Cache
+from atlas.llm_host.compute import Compute
+from atlas.llm_host.constrain import Constraint, check, schema_rule
+from atlas.llm_host.embed import Embedder
+from atlas.llm_host.generate import Answer, Call, Generation, Reading, Writing
+from atlas.llm_host.line import Line, Turn
+from atlas.llm_host.request import DEFAULT_MAX_TOKENS, Ask
+from atlas.llm_host.shelf import Shelf, identity
+from atlas.llm_host.weights import Sampler, Weights
+
+# The longest step is PREFILL_TOKENS of prompt. Two tokens a second is slower than anybody would wait for, so what takes
+# longer does not compute, it hangs: a card that has fallen off its bus, a driver that is stuck.
+STUCK_SECONDS = 60.0
+log = logging.getLogger("atlas.llm_host")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What to load and how."""
+
+    model: Path
+    name: str
+    context: int = 4096
+    threads: int = 2
+    gpu_layers: int = 0
+    conversations: int = 8
+    embedder: Path | None = None  # a sentence encoder, loaded when it is first asked for
+    kept: Path | None = None  # the folder for conversations that have no cells; without one they are computed again
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A model that is ready."""
+
+    weights: Weights
+    prompts: prompts.Prompts
+    tokenizer: LLTokenizer
+    cache: Cache
+    shelf: Shelf | None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A request with everything worked out that can fail before the first token. To be answered once."""
+
+    ask: Ask
+    prompt: tuple[int, ...]
+    constraint: Constraint | None
+    form: formats.Format | None  # how calls are written, when there may be calls
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of an answer: words, calls, or (last) how it ended."""
+
+    words: str = ""
+    calls: tuple[Call, ...] = ()
+    finish: str = ""
+    usage: Usage = Usage()
+
+
+class TooLong(RequestError):
+    """Prompt and answer do not fit the context. The figures let a client shorten one of them and ask again."""
+
+    def __init__(self, prompt: int, wanted: int, context: int) -> None:
+        super().__init__(
+            f"the prompt has {prompt} tokens and {wanted} more are asked for; the context holds {context}",
+            code="context_length_exceeded",
+            param="messages",
+        )
+        self.figures = {"prompt_tokens": prompt, "max_tokens": wanted, "context": context}
+
+
+def load(options: Options, later: Callable[[Callable[[], None]], None]) -> Loaded:
+    """Load the model. `later` has files written. Raises `EngineError`."""
+    weights = Weights(
+        options.model,
+        context=options.context,
+        threads=options.threads,
+        gpu_layers=options.gpu_layers,
+        sequences=options.conversations,
+    )
+    shelf = None
+    if options.kept:
+        settings = f"llama-cpp-python {version('llama-cpp-python')}, {weights.settings}"
+        try:
+            shelf = Shelf(options.kept, identity(options.model, settings), later=later)
+        except OSError as trouble:
+            raise EngineError(f"no conversation can be kept in {options.kept}: {trouble}") from trouble
+    cache = Cache(weights, options.conversations, shelf)
+    return Loaded(weights, prompts.Prompts(weights), weights.tokenizer(), cache, shelf)
+
+
+class Host:
+    """One model, and the line of requests before it."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self._loaded: Loaded | None = None
+        self.line = Line()
+        self.compute = Compute()
+        self.embedder = Embedder(options.embedder, options.threads, options.name)
+        # What is to be done with files, in this order. It waits here for a disk, and computing does not.
+        self._file, self._to_file = anyio.create_memory_object_stream[tuple[Callable[[], None], anyio.Event]](math.inf)
+
+    async def run(self) -> None:
+        """Load the model, and work until cancelled; until it is loaded `/health` says so. Raises `EngineError`."""
+        began = time.monotonic()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self.compute.run)
+            # A signal does not wait for this thread; the other one, once it computes, is not to be left alone.
+            loaded = await anyio.to_thread.run_sync(load, self.options, self._later, abandon_on_cancel=True)
+            await self.compute.do(partial(_warm, loaded.weights))
+            self._loaded, form = loaded, loaded.prompts.format.name
+            log.info("ready model=%s tools=%s seconds=%.2f", self.options.name, form, time.monotonic() - began)
+            async for work, done in self._to_file:
+                await anyio.to_thread.run_sync(work)
+                done.set()
+
+    async def close(self) -> None:
+        """Keep every conversation that has cells. `run` still runs, and no answer is being computed."""
+        if self._loaded and self._loaded.shelf and not self.stuck_seconds:
+            await self._filed(lambda: None)  # what waits is older
+            self._loaded.shelf.later = lambda work: work()
+            await self.compute.do(self._loaded.cache.shelve_all)
+
+    @property
+    def loaded(self) -> Loaded:
+        """The model. Raises `RequestError` while it loads."""
+        if self._loaded is None:
+            raise RequestError("the model is still loading", code="model_loading")
+        return self._loaded
+
+    @property
+    def stuck_seconds(self) -> float:
+        """For how long the present step hangs; 0 while all is well, and while the model loads."""
+        seconds = self.compute.step_seconds if self._loaded else 0.0
+        return seconds if seconds > STUCK_SECONDS else 0.0
+
+    async def job(self, ask: Ask) -> Job:
+        """Work out prompt and grammar. Raises `RequestError` when they cannot be had, or do not fit the context."""
+        loaded = self.loaded
+        if ask.model != self.options.name:
+            raise RequestError(
+                f"there is no model {ask.model!r} here, only {self.options.name!r}",
+                code="model_not_found",
+                param="model",
+            )
+        return await anyio.to_thread.run_sync(_job, loaded, ask)
+
+    async def answer(self, job: Job, turn: Turn, give: Callable[[Part], None]) -> None:
+        """Give the parts of an answer; the last has `finish`. Cancelling stops it before the next token.
+
+        Between two steps, also of a long prompt, it gives way to those who are more urgent. Computing does not wait for
+        `give`. Raises `EngineError`.
+        """
+        arrived = time.monotonic()
+        async with self.line.called(turn):
+            began = time.monotonic()
+            writing, sampler = await self.compute.do(partial(_begin, self.loaded, job))
+            generation, end = writing.generation, "left"
+
+            def tell(words: str) -> None:
+                self.compute.tell(partial(give, Part(words)))
+
+            try:
+                while not writing.over:
+                    if self.line.somebody_before(turn):
+                        await self.line.give_way(turn)
+                        await self.compute.do(generation.resume)
+                    with self._until_left(turn) as (go_on, leave):
+                        await self.compute.do(partial(writing.stretch, go_on, tell), leave)
+                whole = writing.answer.stopped or generation.finish != "length"
+                words, calls = writing.answer.end(whole=whole)
+                _check_calls(calls, job.ask)
+                end = "tool_calls" if calls else "stop" if whole else "length"
+                give(Part(words, tuple(calls), end, generation.usage))
+            finally:
+                sampler.close()
+                first = writing.began or time.monotonic()
+                first_ms = (first - began) * 1000 if writing.began else -1
+                _write_line(job, generation.usage, (began - arrived) * 1000, first_ms, time.monotonic() - first, end)
+
+    async def read_ahead(self, job: Job, turn: Turn) -> Usage:
+        """Have the prompt in the conversation's cells. Cancelling leaves what was computed. Raises `EngineError`.
+
+        It gives way to every answer of its priority or a higher one, and ends when its own conversation got one.
+        """
+        loaded = self.loaded
+        async with self.line.called(turn):
+            reading = await self.compute.do(
+                partial(Reading, loaded.weights, loaded.cache, job.ask.conversation, job.prompt)
+            )
+            while not reading.over:
+                if self.line.somebody_before(turn):
+                    await self.line.give_way(turn)
+                    await self.compute.do(reading.resume)
+                with self._until_left(turn) as (go_on, leave):
+                    await self.compute.do(partial(_read, reading, go_on), leave)
+        return reading.usage
+
+    async def forget(self, conversation: str) -> None:
+        """Drop what is kept of a conversation, in cells and on disk. Raises `EngineError` when a file stays.
+
+        An answer that is being computed gives way for it, and goes on with its own prompt.
+        """
+        loaded = self.loaded
+        async with self.line.called(Turn("voice", "", 0)):
+            await self.compute.do(partial(loaded.cache.forget, conversation))
+        if shelf := loaded.shelf:
+            await self._filed(partial(shelf.drop, conversation))
+
+    @contextmanager
+    def _until_left(self, turn: Turn) -> Iterator[tuple[Callable[[], bool], Callable[[], None]]]:
+        """Yield what the thread asks before every step, and what makes it say no."""
+        left = threading.Event()
+
+        def go_on() -> bool:
+            self.compute.step()
+            return not left.is_set() and not self.line.somebody_before(turn)
+
+        yield go_on, left.set
+
+    def _later(self, work: Callable[[], None]) -> None:
+        """From the thread: have a file written by another, unless the disk is far behind."""
+        self.compute.tell(partial(self._write_later, work))
+
+    def _write_later(self, work: Callable[[], None]) -> None:
+        if self._file.statistics().current_buffer_used < self.options.conversations:
+            self._file.send_nowait((work, anyio.Event()))
+        else:
+            log.warning("a conversation could not be kept: the disk is too slow")
+
+    async def _filed(self, work: Callable[[], None]) -> None:
+        """Do `work` after what waits for the disk. Raises `EngineError` when the disk refuses it."""
+        done, troubles = anyio.Event(), list[OSError]()
+
+        def tried() -> None:
+            try:
+                work()
+            except OSError as trouble:
+                troubles.append(trouble)
+
+        self._file.send_nowait((tried, done))
+        await done.wait()
+        if troubles:
+            raise EngineError(f"a kept conversation cannot be deleted: {troubles[0]}") from troubles[0]
+
+
+def _warm(weights: Weights) -> None:
+    """Compute one token, so that the first person does not wait for what llama.cpp prepares."""
+    weights.decode(0, 0, [weights.begin or 0])
+    weights.forget(0)
+
+
+def _read(reading: Reading, go_on: Callable[[], bool]) -> None:
+    while not reading.over and go_on():
+        reading.step()
+
+
+def _job(loaded: Loaded, ask: Ask) -> Job:
+    prompt = loaded.prompts.tokens(ask.messages, ask.tools)
+    room = loaded.weights.context - len(prompt)
+    wanted = ask.max_tokens or min(DEFAULT_MAX_TOKENS, max(room, 1))
+    if wanted > room:
+        raise TooLong(len(prompt), wanted, loaded.weights.context)
+    if ask.prefill:
+        return Job(ask, tuple(prompt), None, None, 0)
+    grammar, form, constraint = "", None, None
+    if ask.schema is not None:
+        grammar = f"start: {schema_rule(ask.schema, 'response_format', 'response_format')}\n"
+    elif ask.tools:
+        form = None if ask.choice == "none" else loaded.prompts.format
+        grammar = formats.grammar(loaded.weights, loaded.prompts.format, ask.tools, ask.choice, parallel=ask.parallel)
+    if grammar:
+        try:
+            constraint = Constraint(loaded.tokenizer, grammar)  # now, while the request can still be refused
+        except EngineError as trouble:
+            raise RequestError(str(trouble), code="invalid_schema", param="tools") from trouble
+    return Job(ask, tuple(prompt), constraint, form, wanted)
+
+
+def _write_line(job: Job, usage: Usage, wait_ms: float, first_ms: float, seconds: float, end: str) -> None:
+    """Leave the one line of an answer in the log; `seconds` have passed since its first token, if there was one."""
+    log.info(
+        "answered conversation=%s prompt=%d cached=%d generated=%d wait_ms=%d first_ms=%d tok_s=%.1f end=%s",
+        (job.ask.conversation or "-")[:64].encode("unicode_escape").decode(),
+        *(usage.prompt, usage.cached, usage.completion, wait_ms, first_ms),
+        (usage.completion - 1) / seconds if usage.completion > 1 else 0.0,
+        end,
+    )
+
+
+def _begin(loaded: Loaded, job: Job) -> tuple[Writing, Sampler]:
+    ask = job.ask
+    forced = job.constraint is not None and ask.choice != "auto"  # punishing repetition would punish JSON's punctuation
+    sampler = Sampler(
+        loaded.weights.size,
+        temperature=ask.temperature,
+        top_p=ask.top_p,
+        top_k=ask.top_k,
+        repeat=1.0 if forced else ask.repeat,
+        frequency=ask.frequency,
+        presence=ask.presence,
+        seed=ask.seed,
+    )
+    generation = Generation(
+        loaded.weights,
+        loaded.cache,
+        key=ask.conversation,
+        prompt=job.prompt,
+        sampler=sampler,
+        constraint=job.constraint,
+        max_tokens=job.max_tokens,
+    )
+    return Writing(generation, Answer(ask.stops, job.form)), sampler
+
+
+def _check_calls(calls: list[Call], ask: Ask) -> None:
+    schemas = {tool["function"]["name"]: tool["function"].get("parameters") or {} for tool in ask.tools}
+    for call in calls:
+        if call.name not in schemas:
+            raise EngineError(f"the model called {call.name!r}, which is no tool of this request")
+        if wrong := check(call.arguments, schemas[call.name]):
+            raise EngineError(f"the model called {call.name!r} with arguments that do not fit: {wrong}")

@@ -1,0 +1,259 @@
+"""Every URL of the LLM host, in the shapes of OpenAI's HTTP API; what is our own is called `atlas`."""
+
+from __future__ import annotations
+
+import json
+import math
+import secrets
+import time
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from typing import Any
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from atlas import __version__
+from atlas.conversation import Usage
+from atlas.errors import EngineError, RequestError
+from atlas.llm_host.embed import parse as parse_texts
+from atlas.llm_host.generate import Call
+from atlas.llm_host.host import Host, Job, Part, TooLong
+from atlas.llm_host.line import Turn
+from atlas.llm_host.request import forgotten, parse
+
+MAX_BODY_BYTES = 1024 * 1024
+BODY_SECONDS = 10  # a client that sends its body slower is given up
+
+STATUS = {"model_loading": 503, "model_not_found": 404, "too_many_requests": 429, "too_large": 413, "slow_body": 408}
+
+
+def problem(message: str, status: int, code: str | None = None, param: str | None = None, **more: Any) -> JSONResponse:
+    """Return an error as OpenAI shapes it, and `more` that we have to say."""
+    kind = "server_error" if status >= 500 else "rate_limit_error" if status == 429 else "invalid_request_error"
+    error = {"message": message, "type": kind, "code": code, "param": param or None, **more}
+    return JSONResponse({"error": error}, status, headers={"retry-after": "1"} if status in (429, 503) else None)
+
+
+class Reply(Response):
+    """Answers a job, streamed or whole, and drops it when the client hangs up."""
+
+    def __init__(self, host: Host, job: Job) -> None:
+        super().__init__()
+        self._host, self._job = host, job
+        self._turn: Turn
+        self._head = {"id": f"chatcmpl-{secrets.token_hex(12)}", "created": int(time.time()), "model": job.ask.model}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve."""
+        ask = self._job.ask
+        try:
+            # Now, while it can still be refused with a status.
+            with self._host.line.place(ask.priority, ask.conversation, ahead=ask.prefill) as self._turn:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(_when_gone, receive, tasks.cancel_scope)
+                    if ask.stream:
+                        await self._streamed(send)
+                    else:
+                        await (await self._whole())(scope, receive, send)
+                    tasks.cancel_scope.cancel()
+        except RequestError as full:
+            await refusal(full)(scope, receive, send)
+
+    async def _whole(self) -> Response:
+        try:
+            body = await (self._read_ahead() if self._job.ask.prefill else self._answered())
+        except EngineError as trouble:
+            return problem(str(trouble), 500, "engine_failed")
+        return JSONResponse(body)
+
+    async def _read_ahead(self) -> dict[str, Any]:
+        usage = await self._host.read_ahead(self._job, self._turn)
+        return {"object": "atlas.prefill", "model": self._job.ask.model, "usage": _usage_body(usage)}
+
+    async def _answered(self) -> dict[str, Any]:
+        parts: list[Part] = []
+        await self._host.answer(self._job, self._turn, parts.append)
+        words, last = "".join(part.words for part in parts), parts[-1]
+        message: dict[str, Any] = {"role": "assistant", "content": words or (None if last.calls else "")}
+        if last.calls:
+            message["tool_calls"] = [_call_body(call) for call in last.calls]
+        choice = {"index": 0, "message": message, "finish_reason": last.finish, "logprobs": None}
+        return {**self._head, "object": "chat.completion", "choices": [choice], "usage": _usage_body(last.usage)}
+
+    async def _streamed(self, send: Send) -> None:
+        """Send events as they come. A reader that is slow holds up itself, not the model and those in line."""
+        headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-store")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send(_body(_event(self._chunk({"role": "assistant", "content": ""}))))
+        give, take = anyio.create_memory_object_stream[Part | EngineError](math.inf)  # max_tokens bounds it
+        async with take, anyio.create_task_group() as tasks:  # open until the model has really stopped giving
+            tasks.start_soon(self._give, give)
+            async for part in take:
+                await send(_body(self._events([part, *_waiting(take)])))
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _give(self, give: MemoryObjectSendStream[Part | EngineError]) -> None:
+        async with give:
+            try:
+                await self._host.answer(self._job, self._turn, give.send_nowait)
+            except EngineError as trouble:
+                give.send_nowait(trouble)
+
+    def _events(self, news: list[Part | EngineError]) -> bytes:
+        """Return what is new as few events: words that waited for a slow reader become one."""
+        parts = [part for part in news if isinstance(part, Part)]
+        events: list[Any] = []
+        if words := "".join(part.words for part in parts):
+            events.append(self._chunk({"content": words}))
+        last = news[-1]
+        if isinstance(last, EngineError):
+            events.append({"error": {**_ERROR, "message": str(last)}})
+        elif last.finish:
+            if last.calls:
+                bodies = [{"index": i, **_call_body(call)} for i, call in enumerate(last.calls)]
+                events.append(self._chunk({"tool_calls": bodies}))
+            events.append(self._chunk({}, last.finish))
+            if self._job.ask.include_usage:
+                events.append({**self._chunk(), "choices": [], "usage": _usage_body(last.usage)})
+        done = isinstance(last, EngineError) or last.finish
+        return b"".join(map(_event, events)) + (b"data: [DONE]\n\n" if done else b"")
+
+    def _chunk(self, delta: Mapping[str, Any] | None = None, finish: str | None = None) -> dict[str, Any]:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
+        return {**self._head, "object": "chat.completion.chunk", "choices": [choice]}
+
+
+_ERROR = {"type": "server_error", "code": "engine_failed", "param": None}
+
+
+def _waiting(take: MemoryObjectReceiveStream[Part | EngineError]) -> Iterator[Part | EngineError]:
+    """Yield what is in the stream already."""
+    while True:
+        try:
+            yield take.receive_nowait()
+        except (anyio.WouldBlock, anyio.EndOfStream):
+            return
+
+
+def _event(event: Mapping[str, Any]) -> bytes:
+    return f"data: {json.dumps(event, ensure_ascii=False)}\n\n".encode()
+
+
+def _body(body: bytes) -> dict[str, Any]:
+    return {"type": "http.response.body", "body": body, "more_body": True}
+
+
+async def _when_gone(receive: Receive, scope: anyio.CancelScope) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()
+
+
+def _call_body(call: Call) -> dict[str, Any]:
+    function = {"name": call.name, "arguments": json.dumps(call.arguments, ensure_ascii=False)}
+    return {"id": call.id or f"call_{secrets.token_hex(8)}", "type": "function", "function": function}
+
+
+def _usage_body(usage: Usage) -> dict[str, Any]:
+    return {
+        "prompt_tokens": usage.prompt,
+        "completion_tokens": usage.completion,
+        "total_tokens": usage.prompt + usage.completion,
+        "prompt_tokens_details": {"cached_tokens": usage.cached},
+    }
+
+
+async def _read(request: Request) -> bytes:
+    """Read the body, within limits of size and time."""
+    body = bytearray()
+    with anyio.move_on_after(BODY_SECONDS):
+        async for piece in request.stream():
+            body += piece
+            if len(body) > MAX_BODY_BYTES:
+                raise RequestError(f"the body is over {MAX_BODY_BYTES} bytes", code="too_large")
+        return bytes(body)
+    raise RequestError(f"the body took over {BODY_SECONDS} seconds", code="slow_body")
+
+
+def refusal(error: RequestError) -> JSONResponse:
+    """Return the answer to a request that asks for something impossible."""
+    more = {"atlas": error.figures} if isinstance(error, TooLong) else {}
+    return problem(str(error), STATUS.get(error.code, 400), error.code, error.param, **more)
+
+
+def app(host: Host) -> Starlette:
+    """Return every URL of the host."""
+
+    async def chat(request: Request) -> Response:
+        try:
+            job = await host.job(parse(await _read(request)))
+        except RequestError as error:
+            return refusal(error)
+        except ClientDisconnect:
+            return Response(status_code=400)
+        return Reply(host, job)
+
+    async def embeddings(request: Request) -> Response:
+        reply = Response(status_code=400)  # nobody reads it: the client is gone
+        async with anyio.create_task_group() as tasks:
+            try:
+                wish = parse_texts(await _read(request))
+                tasks.start_soon(_when_gone, request.receive, tasks.cancel_scope)
+                reply = Response(await host.embedder.answer(wish, host.line), media_type="application/json")
+            except RequestError as error:
+                reply = refusal(error)
+            except EngineError as trouble:
+                reply = problem(str(trouble), 500, "engine_failed")
+            except ClientDisconnect:
+                pass
+            tasks.cancel_scope.cancel()
+        return reply
+
+    async def forget(request: Request) -> Response:
+        try:
+            await host.forget(forgotten(await _read(request)))
+        except RequestError as error:
+            return refusal(error)
+        except EngineError as trouble:
+            return problem(str(trouble), 500, "engine_failed")
+        except ClientDisconnect:
+            return Response(status_code=400)
+        return JSONResponse({"object": "atlas.forget"})
+
+    async def models(_request: Request) -> Response:
+        names = [name for name in (host.options.name, host.embedder.name) if name]
+        data = [{"id": name, "object": "model", "created": 0, "owned_by": "atlas"} for name in names]
+        return JSONResponse({"object": "list", "data": data})
+
+    async def health(_request: Request) -> Response:
+        if seconds := host.stuck_seconds:
+            return JSONResponse({"status": "stuck", "seconds": round(seconds)}, 503)
+        try:
+            loaded = host.loaded
+        except RequestError as error:
+            return refusal(error)
+        versions = {name: version(name) for name in ("llama-cpp-python", "llguidance")} | {"atlas": __version__}
+        facts = {"status": "ok", "model": host.options.name, "context": loaded.weights.context}
+        return JSONResponse({**facts, "tools": loaded.prompts.format.name, "versions": versions})
+
+    async def plain(_request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        return problem(
+            error.detail, error.status_code, "not_found" if error.status_code == 404 else "method_not_allowed"
+        )
+
+    routes = [
+        Route("/v1/chat/completions", chat, methods=["POST"]),
+        Route("/v1/embeddings", embeddings, methods=["POST"]),
+        Route("/v1/atlas/forget", forget, methods=["POST"]),
+        Route("/v1/models", models),
+        Route("/health", health),
+    ]
+    return Starlette(routes=routes, exception_handlers={HTTPException: plain})
