@@ -1,8 +1,9 @@
 """Will this model fit this machine, how much of it on the GPU, and how fast? Pure arithmetic, in bytes and seconds.
 
-Keys and values: sequences · Σ over layers of min(context, window) · heads_kv · (d_k + d_v) · bytes of a value. A
+Keys and values: sequences · Σ over layers of context · heads_kv · (d_k + d_v) · bytes of a value; of layers with a
+window min(context, window), where the server lets go of what is behind it. Ours does not: prefixes are used again. A
 generated token reads every active weight and the whole cache once, so its time is bytes over bandwidth; prompts are
-bound by arithmetic and are not predicted. Source of the sizes of types: ggml.
+bound by arithmetic and are not predicted. Sources: the types of ggml, the buffers that llama.cpp says it takes.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from atlas.models.gguf import Header
 GIB = 1024**3
 CacheType = Literal["f16", "q8_0", "q4_0"]
 BYTES_OF_VALUE: dict[CacheType, float] = {"f16": 2.0, "q8_0": 34 / 32, "q4_0": 18 / 32}
-GRAPH_BYTES = int(
-    0.5 * GIB
-)  # compute buffers at the batch that the LLM host uses; up to three times that for big vocabularies
+GRAPH_BYTES = GIB // 2  # compute buffers on a card; not measured, and rather too much
+BATCH_TOKENS = 128  # that the LLM host computes in one step
 CUDA_BYTES = int(0.4 * GIB)  # the context of a process on a card
 MARGIN = 0.05  # fragmentation, a desktop, and the honesty of estimates
 SYSTEM_BYTES = 2 * GIB  # of RAM that the rest of the house and the system need
 WINDOW_PATTERNS = {"gemma2": 2, "gemma3": 6, "cohere2": 4}  # every nth layer sees everything; their files do not say so
+EMBEDDING = "token_embd.weight"
 MOST_LAYERS = 1_000  # a 405B model has 126
 EFFICIENCY = 0.7  # of the bandwidth on the label that generation reaches
 
@@ -43,6 +44,9 @@ class Shape:
     layer_bytes: tuple[int, ...]
     other_bytes: int  # embeddings and output: not in any layer
     active: float  # the part of the layers' weights that one token reads; less than 1 in mixtures of experts
+    heads: int = 0  # the most of any layer; 0 is not known
+    vocabulary: int = 0  # words; 0 is not known
+    state_bytes: int = 0  # of a layer that keeps no keys and values but one state a sequence
 
     @property
     def weight_bytes(self) -> int:
@@ -79,7 +83,11 @@ def shape_of(header: Header, name: str = "") -> Shape:
         raise _nonsense(header, "block_count", layers)
     heads = _of_each_layer(header, "attention.head_count", layers)
     heads_kv = _of_each_layer(header, "attention.head_count_kv", layers, heads)
+    if interval := _number(header, "full_attention_interval", 0):  # hybrids: the layers between keep one state
+        heads_kv = tuple(count if (layer + 1) % interval == 0 else 0 for layer, count in enumerate(heads_kv))
     key_length = _number(header, "attention.key_length", 0) or _number(header, "embedding_length") // (max(heads) or 1)
+    # Latent attention (DeepSeek): a value is a part of the key, and is not kept twice.
+    latent = bool(_number(header, "attention.key_length_mla", 0))
     window = _number(header, "attention.sliding_window", 0)
     pattern = header.own("attention.sliding_window_pattern", WINDOW_PATTERNS.get(header.architecture))
     per_layer = [0] * layers
@@ -100,18 +108,33 @@ def shape_of(header: Header, name: str = "") -> Shape:
         context=_number(header, "context_length", 0),
         heads_kv=heads_kv,
         key_length=key_length,
-        value_length=_number(header, "attention.value_length", 0) or key_length,
+        value_length=0 if latent else _number(header, "attention.value_length", 0) or key_length,
         window=window,
         windowed=_windowed(window, pattern, layers),
         layer_bytes=tuple(per_layer),
         other_bytes=other,
         active=active,
+        heads=max(heads),
+        vocabulary=next((tensor.shape[1] for tensor in header.tensors if tensor.name == EMBEDDING), 0),
+        state_bytes=_state_bytes(header),
     )
 
 
-def cache_bytes(shape: Shape, context: int, sequences: int = 1, kind: CacheType = "f16") -> int:
-    """Return what the keys and values of so many sequences of `context` tokens take."""
-    return sum(_layer_cache_bytes(shape, layer, context, sequences, kind) for layer in range(shape.layers))
+def cache_bytes(
+    shape: Shape, context: int, sequences: int = 1, kind: CacheType = "f16", *, rolling: bool = False
+) -> int:
+    """Return what the keys and values of so many sequences of `context` tokens take.
+
+    `rolling` is for servers that let go of what lies behind a window.
+    """
+    return sum(_layer_cache_bytes(shape, layer, context, sequences, kind, rolling) for layer in range(shape.layers))
+
+
+def graph_bytes(shape: Shape, context: int) -> int:
+    """Return what computing a batch takes in RAM: the larger of its scores of attention and its scores of words."""
+    if not (shape.heads and shape.vocabulary):
+        return GRAPH_BYTES
+    return 4 * BATCH_TOKENS * max((shape.heads + 1) * context, shape.vocabulary)
 
 
 def fit(
@@ -127,7 +150,7 @@ def fit(
     layers, gpu_bytes = _placed(shape, room, context, sequences, kind)
     whole = shape.weight_bytes + cache
     on_gpu = gpu_bytes + (len(gpus) * (CUDA_BYTES + GRAPH_BYTES) if layers else 0)
-    in_ram = whole - gpu_bytes + (0 if layers > shape.layers else GRAPH_BYTES)
+    in_ram = whole - gpu_bytes + (0 if layers > shape.layers else graph_bytes(shape, context))
     available = int((ram.free_bytes - SYSTEM_BYTES) * (1 - MARGIN))
     fits = layers > shape.layers or in_ram <= available
     speed = _speed(shape, gpus, ram, gpu_bytes, whole, cache) if fits else None
@@ -204,10 +227,21 @@ def _advice(
     )
 
 
-def _layer_cache_bytes(shape: Shape, layer: int, context: int, sequences: int, kind: CacheType) -> int:
-    tokens = min(context, shape.window) if shape.windowed[layer] else context
+def _layer_cache_bytes(
+    shape: Shape, layer: int, context: int, sequences: int, kind: CacheType, rolling: bool = False
+) -> int:
+    if not shape.heads_kv[layer]:
+        return sequences * shape.state_bytes
+    tokens = min(context, shape.window) if rolling and shape.windowed[layer] else context
     values = shape.heads_kv[layer] * (shape.key_length + shape.value_length)
     return int(sequences * tokens * values * BYTES_OF_VALUE[kind])
+
+
+def _state_bytes(header: Header) -> int:
+    """Return what a recurrent layer keeps of a sequence, however long: its state, and what its convolution sees."""
+    inner, state = _number(header, "ssm.inner_size", 0), _number(header, "ssm.state_size", 0)
+    seen = max(0, _number(header, "ssm.conv_kernel", 0) - 1)
+    return 4 * (inner * state + seen * (inner + 2 * _number(header, "ssm.group_count", 0) * state))
 
 
 def _layer_of(tensor: str, layers: int) -> int | None:

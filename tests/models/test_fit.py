@@ -151,7 +151,38 @@ def test_the_cache_is_what_the_published_tables_say(shape: Shape, context: int, 
 def test_layers_with_a_window_keep_no_more_than_it() -> None:
     gemma = replace(B8, window=1024, windowed=tuple(bool((layer + 1) % 6) for layer in range(32)))
     per_token = cache_bytes(B8, 1) / 32
-    assert cache_bytes(gemma, 32_768) == int(per_token * (5 * 32_768 + 27 * 1024))
+    assert cache_bytes(gemma, 32_768, rolling=True) == int(per_token * (5 * 32_768 + 27 * 1024))
+
+
+def test_our_own_host_keeps_what_is_behind_a_window_for_prefixes_are_used_again() -> None:
+    gemma = replace(B8, window=1024, windowed=(True,) * 31 + (False,))
+    assert cache_bytes(gemma, 32_768) == cache_bytes(B8, 32_768)
+
+
+def test_of_latent_attention_only_the_key_is_kept() -> None:
+    """DeepSeek V3: 61 layers of 512 + 64 values, which is the published 70 KB a token."""
+    own = {"block_count": 61, "embedding_length": 7168, "attention.head_count": 128, "attention.head_count_kv": 1}
+    own |= {"attention.key_length": 576, "attention.value_length": 512, "attention.key_length_mla": 192}
+    metadata = {"general.architecture": "deepseek2"} | {f"deepseek2.{key}": value for key, value in own.items()}
+    assert cache_bytes(shape_of(Header(metadata, ())), 1) == 61 * 576 * 2 == 70_272
+
+
+def test_layers_that_keep_one_state_do_not_grow_with_the_context() -> None:
+    own = {"block_count": 8, "embedding_length": 256, "attention.head_count": 4, "attention.head_count_kv": 2}
+    own |= {"full_attention_interval": 4, "ssm.inner_size": 512, "ssm.state_size": 16, "ssm.conv_kernel": 4}
+    metadata = {"general.architecture": "hybrid"} | {f"hybrid.{key}": value for key, value in own.items()}
+    shape = shape_of(Header(metadata, ()))
+    assert shape.heads_kv == (0, 0, 0, 2, 0, 0, 0, 2)
+    states = 6 * 4 * (512 * 16 + 3 * 512)
+    assert cache_bytes(shape, 1000) == states + 2 * 1000 * 2 * (64 + 64) * 2
+    assert cache_bytes(shape, 2000, sequences=3) == 3 * (states + 2 * 2000 * 2 * (64 + 64) * 2)
+
+
+def test_heads_may_differ_from_layer_to_layer_and_be_wider_than_the_width_says() -> None:
+    own = {"block_count": 2, "embedding_length": 256, "attention.head_count": [4, 8], "attention.head_count_kv": [1, 4]}
+    own |= {"attention.key_length": 128, "attention.value_length": 64}
+    metadata = {"general.architecture": "mixed"} | {f"mixed.{key}": value for key, value in own.items()}
+    assert cache_bytes(shape_of(Header(metadata, ())), 10) == 10 * 2 * (1 + 4) * (128 + 64)
 
 
 def test_a_window_without_a_word_about_its_layers_is_not_believed() -> None:
