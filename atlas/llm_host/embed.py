@@ -12,14 +12,15 @@ import logging
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import anyio.to_thread
 import numpy as np
 from numpy.typing import NDArray
 
 from atlas.errors import RequestError
+from atlas.llm_host.compute import Compute
 from atlas.llm_host.line import PRIORITIES, Line, Turn
 from atlas.llm_host.request import fields, unbroken
 
@@ -92,7 +93,7 @@ class Embedder:
         self._file, self._threads, self._host = file, threads, host
         self._encoder: Encoder | None = None
 
-    async def answer(self, wish: Wish, line: Line) -> bytes:
+    async def answer(self, wish: Wish, line: Line, compute: Compute) -> bytes:
         """Return the body of the answer. Cancelling is safe, and takes effect between two texts.
 
         Raises `RequestError` for what cannot be had here, `EngineError` when the encoder fails.
@@ -106,10 +107,10 @@ class Embedder:
         quick = len(wish.texts) == 1 and len(wish.texts[0]) <= QUICK_TOKENS  # a token is a character or more
         with line.place(wish.priority or ("voice" if quick else "background"), "") as turn:
             async with line.called(turn):
-                encoder = await anyio.to_thread.run_sync(self._ready)
+                encoder = await compute.do(self._ready)
                 if wish.dimensions not in (None, encoder.dimensions):
                     raise _wrong("dimensions", f"can only be {encoder.dimensions}, which this model was made for")
-                items, tokens = await _items(encoder, wish, line, turn)
+                items, tokens = await _items(encoder, wish, line, turn, compute)
         log.info("embedded texts=%d tokens=%d ms=%d", len(items), tokens, (time.monotonic() - began) * 1000)
         usage = json.dumps({"prompt_tokens": tokens, "total_tokens": tokens})
         name = json.dumps(self.name, ensure_ascii=False)
@@ -126,17 +127,17 @@ class Embedder:
         return self._encoder
 
 
-async def _items(encoder: Encoder, wish: Wish, line: Line, turn: Turn) -> tuple[list[str], int]:
+async def _items(encoder: Encoder, wish: Wish, line: Line, turn: Turn, compute: Compute) -> tuple[list[str], int]:
     """Return the items of the answer, as JSON, and how many tokens were read for them."""
     items: list[str] = []
     read = 0
     for text in wish.texts:
-        tokens, cut = await anyio.to_thread.run_sync(encoder.tokens, text)
+        tokens, cut = await compute.do(partial(encoder.tokens, text))
         item = None
         while item is None:
             if line.somebody_before(turn):
                 await line.give_way(turn)
-            item = await anyio.to_thread.run_sync(_item, encoder, tokens, wish.base64, len(items), cut, line, turn)
+            item = await compute.do(partial(_item, encoder, tokens, wish.base64, len(items), cut, line, turn))
         items.append(item)
         read += len(tokens)
     return items, read

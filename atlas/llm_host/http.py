@@ -206,7 +206,8 @@ def app(host: Host) -> Starlette:
             try:
                 wish = parse_texts(await _read(request))
                 tasks.start_soon(_when_gone, request.receive, tasks.cancel_scope)
-                reply = Response(await host.embedder.answer(wish, host.line), media_type="application/json")
+                body = await host.embedder.answer(wish, host.line, host.compute)
+                reply = Response(body, media_type="application/json")
             except RequestError as error:
                 reply = refusal(error)
             except EngineError as trouble:

@@ -21,6 +21,7 @@ from openai import BadRequestError, OpenAI
 from atlas.errors import EngineError, RequestError
 from atlas.llm.backend_openai import BackendSettings
 from atlas.llm.backend_openai import open as open_backend
+from atlas.llm_host.compute import Compute
 from atlas.llm_host.embed import Embedder, parse
 from atlas.llm_host.line import Line
 
@@ -73,7 +74,7 @@ def test_half_a_character_becomes_a_mark_and_not_a_crash() -> None:
 
 async def test_a_host_without_an_encoder_says_how_to_get_one() -> None:
     with pytest.raises(RequestError, match="atlas models pull all-minilm-l6-v2") as refused:
-        await Embedder(None, 2, CHAT).answer(parse(b'{"model": "m", "input": "a"}'), Line())
+        await Embedder(None, 2, CHAT).answer(parse(b'{"model": "m", "input": "a"}'), Line(), Compute())
     assert (refused.value.code, refused.value.param) == ("model_not_found", "model")
 
 

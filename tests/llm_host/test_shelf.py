@@ -1,0 +1,130 @@
+"""What is kept of a conversation comes back whole or not at all, is for this user only, and has an end."""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from atlas.llm_host.shelf import HEAD_BYTES, Shelf, identity
+
+STATE = bytes(range(256)) * 4
+
+
+def files(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir())
+
+
+def test_what_was_kept_comes_back_also_to_another_process(data: Path) -> None:
+    Shelf(data / "kept", "me").put("anna", [1, 2, 3], STATE)
+    after = Shelf(data / "kept", "me")
+    assert after.tokens("anna") == [1, 2, 3]
+    stored = after.get("anna")
+    assert stored and stored.tokens == [1, 2, 3] and stored.state == STATE
+    assert after.tokens("ben") == [] and after.get("ben") is None
+
+
+def test_only_this_user_may_read_it_and_no_name_tells_whose_it_is(data: Path) -> None:
+    (data / "kept").mkdir(mode=0o755)
+    Shelf(data / "kept", "me").put("anna", [1], STATE)
+    (file,) = files(data / "kept")
+    assert stat.S_IMODE((data / "kept").stat().st_mode) == 0o700
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert "anna" not in file.name and b"anna" not in file.read_bytes()
+
+
+@pytest.mark.parametrize("at", [2, 20, HEAD_BYTES - 1, HEAD_BYTES, HEAD_BYTES + 5, HEAD_BYTES + 12, -1])
+def test_a_file_with_a_flipped_bit_is_ignored_with_one_line(
+    data: Path, at: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    shelf = Shelf(data, "me")
+    shelf.put("anna", [1, 2, 3], STATE)
+    (file,) = files(data)
+    content = bytearray(file.read_bytes())
+    content[at] ^= 1
+    file.write_bytes(content)
+    with caplog.at_level(logging.WARNING):
+        assert shelf.get("anna") is None
+        assert shelf.get("anna") is None
+    assert len(caplog.records) == 1
+    assert files(data) == []
+
+
+@pytest.mark.parametrize("size", [0, 1, HEAD_BYTES, HEAD_BYTES + 5, -1])
+def test_a_file_that_was_cut_short_is_ignored(data: Path, size: int) -> None:
+    shelf = Shelf(data, "me")
+    shelf.put("anna", [1, 2, 3], STATE)
+    (file,) = files(data)
+    file.write_bytes(file.read_bytes()[:size])
+    assert shelf.tokens("anna") == [] and shelf.get("anna") is None
+
+
+def test_another_model_does_not_believe_it_nor_another_conversation(data: Path) -> None:
+    shelf = Shelf(data, "me")
+    shelf.put("ben", [7], STATE)
+    shelf.put("anna", [1, 2, 3], STATE)
+    of_ben, of_anna = (shelf._path(who) for who in ("ben", "anna"))
+    of_anna.rename(of_ben)
+    assert shelf.get("ben") is None
+    shelf.put("anna", [1, 2, 3], STATE)
+    assert Shelf(data, "somebody else").get("anna") is None
+
+
+def test_a_model_is_told_from_another_by_size_ends_and_settings(data: Path) -> None:
+    one, other, longer = data / "one", data / "other", data / "longer"
+    one.write_bytes(b"a" * 5000 + b"b")
+    other.write_bytes(b"a" * 5000 + b"c")
+    longer.write_bytes(b"a" * 5001 + b"b")
+    found = {identity(one, "x"), identity(other, "x"), identity(longer, "x"), identity(one, "y")}
+    assert len(found) == 4 and identity(one, "x") in found
+
+
+def test_the_oldest_make_way_by_number_and_by_size(data: Path) -> None:
+    for few, names in ((Shelf(data, "me", most_files=2), "abc"), (Shelf(data, "me", most_bytes=6000), "xyz")):
+        for age, who in enumerate(names):
+            few.put(who, [1], STATE)
+            os.utime(few._path(who), (age, age))
+        few.put("last", [1], STATE)
+        assert few.tokens("last") and not few.tokens(names[0])
+        assert len(files(data)) == 2
+
+
+def test_what_was_used_lately_is_not_old(data: Path) -> None:
+    shelf = Shelf(data, "me", most_files=2)
+    for age, who in enumerate("ab"):
+        shelf.put(who, [1], STATE)
+        os.utime(shelf._path(who), (age, age))
+    shelf.get("a")
+    shelf.put("c", [1], STATE)
+    assert shelf.tokens("a") and not shelf.tokens("b")
+
+
+def test_what_is_too_large_has_no_room(data: Path) -> None:
+    shelf = Shelf(data, "me", most_bytes=1000)
+    assert shelf.has_room_for(1000) and not shelf.has_room_for(1001)
+    assert not Shelf(data, "me", most_bytes=2**63).has_room_for(2**62)
+
+
+def test_forgetting_leaves_nothing_and_may_be_asked_twice(data: Path) -> None:
+    shelf = Shelf(data, "me")
+    shelf.put("anna", [1], STATE)
+    shelf.drop("anna")
+    shelf.drop("anna")
+    assert files(data) == []
+
+
+def test_half_a_file_of_a_process_that_was_killed_is_cleared_away(data: Path) -> None:
+    (data / "abc.new").write_bytes(b"half")
+    Shelf(data, "me")
+    assert files(data) == []
+
+
+def test_a_disk_that_refuses_costs_a_line_and_nothing_else(data: Path, caplog: pytest.LogCaptureFixture) -> None:
+    shelf = Shelf(data / "kept", "me")
+    (data / "kept").rmdir()
+    with caplog.at_level(logging.WARNING):
+        shelf.put("anna", [1], STATE)
+    assert "could not be kept" in caplog.text and shelf.get("anna") is None
