@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from atlas.llm_host.cache import Cache, shared
+from collections.abc import Sequence
+
+from atlas.llm_host.cache import WORTH_RESTORING_TOKENS, Cache, shared
+from atlas.llm_host.shelf import Stored
 
 
 class Pool:
@@ -18,6 +21,51 @@ class Pool:
 
     def copy(self, source: int, target: int, count: int) -> None:
         self.done.append(f"copy {count}")
+
+    def state_bytes(self, sequence: int) -> int:
+        return 7
+
+    def save(self, sequence: int) -> memoryview:
+        return memoryview(b"state %d" % sequence)
+
+    def restore(self, sequence: int, state: bytes) -> bool:
+        self.done.append(f"restore {state.decode()}")
+        return True
+
+
+class Crowded(Pool):
+    """Cells that have room for a restored conversation only when so many others are gone."""
+
+    def __init__(self, must_go: int) -> None:
+        super().__init__()
+        self.must_go = must_go
+
+    def forget(self, sequence: int, start: int = 0) -> bool:
+        self.must_go -= start == 0
+        return super().forget(sequence, start)
+
+    def restore(self, sequence: int, state: bytes) -> bool:
+        return self.must_go <= 0 and super().restore(sequence, state)
+
+
+class Memory:
+    """A shelf that is only a table."""
+
+    def __init__(self, damaged: bool = False) -> None:
+        self.kept: dict[str, Stored] = {}
+        self.damaged = damaged
+
+    def has_room_for(self, size: int) -> bool:
+        return True
+
+    def put(self, key: str, tokens: Sequence[int], state: memoryview) -> None:
+        self.kept[key] = Stored(list(tokens), bytes(state))
+
+    def tokens(self, key: str) -> list[int]:
+        return self.kept[key].tokens if key in self.kept else []
+
+    def get(self, key: str) -> Stored | None:
+        return None if self.damaged else self.kept.get(key)
 
 
 PERSONA = list(range(100))
@@ -82,3 +130,87 @@ def test_a_model_that_cannot_cut_its_memory_starts_over() -> None:
     cache = Cache(Pool(can_share_prefix=False, can_cut=False), 2)
     cache.take("anna", [1]).tokens[:] = [1, 2, 3, 4]
     assert cache.take("anna", [1, 2, 9, 9]).tokens == []
+
+
+def test_a_conversation_that_lost_its_cells_goes_on_from_the_shelf() -> None:
+    shelf = Memory()
+    cache = Cache(Pool(), 1, shelf)
+    cache.take("anna", PERSONA).tokens[:] = [*PERSONA, 1, 2, 3]
+    cache.take("ben", [9] * 50).tokens[:] = [9] * 50
+    assert cache.take("anna", [*PERSONA, 1, 2, 3, 4]).tokens == [*PERSONA, 1, 2, 3]
+
+
+def test_what_was_kept_is_cut_to_what_is_still_so() -> None:
+    shelf, pool = Memory(), Pool()
+    shelf.put("anna", [*PERSONA, 1, 2, 3], memoryview(b"anna's"))
+    assert Cache(pool, 1, shelf).take("anna", [*PERSONA, 1, 7, 7]).tokens == [*PERSONA, 1]
+    assert pool.done == ["restore anna's", "forget 101"]
+
+
+def test_a_new_conversation_begins_with_the_persona_of_one_from_the_shelf() -> None:
+    shelf = Memory()
+    shelf.put("anna", [*PERSONA, 1, 2, 3], memoryview(b"anna's"))
+    cache = Cache(Pool(), 2, shelf)
+    cache.take("anna", [*PERSONA, 1, 2, 3, 4])
+    assert cache.take("ben", [*PERSONA, 5]).tokens == PERSONA
+
+
+def test_the_shelf_is_left_alone_when_the_cells_offer_nearly_as_much() -> None:
+    long = list(range(300))
+    for more, first in ((WORTH_RESTORING_TOKENS - 1, "copy"), (WORTH_RESTORING_TOKENS, "restore")):
+        shelf, pool = Memory(), Pool()
+        shelf.put("anna", long, memoryview(b"anna's"))
+        cache = Cache(pool, 2, shelf)
+        cache.take("ben", [0]).tokens[:] = long[: len(long) - more]
+        cache.take("anna", [*long, 7])
+        assert any(deed.startswith(first) for deed in pool.done)
+
+
+def test_what_is_damaged_is_computed_again() -> None:
+    shelf = Memory(damaged=True)
+    shelf.put("anna", PERSONA, memoryview(b""))
+    assert Cache(Pool(), 1, shelf).take("anna", [*PERSONA, 1]).tokens == []
+
+
+def test_others_make_way_for_one_that_comes_back_and_go_on_the_shelf_themselves() -> None:
+    shelf = Memory()
+    cache = Cache(Crowded(must_go=2), 4, shelf)
+    for who in (1, 2, 3):
+        cache.take(str(who), [who] * 80).tokens[:] = [who] * 80
+    shelf.put("anna", PERSONA, memoryview(b"anna's"))
+    assert cache.take("anna", [*PERSONA, 1]).tokens == PERSONA
+    assert len(cache) == 2 and {"1", "2"} <= shelf.kept.keys()
+
+
+def test_one_that_never_fits_is_computed_again() -> None:
+    shelf = Memory()
+    shelf.put("anna", PERSONA, memoryview(b"anna's"))
+    assert Cache(Crowded(must_go=99), 2, shelf).take("anna", [*PERSONA, 1]).tokens == []
+
+
+def test_conversations_without_a_name_and_short_ones_are_not_kept() -> None:
+    shelf = Memory()
+    cache = Cache(Pool(), 3, shelf)
+    for key, count in (("", 200), ("short", 10), ("long", 200)):
+        cache.take(key, [1]).tokens[:] = [1] * count
+    cache.shelve_all()
+    assert list(shelf.kept) == ["long"]
+
+
+def test_at_the_end_the_last_used_is_kept_first() -> None:
+    shelf = Memory()
+    cache = Cache(Pool(), 3, shelf)
+    for who in ("anna", "ben", "carl", "anna"):
+        cache.take(who, PERSONA).tokens[:] = PERSONA
+    cache.shelve_all()
+    assert list(shelf.kept) == ["anna", "carl", "ben"]
+
+
+def test_who_is_forgotten_is_not_put_on_the_shelf() -> None:
+    shelf = Memory()
+    cache = Cache(Pool(), 1, shelf)
+    kept = cache.take("anna", PERSONA)
+    kept.tokens[:] = PERSONA
+    cache.forget("anna")
+    cache.forget("nobody")
+    assert len(cache) == 0 and not shelf.kept and not cache.holds(kept)

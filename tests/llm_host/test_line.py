@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import anyio
 import pytest
 from anyio.lowlevel import checkpoint
@@ -22,8 +24,10 @@ class Room:
         self.line = Line()
         self.answered: list[str] = []
 
-    async def ask(self, what: str, priority: str = "chat", done: anyio.Event | None = None) -> None:
-        with self.line.place(priority, what.split()[0]) as turn:
+    async def ask(
+        self, what: str, priority: str = "chat", done: anyio.Event | None = None, *, ahead: bool = False
+    ) -> None:
+        with self.line.place(priority, what.split()[0], ahead=ahead) as turn:
             async with self.line.called(turn):
                 self.answered.append(what)
                 if done:
@@ -132,3 +136,47 @@ async def test_a_line_that_is_full_says_so_and_a_voice_still_finds_room_behind_c
         tasks.cancel_scope.cancel()
     with room.line.place("background", "later"):
         pass
+
+
+async def test_reading_ahead_comes_after_every_answer_of_its_priority_and_before_the_next() -> None:
+    room, done = Room(), anyio.Event()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(room.ask, "first", "voice", done)
+        await settled()
+        for what, priority, ahead in (("ahead", "voice", True), ("ben", "chat", False), ("anna", "voice", False)):
+            tasks.start_soon(partial(room.ask, what, priority, ahead=ahead))
+            await settled()
+        done.set()
+    assert room.answered == ["first", "anna", "ahead", "ben"]
+
+
+async def test_reading_ahead_gives_way_to_the_same_persons_answer() -> None:
+    line, answered = Line(), anyio.Event()
+    with line.place("voice", "anna", ahead=True) as reading, line.place("voice", "anna") as asking:
+        async with anyio.create_task_group() as tasks, line.called(reading):
+            assert not line.somebody_before(reading)
+
+            async def answer() -> None:
+                async with line.called(asking):
+                    assert not line.somebody_before(asking)
+                    answered.set()
+
+            tasks.start_soon(answer)
+            await settled()
+            assert line.somebody_before(reading)
+            await line.give_way(reading)
+            assert answered.is_set()
+
+
+async def test_who_read_ahead_has_not_been_served_by_that() -> None:
+    room, done = Room(), anyio.Event()
+    await room.ask("ben first")
+    await room.ask("anna ahead", ahead=True)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(room.ask, "carl", "chat", done)
+        await settled()
+        for what in ("ben", "anna"):
+            tasks.start_soon(room.ask, what)
+            await settled()
+        done.set()
+    assert room.answered[-2:] == ["anna", "ben"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from atlas.errors import RequestError
-from atlas.llm_host.request import parse
+from atlas.llm_host.request import forgotten, parse
 
 HELLO: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "hello"}]}
 TOOL = {"type": "function", "function": {"name": "a", "parameters": {"type": "object"}}}
@@ -68,6 +68,8 @@ def test_half_a_surrogate_pair_becomes_a_character_that_can_be_written() -> None
         ({"atlas_priority": "now"}, "atlas_priority"),
         ({"atlas_priority": 1}, "atlas_priority"),
         ({"temprature": 1}, "temprature"),
+        ({"atlas_prefill": "yes"}, "atlas_prefill"),
+        ({"atlas_prefill": True, "stream": True}, "atlas_prefill"),
     ],
 )
 def test_what_is_wrong_is_named(change: dict[str, Any], param: str) -> None:
@@ -82,3 +84,10 @@ def test_what_is_not_json_is_said_to_be_not_json(body: bytes) -> None:
     with pytest.raises(RequestError) as wrong:
         parse(body)
     assert wrong.value.code == "invalid_json"
+
+
+@pytest.mark.parametrize("body", [b"{}", b'{"conversation": ""}', b'{"conversation": 3}'])
+def test_who_is_to_be_forgotten_is_named(body: bytes) -> None:
+    with pytest.raises(RequestError, match="conversation"):
+        forgotten(body)
+    assert forgotten(b'{"conversation": "anna"}') == "anna"
