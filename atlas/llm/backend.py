@@ -15,10 +15,11 @@ Priority = Literal["voice", "chat", "background"]  # who waits: somebody listeni
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much may be generated, and how wildly. `None` leaves it to the model's own default."""
+    """How much may be generated, and how wildly. `None` leaves it to the server's own default."""
 
     max_tokens: int | None = None
     temperature: float | None = None
+    parallel_calls: bool | None = None  # several in one answer
 
 
 @dataclass(frozen=True, slots=True)

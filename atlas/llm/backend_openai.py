@@ -1,37 +1,33 @@
 """A backend over HTTP: any server with OpenAI's chat completions. Our own LLM host, llama-server, vLLM, Ollama.
 
-Servers differ in the small things, and all of these are met here: call fragments keyed by index, names repeated with
-every fragment or calls sent whole, ids missing, arguments as an object instead of a string, no usage, errors as events.
+Servers differ in the small things. Their calls are put together in `calls`, their errors understood in `refusals`;
+here: usage in every event, in the last or in none, thoughts beside the words or among them, comments that keep alive.
 """
 
 from __future__ import annotations
 
 import json
-import re
+import math
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import anyio
 import httpx2
-from jsonschema import Draft202012Validator, ValidationError
-from jsonschema.exceptions import SchemaError
-from referencing import Registry
-from referencing.exceptions import Unresolvable
 
-from atlas.conversation import Message, Tool, ToolCall, Usage, fresh_id
+from atlas.conversation import Message, Tool, ToolCall, Usage
 from atlas.errors import ConfigError, EngineError, LlmGone
 from atlas.llm.backend import Calls, Delta, Finish, Finished, Limits, Priority, ToolChoice, Words
+from atlas.llm.calls import PartialCalls
+from atlas.llm.refusals import error_in, refusal
+from atlas.thoughts import Thoughts
 
 CONNECT_SECONDS = 5.0
 HEALTH_SECONDS = 3.0
 MAX_EVENT_BYTES = 1024 * 1024  # one event of a stream; a whole call may be in it
-MAX_CALLS = 32
-MAX_ARGUMENT_LETTERS = 256 * 1024
 MAX_ERROR_BYTES = 4096  # of an error's body, for the log
-UNFIT = (ValueError, RecursionError, ArithmeticError, re.error, ValidationError, SchemaError, Unresolvable)
 DOT = "__"  # OpenAI's tool names have no dots
 
 
@@ -90,18 +86,20 @@ class OpenAiBackend:
         """Yield the answer, as the contract says. Closing hangs up, which stops the model."""
         offered = {_wire_name(tool.name): tool for tool in tools} if self._settings.tools else {}
         body = self._body(messages, offered, tool_choice, limits, conversation, priority)
-        calls, usage, finish = _PartialCalls(), Usage(), ""
+        calls, usage, finish, thoughts = PartialCalls(), Usage(), "", Thoughts()
         async with aclosing(self._events(body)) as events:
             async for event in events:
                 usage = _usage(event) or usage
                 choice = _first(event.get("choices"))
                 delta = _delta(choice)
-                if isinstance(text := delta.get("content"), str) and text:
-                    yield Words(text)
-                calls.add(delta.get("tool_calls"))
+                if words := thoughts.add(_words(delta)):
+                    yield Words(words)
+                calls.add(delta)
                 finish = choice.get("finish_reason") or finish
         if not finish:
             raise LlmGone(f"{self.model} stopped in the middle of an answer")
+        if words := thoughts.end():
+            yield Words(words)
         made = calls.finished(offered) if finish != "length" else ()  # a call that was cut short is no call
         if made:
             yield Calls(made)
@@ -134,7 +132,7 @@ class OpenAiBackend:
             "/embeddings", {"model": self.model, "input": list(texts), "encoding_format": "float"}
         )
         found = answer.get("data")
-        vectors = [_vector(item) for item in found] if isinstance(found, list) else []
+        vectors = [_vector(item) for item in sorted(found, key=_index)] if isinstance(found, list) else []
         if len(vectors) != len(texts):
             raise EngineError(f"{self.model} answered with {len(vectors)} vectors to {len(texts)} texts")
         return vectors
@@ -172,6 +170,8 @@ class OpenAiBackend:
             body["tools"] = [_wire_tool(name, tool) for name, tool in offered.items()]
             plain = choice in ("auto", "required", "none")
             body["tool_choice"] = choice if plain else {"type": "function", "function": {"name": _wire_name(choice)}}
+        if offered and limits.parallel_calls is not None:
+            body["parallel_tool_calls"] = limits.parallel_calls
         if limits.max_tokens is not None:
             body["max_tokens"] = limits.max_tokens
         if limits.temperature is not None:
@@ -187,14 +187,8 @@ class OpenAiBackend:
         with _as_llm_gone(self.model):
             reply = await self._http.post(f"{self._url}{path}", json=body)
             if reply.status_code != 200:
-                self._refused(reply.status_code, reply.text[:MAX_ERROR_BYTES])
+                raise self._refusal(reply, reply.text[:MAX_ERROR_BYTES])
             return _object(reply.text)
-
-    def _refused(self, status: int, text: str) -> NoReturn:
-        says = f"{self.model} answered {status}: {text}"
-        if status >= 500 or status == 429:
-            raise LlmGone(says, hint="look at the log of the LLM host")
-        raise EngineError(says, hint="check the model's name and key in atlas.toml")
 
     async def _events(self, body: Mapping[str, Any]) -> AsyncGenerator[Mapping[str, Any], None]:
         """Yield the JSON objects of the stream until it says it is done."""
@@ -209,8 +203,8 @@ class OpenAiBackend:
                         if line is None or line.data == "[DONE]":
                             return
                         event = _object(line.data)
-                        if "error" in event:
-                            raise EngineError(f"{self.model} failed: {event['error']}")
+                        if failed := error_in(event):
+                            raise refusal(self.model, 0, failed)
                         if _delta(_first(event.get("choices"))).get("content"):
                             seconds = self._settings.idle_seconds
                         yield event
@@ -222,116 +216,25 @@ class OpenAiBackend:
                 yield response
                 return
             text = await _beginning(response)
-        self._refused(response.status_code, text)
+        raise self._refusal(response, text)
+
+    def _refusal(self, reply: httpx2.Response, text: str) -> EngineError:
+        return refusal(self.model, reply.status_code, text, reply.headers.get("retry-after", ""))
 
 
-@dataclass(slots=True)
-class _PartialCall:
-    """A tool call, as far as it has come."""
-
-    index: int
-    id: str = ""
-    name: str = ""
-    text: str = ""
-
-    def is_whole(self) -> bool:
-        """Say whether the arguments are a finished object: nothing that follows can be a part of it."""
-        if not self.text.rstrip().endswith("}"):
-            return False
-        try:
-            return isinstance(json.loads(self.text), dict)
-        except (ValueError, RecursionError):
-            return False
-
-
-class _PartialCalls:
-    """Fragments of tool calls, put together by index; where a server sends none, or always 0, by what they say."""
-
-    def __init__(self) -> None:
-        self._parts: list[_PartialCall] = []
-        self._latest: dict[int, _PartialCall] = {}
-
-    def add(self, fragments: Any) -> None:
-        """Take the fragments of one event. Raises `EngineError` for what is no fragment, and for a flood."""
-        for place, fragment in enumerate(fragments if isinstance(fragments, list) else ()):
-            function = (fragment.get("function") or {}) if isinstance(fragment, dict) else None
-            if not isinstance(function, dict):
-                raise EngineError("a fragment of a tool call is no object")
-            name, call_id, arguments = (
-                _text(function.get("name")),
-                _text(fragment.get("id")),
-                function.get("arguments"),
-            )
-            part = self._part(fragment.get("index"), place, call_id)
-            if part is None or _begins_another(part, call_id, name, arguments):
-                part = self._begin(fragment.get("index"), place)
-            part.id, part.name = part.id or call_id, part.name or name  # some servers repeat them with every fragment
-            if isinstance(arguments, dict):
-                part.text += json.dumps(arguments)
-            elif isinstance(arguments, str):
-                part.text += arguments
-            elif arguments is not None:
-                raise EngineError(f"a tool call has arguments that are neither text nor an object: {arguments!r}")
-            if len(self._parts) > MAX_CALLS or len(part.text) > MAX_ARGUMENT_LETTERS:
-                raise EngineError("the model's tool calls do not end")
-
-    def _part(self, index: Any, place: int, call_id: str) -> _PartialCall | None:
-        """Return the call that a fragment goes on with, if there is one."""
-        if isinstance(index, int):
-            return self._latest.get(index)
-        if known := next((part for part in self._parts if call_id and part.id == call_id), None):
-            return known
-        return self._latest.get(place) if place else (self._parts[-1] if self._parts else None)
-
-    def _begin(self, index: Any, place: int) -> _PartialCall:
-        at = index if isinstance(index, int) else place
-        part = _PartialCall(at)
-        self._parts.append(part)
-        self._latest[at] = part
-        return part
-
-    def finished(self, offered: Mapping[str, Tool]) -> tuple[ToolCall, ...]:
-        """Return the calls, checked. Raises `EngineError` for one that its tool could not take."""
-        return tuple(_call(part, offered) for part in sorted(self._parts, key=lambda part: part.index))
+def _index(item: Any) -> int:
+    return _count(item.get("index")) if isinstance(item, dict) else 0
 
 
 def _vector(item: Any) -> list[float]:
+    """Return a vector of length 1, whatever length the server gave it."""
     numbers = item.get("embedding") if isinstance(item, dict) else None
     if not isinstance(numbers, list) or not all(isinstance(number, (int, float)) for number in numbers):
         raise EngineError("a vector of an embedding is no list of numbers")
-    return [float(number) for number in numbers]
-
-
-def _begins_another(part: _PartialCall, call_id: str, name: str, arguments: Any) -> bool:
-    """Say whether a fragment that came under the index of `part` belongs to another call.
-
-    Ollama has sent every call whole and under index 0. A new id alone says nothing: others make one for each fragment.
-    """
-    if call_id and call_id == part.id:
-        return False  # if it brings more than fits, it is a broken call, not a second deed
-    other_id = bool(call_id and part.id)
-    other_name = bool(name and part.name and name != part.name)
-    if part.is_whole():
-        more = arguments.strip() if isinstance(arguments, str) else isinstance(arguments, dict)
-        return bool(more) or other_name or (other_id and bool(name))
-    return not part.text and (other_name or (other_id and bool(name)))
-
-
-def _call(part: _PartialCall, offered: Mapping[str, Tool]) -> ToolCall:
-    tool = offered.get(part.name)
-    if tool is None:
-        raise EngineError(f"the model called {part.name!r}, which it was not offered")
-    try:
-        arguments = json.loads(
-            _joined(part.text) or "{}", parse_constant=_no_constant, object_pairs_hook=_without_doubles
-        )
-        _joined(json.dumps(arguments, ensure_ascii=False))
-        schema = {"type": "object", **tool.parameters}
-        Draft202012Validator(schema, registry=Registry()).validate(arguments)  # the registry fetches nothing
-    except UNFIT as trouble:
-        reason = trouble.message if isinstance(trouble, ValidationError) else trouble
-        raise EngineError(f"the model called {tool.name} with arguments that do not fit: {reason}") from trouble
-    return ToolCall(part.id or fresh_id("call"), tool.name, arguments)
+    length = math.hypot(*numbers)
+    if not length or not math.isfinite(length):
+        raise EngineError("a vector of an embedding has no direction")
+    return [number / length for number in numbers]
 
 
 @contextmanager
@@ -375,6 +278,14 @@ def _delta(choice: Mapping[str, Any]) -> Mapping[str, Any]:
     return delta if isinstance(delta, dict) else {}
 
 
+def _words(delta: Mapping[str, Any]) -> str:
+    """Return what is said in a delta: words, as text or in parts, or that the model will not answer."""
+    content = delta.get("content") or delta.get("refusal") or ""
+    parts = content if isinstance(content, list) else [{"text": content}]
+    texts = [part.get("text") for part in parts if isinstance(part, dict)]
+    return "".join(text for text in texts if isinstance(text, str))
+
+
 def _usage(event: Mapping[str, Any]) -> Usage | None:
     usage = event.get("usage")
     if not isinstance(usage, dict):
@@ -386,26 +297,6 @@ def _usage(event: Mapping[str, Any]) -> Usage | None:
 
 def _count(value: Any) -> int:
     return value if isinstance(value, int) else 0
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _joined(text: str) -> str:
-    """Return text with the halves of pairs joined. Raises `ValueError` for a half whose other half is missing."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16")
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON number")
-
-
-def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object. Raises `ValueError` for a name given twice: nobody can say which of the two was meant."""
-    if len(found := dict(pairs)) != len(pairs):
-        raise ValueError("a name is given twice")
-    return found
 
 
 def _finish(said: str, calls: Sequence[ToolCall]) -> Finish:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import random
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from atlas.errors import EngineError, LlmGone
 from atlas.llm import backend_openai
 from atlas.llm.backend import Calls, Delta, Finished, Words
 from atlas.llm.backend_openai import BackendSettings, OpenAiBackend
+from tests.contracts.streams import DONE, SERVERS, Made, chunk, fragment, function_of_old
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
 TIMER = Tool(
@@ -33,140 +33,7 @@ TIMER = Tool(
 )
 CLOCK = Tool("clock.time", "Tell the time.", {"type": "object", "properties": {}, "additionalProperties": False})
 TOOLS = {tool.name: tool for tool in (TIMER, CLOCK)}
-Made = tuple[str, dict[str, Any]]
 TWO: list[Made] = [("timers.start", {"seconds": 5, "name": 'tea "{}" 茶'}), ("timers.start", {"seconds": 9})]
-
-
-def chunk(delta: dict[str, Any] | None, finish: str | None = None, **more: Any) -> bytes:
-    body = {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
-    return b"data: " + json.dumps({**body, **more}).encode() + b"\n\n"
-
-
-def usage_alone(prompt: int, completion: int) -> bytes:
-    usage = {"prompt_tokens": prompt, "completion_tokens": completion}
-    return b"data: " + json.dumps({"choices": [], "usage": usage}).encode() + b"\n\n"
-
-
-DONE = b"data: [DONE]\n\n"
-
-
-def fragment(function: dict[str, Any], index: int | None = None, call_id: str = "") -> dict[str, Any]:
-    made: dict[str, Any] = {"type": "function", "function": function}
-    if index is not None:
-        made["index"] = index
-    return {**made, "id": call_id} if call_id else made
-
-
-def wire(name: str) -> str:
-    return name.replace(".", "__")
-
-
-def pieces(text: str, sizes: random.Random) -> Iterator[str]:
-    while text:
-        size = sizes.randint(1, 7)
-        yield text[:size]
-        text = text[size:]
-
-
-# ── how servers say it ─────────────────────────────────────────────────────────────────────────────
-
-
-def llama_server(calls: Sequence[Made], dice: random.Random) -> Iterator[bytes]:
-    """Id and name once, then bare fragments; usage rides on the last chunk, whose finish has no delta."""
-    yield chunk({"role": "assistant", "content": None})
-    for index, (name, arguments) in enumerate(calls):
-        yield chunk({"tool_calls": [fragment({"name": wire(name), "arguments": ""}, index, f"id{index}")]})
-        for part in pieces(json.dumps(arguments), dice):
-            yield chunk({"tool_calls": [fragment({"arguments": part}, index)]})
-    yield chunk({}, "tool_calls", usage={"prompt_tokens": 30, "completion_tokens": 7})
-    yield DONE
-
-
-def llama_server_of_old(calls: Sequence[Made], dice: random.Random) -> Iterator[bytes]:
-    """Id and name again with every fragment."""
-    for index, (name, arguments) in enumerate(calls):
-        for part in pieces(json.dumps(arguments), dice):
-            function = {"name": wire(name), "arguments": part}
-            yield chunk({"content": "", "tool_calls": [fragment(function, index, f"id{index}")]})
-    yield chunk({}, "tool_calls")
-    yield usage_alone(30, 7)
-    yield DONE
-
-
-def vllm(calls: Sequence[Made], dice: random.Random) -> Iterator[bytes]:
-    """Calls take turns by index, thoughts come apart from words, usage has a chunk of its own."""
-    yield chunk({"role": "assistant", "content": ""})
-    yield chunk({"reasoning_content": "The person wants something."})
-    streams = []
-    for index, (name, arguments) in enumerate(calls):
-        yield chunk({"tool_calls": [fragment({"name": wire(name)}, index, f"chatcmpl-tool-{index}")]})
-        streams.append((index, pieces(json.dumps(arguments), dice)))
-    while streams:
-        index, parts = turn = dice.choice(streams)
-        part = next(parts, None)
-        if part is None:
-            streams.remove(turn)
-        else:
-            yield chunk({"tool_calls": [fragment({"arguments": part}, index)]})
-    yield chunk({"content": ""}, "tool_calls")
-    yield usage_alone(30, 7)
-    yield DONE
-
-
-def vllm_with_fresh_ids(calls: Sequence[Made], dice: random.Random) -> Iterator[bytes]:
-    """Every fragment has an id of its own; some have none of the fields of a call."""
-    for index, (name, arguments) in enumerate(calls):
-        yield chunk({"tool_calls": [fragment({"name": wire(name), "arguments": ""}, index, f"x{dice.random()}")]})
-        for part in pieces(json.dumps(arguments, ensure_ascii=False), dice):
-            yield chunk({"tool_calls": [fragment({"arguments": part}, index, f"x{dice.random()}")]})
-    yield chunk({"tool_calls": []}, "stop")
-    yield DONE
-
-
-def ollama(calls: Sequence[Made], _dice: random.Random) -> Iterator[bytes]:
-    """Each call whole, in a chunk of its own, always under index 0; the finish says stop."""
-    for number, (name, arguments) in enumerate(calls):
-        function = {"name": wire(name), "arguments": json.dumps(arguments)}
-        yield chunk({"role": "assistant", "content": "", "tool_calls": [fragment(function, 0, f"call_{number}")]})
-    yield chunk({"content": ""}, "stop")
-    yield DONE
-
-
-def ollama_of_old(calls: Sequence[Made], _dice: random.Random) -> Iterator[bytes]:
-    """No index, no id, arguments as an object, the calls in the last chunk, no usage, no end mark."""
-    yield b": keep-alive\n\n"
-    made = [fragment({"name": wire(name), "arguments": arguments}) for name, arguments in calls]
-    yield chunk({"content": "", "tool_calls": made}, "stop")
-
-
-def ollama_one_by_one(calls: Sequence[Made], _dice: random.Random) -> Iterator[bytes]:
-    """No index, no id, one call a chunk."""
-    for name, arguments in calls:
-        yield b": keep-alive\n\n"
-        yield chunk({"tool_calls": [fragment({"name": wire(name), "arguments": json.dumps(arguments)})]})
-    yield chunk(None, "stop")
-
-
-def ids_without_index(calls: Sequence[Made], dice: random.Random) -> Iterator[bytes]:
-    """No index; fragments are told apart by id alone, and take turns."""
-    streams = []
-    for number, (name, arguments) in enumerate(calls):
-        yield chunk({"tool_calls": [fragment({"name": wire(name), "arguments": ""}, None, f"id{number}")]})
-        streams.append((number, pieces(json.dumps(arguments), dice)))
-    while streams:
-        number, parts = turn = dice.choice(streams)
-        part = next(parts, None)
-        if part is None:
-            streams.remove(turn)
-        else:
-            yield chunk({"tool_calls": [fragment({"arguments": part}, None, f"id{number}")]})
-    yield chunk({}, "tool_calls")
-
-
-SERVERS = [
-    *(llama_server, llama_server_of_old, vllm, vllm_with_fresh_ids),
-    *(ollama, ollama_of_old, ollama_one_by_one, ids_without_index),
-]
 
 
 class Stage:
@@ -301,6 +168,11 @@ async def test_an_error_in_the_middle_is_an_error_although_a_call_was_whole(stag
     made = [fragment({"name": "timers__start", "arguments": '{"seconds": 5}'}, 0, "c")]
     with pytest.raises(EngineError):
         await stage.hear(chunk({"tool_calls": made}), error, DONE)
+
+
+async def test_a_call_by_the_name_it_had_before_there_were_tools_is_a_call(stage: Stage) -> None:
+    deltas = await stage.hear(*function_of_old(TWO[:1], random.Random(1)))
+    assert calls_of(deltas) == TWO[:1]
 
 
 async def test_words_before_a_call_are_heard_and_thoughts_are_not(stage: Stage) -> None:

@@ -1,0 +1,86 @@
+"""What servers say when they will not answer → the error that somebody here can act on. Pure.
+
+The sentences are those of llama-server, llama-cpp-python, vLLM, LM Studio, Ollama and OpenAI, read off their sources
+and their users' reports; a server that words it anew is still an `EngineError`, only nobody compacts the conversation.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from atlas.errors import ContextFull, EngineError, LlmBusy, LlmGone
+
+FULL_CODES = {"context_length_exceeded", "exceed_context_size_error"}
+FULL = re.compile(
+    r"maximum context length|exceeds? the (?:available )?context (?:size|length|window)|context size has been exceeded"
+    r"|context length of only|greater than the context length|longer than the maximum model length"
+    r"|exceeds (?:the )?(?:model's )?maximum (?:context|model) length|prompt is too long",
+    re.IGNORECASE,
+)
+CONTEXT = re.compile(
+    r"(?:maximum context length(?: is| of)?|context length of only|available context size|maximum model length of"
+    r"|n_ctx:?)\D{0,3}(\d+)",
+    re.IGNORECASE,
+)
+PROMPT = re.compile(
+    r"(\d+) in the messages|has (\d+) input tokens|\((\d+) tokens\) exceeds|resulted in (\d+) tokens"
+    r"|keep the first (\d+) tokens|n_keep: (\d+)|prompt \(length (\d+)\)|requested (\d+) tokens",
+    re.IGNORECASE,
+)
+MOST_SHOWN = 500  # letters of what a server said, for the log
+
+
+def refusal(model: str, status: int, text: str, retry_after: str = "") -> EngineError:
+    """Return the error that an HTTP status (0: an event in the middle of an answer) and a body mean."""
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        body = None
+    error = _error(body)
+    message = str(error.get("message") or text)
+    says = f"{model} {'failed' if not status else f'answered {status}'}: {message[:MOST_SHOWN]}"
+    words = {error.get("code"), error.get("type")}
+    if any(isinstance(word, str) and word in FULL_CODES for word in words) or FULL.search(message):
+        prompt, context = _sizes(error, message)
+        return ContextFull(says, prompt_tokens=prompt, context_tokens=context)
+    if status >= 500 or status in (408, 429):
+        wait = f"it asks to be tried again in {retry_after} s" if retry_after else "look at the log of the LLM host"
+        return (LlmBusy if status == 429 else LlmGone)(says, hint=wait)
+    return EngineError(says, hint="check the model's name and key in atlas.toml" if status else "")
+
+
+def error_in(event: Mapping[str, Any]) -> str:
+    """Return an event of a stream as JSON when it says that the answer failed, "" otherwise."""
+    failed = event.get("error") or event.get("object") == "error" or event.get("type") == "error"
+    return json.dumps(event) if failed else ""
+
+
+def _error(body: Any) -> Mapping[str, Any]:
+    """Return the object that describes an error: most wrap it, vLLM has sent it bare, some send a sentence."""
+    if not isinstance(body, dict):
+        return {}
+    error = body.get("error", body)
+    if isinstance(error, str):
+        return {"message": error}
+    return error if isinstance(error, dict) else {}
+
+
+def _sizes(error: Mapping[str, Any], message: str) -> tuple[int, int]:
+    """Return how many tokens the prompt has and the context holds; 0 for what the server does not say."""
+    own = error.get("atlas")
+    if isinstance(own, dict):
+        return _count(own.get("prompt_tokens")), _count(own.get("context"))
+    if "n_ctx" in error:
+        return _count(error.get("n_prompt_tokens")), _count(error.get("n_ctx"))
+    context, prompt = CONTEXT.search(message), PROMPT.search(message)
+    return (
+        int(next(filter(None, prompt.groups()))) if prompt else 0,
+        int(context[1]) if context else 0,
+    )
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
