@@ -54,6 +54,10 @@ class Grammar:
         self._templates = templates
         self.slots = Slots(own)
         self._asks: Mapping[str, Mapping[str, Any]] = own["asks"]
+        self._seconds: str = own["seconds"]
+        numbers: Sequence[str] = own["numbers"]
+        self._numbers = {word: str(value) for value, word in enumerate(numbers)}
+        self._counted = re.compile(rf"\b({'|'.join(numbers[::-1]) or '(?!)'})(?={own['units']})", re.IGNORECASE)
         self._marks = [(re.compile(pattern, re.IGNORECASE), to) for pattern, to in own["marks"]]
         self._rewrites = [(re.compile(pattern, re.IGNORECASE), to) for pattern, to in own["rewrites"]]
         self._opener = re.compile(rf"(?:{'|'.join(own['openers'])})(?![\w'-])[ ,]*(?=\S)", re.IGNORECASE)
@@ -135,7 +139,7 @@ class Grammar:
         if not words:
             return ()
         with_moments = self._heard(words, text)
-        without = Heard(text, *_with_plain_durations(words))
+        without = Heard(text, *self._with_plain_durations(words))
         for heard in (with_moments, without) if with_moments.plain != without.plain else (without,):
             found = [
                 (_guessed(result), commands)
@@ -170,6 +174,7 @@ class Grammar:
         while ending := self._closer.search(words) or self._filler.search(words):
             closed = closed or bool(self._closer.search(words))
             words = words[: ending.start()]
+        words = self._counted.sub(lambda found: self._numbers[found[1].lower()], words)
         for pattern, to in self._rewrites:
             words = pattern.sub(to, words)
         return words.strip(), closed
@@ -182,12 +187,28 @@ class Grammar:
         pieces: list[str] = []
         said: dict[str, str] = {}
         at = 0
-        for placeholder, moment in zip(_PLACEHOLDERS, moments.find(words), strict=False):
+        for placeholder, moment in zip(_PLACEHOLDERS, self._moments(words), strict=False):
             said[placeholder] = moment.text
             pieces += [words[at : moment.start], placeholder]
             at = moment.end
-        plain, lengths = _with_plain_durations("".join([*pieces, words[at:]]))
+        plain, lengths = self._with_plain_durations("".join([*pieces, words[at:]]))
         return Heard(text, plain, lengths | said)
+
+    def _moments(self, words: str) -> Sequence[moments.Moment]:
+        """Return the words that say when; none in a language that `moments` does not read."""
+        return moments.find(words) if self.own["moments"] else ()
+
+    def _with_plain_durations(self, words: str) -> tuple[str, dict[str, str]]:
+        """Return the words with every length of time as "N seconds", and how each was really said."""
+        pieces: list[str] = []
+        said: dict[str, str] = {}
+        at = 0
+        for found in durations.find(words):
+            plain = f"{found.seconds} {self._seconds}"
+            said[plain] = words[found.start : found.end]
+            pieces += [words[at : found.start], plain]
+            at = found.end
+        return "".join([*pieces, words[at:]]), said
 
     def _may_be_asked_about(self, slot: str, value: str) -> bool:
         """Tell whether a slot is clear enough for a question: "add milk" is, "add two and two" is not."""
@@ -216,36 +237,12 @@ def _unpunctuated(text: str) -> str:
     return " ".join(words.split()).strip(" '-")
 
 
-def _with_plain_durations(words: str) -> tuple[str, dict[str, str]]:
-    """Return the words with every length of time as "N seconds", and how each was really said."""
-    pieces: list[str] = []
-    said: dict[str, str] = {}
-    at = 0
-    for found in durations.find(words):
-        plain = f"{found.seconds} seconds"
-        said[plain] = words[found.start : found.end]
-        pieces += [words[at : found.start], plain]
-        at = found.end
-    return "".join([*pieces, words[at:]]), said
-
-
 def open_grammar(language: str) -> Grammar:
     """Load and warm the grammar of `language`: the first match compiles it and takes a few hundred milliseconds.
 
     Raises `ConfigError` when there are no sentences in that language.
     """
     grammar = Grammar(*open_sentences(language))
-    for sentence in WARMING:
+    for sentence in grammar.own["warming"]:
         grammar.half(sentence)
     return grammar
-
-
-WARMING: Sequence[str] = (  # so that every sentence template has been compiled before somebody waits for it
-    "set a pizza timer in the kitchen for an hour and a half",
-    "what is left to do and when does the oven timer go off in the kitchen",
-    "take off two minutes from my egg timer",
-    "turn on the lights in the kitchen and put milk on the list",
-    "remind me tomorrow to call mum at five about the party",
-    "is the front door locked",
-    "add dentist to the calendar on Friday at ten",
-)

@@ -25,7 +25,6 @@ _PLACES = ("place", "country", "folder", "path", "start", "end")
 _TITLES = ("title", "about", "words", "new_title", "subject")
 _FOUND_BY = ("title", "about")  # what a tool looks for need not hold the article it was said with
 _WRITES = ("add", "create", "list")
-_AND = re.compile(r",? and (?:some |the |a |an )?|, ?(?:some )?|;", re.IGNORECASE)
 _NUMBER = re.compile(rf"\d+|{durations.UP_TO_99}", re.IGNORECASE)
 _TWO_MOMENTS = re.compile(r"\bwhen[a-d] when[a-d]\b")
 
@@ -67,6 +66,9 @@ class Slots:
         self._second_command = re.compile(own["second_commands"], re.IGNORECASE)
         self._destinations = re.compile(own["destinations"], re.IGNORECASE)
         self._spoken_to = re.compile(own["spoken_to"], re.IGNORECASE)
+        self._and = re.compile(own["and"], re.IGNORECASE)
+        self._before_things = re.compile(rf"^(?:(?:{own['before_things']})\s+)+|[.!?]+$", re.IGNORECASE)
+        self._shopping = frozenset(own["shopping"])
         self._fact = re.compile(own["fact"], re.IGNORECASE)
         self._relatives = frozenset(own["relatives"])
         self._after_a_time = re.compile(own["after_a_time"], re.IGNORECASE)
@@ -163,15 +165,15 @@ class Slots:
 
     def _are_things(self, items: str) -> bool:
         """Tell whether these may be things to buy; who "bought a lamp" says so of something else."""
-        pieces = _AND.split(items)
+        pieces = self._and.split(items)
         return len(pieces) <= MOST_THINGS and all(map(self.is_thing, pieces))
 
     def things(self, items: str, written: str) -> list[str]:
         """Return the things that were named one by one; commas are looked for in what was written."""
         anyhow = r"[\s,;.]+".join(map(re.escape, items.split()))
         found = re.search(anyhow, written, re.IGNORECASE)
-        parts = [part.strip() for part in _AND.split(found.group() if found else items)]
-        tidy = [re.sub(r"^(?:(?:some|buy|the|a|an|my)\s+)+|[.!?]+$", "", part, flags=re.IGNORECASE) for part in parts]
+        parts = [part.strip() for part in self._and.split(found.group() if found else items)]
+        tidy = [self._before_things.sub("", part) for part in parts]
         return [part for part in tidy if part][:MOST_THINGS]
 
     # ── devices ─────────────────────────────────────────────────────────────────────────────────────
@@ -287,14 +289,14 @@ class Slots:
         items = arguments.get("items", "")
         # "The list" is the shopping list, unless what is put on it is something to do.
         doing = items.split(" ")[0].lower() in self._doings and len(items.split()) > 1
-        if doing and "list" not in arguments and "shopping" not in heard.plain.lower():
+        if doing and "list" not in arguments and not any(word in heard.plain.lower() for word in self._shopping):
             tool = {"lists.add": "add", "lists.check": "done", "lists.remove": "remove"}[command.tool]
             yield Command(f"tasks.{tool}", {"title": items}, command.whole)
             return
         if items:
             more = arguments.pop("more", "")
             arguments["items"] = [thing for each in (items, more) for thing in self.things(each, heard.written)]
-        if arguments.get("list", "").lower() in ("shopping", "grocery", "groceries"):
+        if arguments.get("list", "").lower() in self._shopping:
             del arguments["list"]
         yield replace(command, arguments=arguments)
 

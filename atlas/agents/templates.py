@@ -44,7 +44,7 @@ TOOL_OF_PUBLIC_INTENT = {
 }
 # Lengths of time are read before matching, so the public sentences that spell out hours and minutes cannot match; those
 # that run another command later ("open the door in five minutes") are no tool of ours. Both are left out.
-_NOT_NEEDED = ("{timer_hours", "{timer_minutes", "{timer_half", "{timer_command")
+_NOT_NEEDED = ("{timer_hour", "{timer_minute", "{timer_half", "{timer_command")
 _ANY = ""  # the edge of a template that may be anything
 
 _Template = tuple[Intent, IntentData, Sentence]
@@ -153,7 +153,7 @@ def open_sentences(language: str) -> tuple[Mapping[str, Any], Templates]:
         )
     own: dict[str, Any] = {"intents": {}, "lists": {}, "expansion_rules": {}}
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    for file in sorted(folder.glob("*.yaml")):
+    for file in (SENTENCES / "unsaid.yaml", *sorted(folder.glob("*.yaml"))):
         for key, told in yaml.load(file.read_text(encoding="utf-8"), loader).items():  # noqa: S506 (both are safe loaders)
             own[key] = own[key] | told if isinstance(own.get(key), dict) else told
     public = files("home_assistant_intents") / "data" / f"{language}.json"

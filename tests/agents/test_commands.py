@@ -221,6 +221,16 @@ async def test_two_asked_at_once_do_not_mix(grammar: Grammar, tools: ScriptedToo
     assert sorted(call.arguments["seconds"] for call in tools.calls) == [number * 60 for number in range(2, 12)]
 
 
+def test_another_language_is_another_folder() -> None:
+    """German is small, and understood with no line of code of its own."""
+    german = open_grammar("de")
+    heard = {row.said: (calls(german.commands(row.said)), list(row.wanted)) for row in corpus("de")}
+    assert len(heard) > 90
+    assert {said: got for said, (got, wanted) in heard.items() if got != wanted} == {}
+    assert german.is_negated("Stell keinen Timer")
+    assert german.half("Stell einen Timer") is None, "questions about half a command are not written in German yet"
+
+
 def test_a_language_without_sentences_says_which_there_are() -> None:
     with pytest.raises(ConfigError) as missing:
         open_grammar("xx")

@@ -96,8 +96,14 @@ def test_any_text_can_be_searched_and_moments_do_not_overlap(text: str) -> None:
         at = moment.end
 
 
+PLACE = "when I get home"  # the tool server says itself that it can wait for a time or a voice, not for a place
+
+
 def test_every_time_of_the_corpus_is_one_that_the_tool_server_understands() -> None:
     for row in corpus("en"):
         for tool, arguments in row.wanted:
-            if tool in ("reminders.add", "reminders.change", "alarms.set") and (when := arguments.get("when")):
+            if (
+                tool in ("reminders.add", "reminders.change", "alarms.set")
+                and (when := arguments.get("when", PLACE)) != PLACE
+            ):
                 assert understand(when, MORNING, None, WAKING if tool == "alarms.set" else REMINDING), row.said
