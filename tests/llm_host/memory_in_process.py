@@ -1,0 +1,50 @@
+"""What a model takes is what `fit` says it will. Run by `test_memory.py`, in a process that has no other ggml."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from atlas.llm_host.weights import PREFILL_TOKENS, Weights
+from atlas.models.fit import BATCH_TOKENS, Memory, cache_bytes, fit, shape_of
+from atlas.models.gguf import read_header
+from bench.shapes import FORMS, make, resident
+
+pytestmark = pytest.mark.real
+
+MIB = 1 << 20
+PLENTY = Memory("RAM", 1 << 40)
+
+
+def taken(file: Path, context: int) -> int:
+    """How much a process grows by loading a model and computing one batch."""
+    before = resident()
+    weights = Weights(file, context=context, threads=2, gpu_layers=0, sequences=8)
+    assert weights.decode(0, 0, [100 + number % 999 for number in range(PREFILL_TOKENS)])
+    return resident() - before
+
+
+def test_the_memory_that_was_predicted_is_what_is_taken(models: Path) -> None:
+    assert BATCH_TOKENS == PREFILL_TOKENS
+    file = next((models / "smollm2-135m-instruct").glob("*.gguf"))
+    shape = shape_of(read_header(file))
+    taken(file, 1024)  # libraries, the vocabulary, threads: what a process takes whatever it loads
+    grown = {context: taken(file, context) for context in (1024, 4096, 8192)}
+    for context, found in grown.items():
+        said = fit(shape, [], PLENTY, context).ram_bytes
+        assert 0.85 * said < found < 1.15 * said, (context, found / MIB, said / MIB)
+    cache = cache_bytes(shape, 8192) - cache_bytes(shape, 1024)
+    assert 0.95 * cache < grown[8192] - grown[1024] < 1.15 * cache
+
+
+def test_layers_with_a_window_are_kept_whole_for_prefixes_are_used_again(tmp_path: Path) -> None:
+    file = tmp_path / "shape.gguf"
+    make(FORMS["gemma-3-tiny"], file)
+    shape = shape_of(read_header(file))
+    assert any(shape.windowed)
+    grown = [taken(file, context) for context in (8192, 32_768)]
+    cache = cache_bytes(shape, 32_768) - cache_bytes(shape, 8192)
+    rolling = cache_bytes(shape, 32_768, rolling=True) - cache_bytes(shape, 8192, rolling=True)
+    assert rolling < cache / 3
+    assert 0.9 * cache < grown[1] - grown[0] < 1.3 * cache, "what our host keeps behind a window is not what fit says"
