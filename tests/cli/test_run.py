@@ -60,7 +60,7 @@ def test_an_encoder_goes_with_a_model_when_it_is_there_and_one_asked_for_in_vain
     (data / "all-minilm-l6-v2" / "x.gguf").write_bytes(b"GGUF")
     assert embedder(found, LlmConfig()) == data / "all-minilm-l6-v2" / "x.gguf"
     assert embedder(found, LlmConfig(embedder="")) is None
-    with pytest.raises(ConfigError, match="there is no model .*/another"):
+    with pytest.raises(ConfigError, match=r"there is no model .*/another"):
         embedder(found, LlmConfig(embedder="another"))
 
 
