@@ -58,8 +58,9 @@ class Choosing:
             self._shelf = _Shelf(tools, self._words)
         shown: dict[bool, frozenset[str]] = {}  # for a question and for a request, what was shown last
         used: tuple[str, ...] = ()
+        asks = False
         for said, called in (*_turns(history), (request, ())):
-            asks = self.is_question(said)
+            asks = self.is_question(said) if said else asks  # read ahead of the words, a turn is like the one before
             shown[asks] = self._next(said, shown.get(asks, frozenset()), used, reads_only=asks)
             used = tuple(dict.fromkeys((*called, *used)))[: MOST_TOOLS // 2]
         return tuple(tool for tool in tools if tool.name in shown[asks])

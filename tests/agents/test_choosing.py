@@ -122,6 +122,14 @@ def test_questions_in_between_do_not_change_what_requests_are_shown(choosing: Ch
     assert names(choosing, "turn that off then", past) == names(choosing, "turn on the lights in the kitchen")
 
 
+def test_before_anything_is_said_the_tools_are_those_of_the_turn_before(choosing: Choosing) -> None:
+    for said in ("turn on the lights in the kitchen", "what's on my calendar tomorrow?"):
+        assert names(choosing, "", talked("add milk to the list", said)) == names(
+            choosing, said, talked("add milk to the list")
+        )
+    assert len(names(choosing, "")) == MOST_TOOLS
+
+
 def test_what_was_used_just_before_can_be_used_again(choosing: Choosing) -> None:
     past = [Message("user", "what's that film"), Message("assistant", calls=(ToolCall("c", "home.scene", {}),))]
     assert "home.scene" in names(choosing, "yes please", past)
