@@ -242,6 +242,7 @@ def app(host: Host) -> Starlette:
             return refusal(error)
         versions = {name: version(name) for name in ("llama-cpp-python", "llguidance")} | {"atlas": __version__}
         facts = {"status": "ok", "model": host.options.name, "context": loaded.weights.context}
+        facts["requests"] = len(host.line)
         return JSONResponse({**facts, "tools": loaded.prompts.format.name, "versions": versions})
 
     async def plain(_request: Request, error: Exception) -> Response:

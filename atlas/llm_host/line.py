@@ -42,6 +42,9 @@ class Line:
         self._served: dict[str, int] = {}  # who → when, counted in turns
         self._count = 0
 
+    def __len__(self) -> int:
+        return len(self._present)
+
     @contextmanager
     def place(self, priority: str, who: str, *, ahead: bool = False) -> Iterator[Turn]:
         """Have a place in line for the time of the body. Raises `RequestError` when it is full for this priority."""
