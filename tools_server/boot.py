@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import difflib
 import re
 import socket as sockets
@@ -55,6 +56,20 @@ class Settings:
     role: str = ""  # for stdio: whom it speaks for; "" is what the agents file says
     timezone: str = ""  # "" is the machine's own
     telemetry: bool = False  # for stdio: say every ten seconds how things are
+
+    @classmethod
+    def of(cls, given: argparse.Namespace) -> Settings:
+        """Return where everything lies, as every command line says it; who is served, and how, comes on top."""
+        return cls(
+            data=given.data.resolve(),
+            folders=given.folders.resolve() if given.folders else None,
+            agents=given.agents,
+            policy=given.policy,
+            tools=given.tools,
+            egress=given.egress,
+            house_key=given.house_key,
+            timezone=given.timezone,
+        )
 
     def folder(self, root: str) -> Path:
         """Return where the folder of that name lies."""

@@ -28,7 +28,7 @@ from tools_server.record import REFUSALS_TOLD, STRANGERS_TOLD, UNWRITABLE, Entry
 from tools_server.requests import GivenUp, Request, Requests
 from tools_server.state import Kept, State
 from tools_server.taint import Taint
-from tools_server.toolkit import Call, Error, Live, Result, Toolbox, ToolFailed, ToolSpec, Undo
+from tools_server.toolkit import Call, Error, Inside, Live, Result, Toolbox, ToolFailed, ToolSpec, Undo
 from tools_server.wish import ACTOR_CHARACTERS, ESCAPE, SPENT, Answer, Wish, actor_of
 from tools_server.writing.whose import PEOPLE, own_file
 
@@ -308,16 +308,16 @@ class Gate:
             outside=self._outside,
             settings=self._settings.get(spec.file),
             engine=self._engines.get(spec.file),
-            services={
-                "asks": self._asks,
-                "tell": self._tell,
-                "record": self._record.file,
-                "ledger": self._meter,
-                "decide": decided,  # (tool, arguments) → Decision, for this agent and actor, now
-                "undo": self._undo,  # tool → the function that takes its changes back, or None
-                "undoing": self._undoing,  # ids of receipts
-                "tools": self._tools,
-            },
+            inside=Inside(
+                asks=self._asks,
+                tell=self._tell,
+                record=self._record.file,
+                usage=self.usage,
+                decide=decided,
+                undo=self._undo,
+                undoing=self._undoing,
+                tools=self._tools,
+            ),
             wire=wish.wire,
             arguments=arguments,
             tainted=entry.tainted,

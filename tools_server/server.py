@@ -107,22 +107,8 @@ def _settings(arguments: list[str]) -> tuple[Settings, bool]:
     if given.telemetry and not given.stdio:
         parser.error("--telemetry goes with --stdio; over HTTP, /health tells the same")
     at_home(parser, given, os.environ)
-    settings = Settings(
-        data=given.data.resolve(),
-        folders=given.folders.resolve() if given.folders else None,
-        agents=given.agents,
-        policy=given.policy,
-        tools=given.tools,
-        egress=given.egress,
-        house_key=given.house_key,
-        socket=given.socket,
-        port=given.port,
-        agent=given.agent,
-        role=given.role,
-        timezone=given.timezone,
-        telemetry=given.telemetry,
-    )
-    return settings, given.stdio
+    served = {name: getattr(given, name) for name in ("socket", "port", "agent", "role", "telemetry")}
+    return replace(Settings.of(given), **served), given.stdio
 
 
 def _rules(arguments: list[str]) -> int:

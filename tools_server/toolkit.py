@@ -10,16 +10,20 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, tzinfo
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, ConfigDict, create_model
 
 from tools_server.paths import Root
-from tools_server.policy import STRICTNESS, Action, Actor, Agent, Level, Risk
+from tools_server.policy import STRICTNESS, Action, Actor, Agent, Decision, Level, Risk
 from tools_server.reach.outside import NOWHERE, Outside
 from tools_server.state import Kept, Receipt, State
+
+if TYPE_CHECKING:
+    from tools_server.confirm import Asks
 
 Error = Literal["denied", "confirm", "invalid", "not_found", "timeout", "failed"]
 CALL_SECONDS = 60.0  # the longest that anyone may be kept waiting; a tool may promise less
@@ -48,6 +52,20 @@ class ToolFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Inside:
+    """The parts of the gate that the few tools about the gate look into, for the agent and the actor of one call."""
+
+    asks: Asks
+    tell: Callable[[str], None]  # clients: this tool's answer would differ now
+    record: Path
+    usage: Callable[[str], Mapping[str, Any]]  # of an agent, today; {} when nobody counts
+    decide: Callable[[str, Mapping[str, Any]], Decision]  # a tool with these arguments, now
+    undo: Callable[[str], Undo | None]  # what takes a tool's changes back
+    undoing: set[str]  # the receipts that are just being taken back
+    tools: Mapping[str, ToolSpec]
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """Everything a tool may know of, and reach, during one call."""
 
@@ -62,11 +80,17 @@ class Call:
     outside: Outside = NOWHERE  # the one way to other machines
     settings: Any = None  # an instance of the tool file's `Settings`, when it has one
     engine: Any = None  # what the tool file's `opened` gave, when it has one
-    services: Mapping[str, Any] = field(default_factory=dict)  # parts of the gate, for the few tools about the gate
+    inside: Inside | None = None  # only a call that came through the gate has one
     wire: Any = None  # the protocol's own context of the request, for the few tools that speak it themselves
     arguments: Mapping[str, Any] = field(default_factory=dict)  # checked, with defaults filled in
     undoes: str = ""  # the receipt that this call takes back
     tainted: bool = False  # who wishes it has read words of others
+
+    @property
+    def gate(self) -> Inside:
+        """The parts of the gate, for the few tools about the gate."""
+        assert self.inside is not None, "it came through the gate"
+        return self.inside
 
     @property
     def home(self) -> Root:
@@ -84,9 +108,9 @@ class Call:
         For tools that understand names: "the secret list" or "secrt" must not go round a rule about "secret". A name
         may be a list of all that the thing is called.
         """
-        decide = self.services.get("decide")
-        if decide is None or not self.arguments:
+        if self.inside is None or not self.arguments:
             return
+        decide = self.inside.decide
         itself, asked = decide(self.tool, {**self.arguments, **own}), decide(self.tool, self.arguments)
         if STRICTNESS[itself.verdict] > STRICTNESS[asked.verdict]:
             hint = "" if itself.verdict == "deny" else " Ask for it by its own name."

@@ -78,6 +78,7 @@ class Answered:
     data: Mapping[str, Any] = field(default_factory=dict)
     receipt: Mapping[str, Any] | None = None
     ask: Mapping[str, Any] | None = None
+    untrusted: bool = False  # words of others are in it
 
 
 Way = Callable[[Asked, Yes | None], Awaitable[Answered]]
@@ -104,6 +105,7 @@ def main(arguments: list[str]) -> int:
         return 2
     if answered.error is None:
         done = {"success": True, "result": dict(answered.data), "text": answered.text, "receipt": answered.receipt}
+        done |= {"untrusted": True} if answered.untrusted else {}
         _say(done, session)
         return 0
     error = {"type": answered.error, "message": answered.text, "tool": asked.tool, **answered.data}

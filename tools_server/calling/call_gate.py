@@ -19,18 +19,8 @@ HOW = "That needs a person's yes: at a terminal, with --house-private-key, or of
 
 def opened(given: argparse.Namespace) -> AbstractAsyncContextManager[Way]:
     """Put up the walls around this process; the gate is open for the length of the block. Raises `CannotAsk`."""
-    settings = Settings(
-        data=given.data.resolve(),
-        folders=given.folders.resolve() if given.folders else None,
-        agents=given.agents,
-        policy=given.policy,
-        tools=given.tools,
-        egress=given.egress,
-        house_key=given.house_key,
-        timezone=given.timezone,
-    )
     try:
-        return _opened(given, walled(settings))
+        return _opened(given, walled(Settings.of(given)))
     except BootFailed as failed:
         raise CannotAsk("unavailable", str(failed)) from failed
 
@@ -60,5 +50,6 @@ def _answered(answer: Answer) -> Answered:
     made = answer.receipt
     receipt = {"id": made.id, "changed": made.changed, "undo": made.undo} if made else None
     if answer.ask:
-        return Answered(f"{answer.ask.sentence} {HOW}", answer.error, answer.data, receipt, answer.ask.shown())
-    return Answered(answer.text, answer.error, answer.data, receipt)
+        asked = f"{answer.ask.sentence} {HOW}"
+        return Answered(asked, answer.error, answer.data, receipt, answer.ask.shown(), answer.untrusted)
+    return Answered(answer.text, answer.error, answer.data, receipt, untrusted=answer.untrusted)

@@ -109,4 +109,5 @@ def _answered(result: Mapping[str, Any]) -> Answered:
         data=result.get("structuredContent", {}),
         receipt=meta.get("atlas.house/receipt"),
         ask=meta.get("atlas.house/ask"),
+        untrusted=meta.get("atlas.house/untrusted", False) is not False,
     )

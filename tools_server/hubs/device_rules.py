@@ -12,9 +12,9 @@ from tools_server.toolkit import Call, ToolFailed
 
 def permit(call: Call, device: Device) -> None:
     """Ask the rules about the device itself: an alias or a whole room must not go round a rule about its name."""
-    decide = call.services.get("decide")
-    if decide is None or not call.arguments:
+    if call.inside is None or not call.arguments:
         return
+    decide = call.inside.decide
     itself = decide(call.tool, {**call.arguments, **_known_as(device)})
     asked = decide(call.tool, call.arguments)
     if STRICTNESS[itself.verdict] > STRICTNESS[asked.verdict]:
@@ -23,7 +23,7 @@ def permit(call: Call, device: Device) -> None:
 
 def _permit_as(call: Call, tool: str, device: Device) -> None:
     """Ask the rules about a device as if another tool had been called, to which this one comes."""
-    decision = call.services["decide"](tool, _known_as(device))
+    decision = call.gate.decide(tool, _known_as(device))
     if not decision.allowed:
         raise ToolFailed("denied", decision.reason, rule=decision.rule, device=device.name, room=device.room)
 

@@ -89,8 +89,3 @@ def group(devices: Sequence[Device]) -> str:
     kinds, rooms = {device.kind for device in devices}, {device.room for device in devices}
     what = PLURALS[devices[0].kind] if len(kinds) == 1 else "devices"
     return f"{len(devices)} {what}{f' in the {devices[0].room}' if len(rooms) == 1 and devices[0].room else ''}"
-
-
-def capital(text: str) -> str:
-    """Return text with its first letter large."""
-    return text[:1].upper() + text[1:]

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, cast
+from typing import Annotated
 
 from pydantic import Field
 
-from tools_server.confirm import STATEMENT_CHARACTERS, Asks
+from tools_server.confirm import STATEMENT_CHARACTERS
 from tools_server.toolkit import Call, Result, tool
 
 
 @tool("asks.waiting", risk="read", agents=("house",), routine=True, limit_seconds=5)
 async def waiting(call: Call) -> Result:
     """Tell the house which questions wait for a person's answer."""
-    asks = _asks(call).waiting()
+    asks = call.gate.asks.waiting()
     shown = [{**ask.shown(), "agent": ask.deed.agent, "actor": asdict(ask.deed.actor)} for ask in asks]
     text = " ".join(ask.sentence for ask in asks) or "Nothing is waiting for an answer."
     return Result(text, {"asks": shown, "now": call.now()})
@@ -25,12 +25,8 @@ async def answer(
     call: Call, statement: Annotated[str, Field(max_length=STATEMENT_CHARACTERS, description="Signed by the house")]
 ) -> Result:
     """Bring a person's answer to a question; the next call of what was asked uses it up."""
-    ask = _asks(call).hear(statement)
+    ask = call.gate.asks.hear(statement)
     assert ask.said
-    call.services["tell"]("asks.waiting")
+    call.gate.tell("asks.waiting")
     text = "Noted: yes." if ask.said.answer == "yes" else "Noted: no."
     return Result(text, {"ask": ask.id, "answer": ask.said.answer, "tool": ask.deed.tool})
-
-
-def _asks(call: Call) -> Asks:
-    return cast("Asks", call.services["asks"])

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from pydantic import Field
 
-from tools_server.policy import Decision
 from tools_server.state import Kept
 from tools_server.times.spoken_time import moment_words
 from tools_server.toolkit import Call, Result, ToolFailed, ToolSpec, Undo, tool
@@ -100,14 +99,13 @@ def _theirs(call: Call, kept: Kept) -> bool:
 
 def _allowed(call: Call, kept: Kept) -> Undo:
     """Return what takes it back. Raises `ToolFailed` when nothing does, or this actor may not."""
-    back = cast("Callable[[str], Undo | None]", call.services["undo"])(kept.tool)
+    back = call.gate.undo(kept.tool)
     if back is None or not kept.reversible:
         raise ToolFailed("failed", f"I can't take that back: {kept.changed}")
-    decide = cast("Callable[[str, Mapping[str, Any]], Decision]", call.services["decide"])
-    tools = cast("Mapping[str, ToolSpec]", call.services["tools"])
+    tools = call.gate.tools
     spec = tools[kept.tool]
     for each in (spec, *(_opposites(tools, spec))):
-        decision = decide(each.name, kept.arguments)
+        decision = call.gate.decide(each.name, kept.arguments)
         if not decision.allowed:
             raise ToolFailed("denied", decision.reason, rule=decision.rule)
         if each is spec and kept.undoes and decision.verdict != "allow":
@@ -131,7 +129,7 @@ def _opposites(tools: Mapping[str, ToolSpec], spec: ToolSpec) -> list[ToolSpec]:
 @contextmanager
 def _alone(call: Call, kept: Kept) -> Iterator[None]:
     """Let one undo of a change run at a time: until the first has marked it, a second would not see that."""
-    running = cast("set[str]", call.services["undoing"])
+    running = call.gate.undoing
     if kept.id in running:
         raise ToolFailed("failed", "That is being taken back just now.")
     running.add(kept.id)
@@ -158,7 +156,7 @@ def _fate(kept: Kept) -> str:
 
 
 def _shown(call: Call, kept: Kept) -> dict[str, Any]:
-    back = call.services["undo"](kept.tool)
+    back = call.gate.undo(kept.tool)
     return {
         "receipt": kept.id,
         "at": kept.at,

@@ -30,9 +30,10 @@ from tools_server.hubs.devices import (
     said,
 )
 from tools_server.hubs.home import Home, HomeSettings
-from tools_server.hubs.home_words import COLOURS, capital, condition, group, named, the, wish_words
+from tools_server.hubs.home_words import COLOURS, condition, group, named, the, wish_words
 from tools_server.state import Kept
 from tools_server.toolkit import Call, Live, Result, ToolFailed, tool
+from tools_server.wording import capital
 
 ANSWER_SECONDS = 4.0  # a sleepy radio lamp takes two
 SHOWN = 100

@@ -19,10 +19,9 @@ async def show(
     name = agent or call.agent.name
     if name != call.agent.name and call.agent.acts_as != "owner":
         raise ToolFailed("denied", f"The {call.agent.name} agent may only look at its own usage.")
-    ledger = call.services["ledger"]
-    if ledger is None:
+    usage = dict(call.gate.usage(name))
+    if not usage:
         return Result("Nobody counts here what is used.", {"agent": name, "budget": None})
-    usage = dict(ledger.usage(name))
     calls = "one call" if usage["calls"] == 1 else f"{usage['calls']} calls"
     spent = f"{capital(name)} has made {calls} today"
     if usage["budget"] is None:

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -31,7 +31,7 @@ async def read(
     """Tell the latest calls from the record, newest first."""
     everybody = call.agent.acts_as == "owner"
     rows = []
-    for row in latest(cast("Path", call.services["record"])):
+    for row in latest(call.gate.record):
         if (everybody or row.get("agent") == call.agent.name) and level in levels(row):
             rows.append({key: row[key] for key in (*_SHOWN, *_SHOWN_LAST) if key in row})
             if len(rows) == most:
