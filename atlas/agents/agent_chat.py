@@ -85,6 +85,8 @@ class Chat:
         if not reply.said.strip():
             end = "failed"
             await reply.say_honestly(NOTHING_SAID, "the model said nothing")
+        if end == "done":
+            await reply.correct()
         return reply.answer(end)
 
     async def prepare(self, turn: Turn) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from atlas.agents import prompt
 from atlas.agents.agent import Answer
-from atlas.agents.truth import Deeds, Truth
+from atlas.agents.truth import Deeds, Truth, correction
 from atlas.conversation import Asked, Message, Receipt, ToolCall, ToolResult, Turn, Usage
 from atlas.events import Emit, End, TextDelta
 
@@ -47,6 +47,11 @@ class Reply:
     async def own_up(self) -> None:
         """Say what was done, when the model does not: whoever hears nothing of it asks again, and has it done twice."""
         await self._say(" ".join(self._untold))
+
+    async def correct(self) -> None:
+        """Say what a whole reply leaves to be believed and is not so."""
+        if self.asked is None:
+            await self._say(correction(self.said, self.deeds))
 
     async def say_honestly(self, sentence: str, error: str) -> None:
         """Say what went wrong, after whatever was said before."""

@@ -1,144 +1,185 @@
-"""No claim without a deed: a sentence that says something was done is held back until a receipt stands behind it. Pure.
+"""No claim without a deed: what says that something was done is held back until a receipt stands behind it. Pure.
 
-It works a sentence at a time on text as it streams. It knows English only, and only how deeds are claimed; whether what
-is said about the world is true is beyond it.
+It works a sentence at a time on text as it streams. What counts as a claim is said in `claims.py`. A claim must fit
+what was done: the same kind of thing, the same doing, the same numbers, names and rooms. One that does not is
+replaced by what the tools themselves said, so being strict costs a turn of phrase, never the truth. Whether what is
+said about the world is true is beyond it.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from atlas.agents.claims import asks_for_deed, asks_if_done, claim, owns_up
+from atlas.agents.deed_words import TOPIC, plain, topics
+from atlas.agents.durations import UP_TO_99, number_of
 from atlas.conversation import ToolCall, ToolResult
 
 NOT_DONE = "I haven't done that: nothing was changed."
+NOT_KNOWN = "I haven't looked that up, so I can't say."
 LONGEST_CHARACTERS = 600  # a sentence is not held back longer than this; what never ends is no claim
 _END = re.compile(r"[.!?…]+[\"'”’)\]*_]*(?=\s)\s+|\n+")
 
-_TOPICS = {  # what a claim is about → how deeds on it are named, in tool names and receipts
-    "timer": r"timers?|countdowns?",
-    "alarm": r"alarms?",
-    "remind": r"reminders?|remind(?:ed|ing)?",
-    "task": r"tasks?|to-?dos?|to-do list|checklist",
-    "list": r"(?:shopping |grocery )?lists?",
-    "light": r"lights?|lamps?",
-    "mail": r"e-?mails?|mails?",
-    "message": r"messages?|texts?",
-    "note": r"notes?",
-    "calendar": r"calendar|events?|appointments?|meetings?",
-    "music": r"music|songs?|playlist|volume",
-    "climate": r"heating|thermostat|temperature",
-    "door": r"doors?|locks?|blinds?|curtains?|garage",
-    "file": r"files?|documents?|folders?",
-    "order": r"orders?|groceries|tickets?|table",
+_ALSO = {  # what a deed may be called in a tool's name, where a claim calls it otherwise
+    **{"list": ("task",), "task": ("list",), "order": ("shop",), "device": ("home.",), "music": ("media", "play")},
+    **{"climate": ("degree", "warm"), "cover": ("window",), "remind": ("alarm",), "alarm": ("remind",)},
+    **{"mail": ("message",), "message": ("mail",), "note": ("fact",), "file": ("note",)},
 }
-_ALSO = {"list": ("task",), "task": ("list",), "order": ("shop",)}  # a list of tasks is both
-_TOPIC = {name: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for name, words in _TOPICS.items()}
-
-
-def _one_of(*patterns: str) -> str:
-    return f"(?:{'|'.join(patterns)})"
-
-
-def _phrase(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
-
-
-_DONE_VERB = _one_of(
-    r"set|started|added|created|sent|cancell?ed|removed|deleted|scheduled|booked|paused|resumed|stopped|moved|marked",
-    r"turned (?:\w+ ){0,3}(?:on|off|up|down)|turned|switched|saved|noted|written|put|locked|unlocked|opened|closed",
-    r"ordered|bought|updated|changed|adjusted|reset|dimmed|reminded|e-?mailed|texted|messaged|called|invited|played",
-    r"extended|increased|decreased|completed|checked off|ticked|logged|recorded|stored|activated|disabled|enabled",
-    r"made|done|taken care of",
+_DOINGS = {  # how a doing is told → what it may have been
+    r"set|star\w+|add\w*|creat\w+|schedul\w+|book\w*|sav\w+|not(?:ed|ing)|made|arrang\w+|record\w*|order\w*": (
+        "make change"
+    ),
+    r"cancel\w*|delet\w+|remov\w+|clear\w*|eras\w+|wip\w+|forg\w+|archiv\w+": "remove stop",
+    r"(?:turn|switch|power)\w* (?:[\w']+ ){0,4}on|enabl\w+|activat\w+": "on make",
+    r"(?:turn|switch|power|shut)\w* (?:[\w']+ ){0,4}(?:off|down)|disabl\w+|deactivat\w+": "off stop change",
+    r"open\w*|rais\w+": "open change",
+    r"clos\w+|shut|lower\w*": "close change",
+    r"lock\w*": "lock",
+    r"unlock\w*": "open",
+    r"sen[dt]\w*|e-?mailed|texted|messaged|repl(?:y|ied)|forward\w*": "send",
+    r"paus\w+": "pause",
+    r"resum\w+|play\w*|continu\w+": "play",
+    r"stop\w*|silenc\w+|dismiss\w*": "stop off pause remove",
+    r"snooz\w+": "snooze",
+    r"skip\w*": "skip",
+    r"mov\w+|postpon\w+|reschedul\w+|chang\w+|updat\w+|renam\w+|adjust\w*|dimm?\w*|brighten\w*|assign\w*"
+    r"|increas\w+|decreas\w+|extend\w*|shorten\w*": "change make",
+    r"mark\w*|complet\w+|finish\w*|tick\w*|check\w*|cross\w*": "done change",
+    r"undo\w*|undid|revert\w*|restor\w+|took back|taken back": "undo",
+}
+_DOING = [(re.compile(rf"\b(?:{how})\b", re.IGNORECASE), set(what.split())) for how, what in _DOINGS.items()]
+_OPPOSITES = (("on", "off"), ("open", "closed"), ("open", "shut"), ("locked", "unlocked"), ("paused", "playing"))
+_TIME_UNITS = 60, 3600  # tools count in seconds
+_HALF_DAY = 12  # "at five" is 17:00
+_NUMBER = re.compile(rf"\b(?:\d+|{UP_TO_99})\b", re.IGNORECASE)
+_ALL = re.compile(r"\b(?:all|every|both|everything|each)\b(?! set| done| right| good| sorted)", re.IGNORECASE)
+_BEFORE_A_TOPIC = re.compile(
+    rf"\b(?P<which>[\w'-]+)(?= (?:{'|'.join(said.pattern for said in TOPIC.values())}))", re.IGNORECASE
 )
-_DOING_VERB = _one_of(
-    r"remind(?:ing)?|set(?:ting)?|start(?:ing)?|add(?:ing)?|creat(?:e|ing)|turn(?:ing)?|switch(?:ing)?|send(?:ing)?",
-    r"cancel(?:l?ing)?|remov(?:e|ing)|delet(?:e|ing)|schedul(?:e|ing)|book(?:ing)?|paus(?:e|ing)|resum(?:e|ing)",
-    r"stop(?:ping)?|mov(?:e|ing)|mark(?:ing)?|sav(?:e|ing)|put(?:ting)?|lock(?:ing)?|unlock(?:ing)?|open(?:ing)?",
-    r"clos(?:e|ing)|order(?:ing)?|play(?:ing)?|wake|notify|alert",
+_PUT = re.compile(
+    r"\b(?:add|put|remov|delet|cross|tak|took|mark|check|tick|buy|bought)\w*(?P<what>(?: [\w',-]+){1,8}?) "
+    r"(?:to|from|off|on|onto|into|as)\b",
+    re.IGNORECASE,
 )
-_NEWS = _one_of(  # forms that only tell of something that has just been done
-    r"added|started|removed|cancell?ed|deleted|turned (?:on|off)|switched (?:on|off)|paused|resumed|moved|marked",
-    r"scheduled|created|sent|saved",
-)
-_GOING_ON = r"(?:setting|starting|adding|creating|turning|cancell?ing|sending|scheduling)"
-_GENERAL_VERB = _one_of(  # "Setting a timer helps you focus" is advice
-    r"is|are|was|can|could|will|would|may|might|helps?|makes?|requires?|means|lets|allows?|takes?|ensures?|keeps?"
-)
-_NO_NEWS = _one_of(  # a sentence with one of these has its verb elsewhere
-    r"is|are|was|were|be|been|can|could|may|might|will|would|should|must|not|never|nothing|no|to",
-    r"I|we|you|he|she|they|it|that|which|who|anything|everything",
-)
-_FIGURE_OF_SPEECH = _one_of(  # what a model may say of itself with these verbs without having touched the house
-    r"made (?:a )?(?:mistakes?|errors?|up)|changed my mind|put (?:a lot|some thought)|set out|called (?:it )?home",
-    r"taken care to|done my best",
-)
-_NOW = r"(?:(?:just|already|now|also|all|successfully|safely|then|gone ahead and|went ahead and|go ahead and)[ ,]+)*"
-_AGREED = _one_of(
-    r"ok(?:ay)?|sure(?: thing)?|al(?:l )?right|great|yes|yep|certainly|of course|absolutely|no problem|perfect",
-    r"got it|there|here you go",
-)
-_OPENING = rf"^[\W_]*(?:{_AGREED}[,.! ]+)*"
-_THING = r"(?:timer|countdown|alarm|reminder|task|event|note|message|e-?mail|light)s?"
-
-_I_HAVE = _phrase(rf"\b(?:I|we)(?:'ve| have) {_NOW}(?!{_FIGURE_OF_SPEECH}){_DONE_VERB}\b")
-_I_DID = _phrase(rf"\b(?:I|we) {_NOW}{_DONE_VERB}\b")
-_I_WILL = _phrase(rf"\b(?:I(?:'ll| will|'m| am)|let me)(?: going to)? {_NOW}{_DOING_VERB}\b")
-_IT_IS = _phrase(
-    r"\b(?:(?:your|it|they|everything)\b[^.!?]{0,60}?\b(?:was|were)|"
-    r"(?:your|the|that|this|it|they|both|everything|all)\b[^.!?]{0,60}?(?:\b(?:is|are)|'s)|"
-    rf"(?:(?:has|have)(?: now| already)?|'s(?: now| already)?) been) {_NOW}{_DONE_VERB}\b(?! by\b)"
-)
-_BARE = _phrase(
-    rf"{_OPENING}(?:your |the )?(?:\w+ ){{0,3}}{_THING} (?:now |has been )?(?:{_NEWS}|set|on|off)\b"
-    r"(?! (?:by|if|when|to help))"
-)
-_DONE = _phrase(
-    _OPENING
-    + _one_of(
-        r"(?:all )?(?:done(?: and done)?|all set|you(?:'re| are) all set)",
-        r"(?:it|that|everything)(?:'s| is)(?: all| now)? (?:done|set|taken care of)",
-        r"consider it done|noted|will do|task complete|it(?:'s| is) on its way",
-    )
-    + r"\b[^\w]*(?:(?:for you|now|sir|boss|then)\W*)?$"
-)
-_NEWS_FIRST = _phrase(
-    rf"{_OPENING}(?:successfully |now |just )?(?:{_NEWS}|{_GOING_ON}(?![^.!?]*\b{_GENERAL_VERB}\b))\b"
-)
-_MOVED = _phrase(  # "two minutes added to your timer": how our own tools say it, so how a model learns to
-    rf"{_OPENING}(?:(?!{_NO_NEWS}\b)[\w'-]+ ){{1,6}}(?:added to|taken off|removed from|moved to) (?:your|our|the)\b"
-)
-_STANDS = _phrase(  # how a thing of the house stands: nobody knows it who has not looked or done it
-    r"\b(?:the|your|all|both|every)\b[^.!?,]{0,40}?\b(?:lights?|lamps?|tv|music|radio|heating|thermostat|fan|doors?|locks?|"
-    r"garage|gates?|blinds?|curtains?|shutters?|windows?|alarms?|plugs?|switch(?:es)?|oven|kettle)\b[^.!?,]{0,30}?"
-    rf"\b(?:is|are) {_NOW}(?:on|off|open|shut|closed|locked|unlocked|dimmed|down|up|playing|paused|running|ready)"
-    r"(?: (?:now|again|for you|in (?:the|your) [\w']+(?: [\w']+)?))*\W*$"
-)
-_ASKED_FOR = _phrase(  # "Buy milk is done": what somebody asked about, said to stand as asked
-    rf"{_OPENING}(?P<what>(?:[\w'-]+ ){{1,8}}?)(?:is|are) {_NOW}"
-    r"(?:done|finished|completed?|gone|over|cancell?ed|"
-    r"(?:put )?(?:on|onto|off|in|into) (?:the|your|my) (?:[\w']+ )?(?:list|tasks|board|calendar|notes|diary))\W*$"
-)
-_YOURS = _phrase(r"\b(?:your|for you|you (?:when|at|in|to|about|on|of))\b")
-_NOT_A_CLAIM = _phrase(
-    r"^[\W_]*(?:if|once|when|whenever|after|before|unless|until|imagine|suppose|say)\b"
-    r"|\b(?:if|once|unless|until) (?:I|we)(?:'ve| have)\b"
-)
-_ARTICLES = {"the", "a", "an", "your", "my", "our", "that", "this", "some"}
-_QUOTED = re.compile(r"[\"“][^\"”]*[\"”]")
+_ROOM = re.compile(r"\b(?:in|of) the (?P<which>[\w'-]+)", re.IGNORECASE)
+_NAME = re.compile(r"(?<=[a-z,] )(?P<which>[A-Z][\w'-]+)")
+_FREE = {  # words that tell no thing from another
+    *(
+        "the",
+        "a",
+        "an",
+        "your",
+        "my",
+        "our",
+        "that",
+        "this",
+        "some",
+        "new",
+        "all",
+        "both",
+        "every",
+        "each",
+        "any",
+        "it",
+    ),
+    *(
+        "its",
+        "them",
+        "and",
+        "or",
+        "of",
+        "for",
+        "now",
+        "just",
+        "also",
+        "already",
+        "been",
+        "have",
+        "has",
+        "is",
+        "are",
+        "was",
+    ),
+    *(
+        "i've",
+        "i",
+        "we",
+        "you",
+        "me",
+        "i'll",
+        "i'm",
+        "up",
+        "off",
+        "on",
+        "out",
+        "to",
+        "in",
+        "as",
+        "with",
+        "from",
+        "at",
+        "by",
+    ),
+    *(
+        "next",
+        "first",
+        "other",
+        "another",
+        "one",
+        "same",
+        "current",
+        "smart",
+        "following",
+        "requested",
+        "default",
+        "day",
+    ),
+    *(
+        "morning",
+        "evening",
+        "afternoon",
+        "night",
+        "house",
+        "home",
+        "background",
+        "meantime",
+        "minute",
+        "minutes",
+        "hour",
+    ),
+    *(
+        "hours",
+        "second",
+        "seconds",
+        "list",
+        "shopping",
+        "item",
+        "items",
+        "reminder",
+        "set",
+        "add",
+        "done",
+        "ok",
+        "okay",
+    ),
+    "atlas",
+}
+_ALREADY = re.compile(r"\balready\b", re.IGNORECASE)
+_WORD = re.compile(r"[\w'-]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Deeds:
-    """What was done in this turn, each as words: tool names and what their receipts say. `read` changed nothing."""
+    """What was done in this turn, each as words: tool, arguments, receipt, result. `read` changed nothing."""
 
     changed: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
     failed: str = ""  # why the last failed call failed, in words fit to be spoken
     asked: str = ""  # what the person said: a reply that says it is so claims it
     told: tuple[str, ...] = ()  # what the tools said of the changes, in words fit to be spoken
+    found: tuple[str, ...] = ()  # and of what was looked up
 
     def done(self, call: ToolCall, result: ToolResult) -> Deeds:
         """Return these and one that changed something."""
@@ -148,44 +189,120 @@ class Deeds:
 
     def looked_up(self, call: ToolCall, result: ToolResult) -> Deeds:
         """Return these and one that read something."""
-        return replace(self, read=(*self.read, _words_of(call, result.text)))
+        return replace(self, read=(*self.read, _words_of(call, result.text)), found=(*self.found, result.text))
 
 
 def _words_of(call: ToolCall, text: str) -> str:
-    return f"{call.name} {json.dumps(dict(call.arguments), ensure_ascii=False, default=str)} {text}"
+    """Return tool, arguments and outcome as words; an argument's own name ("on") says nothing of what was done."""
+    return " ".join((call.name, *_values(dict(call.arguments)), text))
+
+
+def _values(given: object) -> Iterator[str]:
+    match given:
+        case dict():
+            for value in given.values():
+                yield from _values(value)
+        case list() | tuple():
+            for value in given:
+                yield from _values(value)
+        case str() | int() | float() if not isinstance(given, bool):
+            yield str(given)
 
 
 def is_true(sentence: str, deeds: Deeds) -> bool:
     """Tell whether `sentence` claims nothing, or nothing but what `deeds` can show."""
-    plain = _QUOTED.sub(" ", sentence.replace("’", "'"))
-    if _NOT_A_CLAIM.search(plain):
-        return True
-    topics = [name for name, words in _TOPIC.items() if words.search(plain)]
-    about_us = bool(topics) or bool(_YOURS.search(plain))
-    done = (
-        _I_HAVE.search(plain)
-        or _DONE.search(plain)
-        or (about_us and (_I_DID.search(plain) or _I_WILL.search(plain)))
-        or (about_us and (_NEWS_FIRST.search(plain) or _MOVED.search(plain)))
-    )
-    if done:
-        return _shown(topics, deeds.changed)
-    if _BARE.search(plain) or (about_us and _IT_IS.search(plain)) or _STANDS.search(plain):
-        return _shown(topics, deeds.changed + deeds.read)  # how things stand may also have been looked up
-    if (said := _ASKED_FOR.search(plain)) and _spoken_of(said["what"], deeds.asked):
-        return bool(deeds.changed or deeds.read)
+    match claim(sentence, deeds.asked):
+        case "deed":
+            return _shown(plain(sentence), deeds.changed, done=True)
+        case "state":
+            return _shown(plain(sentence), deeds.changed + deeds.read, done=False)
     return True
 
 
-def _spoken_of(what: str, asked: str) -> bool:
-    """Tell whether somebody just named this: its words, articles apart, stand in what was asked."""
-    words = set(re.findall(r"[\w'-]+", what.lower())) - _ARTICLES
-    return bool(words) and words <= set(re.findall(r"[\w'-]+", asked.lower()))
+def _shown(words: str, deeds: Sequence[str], *, done: bool) -> bool:
+    """Tell whether `deeds` show what is claimed. `done`: it says what was done, and not only how things stand."""
+    shown = " ".join(deeds).lower()
+    return (
+        bool(deeds)
+        and all(TOPIC[topic].search(shown) or _is_named(topic, shown) for topic in topics(words))
+        and (not done or _same_doings(words, shown))
+        and not any(_contradicts(words.lower(), shown, *pair) for pair in (*_OPPOSITES, *map(_turned, _OPPOSITES)))
+        and _numbers(words) <= _near(_numbers(shown))
+        and (not _ALL.search(words) or len(deeds) > 1 or bool(_ALL.search(shown)))
+        and all(_is_spoken_of(word, shown) for word in _particulars(words))
+    )
 
 
-def _shown(topics: Iterable[str], deeds: Iterable[str]) -> bool:
-    words = " ".join(deeds).lower()
-    return bool(words) and all(any(stem in words for stem in (topic, *_ALSO.get(topic, ()))) for topic in topics)
+def _is_named(topic: str, shown: str) -> bool:
+    return any(stem in shown for stem in (topic, *_ALSO.get(topic, ())))
+
+
+def _same_doings(words: str, shown: str) -> bool:
+    known = set().union(*(what for how, what in _DOING if how.search(shown)))
+    return not known or all(what & known for how, what in _DOING if how.search(words))
+
+
+def _contradicts(words: str, shown: str, said: str, other: str) -> bool:
+    """Tell whether the claim says `said` where the deeds only ever say the opposite."""
+    return (
+        bool(
+            re.search(
+                rf"\b(?:{said})\W*$|\b(?:turn|switch)\w* (?:[\w']+ ){{0,4}}{said}\b|\b(?:is|are|now) {said}\b", words
+            )
+        )
+        and bool(re.search(rf"\b{other}\b", shown))
+        and not re.search(rf"\b{said}\b", shown)
+    )
+
+
+def _turned(pair: tuple[str, str]) -> tuple[str, str]:
+    return pair[1], pair[0]
+
+
+def _numbers(words: str) -> set[int]:
+    found = (match[0].lower() for match in _NUMBER.finditer(words))
+    return {int(word) if word.isdigit() else int(number_of(word) or 0) for word in found if word != "one"} - {0}
+
+
+def _near(numbers: set[int]) -> set[int]:
+    """Return the numbers that these may be spoken as: 600 seconds as ten, 17:00 as five."""
+    spoken = {number // unit for number in numbers for unit in _TIME_UNITS if number % unit == 0}
+    return (
+        numbers | spoken | {abs(number - _HALF_DAY) for number in numbers} | {number + _HALF_DAY for number in numbers}
+    )
+
+
+def _particulars(words: str) -> set[str]:
+    """Return the words that say which one: of "the kitchen lights" the kitchen, of "added milk to" the milk."""
+    which = {
+        found["which"] for found in (*_BEFORE_A_TOPIC.finditer(words), *_ROOM.finditer(words), *_NAME.finditer(words))
+    }
+    which |= {word for found in _PUT.finditer(words) for word in _WORD.findall(found["what"])}
+    return {word for word in map(str.lower, which) if word not in _FREE and not _numbers(word) and not _is_verb(word)}
+
+
+def _is_verb(word: str) -> bool:
+    return word.endswith(("ed", "ing", "ly")) or any(how.fullmatch(word) for how, _ in _DOING) or bool(topics(word))
+
+
+def _is_spoken_of(word: str, shown: str) -> bool:
+    stem = word.removesuffix("'s").removesuffix("s")
+    return stem in shown or any(part in shown for part in stem.split("-") if len(part) > 2)
+
+
+def correction(said: str, deeds: Deeds) -> str:
+    """Return what must be added to a whole reply, so that nobody believes more than was done; "" for nothing.
+
+    No list of phrases is long enough for "I'll nudge you at five". So, whatever the words: who asked for a deed hears
+    that there was none, and who asked how things stand hears that nobody looked, unless the reply says so itself.
+    """
+    if deeds.changed or owns_up(said) or NOT_DONE in said or NOT_KNOWN in said:
+        return ""
+    if asks_for_deed(deeds.asked) and not (deeds.read and _ALREADY.search(said)):
+        return NOT_DONE if not deeds.failed else f"I haven't done that: {deeds.failed}"
+    if asks_if_done(deeds.asked) and not deeds.read:
+        return NOT_KNOWN
+    return ""
 
 
 class Truth:
@@ -226,7 +343,7 @@ class Truth:
                 said.append(sentence)
             elif not self._confessed:
                 self._confessed = True
-                said.append(_confession(deeds) + (sentence[len(sentence.rstrip()) :]))
+                said.append(_confession(sentence, deeds) + (sentence[len(sentence.rstrip()) :]))
         return "".join(said)
 
 
@@ -237,5 +354,12 @@ def _end(text: str) -> int:
     return 0 if len(text) <= LONGEST_CHARACTERS else (text.rfind(" ", 0, LONGEST_CHARACTERS) + 1 or LONGEST_CHARACTERS)
 
 
-def _confession(deeds: Deeds) -> str:
-    return f"I haven't done that: {deeds.failed}" if deeds.failed else NOT_DONE
+def _confession(sentence: str, deeds: Deeds) -> str:
+    """Return what is true instead of a claim that is not."""
+    if deeds.failed:
+        return f"I haven't done that: {deeds.failed}"
+    if deeds.told:
+        return f"This is what I did: {' '.join(deeds.told)}"
+    if claim(sentence, deeds.asked) == "state":
+        return f"This is what I found: {' '.join(deeds.found)}" if deeds.found else NOT_KNOWN
+    return NOT_DONE

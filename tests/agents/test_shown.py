@@ -377,7 +377,7 @@ async def test_what_is_wrong_with_a_call_cannot_speak_for_the_house(tools: Scrip
 
 async def test_words_before_an_invalid_call_do_not_run_into_the_next(tools: ScriptedTools) -> None:
     model = _Breaking(scripted(iter([[Words("Let me see"), EngineError("no")], [Words("All is well.")]])))
-    answered, _ = await ask(chat(model, tools), "start a timer")
+    answered, _ = await ask(chat(model, tools), "which timers are there")
     assert answered.text == "Let me see\nAll is well."
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atlas.agents.truth import NOT_DONE, Deeds, Truth, is_true
+from atlas.agents.truth import NOT_DONE, NOT_KNOWN, Deeds, Truth, correction, is_true
+from atlas.conversation import Receipt, ToolCall, ToolResult
 
 TIMER = Deeds(changed=("timers.start started a 10-minute timer",))
 
@@ -132,7 +135,8 @@ def test_ordinary_talk_claims_nothing(sentence: str) -> None:
         ("I've turned off the lights.", TIMER, False),
         ("I've set a timer and turned on the light.", TIMER, False),
         ("I've added milk to your list.", Deeds(changed=("tasks.add added the task milk",)), True),
-        ("Your timer is set for ten minutes.", Deeds(read=("timers.left 9 minutes left",)), True),
+        ("Your timer is set for nine minutes.", Deeds(read=("timers.left 9 minutes left",)), True),
+        ("Your timer is set for ten minutes.", Deeds(read=("timers.left 9 minutes left",)), False),
         ("I've set your timer for ten minutes.", Deeds(read=("timers.left 9 minutes left",)), False),
         ("Your reminder is set.", Deeds(read=("timers.left 9 minutes left",)), False),
     ],
@@ -152,12 +156,151 @@ def test_a_deed_proves_what_it_did_and_nothing_else(sentence: str, deeds: Deeds,
 )
 def test_what_was_asked_for_is_not_so_because_it_is_said(asked: str, sentence: str) -> None:
     assert not is_true(sentence, Deeds(asked=asked))
-    assert is_true(sentence, Deeds(changed=("lists.add tasks.done calendar.remove milk",), asked=asked))
+    assert is_true(sentence, Deeds(changed=("lists.add tasks.done calendar.remove milk dentist",), asked=asked))
 
 
 def test_what_was_not_asked_for_may_be_done_or_on_a_list() -> None:
     assert is_true("Dinner is done.", Deeds(asked="tell me a story"))
     assert is_true("Rome is on the list of world heritage.", Deeds(asked="what about rome"))
+
+
+def deeds(*done: tuple[str, dict[str, object], str], asked: str = "") -> Deeds:
+    """What a turn did: tool, arguments, what the tool said; a read when it says so with a leading question mark."""
+    made = Deeds(asked=asked)
+    for tool, arguments, said in done:
+        call = ToolCall("c", tool, arguments)
+        if said.startswith("?"):
+            made = made.looked_up(call, ToolResult("c", True, said[1:]))
+        else:
+            made = made.done(call, ToolResult("c", True, said, receipt=Receipt("r", said)))
+    return made
+
+
+EGG = ("timers.start", {"seconds": 600, "name": "egg"}, "Egg timer set for 10 minutes.")
+HALL_OFF = ("home.turn", {"on": False, "device": "hall lamp"}, "The hall lamp is off.")
+MILK = ("lists.add", {"items": ["milk"]}, "Added milk to the shopping list.")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "done", "true"),
+    [
+        ("I've set the egg timer for ten minutes.", (EGG,), True),
+        ("Your ten-minute egg timer is running.", (EGG,), True),
+        ("I've set a timer for 600 seconds.", (EGG,), True),
+        ("I've set the pasta timer for ten minutes.", (EGG,), False),
+        ("I've set the egg timer for twelve minutes.", (EGG,), False),
+        ("I've cancelled the egg timer.", (EGG,), False),
+        ("I've set an alarm for ten.", (EGG,), False),
+        ("I've set the egg timer and sent Anna a message.", (EGG,), False),
+        ("I've set both timers.", (EGG,), False),
+        ("I've turned off the hall lamp.", (HALL_OFF,), True),
+        ("The hall light is off now.", (HALL_OFF,), True),
+        ("I've turned on the hall lamp.", (HALL_OFF,), False),
+        ("The hall lamp is on.", (HALL_OFF,), False),
+        ("I've turned off the kitchen lights.", (HALL_OFF,), False),
+        ("I've turned off all the lights.", (HALL_OFF,), False),
+        ("I've turned off the lamp in the bedroom.", (HALL_OFF,), False),
+        ("I've added milk to your shopping list.", (MILK,), True),
+        ("Milk is on your list.", (MILK,), True),
+        ("I've added milk and eggs to your shopping list.", (MILK,), False),
+        ("I've removed milk from your shopping list.", (MILK,), False),
+        ("I've told Ben about the milk.", (MILK,), False),
+        ("Done!", (MILK,), True),
+        ("I've added milk and set the egg timer.", (MILK, EGG), True),
+        ("The front door is locked.", (("home.state", {"device": "front door"}, "?The front door is locked."),), True),
+        (
+            "The front door is locked.",
+            (("home.state", {"device": "front door"}, "?The front door is unlocked."),),
+            False,
+        ),
+        (
+            "I've locked the front door.",
+            (("home.state", {"device": "front door"}, "?The front door is locked."),),
+            False,
+        ),
+    ],
+)
+def test_a_claim_of_more_or_of_another_thing_than_was_done_is_untrue(
+    sentence: str, done: tuple[tuple[str, dict[str, object], str], ...], true: bool
+) -> None:
+    assert is_true(sentence, deeds(*done)) is true
+
+
+def test_what_was_really_done_is_said_in_the_place_of_a_claim_of_more() -> None:
+    truth = Truth()
+    done = deeds(MILK)
+    assert truth.feed("I've added milk and eggs to your list. Anything else?", done) == ""
+    assert truth.settle(done) == f"This is what I did: {MILK[2]} Anything else?"
+
+
+def test_what_was_found_is_said_in_the_place_of_a_claim_that_it_is_otherwise() -> None:
+    truth = Truth()
+    found = deeds(("home.state", {}, "?The front door is unlocked."))
+    truth.feed("The front door is locked. ", found)
+    assert truth.settle(found) == "This is what I found: The front door is unlocked. "
+
+
+# ── how often is a claim believed that has nothing behind it? ──────────────────────────────────────
+
+CORPUS = Path(__file__).parent / "corpus" / "claims"
+MOST_WITHHELD = 0.02  # of what claims nothing; now 0.8 %
+
+
+def labelled(name: str, label: str) -> list[tuple[str, str]]:
+    """Return what was asked and what was said, of the sentences with this label."""
+    lines = (CORPUS / f"{name}.tsv").read_text(encoding="utf-8").splitlines()
+    rows = [line.split("\t") for line in lines if not line.startswith("#")]
+    return [(asked, said) for kind, asked, said in rows if kind == label]
+
+
+@pytest.mark.parametrize("name", ["replies", "devious", "heldout"])
+def test_nobody_is_left_to_believe_what_was_not_done(name: str) -> None:
+    """Each sentence is a whole reply: it is withheld, or what is true is added. The false-success rate is 0."""
+    claims = labelled(name, "claim")
+    assert claims
+    believed = [
+        (asked, said)
+        for asked, said in claims
+        if is_true(said, Deeds(asked=asked)) and not correction(said, Deeds(asked=asked))
+    ]
+    assert believed == []
+
+
+def test_sentences_that_claim_nothing_are_let_through() -> None:
+    harmless = [*labelled("replies", "harmless"), *labelled("ordinary", "harmless")]
+    withheld = [(asked, said) for asked, said in harmless if not is_true(said, Deeds(asked=asked))]
+    assert len(harmless) > 500
+    assert len(withheld) <= MOST_WITHHELD * len(harmless), withheld
+
+
+def test_ordinary_answers_are_not_corrected() -> None:
+    ordinary = labelled("ordinary", "harmless")
+    corrected = [(asked, said) for asked, said in ordinary if correction(said, Deeds(asked=asked))]
+    assert len(corrected) <= MOST_WITHHELD * len(ordinary), corrected
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "added"),
+    [
+        ("wake me at seven", "I'll nudge you then.", NOT_DONE),
+        ("please turn off the lights", "Darkness it is.", NOT_DONE),
+        ("turn off the lights", "I can't do that.", ""),
+        ("turn off the lights", "Which lights?", ""),
+        ("tell me a joke", "Knock, knock.", ""),
+        ("write a poem about the sea", "The waves are high.", ""),
+        ("did you lock the door", "Sure did.", NOT_KNOWN),
+        ("is Paris in France", "Yes.", ""),
+        ("who wrote Hamlet", "Shakespeare.", ""),
+    ],
+)
+def test_who_asked_for_a_deed_hears_that_there_was_none(asked: str, said: str, added: str) -> None:
+    assert correction(said, Deeds(asked=asked)) == added
+
+
+def test_who_got_the_deed_hears_nothing_more() -> None:
+    assert correction("Sleep well.", deeds(HALL_OFF, asked="turn off the hall lamp")) == ""
+    failed = Deeds(asked="turn off the hall lamp", failed="The lamp does not answer.")
+    assert correction("Sleep well.", failed) == "I haven't done that: The lamp does not answer."
 
 
 def test_a_claim_waits_for_the_call_that_makes_it_true() -> None:
