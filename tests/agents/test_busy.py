@@ -1,0 +1,100 @@
+"""One model that hangs is one agent's trouble: the other agents answer, and commands need no model at all."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from atlas.agents.agent_chat import Chat
+from atlas.agents.agent_commands import Commands
+from atlas.agents.choosing import Choosing
+from atlas.agents.grammar import Grammar
+from atlas.agents.minds import InOrder
+from atlas.agents.persona import open_persona
+from atlas.assent import Assents, Seal, open_wording
+from atlas.bell import Speakers
+from atlas.config import Config
+from atlas.conversation import Actor, Message, Turn, fresh_id
+from atlas.events import Event, TurnEnded
+from atlas.house import House, Mind
+from atlas.llm.backend import Delta
+from atlas.llm.backend_scripted import ScriptedBackend, ScriptedSettings
+from atlas.mcp.tools_scripted import Household, ScriptedTools
+from atlas.router import choose
+from atlas.store.memory import open_memory
+
+from .conftest import says
+
+OWNER = Actor("Ada", "phone", "owner", "study")
+
+
+class Hung(ScriptedBackend):
+    """A model that takes a request and never says a word."""
+
+    asked: anyio.Event
+
+    async def stream(self, messages: Sequence[Message], *args: Any, **named: Any) -> AsyncGenerator[Delta, None]:
+        self.asked.set()
+        await anyio.sleep_forever()
+        async for delta in super().stream(messages, *args, **named):
+            yield delta
+
+
+@pytest.mark.parametrize("spoken", [True, False])
+async def test_family_turns_and_commands_do_not_wait_for_a_work_model_that_hangs(
+    config: Config, data: Path, grammar: Grammar, spoken: bool
+) -> None:
+    hung = Hung(ScriptedSettings())
+    hung.asked = anyio.Event()
+    tools, choosing = Household().tools(), Choosing(grammar.own, grammar.plain_words)
+    backends = {"work": hung, "family": says(["Paris."])}
+    nothing: Any = None
+    async with AsyncExitStack() as stack:
+        minds = {}
+        for name, agent in config.agents.items():
+            chat = Chat(open_persona(name), backends[name], tools, choosing, trusted=False, context_tokens=4096)
+            mind = InOrder(name, (Commands(name, grammar, tools), chat))
+            minds[name] = Mind(mind, await stack.enter_async_context(open_memory(data / agent.memory)))
+        house = House(
+            config,
+            stt=nothing,
+            tts=nothing,
+            vad=nothing,
+            wake=nothing,
+            minds=minds,
+            choose=lambda turn: choose(turn, config.agents, config.house.agent),
+            settle_seconds=lambda text: None,
+            authenticate=nothing,
+            health=nothing,
+            speakers=Speakers(),
+            assents=Assents(
+                Seal(Ed25519PrivateKey.generate()),
+                open_wording("en"),
+                ScriptedTools([]),
+                may_talk=lambda actor, agent: True,
+            ),
+        )
+
+        async def ask(agent: str, text: str) -> str:
+            told: list[Event] = []
+
+            async def emit(event: Event) -> None:
+                told.append(event)
+
+            await house.reply(Turn(fresh_id("turn"), text, OWNER, 1.8e9, agent=agent, spoken=spoken), emit)
+            (ended,) = [event for event in told if isinstance(event, TurnEnded)]
+            return ended.text
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(ask, "work", "summarise the contract")
+            with anyio.fail_after(5):
+                await hung.asked.wait()
+                assert await ask("family", "what is the capital of France") == "Paris."
+                assert "Timer set" in await ask("family", "set a timer for ten minutes")
+            group.cancel_scope.cancel()
