@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import tomllib
 import typing
 from collections.abc import Mapping
@@ -172,6 +173,8 @@ DEFAULT_AGENTS = {
     "family": AgentConfig(tools=HOUSEHOLD),
     "work": AgentConfig(tools=(*HOUSEHOLD, "email.*"), memory="work.db", roles=("owner",)),
 }
+_MEMORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*\.db")
+NO_MEMORIES = ("devices.db", "plans.db", "tools.db")  # they are something else
 _AT_LEAST_ONE = (1, 10_000_000)
 _BOUNDS = {"port": (1, 65_535), "gpu_layers": (-1, 10_000), "call_seconds": (0.1, 3_600)}  # of numbers, by their names
 _NAMED = {"llm": LlmConfig, "agents": AgentConfig}
@@ -263,11 +266,7 @@ def _check(config: Config, where: str) -> None:
         )
     for setting in ("wake_words", "devices"):
         _check_shared(config, setting, where)
-    memories = [agent.memory for agent in config.agents.values()]
-    if len(set(memories)) < len(memories):
-        raise ConfigError(
-            f"{where}: two agents share one memory file", hint="give each [agents.NAME] a memory of its own"
-        )
+    _check_memories(config, where)
     for name, llm in config.llm.items():
         if llm.kind == "server" and not llm.url:
             raise ConfigError(f"{where}: llm.{name} is a server without url", hint='add url = "http://…/v1"')
@@ -276,6 +275,23 @@ def _check(config: Config, where: str) -> None:
             raise ConfigError(
                 f"the socket {longest} has a name of more than {UNIX_PATH_BYTES} bytes",
                 hint="set ATLAS_DATA to a shorter path",
+            )
+
+
+def _check_memories(config: Config, where: str) -> None:
+    """Refuse what would let two agents, or an agent and something else, write into one file."""
+    owners: dict[str, str] = {}
+    for name, agent in config.agents.items():
+        if not _MEMORY.fullmatch(agent.memory) or agent.memory.lower() in NO_MEMORIES:
+            raise ConfigError(
+                f"{where}: agents.{name}.memory cannot be {agent.memory!r}",
+                hint=f'it is a file of the data directory, such as "{name}.db", and no other part\'s',
+            )
+        other = owners.setdefault(agent.memory.lower(), name)  # some disks do not tell the cases apart
+        if other != name:
+            raise ConfigError(
+                f"{where}: two agents share one memory file: {other} and {name}",
+                hint="give each [agents.NAME] a memory of its own",
             )
 
 

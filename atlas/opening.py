@@ -78,6 +78,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
         for name, agent in config.agents.items():
             tools = await _tools(stack, config, name)
             llm, backend = config.llm[agent.llm], backends[agent.llm]
+            _check_own(config, name)
             memory = await stack.enter_async_context(open_memory(config.data / agent.memory, backend.forget))
             minds[name] = Mind(open_agent(name, llm, backend, tools, grammar, assents, zone, memory), memory)
 
@@ -134,6 +135,15 @@ async def _tools(stack: AsyncExitStack, config: Config, agent: str) -> Tools:
     )
     stack.push_async_callback(tools.aclose)
     return tools
+
+
+def _check_own(config: Config, name: str) -> None:
+    """Raise `ConfigError` when a link makes one agent's memory another's."""
+    file = config.data / config.agents[name].memory
+    for other, agent in config.agents.items():
+        its = config.data / agent.memory
+        if other != name and file.exists() and its.exists() and file.samefile(its):
+            raise ConfigError(f"{file} and {its} are one file", hint=f"take the link away: {name} and {other} need two")
 
 
 def _zone(config: Config) -> tzinfo | None:

@@ -40,6 +40,14 @@ class Scripted:
     script: Script
     name: str = "scripted"
     turns: list[Turn] = field(default_factory=list)
+    prepared: list[Turn] = field(default_factory=list)
+    trouble: Exception | None = None
+
+    async def prepare(self, turn: Turn) -> bool:
+        self.prepared.append(turn)
+        if self.trouble:
+            raise self.trouble
+        return True
 
     async def respond(self, turn: Turn, emit: Emit) -> Answer | None:
         self.turns.append(turn)
@@ -369,6 +377,73 @@ async def test_announcing_reaches_the_named_device_or_all_of_them(world: World) 
             assert await world.house.announce("", "Fire!")
         assert not await world.house.announce("phone", "Too late.")
     assert sorted(heard) == [("phone", "Dinner!"), ("phone", "Fire!"), ("stove", "Fire!")]
+
+
+# ── reading ahead ──────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_who_reads_ahead_knows_the_past_and_leaves_no_trace(world: World) -> None:
+    await world.ask("hello")
+    await world.house.prepare(turn_of("what did"))
+    (read,) = world.agents["family"].prepared
+    assert (read.text, len(read.history)) == ("what did", 2)
+    assert len(await world.kept()) == 1
+    assert len(await world.remembered()) == 2
+
+
+async def test_reading_ahead_does_not_wait_for_the_turn_before_it(world: World) -> None:
+    begun, going_on = anyio.Event(), anyio.Event()
+
+    async def takes_its_time(turn: Turn, emit: Emit) -> Answer:
+        begun.set()
+        await going_on.wait()
+        return await echoes(turn, emit)
+
+    world.agents["family"].script = takes_its_time
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(world.ask, "a long story")
+        with anyio.fail_after(5):
+            await begun.wait()
+            await world.house.prepare(turn_of("and then"))
+        assert len(world.agents["family"].prepared) == 1
+        going_on.set()
+
+
+async def test_reading_ahead_never_fails_whatever_goes_wrong(world: World) -> None:
+    world.agents["family"].trouble = LlmGone("away")
+    await world.house.prepare(turn_of("hello"))
+    await world.house.prepare(turn_of("hello", Actor("", "phone", "guest"), agent="work"))
+    await world.house.prepare(turn_of("hello", agent="nobody"))
+    await world.minds["family"].memory.aclose()
+    await world.house.prepare(turn_of("hello"))
+    assert len(world.agents["family"].prepared) == 1
+
+
+async def test_a_client_that_keeps_the_conversation_is_read_ahead_as_it_sent_it(world: World) -> None:
+    await world.ask("hello")
+    await world.house.prepare(turn_of("again", remembered=False, history=(Message("user", "mine"),)))
+    assert world.agents["family"].prepared[-1].history == (Message("user", "mine"),)
+
+
+async def test_a_turn_that_is_answered_while_its_past_is_forgotten_is_not_remembered(world: World) -> None:
+    await world.ask("the code is 4711")
+    memory, whose = world.house.memory_of("family", ADA)
+
+    async def repeats(turn: Turn, emit: Emit) -> Answer:
+        await memory.forget(whose)
+        return await echoes(turn, emit)
+
+    world.agents["family"].script = repeats
+    assert (await world.ask("what is the code"))[-1].end == "done"
+    assert await world.kept() == []
+    assert await world.remembered() == ()
+
+
+async def test_a_memory_is_nobodys_who_may_not_talk_to_its_agent(world: World) -> None:
+    with pytest.raises(RequestError, match="may not talk"):
+        world.house.memory_of("work", Actor("", "phone", "guest"))
+    with pytest.raises(RequestError, match="no agent"):
+        world.house.memory_of("nobody", ADA)
 
 
 # ── questions ──────────────────────────────────────────────────────────────────────────────────────
