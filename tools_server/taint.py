@@ -6,9 +6,9 @@ went to a caller, whatever the same caller changes waits for a person (see `poli
 
 The same caller is the same turn of the same agent: a person's next words begin a new turn, and a command by the
 grammar is one of its own, so neither is asked about. Calls that name no turn (other programs, which know nothing of
-ours) are all one caller for as long as a conversation may last. That a turn is new is the word of who holds the
-token, as is the actor; a model has no say in either, since neither is an argument of a tool. What a model remembers
-from an earlier turn only its own house can know, and says with the call: `tainted`, which narrows and never widens.
+ours, and the command line) are all one caller for as long as a conversation may last. That a turn is new is the word of
+who holds the token, as is the actor; a model has no say in either, since neither is an argument of a tool. What a model
+remembers from an earlier turn only its own house can know, and says with the call: `tainted`, which only narrows.
 
 It is read back from the record, so a restart forgets nothing, and the process behind stdio or `atlas-tools call` knows
 what was read through another.
@@ -23,6 +23,7 @@ from tools_server.newest import Newest, Row
 
 LASTS_SECONDS = 1_800.0  # a turn is over sooner; a conversation of a program that names no turns may not be
 MOST_TURNS = 256  # of one agent; with more at a time, all its turns count as one
+SESSION = "sess_"  # so begin the turns of `atlas-tools call`, where a new one is nobody's new words
 ANY_TURN = "*"  # no turn of a house is called so, and who calls one so is held to more
 
 
@@ -47,7 +48,7 @@ class Taint:
             return False
         fresh = {turn: at for turn, at in given.items() if self._fresh(at)}
         self._given[agent] = fresh
-        return turn in fresh or ANY_TURN in fresh
+        return _caller(turn) in fresh or ANY_TURN in fresh
 
     def _fresh(self, at: float) -> bool:
         # Also a moment of the future: the clock was set back, and that must not wash anybody clean.
@@ -58,7 +59,11 @@ class Taint:
             agent, turn, at = row.get("agent"), row.get("turn"), row.get("at")
             if row.get("untrusted") is not True or not (isinstance(agent, str) and isinstance(turn, str)):
                 continue
-            given = self._given.setdefault(agent, {})
+            given, turn = self._given.setdefault(agent, {}), _caller(turn)
             if len(given) >= MOST_TURNS and turn not in given:
                 turn = ANY_TURN
             given[turn] = float(at) if isinstance(at, (int, float)) else self._now()
+
+
+def _caller(turn: str) -> str:
+    return "" if turn.startswith(SESSION) else turn

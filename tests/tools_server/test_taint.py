@@ -129,6 +129,12 @@ async def test_who_names_no_turn_is_one_caller(world: Any, turn: Any) -> None:
     assert (await use(world, "timers.start", turn=None, seconds=62)).receipt
 
 
+async def test_a_new_session_of_the_command_line_is_nobodys_new_words(world: Any) -> None:
+    await read_letter(world, turn="sess_1")
+    assert (await use(world, "timers.start", turn="sess_2", seconds=60)).ask
+    assert (await use(world, "timers.start", turn=None, seconds=61)).ask
+
+
 async def test_turns_that_the_record_cannot_tell_apart_are_one(world: Any) -> None:
     await read_letter(world, turn="t" * 400 + "a")
     assert (await use(world, "timers.start", turn="t" * 400 + "b", seconds=60)).ask
