@@ -167,12 +167,12 @@ class Chat:
         """
         most: int | None = None
         for attempt in range(MOST_SHORTENINGS + 1):
-            told = self._prompt(shown, reply.turn, reply.so_far, most)
+            told, heard = self._prompt(shown, reply.turn, reply.so_far, most), reply.heard
             try:
                 calls, finish = await self._stream(reply, shown, told, choice)
             except ContextFull as trouble:
-                if attempt == MOST_SHORTENINGS or not told.exchanges:
-                    raise
+                if attempt == MOST_SHORTENINGS or not told.exchanges or reply.heard > heard:
+                    raise  # or it fits no more in the middle of an answer, which shall not be said twice
                 log.warning("agent=%s: shortening the history: %s", self.name, trouble)
                 most = told.exchanges // 2
             else:

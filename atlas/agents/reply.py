@@ -27,6 +27,7 @@ class Reply:
         self.usage = Usage()
         self.error = ""
         self.asked: Asked | None = None  # what a person must say yes to, before anything else is done
+        self.heard = 0  # pieces of the model's words
         self.mended = False  # the model was already shown a call of its own that could not be used
         self._truth = Truth()
         self._untold: list[str] = []  # what was done and has not been spoken of since
@@ -34,6 +35,7 @@ class Reply:
 
     async def hear(self, text: str) -> None:
         """Take words of the model; say what may already be said."""
+        self.heard += 1
         await self._say(self._truth.feed(text, self.deeds))
 
     async def settle(self) -> None:

@@ -284,6 +284,14 @@ async def test_a_prompt_that_never_fits_is_owned_up_to(tools: ScriptedTools) -> 
     assert (answer.text, len(model.prompts)) == (TOO_LONG, 1), "there is nothing to leave out"
 
 
+async def test_a_context_that_is_full_in_the_middle_of_an_answer_does_not_have_it_said_twice(
+    tools: ScriptedTools,
+) -> None:
+    model = _Breaking(scripted(lambda prompt: [Words("Rome is old. "), FULL]))
+    answer, _ = await ask(chat(model, tools), "tell me about Rome", history=past_of(4))
+    assert (answer.text, answer.end, len(model.prompts)) == (f"Rome is old. {TOO_LONG}", "failed", 1)
+
+
 async def test_tools_that_leave_no_room_are_said_and_logged(
     tools: ScriptedTools, caplog: pytest.LogCaptureFixture
 ) -> None:
