@@ -27,9 +27,11 @@ CONTEXT = re.compile(
 )
 PROMPT = re.compile(
     r"(\d+) in the messages|has (\d+) input tokens|\((\d+) tokens\) exceeds|resulted in (\d+) tokens"
-    r"|keep the first (\d+) tokens|n_keep: (\d+)|prompt \(length (\d+)\)|requested (\d+) tokens",
+    r"|keep the first (\d+) tokens|n_keep: (\d+)|prompt \(length (\d+)\)",
     re.IGNORECASE,
 )
+ALL_ASKED = re.compile(r"requested (\d+) tokens", re.IGNORECASE)  # where the answer's share is not told apart
+NOT_OFFERED = 501
 MOST_SHOWN = 500  # letters of what a server said, for the log
 
 
@@ -46,7 +48,7 @@ def refusal(model: str, status: int, text: str, retry_after: str = "") -> Engine
     if any(isinstance(word, str) and word in FULL_CODES for word in words) or FULL.search(message):
         prompt, context = _sizes(error, message)
         return ContextFull(says, prompt_tokens=prompt, context_tokens=context)
-    if status >= 500 or status in (408, 429):
+    if (status >= 500 and status != NOT_OFFERED) or status in (408, 429):
         wait = f"it asks to be tried again in {retry_after} s" if retry_after else "look at the log of the LLM host"
         return (LlmBusy if status == 429 else LlmGone)(says, hint=wait)
     return EngineError(says, hint="check the model's name and key in atlas.toml" if status else "")
@@ -75,7 +77,7 @@ def _sizes(error: Mapping[str, Any], message: str) -> tuple[int, int]:
         return _count(own.get("prompt_tokens")), _count(own.get("context"))
     if "n_ctx" in error:
         return _count(error.get("n_prompt_tokens")), _count(error.get("n_ctx"))
-    context, prompt = CONTEXT.search(message), PROMPT.search(message)
+    context, prompt = CONTEXT.search(message), PROMPT.search(message) or ALL_ASKED.search(message)
     return (
         int(next(filter(None, prompt.groups()))) if prompt else 0,
         int(context[1]) if context else 0,

@@ -13,7 +13,7 @@ import pytest
 from anyio.abc import SocketStream
 
 from atlas.conversation import Message, Tool, ToolCall
-from atlas.errors import ConfigError, EngineError, LlmGone
+from atlas.errors import ConfigError, ContextFull, EngineError, LlmBusy, LlmGone
 from atlas.llm import backend_openai
 from atlas.llm.backend import Calls, Delta, Finished, Words
 from atlas.llm.backend_openai import BackendSettings, OpenAiBackend
@@ -207,6 +207,105 @@ async def test_a_model_that_is_not_trusted_with_tools_is_not_told_of_them(data: 
     async with before(server, data, tools=False, own_host=False) as backend:
         await everything(backend, conversation="k")
     assert not {"tools", "tool_choice", "atlas_conversation"} & set(server.asked[0])
+
+
+def whole(body: Any, status: bytes = b"200 OK", head: bytes = b"") -> bytes:
+    raw = json.dumps(body).encode()
+    return b"HTTP/1.1 %b\r\n%bconnection: close\r\ncontent-length: %d\r\n\r\n%b" % (status, head, len(raw), raw)
+
+
+async def test_our_own_host_is_asked_to_read_ahead_and_says_nothing(data: Path) -> None:
+    server = Server(whole({"choices": []}))
+    async with before(server, data) as backend:
+        await backend.prefill(HELLO, [TIMER], conversation="k", priority="voice")
+    (asked,) = server.asked
+    assert asked["atlas_prefill"] is True and asked["stream"] is False and not asked.get("stream_options")
+    assert (asked["atlas_conversation"], asked["atlas_priority"]) == ("k", "voice")
+    assert asked["tools"] and asked["messages"]
+
+
+async def test_our_own_host_is_asked_to_forget(data: Path) -> None:
+    server = Server(whole({}))
+    async with before(server, data) as backend:
+        await backend.forget("k")
+    assert server.asked == [{"conversation": "k"}]
+
+
+async def test_other_servers_are_asked_for_nothing_that_they_do_not_know(data: Path) -> None:
+    server = Server(HEAD, event({"content": "ok"}, "stop"))
+    async with before(server, data, own_host=False) as backend:
+        await backend.prefill(HELLO, conversation="k")
+        await backend.forget("k")
+        assert server.asked == []
+        await everything(backend, conversation="k", priority="voice")
+    assert not any(name.startswith("atlas") for name in server.asked[0])
+
+
+async def test_vectors_come_in_the_order_of_the_texts_and_have_length_one(data: Path) -> None:
+    found = [{"index": 1, "embedding": [0.0, 2]}, {"index": 0, "embedding": [3.0, 4.0]}]
+    server = Server(whole({"data": found}))
+    async with before(server, data) as backend:
+        assert await backend.embed(["a", "b"]) == [[0.6, 0.8], [0.0, 1.0]]
+    assert server.asked[0]["input"] == ["a", "b"] and server.asked[0]["encoding_format"] == "float"
+
+
+@pytest.mark.parametrize(
+    "data_of",
+    [
+        None,
+        [],
+        [{"embedding": "AAAA"}],
+        [{"embedding": [0, 0]}],
+        [{"embedding": [1, None]}],
+        [1],
+        [{"embedding": [1]}] * 2,
+    ],
+)
+async def test_what_is_no_vector_is_an_error(data: Path, data_of: Any) -> None:
+    async with before(Server(whole({"data": data_of})), data) as backend:
+        with pytest.raises(EngineError):
+            await backend.embed(["a"])
+
+
+async def test_a_server_without_embeddings_is_an_error_and_not_gone(data: Path) -> None:
+    async with before(Server(whole({"error": {"message": "no"}}, b"501 No")), data) as backend:
+        with pytest.raises(EngineError) as refused:
+            await backend.embed(["a"])
+    assert not isinstance(refused.value, LlmGone)
+
+
+@pytest.mark.parametrize("call", ["stream", "prefill"])
+async def test_a_full_context_is_told_from_every_other_trouble(data: Path, call: str) -> None:
+    error = {"code": "context_length_exceeded", "message": "long", "atlas": {"prompt_tokens": 9, "context": 8}}
+    async with before(Server(whole({"error": error}, b"400 Bad")), data) as backend:
+        with pytest.raises(ContextFull) as full:
+            await (everything(backend) if call == "stream" else backend.prefill(HELLO, conversation="k"))
+    assert (full.value.prompt_tokens, full.value.context_tokens) == (9, 8)
+
+
+async def test_a_busy_server_says_when_it_wants_to_be_asked_again(data: Path) -> None:
+    busy = whole({"error": {"message": "the line is full"}}, b"429 Busy", b"retry-after: 3\r\n")
+    async with before(Server(busy), data) as backend:
+        with pytest.raises(LlmBusy) as told:
+            await everything(backend)
+    assert "3 s" in told.value.hint
+
+
+@pytest.mark.parametrize(
+    ("deltas", "words"),
+    [
+        ([{"content": "<think>\nHm."}, {"content": "</think>\n\nWide."}], "Wide."),
+        ([{"reasoning": "Hm."}, {"reasoning_content": "Hm."}, {"content": "Wide."}], "Wide."),
+        ([{"content": None, "refusal": "I will not."}], "I will not."),
+        ([{"content": [{"type": "text", "text": "Wi"}, {"type": "text", "text": "de."}]}], "Wide."),
+        ([{"content": "<"}], "<"),
+        ([{"content": 5}, {"content": [5, {}]}, {"content": "Wide."}], "Wide."),
+    ],
+)
+async def test_words_are_what_is_said_and_not_what_is_thought(data: Path, deltas: list[Any], words: str) -> None:
+    async with before(Server(HEAD, *map(event, deltas), event({}, "stop")), data) as backend:
+        heard = await everything(backend)
+    assert "".join(delta.text for delta in heard if isinstance(delta, Words)) == words
 
 
 @pytest.mark.parametrize("url", ["llm:8080", "http://llm:port/v1", "http://[::1/v1", "http:///v1"])
