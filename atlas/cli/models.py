@@ -168,7 +168,8 @@ def fitting(name: str, models: Sequence[Model], folder: Path, sequences: int) ->
     for memory in (*cards, ram):
         print(f"{memory.name:28} {memory.free_bytes / GIB:6.1f} GiB free  {memory.bytes_per_second / 1e9:6.0f} GB/s")
     print(f"\n{'context':>8}  {'weights':>8}  {'cache':>7}  {'GPU':>7}  {'RAM':>7}  {'layers':>9}  tokens/s, about")
-    found = [(context, fit(shape, cards, ram, context, sequences)) for context in CONTEXTS]
+    contexts = [context for context in CONTEXTS if context <= shape.context] or [shape.context or CONTEXTS[0]]
+    found = [(context, fit(shape, cards, ram, context, sequences)) for context in contexts]
     for context, each in found:
         print(_row(shape, context, each))
     print(f"\n{found[0][1].advice}")

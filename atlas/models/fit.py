@@ -161,9 +161,9 @@ def fit(
 def longest_context(shape: Shape, gpus: Sequence[Memory], ram: Memory, sequences: int = 1) -> int:
     """Return the longest context, in steps of 1,024 tokens, with which it still goes where it goes with the shortest.
 
-    0 when it does not fit at all.
+    No longer than the model was trained for; 0 when it does not fit at all.
     """
-    step = 1024
+    step = min(1024, shape.context or 1024)
     shortest = fit(shape, gpus, ram, step, sequences)
     if not shortest.fits:
         return 0

@@ -253,6 +253,11 @@ def test_the_longest_context_is_the_last_one_that_fits_whole() -> None:
     assert longest_context(B70, [], Memory("RAM", 8 * GIB)) == 0
 
 
+def test_no_context_is_longer_than_the_model_was_trained_for() -> None:
+    assert longest_context(replace(B8, context=512), [CARD_16], RAM_64) == 512
+    assert longest_context(replace(B8, context=4096), [CARD_16], RAM_64) == 4096
+
+
 def test_a_card_is_known_by_its_longest_name() -> None:
     assert bandwidth("NVIDIA GeForce RTX 4080 SUPER") > bandwidth("NVIDIA GeForce RTX 4080") > 0
     assert bandwidth("NVIDIA GeForce RTX 3080 Ti Laptop GPU") == bandwidth("NVIDIA GeForce RTX 3080")

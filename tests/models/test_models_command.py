@@ -88,6 +88,16 @@ def test_a_misspelt_model_is_told_the_nearest(house: Path, capsys: pytest.Captur
     assert "did you mean llama-3.1-70b-instruct?" in capsys.readouterr().err
 
 
+def test_fit_speaks_of_no_context_that_the_model_does_not_know(
+    house: Path, small_gguf: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (house / "small.gguf").write_bytes(small_gguf)
+    assert run(["models", "fit", str(house / "small.gguf")]) == 0
+    said = capsys.readouterr().out
+    assert "   8,192  " in said
+    assert "32,768" not in said
+
+
 def test_what_is_not_on_disk_cannot_be_measured_but_is_told_how(
     house: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
