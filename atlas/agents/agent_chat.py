@@ -85,7 +85,7 @@ class Chat:
         if not reply.said.strip():
             end = "failed"
             await reply.say_honestly(NOTHING_SAID, "the model said nothing")
-        if end == "done":
+        if end in ("done", "length"):
             await reply.correct()
         return reply.answer(end)
 
@@ -101,13 +101,16 @@ class Chat:
 
     async def _shown(self, turn: Turn) -> prompt.Shown:
         """Return what the model sees of the house for this turn."""
-        if not self._trusted:
-            return prompt.Shown(self._persona, (), trusted=False)
         listed = await self._tools.listed()
-        few = self._choosing.few(turn.text, turn.history, listed)
+        few = self._choosing.few(turn.text, turn.history, listed) if self._trusted else ()
         known = await self._facts(turn) if any(tool.name == FACTS for tool in listed) else None
-        facts = tuple(_facts(known)) if known else ()
-        return prompt.Shown(self._persona, few, trusted=True, facts=facts, untrusted=bool(known and known.untrusted))
+        return prompt.Shown(
+            self._persona,
+            few,
+            self._trusted,
+            facts=tuple(_facts(known)) if known else (),
+            untrusted=bool(known and known.untrusted),
+        )
 
     async def _facts(self, turn: Turn) -> ToolResult | None:
         """Return what the person asked to be remembered; whose that is, the tool server decides."""
