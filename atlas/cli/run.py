@@ -154,6 +154,7 @@ def _llm_host(config: Config, name: str, llm: LlmConfig) -> Program:
         *("--model", str(weights(config, llm)), "--name", llm.model, "--context", str(llm.context)),
         *("--threads", str(llm.threads), "--gpu-layers", str(llm.gpu_layers)),
         *("--conversations", str(llm.conversations)),
+        *("--kept", str(config.data / "kept" / f"llm-{name}")),
         *(("--embedder", str(encoder)) if (encoder := embedder(config, llm)) else ()),
     )
     return Program(f"llm-{name}", command, path)

@@ -18,6 +18,9 @@ from typing import Any, TypeVar
 import anyio
 import anyio.to_thread
 
+# The longest step is 128 tokens of a prompt. Two tokens a second is slower than anybody would wait for, so what takes
+# longer does not compute, it hangs: a card that has fallen off its bus, a driver that is stuck.
+STUCK_SECONDS = 60.0
 T = TypeVar("T")
 
 
@@ -76,6 +79,12 @@ class Compute:
         """For how long the present step has been computed; 0 when nothing is."""
         since = self._since
         return 0.0 if since is None else self._clock() - since
+
+    @property
+    def stuck_seconds(self) -> float:
+        """For how long the present step hangs; 0 while all is well."""
+        seconds = self.step_seconds
+        return seconds if seconds > STUCK_SECONDS else 0.0
 
     def _live(self) -> None:
         while item := self._work.get():

@@ -173,6 +173,16 @@ class Call:
     id: str = ""  # where the model's own format has ids: the one it wrote
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of an answer: words, calls, or (last) how it ended."""
+
+    words: str = ""
+    calls: tuple[Call, ...] = ()
+    finish: str = ""
+    usage: Usage = Usage()
+
+
 class Answer:
     """Sorts the bytes of an answer into words to send now and calls to send when they are whole."""
 

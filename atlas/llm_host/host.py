@@ -30,15 +30,12 @@ from atlas.llm_host.cache import Cache
 from atlas.llm_host.compute import Compute
 from atlas.llm_host.constrain import Constraint, check, schema_rule
 from atlas.llm_host.embed import Embedder
-from atlas.llm_host.generate import Answer, Call, Generation, Reading, Writing
+from atlas.llm_host.generate import Answer, Call, Generation, Part, Reading, Writing
 from atlas.llm_host.line import Line, Turn
-from atlas.llm_host.request import DEFAULT_MAX_TOKENS, Ask
+from atlas.llm_host.request import DEFAULT_MAX_TOKENS, Ask, TooLong
 from atlas.llm_host.shelf import Shelf, identity
 from atlas.llm_host.weights import Sampler, Weights
 
-# The longest step is PREFILL_TOKENS of prompt. Two tokens a second is slower than anybody would wait for, so what takes
-# longer does not compute, it hangs: a card that has fallen off its bus, a driver that is stuck.
-STUCK_SECONDS = 60.0
 log = logging.getLogger("atlas.llm_host")
 
 
@@ -76,28 +73,6 @@ class Job:
     constraint: Constraint | None
     form: formats.Format | None  # how calls are written, when there may be calls
     max_tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A part of an answer: words, calls, or (last) how it ended."""
-
-    words: str = ""
-    calls: tuple[Call, ...] = ()
-    finish: str = ""
-    usage: Usage = Usage()
-
-
-class TooLong(RequestError):
-    """Prompt and answer do not fit the context. The figures let a client shorten one of them and ask again."""
-
-    def __init__(self, prompt: int, wanted: int, context: int) -> None:
-        super().__init__(
-            f"the prompt has {prompt} tokens and {wanted} more are asked for; the context holds {context}",
-            code="context_length_exceeded",
-            param="messages",
-        )
-        self.figures = {"prompt_tokens": prompt, "max_tokens": wanted, "context": context}
 
 
 def load(options: Options, later: Callable[[Callable[[], None]], None]) -> Loaded:
@@ -148,7 +123,7 @@ class Host:
 
     async def close(self) -> None:
         """Keep every conversation that has cells. `run` still runs, and no answer is being computed."""
-        if self._loaded and self._loaded.shelf and not self.stuck_seconds:
+        if self._loaded and self._loaded.shelf and not self.compute.stuck_seconds:
             await self._filed(lambda: None)  # what waits is older
             self._loaded.shelf.later = lambda work: work()
             await self.compute.do(self._loaded.cache.shelve_all)
@@ -159,12 +134,6 @@ class Host:
         if self._loaded is None:
             raise RequestError("the model is still loading", code="model_loading")
         return self._loaded
-
-    @property
-    def stuck_seconds(self) -> float:
-        """For how long the present step hangs; 0 while all is well, and while the model loads."""
-        seconds = self.compute.step_seconds if self._loaded else 0.0
-        return seconds if seconds > STUCK_SECONDS else 0.0
 
     async def job(self, ask: Ask) -> Job:
         """Work out prompt and grammar. Raises `RequestError` when they cannot be had, or do not fit the context."""

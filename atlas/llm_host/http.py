@@ -8,7 +8,7 @@ import secrets
 import time
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -23,10 +23,12 @@ from atlas import __version__
 from atlas.conversation import Usage
 from atlas.errors import EngineError, RequestError
 from atlas.llm_host.embed import parse as parse_texts
-from atlas.llm_host.generate import Call
-from atlas.llm_host.host import Host, Job, Part, TooLong
+from atlas.llm_host.generate import Call, Part
 from atlas.llm_host.line import Turn
-from atlas.llm_host.request import forgotten, parse
+from atlas.llm_host.request import TooLong, forgotten, parse
+
+if TYPE_CHECKING:  # URLs can be understood without loading llama.cpp
+    from atlas.llm_host.host import Host, Job
 
 MAX_BODY_BYTES = 1024 * 1024
 BODY_SECONDS = 10  # a client that sends its body slower is given up
@@ -234,7 +236,7 @@ def app(host: Host) -> Starlette:
         return JSONResponse({"object": "list", "data": data})
 
     async def health(_request: Request) -> Response:
-        if seconds := host.stuck_seconds:
+        if seconds := host.compute.stuck_seconds:
             return JSONResponse({"status": "stuck", "seconds": round(seconds)}, 503)
         try:
             loaded = host.loaded

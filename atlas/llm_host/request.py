@@ -57,6 +57,18 @@ class Ask:
     presence: float
 
 
+class TooLong(RequestError):
+    """Prompt and answer do not fit the context. The figures let a client shorten one of them and ask again."""
+
+    def __init__(self, prompt: int, wanted: int, context: int) -> None:
+        super().__init__(
+            f"the prompt has {prompt} tokens and {wanted} more are asked for; the context holds {context}",
+            code="context_length_exceeded",
+            param="messages",
+        )
+        self.figures = {"prompt_tokens": prompt, "max_tokens": wanted, "context": context}
+
+
 def forgotten(raw: bytes) -> str:
     """Return the conversation that the body asks to be forgotten. Raises `RequestError`."""
     conversation = _text(fields(raw), "conversation")

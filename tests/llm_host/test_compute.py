@@ -6,11 +6,15 @@ import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
+from typing import Any, cast
 
 import anyio
+import httpx2
 import pytest
 
-from atlas.llm_host.compute import Compute
+from atlas.errors import RequestError
+from atlas.llm_host.compute import STUCK_SECONDS, Compute
+from atlas.llm_host.http import app
 
 
 @asynccontextmanager
@@ -78,6 +82,24 @@ async def test_who_leaves_waits_until_the_thread_has_let_go() -> None:
         assert await compute.do(lambda: "next") == "next"
 
 
+class Loading:
+    """A host without a model: nothing but the thread that computes."""
+
+    def __init__(self, compute: Compute) -> None:
+        self.compute = compute
+
+    @property
+    def loaded(self) -> Any:
+        raise RequestError("the model is still loading", code="model_loading")
+
+
+async def health(compute: Compute) -> tuple[int, Any]:
+    door = httpx2.ASGITransport(app(cast("Any", Loading(compute))))
+    async with httpx2.AsyncClient(transport=door, base_url="http://llm") as http:
+        reply = await http.get("/health")
+        return reply.status_code, reply.json()
+
+
 async def test_how_long_a_step_takes_is_known_while_it_hangs_and_forgotten_when_it_ends() -> None:
     now = [100.0]
     begun, go_on, second = anyio.Event(), threading.Event(), anyio.Event()
@@ -95,12 +117,16 @@ async def test_how_long_a_step_takes_is_known_while_it_hangs_and_forgotten_when_
         assert compute.step_seconds == 0
         tasks.start_soon(compute.do, work)
         await begun.wait()
-        now[0] = 175.0
-        assert compute.step_seconds == 75
+        now[0] = 100.0 + STUCK_SECONDS
+        assert compute.step_seconds == STUCK_SECONDS and not compute.stuck_seconds
+        now[0] += 15
+        assert compute.stuck_seconds == STUCK_SECONDS + 15
+        assert await health(compute) == (503, {"status": "stuck", "seconds": STUCK_SECONDS + 15})
         go_on.set()
         await second.wait()
-        now[0] = 180.0
-        assert compute.step_seconds == 5
+        now[0] += 5
+        assert compute.step_seconds == 5 and not compute.stuck_seconds
+        assert (await health(compute))[0] == 503  # this one is still loading
         while go_on.is_set():  # until the thread has taken the first one back
             await anyio.lowlevel.checkpoint()
         go_on.set()
