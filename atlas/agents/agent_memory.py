@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, tzinfo
 from typing import Any
 
+from atlas.agents import prompt
 from atlas.agents.agent import Answer
 from atlas.agents.grammar import Command, Grammar
 from atlas.agents.past import Past
@@ -50,8 +51,7 @@ class Recall:
             case str(refused):
                 return await _say(says[refused], emit)
             case Command(tool="conversation.search" | "conversation.when" | "conversation.last"):
-                found = await self._found(wish, turn)
-                return await _say(found, emit, kept=says["told"])
+                return await _say(await self._found(wish, turn), emit, _without_words(wish, says["told"]))
         what = self._what(wish, turn)
         return await (_say(says["what_day"], emit) if what is None else self._forget(what, turn, emit))
 
@@ -256,7 +256,14 @@ def _span_of(what: Mapping[str, Any]) -> Span:
     return Span(what.get("since", ALWAYS.since), what.get("until", ALWAYS.until))
 
 
-async def _say(words: str, emit: Emit, kept: str = "") -> Answer:
+def _without_words(wish: Command, told: str) -> tuple[Message, ...]:
+    """Return what is remembered of a search: that it was made. Quoted words would outlive their own forgetting."""
+    call = ToolCall(fresh_id("call"), wish.tool, wish.arguments)
+    result = prompt.result(ToolResult(call.id, True, told))
+    return Message("assistant", calls=(call,)), Message("tool", result, call_id=call.id), Message("assistant", told)
+
+
+async def _say(words: str, emit: Emit, kept: tuple[Message, ...] = ()) -> Answer:
     """Say something of our own; `kept` is remembered instead of it."""
     await emit(TextDelta(words))
-    return Answer(words, "command", "done", (Message("assistant", kept or words),))
+    return Answer(words, "command", "done", kept or (Message("assistant", words),))

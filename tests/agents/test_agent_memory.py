@@ -176,6 +176,14 @@ async def test_who_forgets_what_was_done_is_told_that_it_stays_done(world: World
     assert said == "I've forgotten that: one exchange. What I did then stays done, and on record."
 
 
+async def test_to_ask_about_the_past_or_to_forget_it_is_no_deed(world: World) -> None:
+    await world.told("hello", 3 * DAY)
+    await world.ask("what did I say about hello")
+    await world.ask("forget everything")
+    assert await world.ask("yes") == "I've forgotten everything we said: three exchanges."
+    assert await world.ask("forget the last ten minutes") == "I've forgotten the last ten minutes: one exchange."
+
+
 async def test_with_nothing_to_forget_that_is_said(world: World) -> None:
     assert await world.ask("forget the last ten minutes") == "There was nothing to forget."
     await world.ask("forget the last ten minutes")
