@@ -268,6 +268,14 @@ async def test_asking_about_the_past_is_no_talk_about_it_and_leaves_no_copy_of_i
     assert b"June" not in whole(data)
 
 
+async def test_what_an_answer_quoted_is_forgotten_with_what_it_quoted(world: World, data: Path) -> None:
+    await world.told("the wedding is in June", DAY)
+    assert "June" in await world.ask("what did I say about the wedding")
+    await world.ask("forget what I said yesterday")
+    assert await world.ask("yes") == "I've forgotten what was said yesterday: one exchange."
+    assert b"June" not in whole(data)
+
+
 async def test_when_something_was_talked_about_last(world: World) -> None:
     await world.told("where shall we go on holiday", 20 * DAY)
     assert await world.ask("when did we last talk about the holiday") == (
