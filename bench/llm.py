@@ -1,4 +1,4 @@
-"""What our LLM host costs beside bare llama-cpp-python: first token, speed, and how much of a prompt is reused."""
+"""What our LLM host costs beside bare llama-cpp-python: first token, speed, how much of a prompt is reused."""
 
 from __future__ import annotations
 
@@ -65,7 +65,8 @@ async def measure(config: Config) -> dict[str, float]:
     async with AsyncExitStack() as stack:
         ours = await stack.enter_async_context(_ours(file, llm.model, threads))
         bare = await stack.enter_async_context(_bare(file, threads))
-        return {**await _speed(ours, bare), **await _reuse(ours)}
+        figures = {**await _speed(ours, bare), **await _reuse(ours)}
+    return {**figures, **await _restart(file, llm.model, threads)}
 
 
 async def _speed(ours: Backend, bare: Bare) -> dict[str, float]:
@@ -99,6 +100,23 @@ async def _reuse(ours: Backend) -> dict[str, float]:
         "prompt_not_reused_percent": round(100 * again / sum(usage.prompt for usage in alone), 2),
         "alternating_not_reused_percent": round(100 * together / sum(usage.prompt for usage in both), 2),
         "lost_by_alternating_tokens": max(0, together - 2 * again),
+    }
+
+
+async def _restart(file: Path, name: str, threads: str) -> dict[str, float]:
+    """Go on with a conversation after the host was stopped and started, with what it kept and without."""
+    with tempfile.TemporaryDirectory(prefix="atlas-bench-") as kept:
+        said = [Message("system", PERSONA), _question(0)]
+        async with _ours(file, name, threads, kept) as host:
+            answered = await _timed(host, said, "anna")
+        said += [Message("assistant", answered.text), _question(1)]
+        async with _ours(file, name, threads, kept) as host:
+            restored = await _timed(host, said, "anna")
+            await host.forget("anna")
+            computed = await _timed(host, said, "anna")
+    return {
+        "restored_first_token_ms": round(restored.first_ms, 1),
+        "not_restored_first_token_ms": round(computed.first_ms, 1),
     }
 
 
@@ -140,11 +158,11 @@ async def _timed(backend: Backend, messages: Sequence[Message], who: str) -> Tak
 
 
 @asynccontextmanager
-async def _ours(file: Path, name: str, threads: str) -> AsyncIterator[Backend]:
+async def _ours(file: Path, name: str, threads: str, kept: str = "") -> AsyncIterator[Backend]:
     with tempfile.TemporaryDirectory(prefix="atlas-bench-") as folder:
         socket = Path(folder) / "llm.sock"
         options = ["--socket", str(socket), "--model", str(file), "--name", name, "--threads", threads]
-        options += ["--context", str(CONTEXT)]
+        options += ["--context", str(CONTEXT), *(("--kept", kept) if kept else ())]
         async with _process("atlas.llm_host.server", options):
             backend: Backend = await open_engine("backend", "openai", BackendSettings(name, socket=socket))
             try:
