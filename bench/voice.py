@@ -32,7 +32,7 @@ QUESTIONS = (
 )
 ROUNDS = 2
 LEAD_SECONDS = 0.5  # of silence before each sentence, as before a person's
-STAGES = ("vad_ms", "stt_ms", "words_at_ms", "first_words_at_ms", "first_text_at_ms", "first_sound_at_ms")  # its waterfall
+STAGES = ("vad_ms", "stt_ms", "words_at_ms", "first_words_at_ms", "first_text_at_ms", "first_sound_at_ms")  # in order
 
 # The most that is still honest on two shared cores of a machine without a GPU, silence wait included.
 TARGETS = {

@@ -64,7 +64,7 @@ async def test_a_model_that_vanishes_is_away_until_its_health_is_good_again() ->
         await anyio.sleep(10 * LOOK_SECONDS)
         assert watched.away
         model.there = True
-        await anyio.sleep(LOOK_SECONDS)
+        await anyio.sleep(1.5 * LOOK_SECONDS)
         assert not watched.away
         looks = model.looks
         await anyio.sleep(10 * LOOK_SECONDS)
