@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 import anyio
 
 from atlas import trace
+from atlas.agents import prompt
 from atlas.agents.agent import Agent, Answer
 from atlas.agents.readings import as_heard
 from atlas.assent import Assents, Waiting
@@ -112,7 +113,7 @@ class House:
                 choice = self._choose(turn)
             turn = choice.turn
             self._speakers.heard(turn.actor)
-            exchange = Exchange(turn, choice, conversation_of(choice.agent, turn.actor), Telling(emit))
+            exchange = Exchange(turn, choice, conversation_of(choice.agent, turn.actor), Telling(emit, prompt.result))
             async with AsyncExitStack() as stack:
                 if turn.remembered:
                     memory = self._minds[choice.agent].memory

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from atlas import trace
-from atlas.conversation import Message
+from atlas.conversation import Message, ToolResult
 from atlas.events import Emit, Event, TextDelta, ToolFinished, ToolStarted
 
 
@@ -13,10 +14,13 @@ class Telling:
     """The events of one turn on their way up, and the messages they amount to.
 
     A reply that is cut off in the middle has no `Answer`; what had been said and done by then is kept from here.
+    `as_read` writes a tool's result as the model will read it: it is marked there when words of others are in it, and
+    whoever speaks over an answer must not wash them clean.
     """
 
-    def __init__(self, emit: Emit) -> None:
+    def __init__(self, emit: Emit, as_read: Callable[[ToolResult], str]) -> None:
         self._emit = emit
+        self._as_read = as_read
         self._messages: list[Message] = []
         self._words = ""  # said since the last message
         self.text = ""  # the reply so far
@@ -34,7 +38,7 @@ class Telling:
                 self._started(event)
             case ToolFinished(call, result):
                 self.tools += 1
-                self._messages.append(Message("tool", result.text, call_id=call.id))
+                self._messages.append(Message("tool", self._as_read(result), call_id=call.id))
         try:
             await self._emit(event)
         except Exception:
