@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from atlas.agents import durations, moments
+from atlas.agents.devices import Arguments
 from atlas.agents.durations import UP_TO_99, number_of
 from atlas.agents.grammar import Grammar, Half
-from atlas.agents.slots import Arguments, Command
+from atlas.agents.slots import Command
 from atlas.conversation import Message, ToolCall
 
 UNDO = "history.undo"
@@ -91,8 +92,8 @@ class Amends:
         """Return the last command for another device, or for a place that was written as a name."""
         if last.name in PLACED and rest.istitle():
             return Command(last.name, dict(last.arguments) | {"place": rest})
-        if last.name.startswith("home.") and self._grammar.slots.is_known(rest):
-            targets = self._grammar.slots.targets(rest)
+        if last.name.startswith("home.") and self._grammar.slots.devices.are_known(rest):
+            targets = self._grammar.slots.devices.targets(rest)
             kept = {k: v for k, v in last.arguments.items() if k not in ("device", "room", "kind", "everything")}
             return Command(last.name, kept | targets[0]) if len(targets) == 1 else None
         return None
@@ -156,7 +157,7 @@ class Amends:
         if last.name in PLACED and (place := re.fullmatch(r"(?:in|for) (\S+(?: \S+){0,3})", said, re.IGNORECASE)):
             return Command(last.name, arguments | {"place": place[1]})
         room = re.sub(r"^(?:in )?(?:the |my )?", "", said, flags=re.IGNORECASE)
-        if last.name in ROOMED and room.lower() in self._grammar.slots.rooms:
+        if last.name in ROOMED and room.lower() in self._grammar.slots.devices.rooms:
             kept = {key: value for key, value in arguments.items() if key != "everything"}
             return Command(last.name, kept | {"room": room})
         if last.name == "home.set" and (number := _NUMBER.fullmatch(said)):

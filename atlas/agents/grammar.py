@@ -218,7 +218,7 @@ class Grammar:
             said = _NUMBERS.fullmatch(value)
             return bool(said) and (1 <= (int(value) if value.isdigit() else number_of(value)) <= 12) == (slot == "hour")
         if slot == "target":
-            return self.slots.is_known(value) and bool(self.slots.targets(value))
+            return self.slots.devices.are_known(value) and bool(self.slots.devices.targets(value))
         if slot == "text":
             return not self._negation.search(value) and len(value.split()) <= LONGEST_CHARACTERS
         return self.slots.is_thing(value) and not any(character.isdigit() for character in value)

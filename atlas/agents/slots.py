@@ -11,6 +11,7 @@ from hassil.models import MatchEntity
 from hassil.recognize import RecognizeResult
 
 from atlas.agents import durations, moments
+from atlas.agents.devices import Arguments, Devices, without
 from atlas.agents.templates import TOOL_OF_PUBLIC_INTENT
 
 LONGEST_NAME_WORDS = 3  # "pizza dough"; a longer name is a half-understood sentence
@@ -25,10 +26,7 @@ _PLACES = ("place", "country", "folder", "path", "start", "end")
 _TITLES = ("title", "about", "words", "new_title", "subject")
 _FOUND_BY = ("title", "about")  # what a tool looks for need not hold the article it was said with
 _WRITES = ("add", "create", "list")
-_NUMBER = re.compile(rf"\d+|{durations.UP_TO_99}", re.IGNORECASE)
 _TWO_MOMENTS = re.compile(r"\bwhen[a-d] when[a-d]\b")
-
-Arguments = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +55,9 @@ class Slots:
         self._never_things = frozenset(own["never_things"])
         self._never_starts = frozenset(own["never_starts"])
         self._tidied = frozenset(own["tidied"])
-        self._devices = frozenset(own["device_words"])
+        self.devices = Devices(own)
         self._everyone = frozenset(own["everyone"])
         self._doings = frozenset(own["doings"])
-        self._covers, self._doors, self._media = (
-            frozenset(own[key]) for key in ("cover_words", "door_words", "media_words")
-        )
         self._second_command = re.compile(own["second_commands"], re.IGNORECASE)
         self._destinations = re.compile(own["destinations"], re.IGNORECASE)
         self._spoken_to = re.compile(own["spoken_to"], re.IGNORECASE)
@@ -72,12 +67,7 @@ class Slots:
         self._fact = re.compile(own["fact"], re.IGNORECASE)
         self._relatives = frozenset(own["relatives"])
         self._after_a_time = re.compile(own["after_a_time"], re.IGNORECASE)
-        self._whole_house = re.compile(rf" {own['whole_house']}$", re.IGNORECASE)
         self._forecast_days = re.compile(rf"\b(?:{own['forecast_days']})\b", re.IGNORECASE)
-        self.rooms = frozenset(own["lists"]["area"]["values"])
-        self.kinds = {
-            word: row["out"] for row in own["lists"]["kind"]["values"] for word in row["in"].strip("()").split("|")
-        }
 
     def commands(self, result: RecognizeResult, heard: Heard) -> tuple[Command, ...]:
         """Return the command of one match, several when it names several devices, or none."""
@@ -92,7 +82,7 @@ class Slots:
         tool = TOOL_OF_PUBLIC_INTENT.get(result.intent.name, result.intent.name)
         if tool.split(".")[-1] not in _WRITES:
             for name in {*arguments} & {*_FOUND_BY}:
-                arguments[name] = " ".join(self._without_articles(arguments[name].split())) or arguments[name]
+                arguments[name] = " ".join(without(arguments[name].split(), self._tidied)) or arguments[name]
         if result.intent.name == "HassDecreaseTimer" or metadata.get("negative"):
             arguments["by_seconds"] = -arguments["by_seconds"]
         if tool == "timers.cancel_all" and arguments:
@@ -100,7 +90,7 @@ class Slots:
         public = result.intent.name in TOOL_OF_PUBLIC_INTENT
         whole = bool(metadata.get("whole")) or (public and "name" in arguments)
         whole = whole and not _ends_openly(result, heard.plain)
-        if metadata.get("known") and not self.is_known(str(arguments.get("target", ""))):
+        if metadata.get("known") and not self.devices.are_known(str(arguments.get("target", ""))):
             return ()
         if metadata.get("risky") and not self._are_things(arguments.get("items", "")):
             return ()
@@ -136,18 +126,13 @@ class Slots:
             return value
         if argument == "person" and value.lower() in self._everyone:
             return "everyone"
-        words = self._without_articles(words)
+        words = without(words, self._tidied)
         if argument in _NAMES and argument != "name":
             words = [re.sub(r"'s?$", "", word) for word in words]
         inner = {*words[1:-1]} & self._tidied  # "brushing my teeth"
         strange = any({word.lower()} - inner & self._never_names or any(c.isdigit() for c in word) for word in words)
         too_long = len(words) > LONGEST_NAME_WORDS or bool(moments.find(" ".join(words)))
         return "" if strange or too_long else " ".join(words)
-
-    def _without_articles(self, words: list[str]) -> list[str]:
-        while words and words[0].lower() in self._tidied:
-            words = words[1:]
-        return words
 
     def _is_relative(self, about: str) -> bool:
         """Tell whether this is of this house, and not of the world: "what do you know about my car"."""
@@ -176,73 +161,7 @@ class Slots:
         tidy = [self._before_things.sub("", part) for part in parts]
         return [part for part in tidy if part][:MOST_THINGS]
 
-    # ── devices ─────────────────────────────────────────────────────────────────────────────────────
-
-    def targets(self, named: str) -> list[Arguments]:
-        """Return the devices that were named: by name and room, or all of a kind. None at all when one is no device."""
-        if moments.find(named) or durations.find(named):
-            return []  # "the light at five" is no light
-        found: list[Arguments] = []
-        bare: list[Arguments] = []  # rooms that wait for the kind which is named last: "the kitchen and hall lights"
-        for piece in re.split(r"\s+and\s+", named):
-            one = self._target(piece)
-            if one is None:
-                return []
-            if named != piece and "device" in one and not re.match(r"(?:the|my) ", piece, re.IGNORECASE):
-                return []  # "the lights and dance"
-            if set(one) == {"room"}:
-                bare.append(one)
-                continue
-            if bare and "kind" in one:
-                found += [room | {"kind": one["kind"]} for room in bare]
-                bare = []
-            found.append(one)
-        return [] if bare else found
-
-    def _target(self, piece: str) -> Arguments | None:
-        one: Arguments = {}
-        if inside := self._whole_house.search(piece):
-            piece, one["everything"] = piece[: inside.start()], True
-        elif inside := re.search(r" in (?:the |my |our )?(\S+(?: \S+){0,2})$", piece, re.IGNORECASE):
-            piece, one["room"] = piece[: inside.start()], inside[1]
-        words = self._without_articles(piece.split())
-        name = " ".join(words)
-        room, _, last = name.rpartition(" ")
-        if name.lower() in self.kinds:
-            one["kind"] = self.kinds[name.lower()]
-        elif room.lower() in self.rooms and last.lower() in self.kinds and "room" not in one:
-            one |= {"kind": self.kinds[last.lower()], "room": room}
-        elif name.lower() in self.rooms and not one:
-            one["room"] = name
-        else:
-            one["device"] = name
-        strange = any(word.lower() in self._never_names for word in [*words, *one.get("room", "").split()])
-        strange = strange or bool(_NUMBER.fullmatch(name))  # "turn off my seven", before "o'clock alarm"
-        if strange or not 0 < len(words) <= LONGEST_PLACE_WORDS:
-            return None
-        return None if "everything" in one and "kind" not in one else one
-
-    def is_cover(self, target: Mapping[str, Any]) -> bool:
-        """Tell whether a target can only be blinds or a window."""
-        return target.get("kind") == "cover" or self._has(target, self._covers)
-
-    def is_door(self, target: Mapping[str, Any]) -> bool:
-        """Tell whether a target is a door or a gate."""
-        return self._has(target, self._doors) or (target.get("room") in self.rooms & self._doors and len(target) == 1)
-
-    def is_player(self, target: Mapping[str, Any]) -> bool:
-        """Tell whether a target makes sound."""
-        return target.get("kind") == "media" or self._has(target, self._media)
-
-    def _has(self, target: Mapping[str, Any], words: frozenset[str]) -> bool:
-        return bool({*target.get("device", "").lower().split()} & words)
-
     # ── what belongs to one topic ───────────────────────────────────────────────────────────────────
-
-    def is_known(self, named: str) -> bool:
-        """Tell whether everything that was named can only be devices."""
-        pieces = [piece.partition(" in ")[0].lower().split() for piece in named.split(" and ")]
-        return all(words and words[-1] in self._devices | self._covers | self._media for words in pieces)
 
     def _of_home(self, command: Command, heard: Heard) -> Iterator[Command]:
         arguments = dict(command.arguments)
@@ -252,37 +171,12 @@ class Slots:
             return
         percent = arguments.pop("percent", None)
         verb = command.tool.removeprefix("home.")
-        targets = self.targets(named)
-        bare_room = (
-            self._target(named) if verb in ("open", "unlock", "close", "lock", "state") and not targets else None
-        )
-        if bare_room and self.is_door(bare_room):
-            targets = [{"device": bare_room["room"]}]
+        targets = self.devices.targets(named, doors=verb in ("open", "unlock", "close", "lock", "state"))
         if "room" in arguments and any("room" in target for target in targets):
             return
-        made = [self._at_home(verb, target, arguments | target, percent) for target in targets]
+        made = [self.devices.done(verb, target, arguments | target, percent) for target in targets]
         if all(made):
             yield from (Command(*one, whole=command.whole) for one in made if one)
-
-    def _at_home(
-        self, verb: str, target: Mapping[str, Any], arguments: Arguments, percent: int | None
-    ) -> tuple[str, Arguments] | None:
-        """Return the tool and its arguments for one target, or `None` when that cannot be done to such a thing."""
-        door, cover = self.is_door(target), self.is_cover(target)
-        match verb:
-            case "open" | "close" if percent is None:
-                if door and not cover:
-                    return ("home.unlock" if verb == "open" else "home.close"), arguments
-                return (f"home.{verb}", arguments) if cover else None
-            case "lock" | "unlock":
-                return (f"home.{verb}", arguments) if door else None
-            case "pause" | "play":
-                return (f"home.{verb}", arguments) if self.is_player(target) and "device" in target else None
-            case "set" if percent is not None:
-                what = "position" if cover else "volume" if self.is_player(target) else "brightness"
-                fits = target.get("kind", "light") in ("light", "cover", "media")
-                return ("home.set", arguments | {what: percent}) if fits else None
-        return f"home.{verb}", arguments
 
     def _of_lists(self, command: Command, heard: Heard) -> Iterator[Command]:
         arguments = dict(command.arguments)
@@ -337,14 +231,14 @@ class Slots:
     def _of_searches(self, command: Command, heard: Heard) -> Iterator[Command]:
         """Yield a search without the articles, which what is looked for need not hold."""
         arguments = dict(command.arguments)
-        if words := " ".join(self._without_articles(str(arguments.get("words", "")).split())):
+        if words := " ".join(without(str(arguments.get("words", "")).split(), self._tidied)):
             arguments["words"] = words
         yield replace(command, arguments=arguments)
 
     def _of_email(self, command: Command, heard: Heard) -> Iterator[Command]:
         arguments = dict(command.arguments)
         if command.tool == "email.search" and "text" in arguments:
-            arguments["text"] = " ".join(self._without_articles(arguments["text"].split()))
+            arguments["text"] = " ".join(without(arguments["text"].split(), self._tidied))
         if "to" in arguments:
             arguments["to"] = [arguments["to"]]
         yield replace(command, arguments=arguments)

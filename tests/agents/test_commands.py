@@ -71,6 +71,11 @@ def test_any_text_at_all_can_be_read(grammar: Grammar, said: str) -> None:
     assert command is None or command.tool
 
 
+def test_a_door_that_is_to_open_later_is_nothing_to_be_done_now(grammar: Grammar) -> None:
+    for said in ("open the door tomorrow", "lock the garage tomorrow", "close the gate at five"):
+        assert grammar.commands(said) == ()
+
+
 # ── may a voice act at the first pause? ────────────────────────────────────────────────────────────
 
 
