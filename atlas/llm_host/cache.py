@@ -101,7 +101,7 @@ class Cache:
         gain = min(shared(other.tokens, prompt), most) if other and self._cells.can_share_prefix else 0
         if not known and self._restore(kept, prompt, gain):
             own = min(shared(kept.tokens, prompt), most)
-        elif other and gain >= own + WORTH_COPYING_TOKENS:
+        elif other and self.holds(other) and gain >= own + WORTH_COPYING_TOKENS:  # it may have made way in vain
             self._cells.forget(kept.sequence)
             self._cells.copy(other.sequence, kept.sequence, gain)
             kept.tokens, own = list(prompt[:gain]), gain

@@ -182,6 +182,15 @@ def test_others_make_way_for_one_that_comes_back_and_go_on_the_shelf_themselves(
     assert len(cache) == 2 and {"1", "2"} <= shelf.kept.keys()
 
 
+def test_nothing_is_copied_of_one_that_made_way_in_vain() -> None:
+    shelf, pool = Memory(), Crowded(must_go=99)
+    shelf.put("anna", [*PERSONA, *range(500, 600)], memoryview(b"anna's"))
+    cache = Cache(pool, 2, shelf)
+    cache.take("ben", PERSONA).tokens[:] = PERSONA
+    assert cache.take("anna", [*PERSONA, *range(500, 600), 1]).tokens == []
+    assert "copy 100" not in pool.done
+
+
 def test_one_that_never_fits_is_computed_again() -> None:
     shelf = Memory()
     shelf.put("anna", PERSONA, memoryview(b"anna's"))
