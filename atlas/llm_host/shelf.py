@@ -19,10 +19,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-MOST_FILES = 64
-MOST_BYTES = (
-    4 * 1024**3
-)  # a long conversation with a model of 70B has more than one of them, with a small model a fiftieth
+MOST_FILES = 64  # the people of a household in its rooms, several times over
+# A long conversation with a model of 70B has more than one of these gigabytes, with a small model a fiftieth of one.
+MOST_BYTES = 4 * 1024**3
 SPARE_BYTES = 256 * 1024**2  # left free on the disk: what can be computed again makes way for what cannot
 HEAD_BYTES = 1024
 SAMPLE_BYTES = 1024**2  # of each end of a model file, in which its settings and its last weights stand
@@ -144,8 +143,10 @@ class Shelf:
             raise ValueError("it is of another model, or other settings")
         if head.get("key") != _digest(key.encode()):
             raise ValueError("it is of another conversation")
-        size = os.fstat(file.fileno()).st_size
-        if head.get("tokens", -1) * array("i").itemsize + head.get("bytes", -1) + HEAD_BYTES != size:
+        counts = (head.get("tokens"), head.get("bytes"))
+        if not all(type(count) is int and count >= 0 for count in counts):
+            raise ValueError("its head is damaged")
+        if counts[0] * array("i").itemsize + counts[1] + HEAD_BYTES != os.fstat(file.fileno()).st_size:
             raise ValueError("it is not whole")
         return head
 

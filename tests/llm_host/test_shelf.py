@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -50,6 +51,18 @@ def test_a_file_with_a_flipped_bit_is_ignored_with_one_line(
         assert shelf.get("anna") is None
         assert shelf.get("anna") is None
     assert len(caplog.records) == 1
+    assert files(data) == []
+
+
+@pytest.mark.parametrize("wrong", ['"tokens": "3"', '"tokens": 3.0', '"tokens": null', '"tokens": -1', '"bytes": []'])
+def test_a_file_whose_head_counts_in_nonsense_is_ignored(data: Path, wrong: str) -> None:
+    shelf = Shelf(data, "me")
+    shelf.put("anna", [1, 2, 3], STATE)
+    (file,) = files(data)
+    head, rest = file.read_bytes()[:HEAD_BYTES], file.read_bytes()[HEAD_BYTES:]
+    key = wrong.partition(":")[0]
+    file.write_bytes(re.sub(rf"{key}: \d+".encode(), wrong.encode(), head).strip().ljust(HEAD_BYTES) + rest)
+    assert shelf.tokens("anna") == [] and shelf.get("anna") is None
     assert files(data) == []
 
 
