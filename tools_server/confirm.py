@@ -24,6 +24,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
 from tools_server.policy import Actor
 from tools_server.toolkit import Error, ToolFailed, ToolSpec
+from tools_server.wording import one_line
 
 OPEN_SECONDS = 60.0  # a yes to what was read aloud a minute ago is a yes to something half forgotten
 MOST_OPEN = 32  # of one agent; a household is asked one thing at a time
@@ -79,6 +80,7 @@ class Ask:
     sentence: str
     asked_at: float  # wall clock, seconds since 1970
     expires_at: float
+    tainted: bool = False  # wished after reading words of others: it stays so until it is done
     said: Said | None = None  # answered, and not yet acted upon
 
     def shown(self) -> dict[str, Any]:
@@ -123,28 +125,26 @@ class Asks:
         self._forget()
         return [ask for ask in self._open.values() if ask.said is None]
 
-    def waits(self, deed: Deed) -> bool:
-        """Whether there is a question about a deed that is not closed."""
+    def about(self, deed: Deed) -> Ask | None:
+        """Return the question about a deed that is not closed, if there is one."""
         self._forget()
-        return any(ask.deed == deed for ask in self._open.values())
+        return next((ask for ask in self._open.values() if ask.deed == deed), None)
 
-    def settle(self, deed: Deed, level: Level, sentence: str, reply: Reply) -> Said | Ask:
+    def settle(self, deed: Deed, level: Level, sentence: str, reply: Reply, *, tainted: bool = False) -> Said | Ask:
         """Return what a person has answered to this deed, which is used up by that, or the question that waits.
 
         `sentence` is what would happen now: when it is not what was asked, or a stricter level is needed, the old
         question is closed and a new one stands in its place. Raises `Refused`; a question survives that, for whatever
         is not a person's answer answers nothing.
         """
-        self._forget()
-        sentence = sentence[:SENTENCE_CHARACTERS]
-        ask = next((ask for ask in self._open.values() if ask.deed == deed), None)
+        ask = self.about(deed)
         if reply.action and (ask is None or ask.id != reply.state):
             raise Refused("closed", "That question is closed: it was answered, or it is too old. Ask me again.")
         if ask is None:
-            return self._ask(deed, level, sentence)
+            return self._ask(deed, level, sentence, tainted=tainted)
         if ask.sentence != sentence or (level == "explicit" and ask.level != level):
             del self._open[ask.id]
-            return self._ask(deed, level, sentence)
+            return self._ask(deed, level, sentence, tainted=tainted)
         said = self._answered(ask, reply)
         if said is None:
             return ask
@@ -178,11 +178,11 @@ class Asks:
         self._open[ask.id] = answered = replace(ask, said=said)
         return answered
 
-    def _ask(self, deed: Deed, level: Level, sentence: str) -> Ask:
+    def _ask(self, deed: Deed, level: Level, sentence: str, *, tainted: bool) -> Ask:
         if sum(ask.deed.agent == deed.agent for ask in self._open.values()) >= MOST_OPEN:
             raise Refused("many", "Too many questions are waiting for an answer. Ask me again in a minute.", "failed")
         now = self._now()
-        ask = Ask(secrets.token_hex(16), deed, level, sentence, now, now + OPEN_SECONDS)
+        ask = Ask(secrets.token_hex(16), deed, level, sentence, now, now + OPEN_SECONDS, tainted)
         self._open[ask.id] = ask
         return ask
 
@@ -238,10 +238,7 @@ class Asks:
 
 
 def question(spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
-    """Return what to ask before a tool that has no words of its own for it: what it does, and with what.
-
-    Raises `ToolFailed` when that is longer than a question may be: a person says yes to what they heard, to all of it.
-    """
+    """Return what to ask before a tool that has no words of its own for it: what it does, and with what."""
     does = spec.description.splitlines()[0].split(". ")[0].rstrip(".")
     usual = {name: about.get("default") for name, about in spec.schema["properties"].items()}
     given = [
@@ -249,7 +246,15 @@ def question(spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
         for name, value in arguments.items()
         if value not in ("", [], None) and (value != usual.get(name) or type(value) is not type(usual.get(name)))
     ]
-    sentence = f"{does}{', with ' + ', '.join(given) if given else ''}: shall I?"
+    return f"{does}{', with ' + ', '.join(given) if given else ''}: shall I?"
+
+
+def whole_question(sentence: str) -> str:
+    """Return a question as it is put: without anything that cannot be seen, or that turns its order round on a screen.
+
+    Raises `ToolFailed` when it is longer than one may be: a person says yes to what they heard, to all of it.
+    """
+    sentence = one_line(sentence)
     if len(sentence) > SENTENCE_CHARACTERS:
         raise ToolFailed("denied", "That is too much to ask about at once. Do it in smaller parts.", reason="too_long")
     return sentence

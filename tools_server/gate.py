@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from tools_server.arguments import checked, printable, whole
 from tools_server.audit import Audit
-from tools_server.confirm import Asks, Deed, Level, Reply, Said, question
+from tools_server.confirm import Asks, Deed, Level, Reply, Said, question, whole_question
 from tools_server.paths import PathDenied, Root
 from tools_server.policy import ROLES, Action, Actor, Agent, Decision, Policy, decide, standing, visible
 from tools_server.reach.outside import NOWHERE, Outside
@@ -199,6 +199,9 @@ class Gate:
         arguments: dict[str, Any] = {}
         if visible(self._policy, wish.agent, actor, spec.action):  # who may never use it learns not what it takes
             arguments, entry.arguments_sha256 = checked(spec, wish.arguments)
+        deed = Deed(wish.agent.name, actor, spec.name, entry.arguments_sha256)
+        waiting = self._asks.about(deed)
+        entry.tainted |= waiting is not None and waiting.tainted  # the yes comes in a turn that read nothing
         entry.decision = decision = self._decision(entry, spec, arguments)
         if not decision.allowed:
             return Answer(decision.reason, {"rule": decision.rule}, error="denied")
@@ -209,8 +212,10 @@ class Gate:
         entry.untrusted = spec.untrusted
         # What was asked about goes by the answer, also when it need not be asked about now: hours pass, a turn ends,
         # and a no must not become a yes by that.
-        asked = wish.reply.action or self._asks.waits(_deed(call, entry))
-        if (decision.verdict != "allow" or asked) and (unmet := await self._unconfirmed(call, spec, wish.reply, entry)):
+        asked = wish.reply.action or waiting
+        if (decision.verdict != "allow" or asked) and (
+            unmet := await self._unconfirmed(call, spec, deed, wish.reply, entry)
+        ):
             return unmet
         if self._meter:
             entry.cost = self._meter.spent(wish.agent, actor, spec.action)
@@ -258,7 +263,7 @@ class Gate:
 
     # ── confirm ────────────────────────────────────────────────────────────────────────────────────
 
-    async def _unconfirmed(self, call: Call, spec: ToolSpec, reply: Reply, entry: Entry) -> Answer | None:
+    async def _unconfirmed(self, call: Call, spec: ToolSpec, deed: Deed, reply: Reply, entry: Entry) -> Answer | None:
         """Return None when a person has said yes to this, which uses the yes up; else what to answer instead.
 
         What would happen is put in words anew each time, and nothing else runs between that and the deed: a yes is to
@@ -267,7 +272,7 @@ class Gate:
         sentence = await self._previewed(spec, call)
         level: Level = "explicit" if entry.decision.verdict == "explicit" else "confirm"
         entry.confirmation = {"level": level, "ask": printable(reply.state)}
-        found = self._asks.settle(_deed(call, entry), level, sentence, reply)
+        found = self._asks.settle(deed, level, sentence, reply, tainted=entry.tainted)
         if isinstance(found, Said):
             entry.confirmation |= {
                 "ask": found.ask,
@@ -284,11 +289,9 @@ class Gate:
         return Answer(f"{found.sentence} {how}", {"rule": entry.decision.rule}, error="confirm", ask=found)
 
     async def _previewed(self, spec: ToolSpec, call: Call) -> str:
-        if spec.preview is None:
-            return question(spec, call.arguments)
-        sentence = await self._limited(spec, spec.preview, call)
+        sentence = await self._limited(spec, spec.preview, call) if spec.preview else question(spec, call.arguments)
         assert isinstance(sentence, str)
-        return whole(sentence)
+        return whole_question(whole(sentence))
 
     # ── run ────────────────────────────────────────────────────────────────────────────────────────
 
@@ -391,10 +394,6 @@ class Gate:
 
 def _entry(wish: Wish) -> Entry:
     return Entry(wish.agent, wish.tool, wish.arguments, wish.turn, wish.route, wish.trace)
-
-
-def _deed(call: Call, entry: Entry) -> Deed:
-    return Deed(call.agent.name, call.actor, call.tool, entry.arguments_sha256)
 
 
 def _disk(broken: OSError | sqlite3.Error) -> str:

@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from email import message_from_bytes
 from pathlib import Path
@@ -213,6 +213,16 @@ async def test_nothing_is_sent_before_a_person_said_yes(sending: House, post: Po
         "Send a mail to anna@example.com, from home@example.org, with the subject “Lunch?”, "
         "that says: “Dear Anna, at noon?”?"
     )
+
+
+async def test_a_mail_that_strangers_may_have_worded_is_read_out_to_its_end(sending: House) -> None:
+    text = f"Dear Anna, {'at noon, ' * 40}and the code of the door is 4711."
+    mail = {"to": ["anna"], "subject": "Lunch?", "text": text}
+    wish = Wish(sending._agents["family"], "email.send", mail, None, "turn_1", "test")
+    assert "4711" not in (await sending.gate.call(wish)).text
+    assert "4711" in (await sending.gate.call(replace(wish, turn="turn_2", tainted=True))).text
+    long = await sending.gate.call(replace(wish, tainted=True, arguments=mail | {"text": text * 3}))
+    assert (long.error, long.ask) == ("denied", None)
 
 
 async def test_one_explicit_yes_sends_one_mail_and_a_nod_sends_none(data: Path, post: Post, household: Any) -> None:

@@ -240,7 +240,8 @@ def _spec(server: Mounted, made: Definition) -> ToolSpec:
         return Result(text, data, receipt)
 
     async def preview(call: Call, /, **arguments: Any) -> str:
-        shown = ", ".join(f"{key} {_quote(clean(value, 80))}" for key, value in sorted(arguments.items()))
+        most = SPOKEN_CHARACTERS if call.tainted else 80  # what a stranger wishes is read out to its end, or not done
+        shown = ", ".join(f"{key} {_quote(clean(value, most))}" for key, value in sorted(arguments.items()))
         return f"Let {server.name} do {made.name}{f' with {shown}' if shown else ''}?"
 
     return ToolSpec(

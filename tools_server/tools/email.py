@@ -105,7 +105,8 @@ async def _ask_send(call: Call, to: list[str], subject: str, text: str, account:
     sender, addresses = _account(call, account), _recipients(call, to)
     _letter(call, sender, addresses, subject, text)
     about = f"with the subject {_quote(plain(subject, 100))}" if subject.strip() else "without a subject"
-    return f"Send a mail to {series(addresses, 'and')}, from {sender.address}, {about}, that says: {_beginning(text)}?"
+    says = _read_out(call, text)
+    return f"Send a mail to {series(addresses, 'and')}, from {sender.address}, {about}, that says: {says}?"
 
 
 @tool("email.send", risk="outward", level="explicit", preview=_ask_send, limit_seconds=WORK_SECONDS, open_world=True)
@@ -128,7 +129,7 @@ async def _ask_reply(call: Call, id: str, text: str) -> str:
     account, found = await _one(call, id)
     address = _answer_address(found)
     mail = _told(call, found).replace("From", "Answer the mail from", 1)[:-1]
-    return f"{mail}, by one to {address}, from {account.address}, that says: {_beginning(text)}?"
+    return f"{mail}, by one to {address}, from {account.address}, that says: {_read_out(call, text)}?"
 
 
 @tool(
@@ -357,8 +358,9 @@ def _quote(text: str) -> str:
     return "“" + "".join(" " if c in '“”"{}<>_*`\n' else c for c in text).strip().rstrip(".") + "”"
 
 
-def _beginning(text: str) -> str:
-    return _quote(plain(text, PREVIEW_CHARACTERS))
+def _read_out(call: Call, text: str) -> str:
+    """Return how a mail begins, and all of it when its words may be a stranger's: what follows may be the secret."""
+    return _quote(plain(text, max(PREVIEW_CHARACTERS, len(text)) if call.tainted else PREVIEW_CHARACTERS))
 
 
 def _shown(account: Account, found: Found) -> dict[str, Any]:

@@ -141,16 +141,16 @@ async def append(call: Call, path: Path, text: Annotated[str, Field(min_length=1
 
 async def _write_question(call: Call, path: str, text: str) -> str:
     place = _place(call, path)
+    words = count(len(text.split()), "word")
+    if call.tainted:  # they may be a stranger's, and be told as the household's own later: nobody agrees to a number
+        words += f" (“{text.strip()}”)"
     try:
         content, _ = place.root.read(place.path)
     except PathDenied as denied:
         if denied.reason != "missing":
             raise
-        return f"Write a new file, {spoken(whole(place.path))}, of {count(len(text.split()), 'word')}?"
-    return (
-        f"Put {count(len(text.split()), 'word')} in place of all that is in {spoken(whole(place.path))}, "
-        f"which is {amount(content)}?"
-    )
+        return f"Write a new file, {spoken(whole(place.path))}, of {words}?"
+    return f"Put {words} in place of all that is in {spoken(whole(place.path))}, which is {amount(content)}?"
 
 
 @tool("files.write", risk="destructive", idempotent=True, root="*", limit_seconds=20, preview=_write_question)
