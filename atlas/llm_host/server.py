@@ -23,7 +23,7 @@ from atlas.errors import AtlasError, EngineError
 from atlas.llm_host.host import Host, Options
 from atlas.llm_host.http import app
 
-SHUTDOWN_SECONDS = 1
+SHUTDOWN_SECONDS = 1  # for answers that are being sent; who asked has them again from the next process
 log = logging.getLogger("atlas.llm_host")
 
 
@@ -39,10 +39,16 @@ class Server(uvicorn.Server):
 def listen(path: Path | None, port: int) -> socket.socket:
     """Return a listening socket: a unix socket that only this user can use, or loopback.
 
-    A socket file that nobody listens on any more is replaced. Raises `EngineError` when the place is taken.
+    A socket file that nobody listens on any more is replaced. Raises `EngineError` when the place cannot be had.
     """
-    if path is None:
-        return socket.create_server(("127.0.0.1", port))
+    try:
+        return socket.create_server(("127.0.0.1", port)) if path is None else _on_file(path)
+    except (OSError, OverflowError) as trouble:
+        place = path or f"port {port}"
+        raise EngineError(f"cannot listen on {place}: {trouble}", hint="choose another one") from trouble
+
+
+def _on_file(path: Path) -> socket.socket:
     if path.is_socket():
         with socket.socket(socket.AF_UNIX) as probe:
             if probe.connect_ex(str(path)) == 0:
@@ -57,9 +63,9 @@ def listen(path: Path | None, port: int) -> socket.socket:
         listener.bind(str(path))
         path.chmod(0o600)
         listener.listen()
-    except OSError as trouble:
+    except OSError:
         listener.close()
-        raise EngineError(f"cannot listen on {path}: {trouble}", hint="choose a shorter or another path") from trouble
+        raise
     return listener
 
 

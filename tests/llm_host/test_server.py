@@ -6,6 +6,7 @@ import json
 import signal
 import socket
 import stat
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -212,6 +213,24 @@ def test_a_model_that_is_no_model_ends_the_host_with_a_reason(data: Path) -> Non
         assert host.process.wait(timeout=READY_SECONDS) == 1
         assert "broken.gguf" in host.log.read_text()
         host.close()
+
+
+def test_a_place_that_cannot_be_had_ends_the_host_with_a_reason(host: Host, data: Path) -> None:
+    (data / "mine").write_text("mine")
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = str(other.getsockname()[1])
+        for option, place, reason in (
+            ("--port", taken, f"cannot listen on port {taken}"),
+            ("--port", "65536", "cannot listen on port 65536"),
+            ("--socket", str(host.socket), "another process listens on"),
+            ("--socket", str(data / "mine"), "is in the way"),
+            ("--socket", str(data / "mine" / "llm.sock"), "cannot listen on"),
+            ("--socket", str(data / ("long" * 30)), "cannot listen on"),
+        ):
+            command = [sys.executable, "-m", "atlas.llm_host.server", option, place, "--model", "none", "--name", MODEL]
+            ended = subprocess.run(command, capture_output=True, text=True, timeout=READY_SECONDS)
+            assert ended.returncode == 1 and reason in ended.stderr and "Traceback" not in ended.stderr
+    assert (data / "mine").read_text() == "mine"
 
 
 def test_a_voice_is_answered_in_the_middle_of_a_long_chat_and_both_say_what_they_would_have_said(host: Host) -> None:
