@@ -143,10 +143,10 @@ class Shelf:
             raise ValueError("it is of another model, or other settings")
         if head.get("key") != _digest(key.encode()):
             raise ValueError("it is of another conversation")
-        counts = (head.get("tokens"), head.get("bytes"))
-        if not all(type(count) is int and count >= 0 for count in counts):
+        tokens, size = head.get("tokens"), head.get("bytes")
+        if not (type(tokens) is int and type(size) is int and tokens >= 0):
             raise ValueError("its head is damaged")
-        if counts[0] * array("i").itemsize + counts[1] + HEAD_BYTES != os.fstat(file.fileno()).st_size:
+        if HEAD_BYTES + tokens * array("i").itemsize + size != os.fstat(file.fileno()).st_size:
             raise ValueError("it is not whole")
         return head
 
