@@ -37,9 +37,11 @@ class House:
     outside: Path  # beside it, its name beginning alike, with a secret in it
     client: Client
     port: int
+    turns: int = 0
 
     async def call(self, tool: str, **arguments: Any) -> CallToolResult:
-        return await self.client.call_tool(tool, arguments)
+        self.turns += 1  # each in a turn of its own: what a file said shall not have the next attack asked about
+        return await self.client.call_tool(tool, arguments, meta={"atlas.house/turn": f"turn_{self.turns}"})
 
     @property
     def record(self) -> list[dict[str, Any]]:
