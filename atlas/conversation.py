@@ -140,6 +140,7 @@ class Turn:
     temperature: float | None = None
     instructions: str = ""  # the client's own system text, added after the agent's
     remembered: bool = True  # the house keeps the conversation; False when the client sends it whole
+    tainted: bool = False  # what the client says was answered before may repeat words of others
     wake_word: str = ""  # the phrase that woke the house for this, such as "okay nabu"
 
 

@@ -15,6 +15,7 @@ import anyio
 from atlas import trace
 from atlas.agents import prompt
 from atlas.agents.agent import Agent, Answer
+from atlas.agents.hearsay import Hearsay
 from atlas.agents.readings import as_heard
 from atlas.assent import Assents, Waiting
 from atlas.bell import Say, Speaker, Speakers, spoken_to_any
@@ -93,6 +94,7 @@ class House:
         self._choose = choose
         self._speakers = speakers
         self._assents = assents
+        self._hearsay = Hearsay()
         self._talks: WeakValueDictionary[Conversation, anyio.Lock] = WeakValueDictionary()
         self._aloud: dict[str, tuple[Exchange, Answer]] = {}  # answered, and still being spoken
 
@@ -234,11 +236,13 @@ class House:
         try:
             if exchange.under_way:
                 turn = replace(turn, history=await mind.memory.history(exchange.under_way))
+            turn = self._hearsay.judged(turn)
             answer = await mind.agent.respond(turn, telling.emit)
         except AtlasError as trouble:
             await telling.emit(TextDelta(f" {trouble.spoken}" if telling.text else trouble.spoken))
             return Answer(telling.text, _path(exchange), "failed", telling.messages(), error=str(trouble))
         assert answer is not None, "nobody is left to answer a turn that an agent declines"
+        self._hearsay.note(turn, answer)
         return answer
 
     async def _break_off(self, exchange: Exchange, trouble: BaseException) -> None:

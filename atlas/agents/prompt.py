@@ -82,7 +82,8 @@ def messages(
     kept = past[_forgotten([sum(map(_size, one)) for one in past], room, most_exchanges) :]
     told = (now[0], *(message for exchange in kept for message in exchange), *now[1:])
     # Not only what is shown counts: what the model said later may repeat what it read in an exchange that is left out.
-    tainted = shown.untrusted or words_of_others((*turn.history, *so_far), ours=turn.remembered)
+    others = words_of_others((*turn.history, *so_far), ours=turn.remembered)
+    tainted = turn.tainted or shown.untrusted or others
     return Prompt(told, len(kept), tainted)
 
 

@@ -1,0 +1,49 @@
+"""Clients that keep a conversation themselves send our answers back to us: which may repeat words of others?
+
+What a tool answered is marked where the house remembers; a client has only what was said, without any mark. So an
+answer that was free of words of others is known again by its letters, and any other that a client says was ours may
+repeat a stranger's: one that quoted a mail, one from before a restart, and one that the client made up.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from dataclasses import replace
+
+from atlas.agents.agent import Answer
+from atlas.agents.prompt import words_of_others
+from atlas.conversation import Turn
+
+MOST_ANSWERS = 4096  # of the last ones; who goes on after more is asked before something is changed
+
+
+class Hearsay:
+    """Knows the last answers that were free of words of others, and no word of them."""
+
+    def __init__(self, most: int = MOST_ANSWERS) -> None:
+        self._most = most
+        self._ours: OrderedDict[bytes, None] = OrderedDict()
+
+    def judged(self, turn: Turn) -> Turn:
+        """Return a turn as tainted when its client says that we said what may be a stranger's."""
+        said = [message.text for message in turn.history if message.author == "assistant" and message.text]
+        return (
+            turn
+            if turn.remembered or all(_digest(text) in self._ours for text in said)
+            else replace(turn, tainted=True)
+        )
+
+    def note(self, turn: Turn, answer: Answer) -> None:
+        """Take note of what was answered, knowing `turn.history`."""
+        known = (*turn.history, *answer.messages)
+        if turn.tainted or words_of_others(known, ours=turn.remembered):
+            return
+        self._ours[_digest(answer.text)] = None
+        self._ours.move_to_end(_digest(answer.text))
+        if len(self._ours) > self._most:
+            self._ours.popitem(last=False)
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256("".join(text.split()).encode("utf-8", "replace")).digest()  # clients trim what they keep
