@@ -187,7 +187,6 @@ def measure(file: Path, context: int, threads: int, gpu_layers: int) -> None:
     for number in range(WRITTEN_TOKENS):
         assert weights.decode(0, at + number, [weights.sample(sampler)])
     writing = time.perf_counter() - began
-    sampler.close()
     taken, taken_on_cards = resident() - before, on_cards() - cards_before
     speed = said_of_speed.tokens_per_second
     expected = f"{speed:.1f} expected of RAM read at {ram.bytes_per_second / 1e9:.0f} GB/s" if speed else "not expected"

@@ -10,6 +10,7 @@ import ctypes
 import logging
 import os
 import warnings
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -218,7 +219,10 @@ class Weights:
 
 
 class Sampler:
-    """How the next token is chosen: penalties, then top-k, top-p and temperature, then chance."""
+    """How the next token is chosen: penalties, then top-k, top-p and temperature, then chance.
+
+    It is freed with the last reference to it: whoever leaves while an answer is begun could not do it.
+    """
 
     def __init__(
         self,
@@ -233,6 +237,7 @@ class Sampler:
         seed: int,
     ) -> None:
         self.chain = llama.llama_sampler_chain_init(llama.llama_sampler_chain_default_params())
+        weakref.finalize(self, llama.llama_sampler_free, self.chain)
         if repeat != 1.0 or frequency or presence:
             self._add(llama.llama_sampler_init_penalties(vocabulary, PENALTY_TOKENS, repeat, frequency, presence))
         if temperature <= 0:
@@ -249,10 +254,6 @@ class Sampler:
     def accept(self, token: int) -> None:
         """Count a token that was not sampled but was forced."""
         llama.llama_sampler_accept(self.chain, token)
-
-    def close(self) -> None:
-        """Free it."""
-        llama.llama_sampler_free(self.chain)
 
 
 def _said_by_llama(level: int, text: bytes, _data: object) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import llama_cpp as llama
 import pytest
 
-from atlas.llm_host.weights import PREFILL_TOKENS, Weights
+from atlas.llm_host.weights import PREFILL_TOKENS, Sampler, Weights
 from atlas.models.fit import BATCH_TOKENS, Memory, cache_bytes, fit, shape_of
 from atlas.models.gguf import read_header
 from bench.shapes import FORMS, make, resident
@@ -48,3 +49,14 @@ def test_layers_with_a_window_are_kept_whole_for_prefixes_are_used_again(tmp_pat
     rolling = cache_bytes(shape, 32_768, rolling=True) - cache_bytes(shape, 8192, rolling=True)
     assert rolling < cache / 3
     assert 0.9 * cache < grown[1] - grown[0] < 1.3 * cache, "what our host keeps behind a window is not what fit says"
+
+
+def test_what_chose_the_tokens_of_an_answer_goes_with_it_also_when_nobody_waited_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    freed: list[object] = []
+    free = llama.llama_sampler_free
+    monkeypatch.setattr(llama, "llama_sampler_free", lambda chain: (freed.append(chain), free(chain)))
+    for _ in range(3):
+        Sampler(100, temperature=1, top_p=1, top_k=0, repeat=1.1, frequency=0, presence=0, seed=0)
+    assert len(freed) == 3
