@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from atlas.errors import RequestError
 from atlas.llm_host.compute import Compute
-from atlas.llm_host.line import PRIORITIES, Line, Turn
+from atlas.llm_host.line import PRIORITIES, Line, Place
 from atlas.llm_host.request import fields, unbroken
 
 if TYPE_CHECKING:  # loading is for the first request
@@ -105,12 +105,12 @@ class Embedder:
             )
         began = time.monotonic()
         quick = len(wish.texts) == 1 and len(wish.texts[0]) <= QUICK_TOKENS  # a token is a character or more
-        with line.place(wish.priority or ("voice" if quick else "background"), "") as turn:
-            async with line.called(turn):
+        with line.place(wish.priority or ("voice" if quick else "background"), "") as place:
+            async with line.called(place):
                 encoder = await compute.do(self._ready)
                 if wish.dimensions not in (None, encoder.dimensions):
                     raise _wrong("dimensions", f"can only be {encoder.dimensions}, which this model was made for")
-                items, tokens = await _items(encoder, wish, line, turn, compute)
+                items, tokens = await _items(encoder, wish, line, place, compute)
         log.info("embedded texts=%d tokens=%d ms=%d", len(items), tokens, (time.monotonic() - began) * 1000)
         usage = json.dumps({"prompt_tokens": tokens, "total_tokens": tokens})
         name = json.dumps(self.name, ensure_ascii=False)
@@ -127,7 +127,7 @@ class Embedder:
         return self._encoder
 
 
-async def _items(encoder: Encoder, wish: Wish, line: Line, turn: Turn, compute: Compute) -> tuple[list[str], int]:
+async def _items(encoder: Encoder, wish: Wish, line: Line, place: Place, compute: Compute) -> tuple[list[str], int]:
     """Return the items of the answer, as JSON, and how many tokens were read for them."""
     items: list[str] = []
     read = 0
@@ -135,18 +135,18 @@ async def _items(encoder: Encoder, wish: Wish, line: Line, turn: Turn, compute: 
         tokens, cut = await compute.do(partial(encoder.tokens, text))
         item = None
         while item is None:
-            if line.somebody_before(turn):
-                await line.give_way(turn)
-            item = await compute.do(partial(_item, encoder, tokens, wish.base64, len(items), cut, line, turn))
+            if line.somebody_before(place):
+                await line.give_way(place)
+            item = await compute.do(partial(_item, encoder, tokens, wish.base64, len(items), cut, line, place))
         items.append(item)
         read += len(tokens)
     return items, read
 
 
 def _item(
-    encoder: Encoder, tokens: list[int], in_base64: bool, index: int, cut: bool, line: Line, turn: Turn
+    encoder: Encoder, tokens: list[int], in_base64: bool, index: int, cut: bool, line: Line, place: Place
 ) -> str | None:
-    vector = encoder.vector(tokens, lambda: line.somebody_before(turn))
+    vector = encoder.vector(tokens, lambda: line.somebody_before(place))
     if vector is None:
         return None
     item = {"object": "embedding", "index": index, "embedding": _written(vector, in_base64)}

@@ -31,7 +31,7 @@ from atlas.llm_host.compute import Compute
 from atlas.llm_host.constrain import Constraint, check, schema_rule
 from atlas.llm_host.embed import Embedder
 from atlas.llm_host.generate import Answer, Call, Generation, Part, Reading, Writing
-from atlas.llm_host.line import Line, Turn
+from atlas.llm_host.line import Line, Place
 from atlas.llm_host.request import DEFAULT_MAX_TOKENS, Ask, TooLong
 from atlas.llm_host.shelf import Shelf, identity
 from atlas.llm_host.weights import Sampler, Weights
@@ -146,16 +146,16 @@ class Host:
             )
         return await anyio.to_thread.run_sync(_job, loaded, ask)
 
-    async def answer(self, job: Job, turn: Turn, give: Callable[[Part], None]) -> None:
+    async def answer(self, job: Job, place: Place, give: Callable[[Part], None]) -> None:
         """Give the parts of an answer; the last has `finish`. Cancelling stops it before the next token.
 
         Between two steps, also of a long prompt, it gives way to those who are more urgent. Computing does not wait for
         `give`. Raises `EngineError`.
         """
         arrived = time.monotonic()
-        async with self.line.called(turn):
+        async with self.line.called(place):
             began = time.monotonic()
-            writing, sampler = await self.compute.do(partial(_begin, self.loaded, job))
+            writing = await self.compute.do(partial(_begin, self.loaded, job))
             generation, end = writing.generation, "left"
 
             def tell(words: str) -> None:
@@ -163,10 +163,10 @@ class Host:
 
             try:
                 while not writing.over:
-                    if self.line.somebody_before(turn):
-                        await self.line.give_way(turn)
+                    if self.line.somebody_before(place):
+                        await self.line.give_way(place)
                         await self.compute.do(generation.resume)
-                    with self._until_left(turn) as (go_on, leave):
+                    with self._until_left(place) as (go_on, leave):
                         await self.compute.do(partial(writing.stretch, go_on, tell), leave)
                 whole = writing.answer.stopped or generation.finish != "length"
                 words, calls = writing.answer.end(whole=whole)
@@ -174,48 +174,47 @@ class Host:
                 end = "tool_calls" if calls else "stop" if whole else "length"
                 give(Part(words, tuple(calls), end, generation.usage))
             finally:
-                sampler.close()
                 first = writing.began or time.monotonic()
                 first_ms = (first - began) * 1000 if writing.began else -1
                 _write_line(job, generation.usage, (began - arrived) * 1000, first_ms, time.monotonic() - first, end)
 
-    async def read_ahead(self, job: Job, turn: Turn) -> Usage:
+    async def read_ahead(self, job: Job, place: Place) -> Usage:
         """Have the prompt in the conversation's cells. Cancelling leaves what was computed. Raises `EngineError`.
 
         It gives way to every answer of its priority or a higher one, and ends when its own conversation got one.
         """
         loaded = self.loaded
-        async with self.line.called(turn):
+        async with self.line.called(place):
             reading = await self.compute.do(
                 partial(Reading, loaded.weights, loaded.cache, job.ask.conversation, job.prompt)
             )
             while not reading.over:
-                if self.line.somebody_before(turn):
-                    await self.line.give_way(turn)
+                if self.line.somebody_before(place):
+                    await self.line.give_way(place)
                     await self.compute.do(reading.resume)
-                with self._until_left(turn) as (go_on, leave):
+                with self._until_left(place) as (go_on, leave):
                     await self.compute.do(partial(_read, reading, go_on), leave)
         return reading.usage
 
     async def forget(self, conversation: str) -> None:
         """Drop what is kept of a conversation, in cells and on disk. Raises `EngineError` when a file stays.
 
-        An answer that is being computed gives way for it, and goes on with its own prompt.
+        An answer that is being computed gives way for it, unless it is a voice's, and goes on with its own prompt.
         """
         loaded = self.loaded
-        async with self.line.called(Turn("voice", "", 0)):
+        async with self.line.called(Place("voice", "", 0)):
             await self.compute.do(partial(loaded.cache.forget, conversation))
         if shelf := loaded.shelf:
             await self._filed(partial(shelf.drop, conversation))
 
     @contextmanager
-    def _until_left(self, turn: Turn) -> Iterator[tuple[Callable[[], bool], Callable[[], None]]]:
+    def _until_left(self, place: Place) -> Iterator[tuple[Callable[[], bool], Callable[[], None]]]:
         """Yield what the thread asks before every step, and what makes it say no."""
         left = threading.Event()
 
         def go_on() -> bool:
             self.compute.step()
-            return not left.is_set() and not self.line.somebody_before(turn)
+            return not left.is_set() and not self.line.somebody_before(place)
 
         yield go_on, left.set
 
@@ -289,7 +288,7 @@ def _write_line(job: Job, usage: Usage, wait_ms: float, first_ms: float, seconds
     )
 
 
-def _begin(loaded: Loaded, job: Job) -> tuple[Writing, Sampler]:
+def _begin(loaded: Loaded, job: Job) -> Writing:
     ask = job.ask
     forced = job.constraint is not None and ask.choice != "auto"  # punishing repetition would punish JSON's punctuation
     sampler = Sampler(
@@ -311,7 +310,7 @@ def _begin(loaded: Loaded, job: Job) -> tuple[Writing, Sampler]:
         constraint=job.constraint,
         max_tokens=job.max_tokens,
     )
-    return Writing(generation, Answer(ask.stops, job.form)), sampler
+    return Writing(generation, Answer(ask.stops, job.form))
 
 
 def _check_calls(calls: list[Call], ask: Ask) -> None:

@@ -24,7 +24,7 @@ from atlas.conversation import Usage
 from atlas.errors import EngineError, RequestError
 from atlas.llm_host.embed import parse as parse_texts
 from atlas.llm_host.generate import Call, Part
-from atlas.llm_host.line import Turn
+from atlas.llm_host.line import Place
 from atlas.llm_host.request import TooLong, forgotten, parse
 
 if TYPE_CHECKING:  # URLs can be understood without loading llama.cpp
@@ -49,7 +49,7 @@ class Reply(Response):
     def __init__(self, host: Host, job: Job) -> None:
         super().__init__()
         self._host, self._job = host, job
-        self._turn: Turn
+        self._place: Place
         self._head = {"id": f"chatcmpl-{secrets.token_hex(12)}", "created": int(time.time()), "model": job.ask.model}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -57,7 +57,7 @@ class Reply(Response):
         ask = self._job.ask
         try:
             # Now, while it can still be refused with a status.
-            with self._host.line.place(ask.priority, ask.conversation, ahead=ask.prefill) as self._turn:
+            with self._host.line.place(ask.priority, ask.conversation, ahead=ask.prefill) as self._place:
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(_when_gone, receive, tasks.cancel_scope)
                     if ask.stream:
@@ -76,12 +76,12 @@ class Reply(Response):
         return JSONResponse(body)
 
     async def _read_ahead(self) -> dict[str, Any]:
-        usage = await self._host.read_ahead(self._job, self._turn)
+        usage = await self._host.read_ahead(self._job, self._place)
         return {"object": "atlas.prefill", "model": self._job.ask.model, "usage": _usage_body(usage)}
 
     async def _answered(self) -> dict[str, Any]:
         parts: list[Part] = []
-        await self._host.answer(self._job, self._turn, parts.append)
+        await self._host.answer(self._job, self._place, parts.append)
         words, last = "".join(part.words for part in parts), parts[-1]
         message: dict[str, Any] = {"role": "assistant", "content": words or (None if last.calls else "")}
         if last.calls:
@@ -104,7 +104,7 @@ class Reply(Response):
     async def _give(self, give: MemoryObjectSendStream[Part | EngineError]) -> None:
         async with give:
             try:
-                await self._host.answer(self._job, self._turn, give.send_nowait)
+                await self._host.answer(self._job, self._place, give.send_nowait)
             except EngineError as trouble:
                 give.send_nowait(trouble)
 

@@ -12,12 +12,12 @@ from atlas.errors import RequestError
 
 ROOM = {"voice": 20, "chat": 16, "background": 8}  # requests in line; more would be answered too late to be of use
 PRIORITIES = tuple(ROOM)
-REMEMBERED = 256  # people whose last turn is remembered
+REMEMBERED = 256  # people of whom it is known when they were served last
 
 
 @dataclass(eq=False, slots=True)
-class Turn:
-    """One request: in line, or being answered."""
+class Place:
+    """Where one request stands: in line, or before the model."""
 
     priority: str
     who: str
@@ -36,57 +36,57 @@ class Line:
     """Lets one request through at a time."""
 
     def __init__(self) -> None:
-        self._present: set[Turn] = set()  # the one being answered among them
-        self._waiting: list[Turn] = []
-        self._now: Turn | None = None
-        self._served: dict[str, int] = {}  # who → when, counted in turns
+        self._present: set[Place] = set()  # the one being answered among them
+        self._waiting: list[Place] = []
+        self._now: Place | None = None
+        self._served: dict[str, int] = {}  # who → when, counted in answers
         self._count = 0
 
     def __len__(self) -> int:
         return len(self._present)
 
     @contextmanager
-    def place(self, priority: str, who: str, *, ahead: bool = False) -> Iterator[Turn]:
+    def place(self, priority: str, who: str, *, ahead: bool = False) -> Iterator[Place]:
         """Have a place in line for the time of the body. Raises `RequestError` when it is full for this priority."""
         if len(self._present) > ROOM[priority]:
             raise RequestError(f"{len(self._present) - 1} requests are waiting already", code="too_many_requests")
         self._count += 1
-        turn = Turn(priority, who, self._count, ahead)
-        self._present.add(turn)
+        place = Place(priority, who, self._count, ahead)
+        self._present.add(place)
         try:
-            yield turn
+            yield place
         finally:
-            self._present.discard(turn)
+            self._present.discard(place)
 
     @asynccontextmanager
-    async def called(self, turn: Turn) -> AsyncIterator[None]:
-        """Wait for the body's turn. Leaving lets the next one through; so does cancelling, also of one that waits."""
+    async def called(self, place: Place) -> AsyncIterator[None]:
+        """Wait until the body may begin. Leaving it lets the next one through; so does cancelling, in line too."""
         try:
-            await self._wait(turn)
+            await self._wait(place)
             yield
         finally:
-            self._leave(turn)
+            self._leave(place)
 
-    def somebody_before(self, turn: Turn) -> bool:
+    def somebody_before(self, place: Place) -> bool:
         """Say whether somebody more urgent waits than the one being answered. May be asked from another thread."""
-        return any(other.rank < turn.rank for other in tuple(self._waiting))
+        return any(other.rank < place.rank for other in tuple(self._waiting))
 
-    async def give_way(self, turn: Turn) -> None:
+    async def give_way(self, place: Place) -> None:
         """Let those before it be answered, then go on. Between two steps of an answer."""
         self._now = None
-        turn.given_way = True
-        await self._wait(turn)
+        place.given_way = True
+        await self._wait(place)
 
-    async def _wait(self, turn: Turn) -> None:
-        turn.called = anyio.Event()
-        self._waiting.append(turn)
+    async def _wait(self, place: Place) -> None:
+        place.called = anyio.Event()
+        self._waiting.append(place)
         self._call()
-        await turn.called.wait()
+        await place.called.wait()
 
-    def _leave(self, turn: Turn) -> None:
-        if turn in self._waiting:
-            self._waiting.remove(turn)
-        if self._now is turn:
+    def _leave(self, place: Place) -> None:
+        if place in self._waiting:
+            self._waiting.remove(place)
+        if self._now is place:
             self._now = None
         self._call()
 
@@ -95,7 +95,7 @@ class Line:
             self._now = min(self._waiting, key=self._order)
             self._waiting.remove(self._now)
             self._now.called.set()
-            if self._now.ahead:  # it is no turn: it must not cost the person the next place
+            if self._now.ahead:  # it is no answer: it must not cost the person the next one
                 return
             self._count += 1
             self._served.pop(self._now.who, None)
@@ -103,5 +103,5 @@ class Line:
             if len(self._served) > REMEMBERED:
                 del self._served[next(iter(self._served))]
 
-    def _order(self, turn: Turn) -> tuple[tuple[int, bool], bool, int, int]:
-        return turn.rank, not turn.given_way, self._served.get(turn.who, 0), turn.arrived
+    def _order(self, place: Place) -> tuple[tuple[int, bool], bool, int, int]:
+        return place.rank, not place.given_way, self._served.get(place.who, 0), place.arrived

@@ -27,8 +27,8 @@ class Room:
     async def ask(
         self, what: str, priority: str = "chat", done: anyio.Event | None = None, *, ahead: bool = False
     ) -> None:
-        with self.line.place(priority, what.split()[0], ahead=ahead) as turn:
-            async with self.line.called(turn):
+        with self.line.place(priority, what.split()[0], ahead=ahead) as place:
+            async with self.line.called(place):
                 self.answered.append(what)
                 if done:
                     await done.wait()
@@ -77,12 +77,12 @@ async def test_a_long_answer_gives_way_to_a_voice_and_then_goes_on_before_others
     room = Room()
 
     async def long() -> None:
-        with room.line.place("chat", "long") as turn:
-            async with room.line.called(turn):
+        with room.line.place("chat", "long") as place:
+            async with room.line.called(place):
                 room.answered.append("long begins")
-                while not room.line.somebody_before(turn):
+                while not room.line.somebody_before(place):
                     await checkpoint()
-                await room.line.give_way(turn)
+                await room.line.give_way(place)
                 room.answered.append("long ends")
 
     async with anyio.create_task_group() as tasks:
@@ -101,11 +101,11 @@ async def test_who_gave_way_and_is_gone_holds_up_nobody() -> None:
     scope = anyio.CancelScope()
 
     async def long() -> None:
-        with scope, room.line.place("chat", "long") as turn:
-            async with room.line.called(turn):
-                while not room.line.somebody_before(turn):
+        with scope, room.line.place("chat", "long") as place:
+            async with room.line.called(place):
+                while not room.line.somebody_before(place):
                     await checkpoint()
-                await room.line.give_way(turn)
+                await room.line.give_way(place)
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(long)
