@@ -6,7 +6,6 @@ is one step, which cannot be cut in two; it can be broken off, and done again. N
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atlas.errors import EngineError
-from atlas.llm_host.weights import lists_amx
+from atlas.llm_host.weights import load, tokens_of
 
 BROKEN_OFF = 2  # what llama_encode returns when it was told to stop
 
@@ -28,14 +27,7 @@ class Encoder:
     """
 
     def __init__(self, file: Path, threads: int) -> None:
-        if not file.is_file():
-            raise EngineError(f"there is no sentence encoder {file}", hint="run `atlas models fetch`")
-        params = llama.llama_model_default_params()
-        params.n_gpu_layers = 0
-        params.use_extra_bufts = not lists_amx()
-        self._model = llama.llama_model_load_from_file(os.fsencode(file), params)
-        if not self._model:
-            raise EngineError(f"{file} is not a model that llama.cpp can load", hint="fetch it again, or another one")
+        self._model = load(file, gpu_layers=0)
         self._vocab = llama.llama_model_get_vocab(self._model)
         self.tokens_read = llama.llama_model_n_ctx_train(self._model)
         self.dimensions = llama.llama_model_n_embd(self._model)
@@ -48,14 +40,10 @@ class Encoder:
 
     def tokens(self, text: str) -> tuple[list[int], bool]:
         """Return the tokens of a text, no more than can be read, and whether that is less than all of it."""
-        raw = text.encode("utf-8", "replace")
-        room = len(raw) + 8
-        found = (llama.llama_token * room)()
-        count = llama.llama_tokenize(self._vocab, raw, len(raw), found, room, True, False)
-        assert count >= 0, "a text never has more tokens than bytes"
-        if count <= self.tokens_read:
-            return list(found[:count]), False
-        return [*found[: self.tokens_read - 1], found[count - 1]], True  # the last one says that the text ends
+        found = tokens_of(self._vocab, text, framed=True)
+        if len(found) <= self.tokens_read:
+            return found, False
+        return [*found[: self.tokens_read - 1], found[-1]], True  # the last one says that the text ends
 
     def vector(self, tokens: list[int], stop: Callable[[], bool]) -> NDArray[np.float32] | None:
         """Return the vector of a text, of length 1; `None` when `stop`, asked every few milliseconds, said to.

@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 from atlas.errors import EngineError
 
 PREFILL_TOKENS = 128  # computed in one step; between two steps a client that has left is noticed
-MAX_PIECE_BYTES = 512
-PENALTY_TOKENS = 128  # how far back a repetition is a repetition
+MAX_PIECE_BYTES = 512  # of one token as it is spelled; the longest are runs of a hundred spaces or so
+PENALTY_TOKENS = 128  # how far back a repetition is a repetition: a spoken answer or two
 LOG_LEVEL_ERROR = 4  # of ggml.h
 NO_ROOM = 1  # what llama_decode returns when no cell of the cache is free
 log = logging.getLogger("atlas.llm_host")
@@ -47,11 +47,7 @@ class Weights:
     step_tokens = PREFILL_TOKENS  # the most that `decode` takes at once
 
     def __init__(self, file: Path, *, context: int, threads: int, gpu_layers: int, sequences: int) -> None:
-        if not file.is_file():
-            raise EngineError(f"there is no model file {file}", hint="run `atlas models fetch`")
-        llama.llama_log_set(_on_log, None)
-        llama.llama_backend_init()
-        self._model = self._load(file, gpu_layers)
+        self._model = load(file, gpu_layers)
         self.vocab = llama.llama_model_get_vocab(self._model)
         self.metadata = self._read_metadata()
         trained = llama.llama_model_n_ctx_train(self._model)
@@ -75,12 +71,7 @@ class Weights:
 
     def tokenize(self, text: str, *, special: bool) -> list[int]:
         """Return the tokens of `text`; control tokens spelled out in it count only when `special`."""
-        raw = text.encode("utf-8", "replace")
-        room = len(raw) + 8
-        found = (llama.llama_token * room)()
-        count = llama.llama_tokenize(self.vocab, raw, len(raw), found, room, False, special)
-        assert count >= 0, "a text never has more tokens than bytes"
-        return list(found[:count])
+        return tokens_of(self.vocab, text, special=special)
 
     def piece(self, token: int) -> bytes:
         """Return the bytes a token stands for; nothing for control tokens. They may end within a character."""
@@ -184,19 +175,6 @@ class Weights:
 
     # ── opening ────────────────────────────────────────────────────────────────────────────────────
 
-    def _load(self, file: Path, gpu_layers: int) -> Any:
-        params = llama.llama_model_default_params()
-        params.n_gpu_layers = gpu_layers
-        params.use_mmap = True
-        # Under some hypervisors a processor that lists AMX dies of SIGILL in its tile instructions (seen in
-        # Firecracker). Without the extra buffer types llama.cpp does not use them, and keeps
-        # no second copy of the weights either.
-        params.use_extra_bufts = not lists_amx()
-        model = llama.llama_model_load_from_file(os.fsencode(file), params)
-        if not model:
-            raise EngineError(f"{file} is not a model that llama.cpp can load", hint="fetch it again, or another one")
-        return model
-
     def _open_context(self, context: int, threads: int, sequences: int, *, on_gpu: bool) -> Any:
         params = llama.llama_context_default_params()
         params.n_ctx, params.n_batch, params.n_ubatch = context, PREFILL_TOKENS, PREFILL_TOKENS
@@ -264,7 +242,38 @@ def _said_by_llama(level: int, text: bytes, _data: object) -> None:
 _on_log = llama.llama_log_callback(_said_by_llama)  # kept for as long as llama.cpp may call it
 
 
-def lists_amx() -> bool:
+def load(file: Path, gpu_layers: int) -> Any:
+    """Return llama.cpp's model of a file. Raises `EngineError` when the file is missing, or no model it can load."""
+    if not file.is_file():
+        raise EngineError(f"there is no model file {file}", hint="run `atlas models fetch`")
+    llama.llama_log_set(_on_log, None)
+    llama.llama_backend_init()
+    params = llama.llama_model_default_params()
+    params.n_gpu_layers = gpu_layers
+    params.use_mmap = True
+    # Under some hypervisors a processor that lists AMX dies of SIGILL in its tile instructions (seen in Firecracker).
+    # Without the extra buffer types llama.cpp does not use them, and keeps no second copy of the weights either.
+    params.use_extra_bufts = not _lists_amx()
+    model = llama.llama_model_load_from_file(os.fsencode(file), params)
+    if not model:
+        raise EngineError(f"{file} is not a model that llama.cpp can load", hint="fetch it again, or another one")
+    return model
+
+
+def tokens_of(vocab: Any, text: str, *, framed: bool = False, special: bool = False) -> list[int]:
+    """Return the tokens of `text`, `framed` by those that the model begins and ends a text with.
+
+    Control tokens spelled out in it count only when `special`.
+    """
+    raw = text.encode("utf-8", "replace")
+    room = len(raw) + 8  # a token is a byte or more, and a frame is a few tokens
+    found = (llama.llama_token * room)()
+    count = llama.llama_tokenize(vocab, raw, len(raw), found, room, framed, special)
+    assert count >= 0, "a text never has more tokens than bytes"
+    return list(found[:count])
+
+
+def _lists_amx() -> bool:
     """Say whether the processor lists the instructions that some hypervisors die of."""
     cpu = Path("/proc/cpuinfo")
     return cpu.is_file() and "amx_tile" in cpu.read_text(encoding="utf-8", errors="replace")
