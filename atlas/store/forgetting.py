@@ -28,7 +28,7 @@ def forget(
 ) -> Forgotten:
     """Delete turns with all that was said and noted in them; only the `last` so many when that is given.
 
-    `busy` conversations are being read by a model right now, so their model has something to forget in any case.
+    `busy` conversations are being read by a model, or were read ahead: it has something to forget in any case.
     """
     chosen, values = of(whose, span)
     found = connection.execute(

@@ -51,6 +51,7 @@ class Memory:
         self._database = database
         self._drop = drop
         self._under_way: set[UnderWay] = set()
+        self._read_ahead: set[Conversation] = set()  # their model may hold words that no turn came of
         self._tidying = anyio.Lock()
         self._wake = anyio.Event()
 
@@ -61,6 +62,8 @@ class Memory:
         """Let forgetting know, inside the block, of a turn that may repeat what is to be forgotten."""
         one = UnderWay(conversation, turn_id, reading)
         self._under_way.add(one)
+        if reading:
+            self._read_ahead.add(conversation)
         try:
             yield one
         finally:
@@ -145,10 +148,11 @@ class Memory:
             one.outdated = True
             if one.reading:
                 one.reading.cancel()
+        read = {one for one in self._read_ahead if whose.holds(one)}
+        self._read_ahead -= read
+        drop = read.union(one.conversation for one in busy)
         try:
-            gone = await self._database.write(
-                lambda c: forgetting.forget(c, whose, span, last, [one.conversation for one in busy])
-            )
+            gone = await self._database.write(lambda c: forgetting.forget(c, whose, span, last, drop))
             left = await self.tidy()
         finally:
             self._wake.set()

@@ -284,6 +284,16 @@ async def test_reading_ahead_stops_when_there_is_something_to_forget(memory: Mem
     assert model.dropped == ["family/ada/study"]
 
 
+async def test_what_was_only_read_ahead_is_forgotten_though_no_turn_came_of_it(memory: Memory, model: Model) -> None:
+    """Somebody began to speak and thought better of it: the model's server has read the words all the same."""
+    with anyio.CancelScope() as scope, memory.under_way(conversation_of("family", ADA), "turn_1", scope) as one:
+        await memory.history(one)
+    await memory.forget(belonging_to("family", BEN))
+    assert model.dropped == []
+    assert await memory.forget(OF_ADA) == Forgotten(0)
+    assert model.dropped == ["family/ada/study"]
+
+
 async def test_a_model_that_is_away_forgets_when_it_is_back(memory: Memory, model: Model) -> None:
     await say(memory, ADA, "the code is 4711")
     model.away = True
