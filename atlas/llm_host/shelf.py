@@ -12,8 +12,10 @@ import json
 import logging
 import os
 import shutil
+import stat
 from array import array
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -26,6 +28,7 @@ SPARE_BYTES = 256 * 1024**2  # left free on the disk: what can be computed again
 HEAD_BYTES = 1024
 SAMPLE_BYTES = 1024**2  # of each end of a model file, in which its settings and its last weights stand
 ENDING = ".kv"
+MODE = 0o700  # of the folder
 log = logging.getLogger("atlas.llm_host")
 
 
@@ -66,14 +69,18 @@ class Shelf:
         """Look into `folder`. `later` does, or has somebody do, the writing of a file."""
         self._folder, self._identity, self.later = folder, identity, later
         self._most_files, self._most_bytes = most_files, most_bytes
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        folder.chmod(0o700)
+        folder.mkdir(parents=True, exist_ok=True, mode=MODE)
+        if stat.S_IMODE(folder.stat().st_mode) != MODE:  # a disk that only reads can still be read from
+            folder.chmod(MODE)
         for left in folder.glob("*.new"):  # by a process that was killed while it wrote
-            left.unlink(missing_ok=True)
+            _remove(left)
 
     def has_room_for(self, size: int) -> bool:
         """Say whether a state of so many bytes would be kept."""
-        return size <= self._most_bytes and size + SPARE_BYTES <= shutil.disk_usage(self._folder).free
+        try:
+            return size <= self._most_bytes and size + SPARE_BYTES <= shutil.disk_usage(self._folder).free
+        except OSError:  # somebody has removed the folder
+            return False
 
     def put(self, key: str, tokens: Sequence[int], state: bytes | memoryview) -> None:
         """Keep a state in place of an earlier one; the oldest of others make way. Not synced: see the caption."""
@@ -91,7 +98,8 @@ class Shelf:
         path = self._path(key)
         new = path.with_suffix(".new")
         try:
-            with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            new.unlink(missing_ok=True)
+            with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 file.write(json.dumps(head).encode().ljust(HEAD_BYTES - 1) + b"\n")
                 file.write(numbers)
                 file.write(state)
@@ -99,16 +107,16 @@ class Shelf:
             self._make_way()
         except OSError as trouble:
             log.warning("a conversation could not be kept: %s", trouble)
-            new.unlink(missing_ok=True)
+            _remove(new)
 
     def tokens(self, key: str) -> list[int]:
         """Return the tokens that are kept for a conversation, without its state; none when nothing is."""
         try:
-            with self._path(key).open("rb") as file:
+            with open(self._path(key), "rb", opener=_opener) as file:
                 return self._tokens(file, self._head(file, key))
         except FileNotFoundError:
             return []
-        except (OSError, ValueError) as trouble:
+        except (OSError, ValueError, RecursionError) as trouble:
             self._ignore(key, trouble)
             return []
 
@@ -116,15 +124,16 @@ class Shelf:
         """Return what is kept for a conversation, checked; None when nothing is, or nothing that can be believed."""
         path = self._path(key)
         try:
-            with path.open("rb") as file:
+            with open(path, "rb", opener=_opener) as file:
                 head = self._head(file, key)
                 tokens, state = self._tokens(file, head), file.read()
             if _digest(array("i", tokens).tobytes(), state) != head.get("digest"):
                 raise ValueError("it is damaged")  # noqa: TRY301 - as the others that are found on the way
-            os.utime(path)  # used, so no longer among the oldest
+            with suppress(OSError):
+                os.utime(path)  # used, so no longer among the oldest
         except FileNotFoundError:
             return None
-        except (OSError, ValueError) as trouble:
+        except (OSError, ValueError, RecursionError) as trouble:
             self._ignore(key, trouble)
             return None
         return Stored(tokens, state)
@@ -159,7 +168,7 @@ class Shelf:
     def _ignore(self, key: str, trouble: Exception) -> None:
         path = self._path(key)
         log.warning("ignored what was kept in %s: %s", path.name, trouble)
-        path.unlink(missing_ok=True)
+        _remove(path)
 
     def _make_way(self) -> None:
         """Delete the oldest files until number and size are within their limits."""
@@ -169,6 +178,17 @@ class Shelf:
             left -= path.stat().st_size
             if count > self._most_files or left < 0:
                 path.unlink(missing_ok=True)
+
+
+def _opener(path: str, flags: int) -> int:
+    """Open what is kept: no link is followed, and no pipe waited for."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+
+
+def _remove(path: Path) -> None:
+    """Delete a file that nobody wants, where that can be done."""
+    with suppress(OSError):
+        path.unlink()
 
 
 def _digest(*parts: bytes | memoryview) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import re
@@ -141,3 +142,64 @@ def test_a_disk_that_refuses_costs_a_line_and_nothing_else(data: Path, caplog: p
     with caplog.at_level(logging.WARNING):
         shelf.put("anna", [1], STATE)
     assert "could not be kept" in caplog.text and shelf.get("anna") is None
+
+
+def test_whatever_lies_in_the_place_of_a_file_holds_up_nobody(data: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A pipe would be read for ever, a link leads elsewhere, a folder cannot be removed like a file."""
+    shelf = Shelf(data / "kept", "me")
+    shelf.put("anna", [1], STATE)
+    place, elsewhere = shelf._path("anna"), data / "elsewhere"
+    place.rename(elsewhere)
+    for lay in (
+        lambda: os.mkfifo(place),
+        lambda: place.symlink_to(elsewhere),
+        lambda: place.symlink_to("/dev/zero"),
+        lambda: place.write_bytes(b"[" * HEAD_BYTES * 4),
+        lambda: place.mkdir(),
+    ):
+        lay()
+        assert shelf.tokens("anna") == [] and shelf.get("anna") is None
+    shelf.put("anna", [1], STATE)
+    assert "could not be kept" in caplog.text and elsewhere.read_bytes().endswith(STATE)
+
+
+def test_half_a_file_that_leads_elsewhere_is_not_written_through(data: Path) -> None:
+    elsewhere = data / "elsewhere"
+    elsewhere.write_text("precious")
+    shelf = Shelf(data / "kept", "me")
+    shelf._path("anna").with_suffix(".new").symlink_to(elsewhere)
+    shelf.put("anna", [1], STATE)
+    assert elsewhere.read_text() == "precious" and shelf.tokens("anna") == [1]
+
+
+def test_a_disk_on_which_nothing_can_be_written_or_removed_any_more_costs_lines_and_nothing_else(
+    data: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As after the kernel found an error on it: what can still be read is used."""
+    shelf = Shelf(data, "me")
+    shelf.put("anna", [1], STATE)
+    (data / "half.new").mkdir()
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    def only_read(path: str, flags: int, *mode: int) -> int:
+        if flags & (os.O_WRONLY | os.O_RDWR):
+            refuse()
+        return really_open(path, flags, *mode)
+
+    really_open = os.open
+    monkeypatch.setattr(os, "open", only_read)
+    for name in ("unlink", "utime", "rename", "chmod", "mkdir"):
+        monkeypatch.setattr(os, name, refuse)
+    stored = shelf.get("anna")
+    assert stored and stored.state == STATE
+    shelf.put("anna", [2], STATE)
+    assert "could not be kept" in caplog.text and shelf.tokens("anna") == [1]
+    assert Shelf(data, "somebody else").get("anna") is None
+
+
+def test_without_its_folder_there_is_no_room(data: Path) -> None:
+    shelf = Shelf(data / "kept", "me")
+    (data / "kept").rmdir()
+    assert not shelf.has_room_for(1)
