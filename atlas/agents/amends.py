@@ -31,6 +31,8 @@ WHEN = {
 THINGS = ("lists.add", "lists.check", "lists.remove")
 PLACED = ("clock.time", "weather.forecast", "weather.now")
 ROOMED = ("timers.start", "home.turn", "home.set", "home.open", "home.close", "home.state", "home.play", "home.pause")
+CHANGES = ("alarms.cancel", "tasks.add", "tasks.done", "tasks.move", "timers.add", "timers.cancel", "timers.pause")
+LIMITS = {"temperature": (5, 35), "brightness": (1, 100), "volume": (0, 100), "position": (0, 100)}
 READS = ("calendar.free", "calendar.list", "clock.date", "clock.time", "clock.until", "home.state", *PLACED)
 _NUMBER = re.compile(rf"({UP_TO_99}|\d{{1,3}})(?: (percent|degrees))?", re.IGNORECASE)
 
@@ -45,6 +47,8 @@ class Amends:
         self._meant = re.compile(own["meant"], re.IGNORECASE)
         self._followed = re.compile(own["followed"], re.IGNORECASE)
         self._taken_back = re.compile(own["taken_back"], re.IGNORECASE)
+        self._stepped = re.compile(own["stepped"], re.IGNORECASE)
+        self._steps: Mapping[str, Mapping[str, int]] = own["steps"]
         self._switched = re.compile(own["switched"], re.IGNORECASE)
         self._around = re.compile(own["around_an_answer"], re.IGNORECASE)
         self._left: Mapping[str, str] = own["left"]
@@ -54,7 +58,11 @@ class Amends:
     def correction(self, text: str, history: Sequence[Message]) -> tuple[Command, ...]:
         """Return the last command anew with what `text` corrects, after taking it back if it changed anything."""
         last = last_call(history)
-        found = self._corrected.match(self._grammar.unmarked(text))
+        words = self._grammar.unmarked(text)
+        if last and self._taken_back.fullmatch(words):
+            changed = last.name not in READS and last.name in ROOMED + THINGS + CHANGES + tuple(WHEN)
+            return (Command(UNDO, {}),) if changed else ()
+        found = self._corrected.match(words)
         if last is None or found is None:
             return ()
         rest = found["rest"]
@@ -63,6 +71,7 @@ class Amends:
             whole = self._grammar.read(rest)
             if whole and whole.tool == last.name:
                 made = whole
+        made = made or self._other_kind(last, rest)
         if made is None and self._meant.search(found["how"]):
             made = self._other_things(last, rest) or _other_number(last, rest)
         if made is None or dict(made.arguments) == dict(last.arguments):
@@ -75,10 +84,10 @@ class Amends:
         words = self._grammar.unmarked(text)
         if last is None or self._grammar.is_negated(text):
             return None
-        if self._taken_back.fullmatch(words):
-            return None if last.name in READS or last.name not in ROOMED + THINGS + tuple(WHEN) else Command(UNDO, {})
         if last.name == "home.turn" and (to := self._switched.fullmatch(words)):
             return Command(last.name, dict(last.arguments) | {"on": (to["to"] or to["back"]).lower() == "on"})
+        if last.name == "home.set" and (step := self._stepped.fullmatch(self._grammar.plain_words(text))):
+            return self._stepped_by(last, self._steps[(step["step"] or step["way"]).lower()])
         if (found := self._followed.match(words)) is None:
             return None
         rest = found["rest"] or found["more"]
@@ -179,6 +188,26 @@ class Amends:
             weather = self._grammar.read(f"weather {new}")
             return Command(last.name, arguments | dict(weather.arguments)) if weather else None
         return Command(last.name, arguments | {name: new})
+
+    def _stepped_by(self, last: ToolCall, steps: Mapping[str, int]) -> Command | None:
+        """Return the last setting a bit higher or lower; `None` when it is none of these, or cannot go further."""
+        for name in {*steps} & {*last.arguments}:
+            least, most = LIMITS[name]
+            value = max(least, min(most, last.arguments[name] + steps[name]))
+            return Command(last.name, dict(last.arguments) | {name: value}) if value != last.arguments[name] else None
+        return None
+
+    def _other_kind(self, last: ToolCall, said: str) -> Command | None:
+        """Return the last things with one of another kind, which says its name again: milk → "no, oat milk"."""
+        if (new := self._other_things(last, said)) is None or len(new.arguments["items"]) != 1:
+            return None
+        [thing] = new.arguments["items"]
+        items = list(last.arguments["items"])
+        alike = [at for at, item in enumerate(items) if {*item.lower().split()} & {*thing.lower().split()}]
+        if len(alike) != 1:
+            return None
+        items[alike[0]] = thing
+        return Command(last.name, dict(last.arguments) | {"items": items})
 
     def _other_things(self, last: ToolCall, said: str) -> Command | None:
         if last.name not in THINGS:

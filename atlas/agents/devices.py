@@ -19,6 +19,7 @@ class Devices:
 
     def __init__(self, own: Mapping[str, Any]) -> None:
         self._never_names = frozenset(own["never_names"])
+        self._never_devices = frozenset(own["never_devices"])
         self._tidied = frozenset(own["tidied"])
         self._devices = frozenset(own["device_words"])
         self._covers, self._doors, self._media = (
@@ -74,6 +75,7 @@ class Devices:
         else:
             one["device"] = name
         strange = any(word.lower() in self._never_names for word in [*words, *one.get("room", "").split()])
+        strange = strange or last.lower() in self._never_devices
         strange = strange or bool(_NUMBER.fullmatch(name))  # "turn off my seven", before "o'clock alarm"
         if strange or not 0 < len(words) <= LONGEST_NAME_WORDS:
             return None

@@ -24,7 +24,8 @@ MOST_COMMANDS = 3  # in one sentence; who strings more together is telling a sto
 # shorter; after any other sentence the speaker is given longer.
 OPEN_COMMAND_SECONDS = 0.35
 _PLACEHOLDERS = ("whena", "whenb", "whenc", "whend")
-_MARKS = re.compile(r"(?<!\d)[,.!?;:…\"“”()\[\]]+|[,.!?;:…\"“”()\[\]]+(?!\d)")  # "1.5" and "7:30" keep theirs
+_MARK = r"[,.!?;:…\"“”()\[\]]+"  # "1.5", "7:30" and "todo.txt" keep theirs
+_MARKS = re.compile(rf"(?!\.(?:txt|md|csv|pdf)\b)(?:(?<!\d){_MARK}|{_MARK}(?!\d))")
 _NUMBER = durations.UP_TO_99
 _NUMBERS = re.compile(rf"\d{{1,3}}|{_NUMBER}", re.IGNORECASE)
 _COUNTED = re.compile(rf"\b({_NUMBER})(?= (?:percent|degrees|emails|messages)\b)", re.IGNORECASE)

@@ -19,6 +19,8 @@ LONGEST_PLACE_WORDS = 4
 LONGEST_TITLE_WORDS = 14
 LONGEST_TEXT_WORDS = 40
 MOST_THINGS = 12
+MOST_FORECAST_DAYS = 7  # that weather.forecast tells
+DAY_SECONDS = 86_400
 ARGUMENT_OF_PUBLIC_SLOT = {"start_seconds": "seconds", "area": "room"}
 _CHANGES_A_TIMER = ("HassIncreaseTimer", "HassDecreaseTimer")  # their "seconds" is by how much
 _NAMES = ("name", "list", "person", "assignee", "agent", "sender", "to")
@@ -98,6 +100,8 @@ class Slots:
             return ()
         if metadata.get("fact") and not self._fact.match(arguments["text"]):
             return ()
+        if metadata.get("ticked") and self._are_several(arguments["title"]):
+            return (Command("lists.check", {"items": self.things(arguments["title"], heard.written)}, whole),)
         if metadata.get("relative") and not self._is_relative(arguments["about"]):
             return ()
         made = [Command(tool, arguments, whole)]
@@ -121,7 +125,7 @@ class Slots:
         if argument in _PLACES:
             fits = len(words) <= LONGEST_PLACE_WORDS and words[0].lower() not in self._never_starts
             fits = fits and words[-1].lower() not in self._tidied
-            return value if fits and not moments.find(value) else ""
+            return value if fits and not moments.find(value) and not durations.find(value) else ""
         if argument in ("target", "what"):
             return value
         if argument == "person" and value.lower() in self._everyone:
@@ -152,6 +156,10 @@ class Slots:
         """Tell whether these may be things to buy; who "bought a lamp" says so of something else."""
         pieces = self._and.split(items)
         return len(pieces) <= MOST_THINGS and all(map(self.is_thing, pieces))
+
+    def _are_several(self, title: str) -> bool:
+        """Tell whether this is bananas and yoghurt, and not something to do."""
+        return bool(self._and.search(title)) and not self.is_doing(title) and self._are_things(title)
 
     def things(self, items: str, written: str) -> list[str]:
         """Return the things that were named one by one; commas are looked for in what was written."""
@@ -245,6 +253,10 @@ class Slots:
 
     def _of_weather(self, command: Command, heard: Heard) -> Iterator[Command]:
         arguments = dict(command.arguments)
+        if (seconds := arguments.pop("seconds", None)) is not None:
+            if seconds % DAY_SECONDS or seconds > MOST_FORECAST_DAYS * DAY_SECONDS:
+                return
+            arguments["days"] = seconds // DAY_SECONDS
         if "day" in arguments:
             found = self._forecast_days.search(arguments["day"])
             if not found:

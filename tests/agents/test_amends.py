@@ -113,6 +113,8 @@ def talk(grammar: Grammar) -> Talk:
         ("turn on the lamp", "no, off", ("home.turn", {"on": False, "device": "lamp"})),
         ("set the heating to 20 degrees", "no, 21", ("home.set", {"kind": "climate", "temperature": 21})),
         ("put milk on the list", "I meant oat milk", ("lists.add", {"items": ["oat milk"]})),
+        ("put milk on the list", "no, oat milk", ("lists.add", {"items": ["oat milk"]})),
+        ("put milk and eggs on the list", "no, oat milk", ("lists.add", {"items": ["oat milk", "eggs"]})),
     ],
 )
 async def test_a_correction_takes_the_last_command_back_and_does_it_right(
@@ -151,6 +153,23 @@ async def test_a_question_is_corrected_without_taking_anything_back(talk: Talk) 
 )
 async def test_what_corrects_nothing_does_nothing(talk: Talk, then: str) -> None:
     await talk.say("set a timer for five minutes")
+    assert await talk.say(then) is None
+    assert len(talk.did) == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("put milk on the list", "no, butter"),  # as well, instead, or none?
+        ("put oat milk and rice milk on the list", "no, almond milk"),  # instead of which?
+        ("set the heating to 35 degrees", "warmer"),
+        ("set the heating to 20 degrees", "a bit louder"),
+        ("turn on the heating", "a bit warmer"),  # than what is for a model to look up
+        ("what time is it", "never mind"),
+    ],
+)
+async def test_what_could_mean_several_things_is_not_guessed(talk: Talk, first: str, then: str) -> None:
+    await talk.say(first)
     assert await talk.say(then) is None
     assert len(talk.did) == 1
 
@@ -196,6 +215,13 @@ async def test_a_misheard_dont_stops_nothing_but_is_no_correction(talk: Talk) ->
         ("turn on the kitchen light", "turn it off again", ("home.turn", {"on": False, "device": "kitchen light"})),
         ("set a timer for five minutes", "cancel that", UNDO),
         ("put milk on the list", "take it off again", UNDO),
+        ("put milk on the list", "never mind", UNDO),
+        ("set a timer for five minutes", "Oh, never mind.", UNDO),
+        ("add call the plumber to my tasks", "no, never mind", UNDO),
+        ("set the heating to 20 degrees", "a bit warmer", ("home.set", {"kind": "climate", "temperature": 21})),
+        ("set the heating to 20 degrees", "turn it down a bit", ("home.set", {"kind": "climate", "temperature": 19})),
+        ("dim the lights to 95 percent", "a little brighter", ("home.set", {"kind": "light", "brightness": 100})),
+        ("set the volume to 40", "quieter please", ("home.set", {"kind": "media", "volume": 30})),
         ("what's on today", "and tomorrow?", ("calendar.list", {"day": "tomorrow"})),
         (
             "turn off the kitchen lights",
