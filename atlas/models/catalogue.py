@@ -85,13 +85,7 @@ class Model:
 
     def pinned(self, models: Path) -> Model:
         """Return the model with what was pinned at its first pull filled in."""
-        if self.hashed:
-            return self
-        try:
-            pins = json.loads((models / self.name / PINS).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return self
-        return self.with_pins(pins)
+        return self if self.hashed else self.with_pins(pins_in(models / self.name))
 
     def with_pins(self, pins: Mapping[str, tuple[int, str]]) -> Model:
         """Return the model with sizes and hashes for files that the catalogue has none of."""
@@ -107,6 +101,16 @@ class Model:
         """Return what is wrong with its files on disk, one sentence each; empty when all is well."""
         folder, files = models / self.name, self.pinned(models).files
         return [f"{self.name}/{file.name} is {fault}" for file in files if (fault := file.fault(folder))]
+
+
+def pins_in(folder: Path) -> dict[str, tuple[int, str]]:
+    """Return size and hash by name of file, pinned in a folder; none when nothing is, or no sense."""
+    try:
+        return {
+            name: (int(size), str(digest)) for name, (size, digest) in json.loads((folder / PINS).read_bytes()).items()
+        }
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+        return {}
 
 
 def load(file: Path) -> tuple[Model, ...]:

@@ -24,7 +24,7 @@ import anyio.to_thread
 import httpx2
 
 from atlas.errors import EngineError
-from atlas.models.catalogue import PINS, Model, ModelFile
+from atlas.models.catalogue import PINS, Model, ModelFile, pins_in
 from atlas.models.fetch import stamp
 
 HUB = "https://huggingface.co"
@@ -133,7 +133,7 @@ class Puller:
         """
         if self._model.verified:
             return
-        begun, brought = _pins(self._part), _pins(self._folder / self._model.name)
+        begun, brought = pins_in(self._part), pins_in(self._folder / self._model.name)
         pins = {}
         for file in self._model.files:
             known = file.sha256 or (brought[file.name][1] if file.name in brought else "")
@@ -364,14 +364,6 @@ async def _blocks(file: Path) -> AsyncIterator[bytes]:
     with file.open("rb") as source:
         while block := await anyio.to_thread.run_sync(source.read, BLOCK_BYTES):
             yield block
-
-
-def _pins(folder: Path) -> dict[str, tuple[int, str]]:
-    """Return what was pinned beside the files of a folder."""
-    try:
-        return {name: (size, digest) for name, (size, digest) in json.loads((folder / PINS).read_text()).items()}
-    except (OSError, ValueError, TypeError, AttributeError):
-        return {}
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import pytest
 
 from atlas.cli.models import CATALOGUE
 from atlas.errors import ConfigError, EngineError
-from atlas.models.catalogue import Model, ModelFile, load
+from atlas.models.catalogue import PINS, Model, ModelFile, load
 from atlas.models.fetch import ensure, fetch, missing
 
 
@@ -33,6 +33,14 @@ def test_a_whole_model_is_verified_once_and_then_known(tmp_path: Path) -> None:
     assert missing([model], tmp_path) == [model]  # never looked at yet
     ensure([model], tmp_path, lambda line: pytest.fail(line))
     assert missing([model], tmp_path) == []
+
+
+@pytest.mark.parametrize("pins", ['{"weights.bin": 7}', '{"weights.bin": ["x", 1]}', "[1]", "7", "{", "[" * 9999])
+def test_pins_that_make_no_sense_pin_nothing(tmp_path: Path, pins: str) -> None:
+    file = ModelFile("weights.bin", "weights.bin", 7)
+    model = Model("toy", "llm", "Toy", "CC0-1.0", "nobody", (file,), hub="nobody/toy")
+    on_disk(model, tmp_path, b"weights").with_name(PINS).write_text(pins)
+    assert model.faults(tmp_path) == ["toy/weights.bin is not known: its hash was never pinned"]
 
 
 def test_a_changed_byte_is_found_and_the_file_named(tmp_path: Path) -> None:
