@@ -141,10 +141,10 @@ async def _pull(model: Model, folder: Path, source: Path | None) -> None:
 
 
 def show(progress: Progress) -> None:
-    """Draw a bar over the last one; to a file, one line for every tenth."""
-    part = progress.done / progress.total if progress.total else 1.0
+    """Draw a bar over the last one; a file, which nobody watches, gets none."""
     if not sys.stdout.isatty():
         return
+    part = progress.done / progress.total if progress.total else 1.0
     left = "" if progress.left_seconds is None else f"  {_time(progress.left_seconds)} left"
     bar = ("█" * int(part * BAR)).ljust(BAR, "░")
     speed = f"{progress.bytes_per_second / 1e6:6.1f} MB/s"
