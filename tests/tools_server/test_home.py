@@ -196,6 +196,10 @@ HOUSE = [
         (Wish("lamp", room="hall"), "2"),
         (Wish("light", here="Kitchen"), "Which one: the Ceiling in the Kitchen or the Kitchen strip in the Kitchen?"),
         (Wish("light", room="study"), "There is no light in the study; it is in Hall, Kitchen, Living room."),
+        (Wish("the hall light"), "2"),
+        (Wish("living room lamp", here="Hall"), "3"),
+        (Wish("hall lights"), "2"),
+        (Wish("kitchen light"), "Which one: the Ceiling in the Kitchen or the Kitchen strip in the Kitchen?"),
         (Wish("garage door"), "6"),
         (Wish("thermostat"), "7"),
         (Wish(kind="climate", here="Kitchen"), "7"),
@@ -212,6 +216,19 @@ def test_the_one_of_its_kind_is_meant_and_never_more_than_one(wish: Wish, means:
         assert str(unclear) == means
         return
     assert "".join(device.id for device in found) == means
+
+
+def test_a_lamp_that_is_called_light_is_not_every_rooms_light() -> None:
+    lamps = (("8", "Spot", ""), ("9", "Light", "Study"))
+    house = [*LAMPS, *(Device(id, name, room, "light", frozenset({"on"})) for id, name, room in lamps)]
+    for wish, id in (
+        (Wish("light", room="hall"), "2"),
+        (Wish("light", here="hall"), "2"),
+        (Wish("light", room="study"), "9"),
+        (Wish("light", here="Attic"), "9"),
+        (Wish("light"), "9"),
+    ):
+        assert [device.id for device in meant(house, wish, ("light",))] == [id]
 
 
 BLIND = Device("6", "Blind", "Attic", "cover", frozenset({"open"}))

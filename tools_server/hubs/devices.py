@@ -100,6 +100,7 @@ class Wish:
 def meant(devices: Iterable[Device], wish: Wish, kinds: Sequence[Kind]) -> list[Device]:
     """Return the devices that are meant, of the kinds that come into question. Raises `NotMeant`; never empty."""
     every = list(devices)
+    wish = _in_its_room(every, wish)
     # "the lights" is no name but a kind, unless something is called so.
     called = plain(wish.device)
     if called in _KIND_WORDS and not any(called in names(device) for device in every):
@@ -126,6 +127,17 @@ def meant(devices: Iterable[Device], wish: Wish, kinds: Sequence[Kind]) -> list[
     return found
 
 
+def _in_its_room(every: Sequence[Device], wish: Wish) -> Wish:
+    """Return "the hall light" as the light in the hall, unless something is called so."""
+    called = plain(wish.device)
+    if not wish.room and not any(called in names(device) for device in every):
+        for room in sorted({plain(device.room) for device in every if device.room}):
+            word = called.removeprefix(f"{room} ")
+            if word != called and word in {*_ONE_WORDS, *_KIND_WORDS}:
+                return replace(wish, device=word, room=room)
+    return wish
+
+
 def _only_one(every: Sequence[Device], wish: Wish) -> list[Device]:
     """Return the only device of a kind of which houses have one, as long as the room has none of its own."""
     found = [device for device in every if device.kind == wish.kind] if wish.kind in _ONE_A_HOUSE else []
@@ -144,10 +156,15 @@ def in_room(devices: Sequence[Device], room: str) -> list[Device]:
 
 def _one(every: Sequence[Device], wish: Wish, kinds: Sequence[Kind]) -> Device:
     called = [device for device in every if wish.device == device.id or plain(wish.device) in names(device)]
-    word = "" if called else plain(wish.device)
-    if word in _ONE_WORDS or word in _SHAPE_WORDS:
-        kind, shape = _ONE_WORDS.get(word), _SHAPE_WORDS.get(word)
-        called = [device for device in every if device.kind == kind or (shape and device.shape == shape)]
+    word = plain(wish.device)
+    kind, shape = _ONE_WORDS.get(word), _SHAPE_WORDS.get(word)
+    alike = [device for device in every if device.kind == kind or (shape and device.shape == shape)]
+    # A lamp in the study that is called "Light" is not the light of the kitchen.
+    where = plain(wish.room or wish.here)
+    if (alike and not called) or (_any_in(where, alike) and not _any_in(where, called)):
+        called = alike
+    elif called:
+        word = ""
     found = [device for device in called if device.kind in kinds]
     if called and not found:
         raise NotMeant(f"I can't do that with the {called[0].name}: it can only be {_CAN_BE[called[0].kind]}.", False)
@@ -168,6 +185,10 @@ def _one(every: Sequence[Device], wish: Wish, kinds: Sequence[Kind]) -> Device:
         which = " or ".join(sorted(f"the {device.name} in the {device.room or 'house'}" for device in found)[:5])
         raise NotMeant(f"Which one: {which}?", unknown=False)
     return found[0]
+
+
+def _any_in(room: str, devices: Sequence[Device]) -> bool:
+    return bool(room) and any(plain(device.room) == room for device in devices)
 
 
 def names(device: Device) -> set[str]:
