@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
+from inspect import iscoroutinefunction, signature
 
 import pytest
 
@@ -35,6 +37,13 @@ def test_benchmarks_are_listed_by_what_they_measure(capsys: pytest.CaptureFixtur
     shown = capsys.readouterr().out
     assert "atlas bench voice" in shown
     assert "_house" not in shown
+
+
+def test_every_benchmark_that_is_listed_can_be_run_with_the_settings_alone() -> None:
+    for name in bench.names():
+        measured = import_module(f"bench.{name}")
+        assert iscoroutinefunction(measured.measure) and measured.TARGETS
+        assert len(signature(measured.measure).parameters) == 1
 
 
 def test_a_benchmark_that_is_not_there_names_those_that_are(capsys: pytest.CaptureFixture[str]) -> None:
