@@ -23,6 +23,7 @@ from atlas.config import Config
 from atlas.conversation import HOUSE, Actor, Channel, Message, Turn, Utterance, fresh_id
 from atlas.errors import AtlasError, RequestError, StoreError
 from atlas.events import Emit, Event, Route, TextDelta, TurnEnded, TurnStarted
+from atlas.llm.backend import Backend
 from atlas.router import Choice
 from atlas.speech.stt import Stt
 from atlas.speech.tts import Tts
@@ -78,6 +79,7 @@ class House:
         speakers: Speakers,
         assents: Assents,
         pick: Callable[[Utterance], Utterance] = as_heard,
+        encoders: Mapping[str, Backend] | None = None,  # those LLM hosts, by name, that make vectors of texts too
         zone: tzinfo | None = None,  # None: the machine's own
     ) -> None:
         self.config = config
@@ -90,6 +92,7 @@ class House:
         self.authenticate = authenticate
         self.health = health
         self.zone = zone
+        self.encoders = encoders or {}
         self._minds = minds
         self._choose = choose
         self._speakers = speakers

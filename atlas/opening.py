@@ -95,6 +95,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             assents=assents,
             zone=zone,
             pick=partial(pick, grammar, addressing.bare),
+            encoders={name: backend for name, backend in backends.items() if _has_encoder(config, config.llm[name])},
         )
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(Bell(own_tools, speakers).ring)
@@ -125,6 +126,11 @@ def _backend_settings(config: Config, name: str, llm: LlmConfig) -> BackendSetti
             f"llm.{name}.api_key_file {llm.api_key_file} cannot be read: {trouble.strerror}", hint="check the path"
         ) from trouble
     return BackendSettings(llm.model, base_url=llm.url, api_key=key, tools=llm.tools, own_host=False)
+
+
+def _has_encoder(config: Config, llm: LlmConfig) -> bool:
+    """Is its LLM host started with a sentence encoder? `atlas run` refuses to start without one that is named."""
+    return llm.kind == "embedded" and bool(llm.embedder) and (config.models.folder / llm.embedder).is_dir()
 
 
 async def _tools(stack: AsyncExitStack, config: Config, agent: str) -> Tools:

@@ -22,7 +22,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from atlas.config import GatewayConfig
 from atlas.errors import AtlasError, ConfigError
-from atlas.gateway import asks, chat, conversations, page, realtime, speech, wire
+from atlas.gateway import asks, chat, conversations, embeddings, page, realtime, speech, wire
 from atlas.gateway.auth import Guesses
 from atlas.gateway.guard import Guard
 from atlas.house import House
@@ -40,6 +40,7 @@ def build(house: House) -> Starlette:
         routes=[
             Route("/health", health_of(house)),
             *chat.routes(house),  # /v1/chat/completions, /v1/models, /v1/models/{id}
+            *embeddings.routes(house),  # /v1/embeddings
             *speech.routes(house),  # /v1/audio/transcriptions, /v1/audio/speech
             *realtime.routes(house),  # /v1/realtime
             *asks.routes(house),  # /v1/asks, /v1/asks/{id}

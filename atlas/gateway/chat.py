@@ -16,6 +16,7 @@ from atlas.errors import RequestError
 from atlas.events import End, Event, TextDelta, ToolFinished, TurnEnded, TurnStarted
 from atlas.gateway.asks import ask_json
 from atlas.gateway.auth import require
+from atlas.gateway.embeddings import encoders_for
 from atlas.gateway.wire import Fields, Stream, Write, json_body, sse, sse_error, while_wanted
 from atlas.house import House
 
@@ -63,13 +64,14 @@ def routes(house: House) -> list[Route]:
 
     async def models(request: Request) -> Response:
         actor = await require(request, house)
-        data = [_model(name, began) for name in open_to(actor, house)]
+        data = [_model(name, began) for name in (*open_to(actor, house), *encoders_for(actor, house))]
         return JSONResponse({"object": "list", "data": data})
 
     async def model(request: Request) -> Response:
         actor = await require(request, house)
         name = request.path_params["name"]
-        agent_for(name, actor, house)
+        if name not in encoders_for(actor, house):
+            agent_for(name, actor, house)
         return JSONResponse(_model(name, began))
 
     async def completions(request: Request) -> Response:

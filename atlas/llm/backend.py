@@ -47,6 +47,15 @@ class Finished:
 Delta = Words | Calls | Finished
 
 
+@dataclass(frozen=True, slots=True)
+class Embeddings:
+    """A vector for each text, in their order, and what reading them took."""
+
+    vectors: tuple[tuple[float, ...], ...]
+    tokens: int = 0  # that were read; 0 where the server does not tell
+    cut: frozenset[int] = frozenset()  # which texts, counted from 0, were too long: only their beginning was read
+
+
 class Backend(Protocol):
     """A language model somewhere."""
 
@@ -90,7 +99,7 @@ class Backend(Protocol):
         """Drop what the server keeps of a conversation, in memory and on disk. Raises `LlmGone`. Idempotent."""
         ...
 
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+    async def embed(self, texts: Sequence[str], *, priority: Priority = "chat") -> Embeddings:
         """Return a vector of length 1 for each text: alike in meaning, near in direction. Cancelling is safe.
 
         Raises `EngineError` when the server has no model for it, `LlmGone` as `stream` does.

@@ -19,7 +19,7 @@ import httpx2
 
 from atlas.conversation import Message, Tool, ToolCall, Usage
 from atlas.errors import ConfigError, EngineError, LlmGone
-from atlas.llm.backend import Calls, Delta, Finish, Finished, Limits, Priority, ToolChoice, Words
+from atlas.llm.backend import Calls, Delta, Embeddings, Finish, Finished, Limits, Priority, ToolChoice, Words
 from atlas.llm.calls import PartialCalls
 from atlas.llm.refusals import error_in, refusal
 from atlas.thoughts import Thoughts
@@ -126,16 +126,19 @@ class OpenAiBackend:
         if self._settings.own_host:
             await self._post("/atlas/forget", {"conversation": conversation})
 
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+    async def embed(self, texts: Sequence[str], *, priority: Priority = "chat") -> Embeddings:
         """See `Backend.embed`."""
+        body = {"model": self.model, "input": [_unbroken(text) for text in texts], "encoding_format": "float"}
         answer = await self._post(
-            "/embeddings", {"model": self.model, "input": list(texts), "encoding_format": "float"}
+            "/embeddings", body | ({"atlas_priority": priority} if self._settings.own_host else {})
         )
         found = answer.get("data")
-        vectors = [_vector(item) for item in sorted(found, key=_index)] if isinstance(found, list) else []
+        items = sorted(found, key=_index) if isinstance(found, list) else []
+        vectors = tuple(map(_vector, items))
         if len(vectors) != len(texts):
             raise EngineError(f"{self.model} answered with {len(vectors)} vectors to {len(texts)} texts")
-        return vectors
+        cut = frozenset(place for place, item in enumerate(items) if item.get("atlas_cut") is True)
+        return Embeddings(vectors, (_usage(answer) or Usage()).prompt, cut)
 
     async def health(self) -> str:
         """Return the model's name, or raise `LlmGone`."""
@@ -226,7 +229,7 @@ def _index(item: Any) -> int:
     return _count(item.get("index")) if isinstance(item, dict) else 0
 
 
-def _vector(item: Any) -> list[float]:
+def _vector(item: Any) -> tuple[float, ...]:
     """Return a vector of length 1, whatever length the server gave it."""
     numbers = item.get("embedding") if isinstance(item, dict) else None
     if not isinstance(numbers, list) or not all(isinstance(number, (int, float)) for number in numbers):
@@ -234,7 +237,7 @@ def _vector(item: Any) -> list[float]:
     length = math.hypot(*numbers)
     if not length or not math.isfinite(length):
         raise EngineError("a vector of an embedding has no direction")
-    return [number / length for number in numbers]
+    return tuple(number / length for number in numbers)
 
 
 @contextmanager

@@ -11,9 +11,10 @@ import anyio
 
 from atlas.conversation import Message, Tool, ToolCall, Usage
 from atlas.errors import LlmGone
-from atlas.llm.backend import Calls, Delta, Finished, Limits, Priority, ToolChoice, Words
+from atlas.llm.backend import Calls, Delta, Embeddings, Finished, Limits, Priority, ToolChoice, Words
 
 DIMENSIONS = 64  # of the vectors that `embed` makes
+READ_WORDS = 512  # of a text that it embeds
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ async def open(settings: ScriptedSettings) -> ScriptedBackend:
 class ScriptedBackend:
     """Keeps the contract of `Backend`. `prompts` holds what it was asked, `abandoned` counts streams that were left.
 
-    `read_ahead` holds what was prefilled, `forgotten` the conversations that were.
+    `read_ahead` holds what was prefilled, `forgotten` the conversations that were, `embedded` the texts and for whom.
     """
 
     def __init__(self, settings: ScriptedSettings) -> None:
@@ -64,6 +65,7 @@ class ScriptedBackend:
         self.abandoned = 0
         self.read_ahead: list[Prompt] = []
         self.forgotten: list[str] = []
+        self.embedded: list[tuple[tuple[str, ...], Priority]] = []
         self._seconds = settings.seconds_between
         self._answers = settings.answers if callable(settings.answers) else _in_order(settings.answers)
 
@@ -107,9 +109,13 @@ class ScriptedBackend:
         """Note it."""
         self.forgotten.append(conversation)
 
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return vectors that are nearer the more words two texts share."""
-        return [_by_words(text) for text in texts]
+    async def embed(self, texts: Sequence[str], *, priority: Priority = "chat") -> Embeddings:
+        """Return vectors that are nearer the more words two texts share. A word is a token."""
+        self.embedded.append((tuple(texts), priority))
+        words = [text.lower().split() for text in texts]
+        cut = frozenset(place for place, each in enumerate(words) if len(each) > READ_WORDS)
+        read = [each[:READ_WORDS] for each in words]
+        return Embeddings(tuple(map(_by_words, read)), sum(map(len, read)), cut)
 
     async def health(self) -> str:
         """Return the name."""
@@ -147,12 +153,12 @@ def _lines(answer: Script) -> Sequence[Line]:
     return [*words, Finished("stop", Usage(10, 0, len(words)))]
 
 
-def _by_words(text: str) -> list[float]:
+def _by_words(words: Sequence[str]) -> tuple[float, ...]:
     vector = [0.0] * DIMENSIONS
-    for word in text.lower().split():
+    for word in words or [""]:
         vector[zlib.crc32(word.encode()) % DIMENSIONS] += 1.0
-    length = math.hypot(*vector) or 1.0
-    return [value / length for value in vector]
+    length = math.hypot(*vector)
+    return tuple(value / length for value in vector)
 
 
 def _words(text: str) -> list[str]:

@@ -9,7 +9,7 @@ import anyio
 
 from atlas.conversation import Message, Tool
 from atlas.errors import LlmGone
-from atlas.llm.backend import Backend, Delta, Limits, Priority, ToolChoice
+from atlas.llm.backend import Backend, Delta, Embeddings, Limits, Priority, ToolChoice
 
 LOOK_SECONDS = 2.0  # between two questions to a model that is away
 
@@ -74,10 +74,10 @@ class Watched:
         with self._noticing():
             await self._backend.forget(conversation)
 
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+    async def embed(self, texts: Sequence[str], *, priority: Priority = "chat") -> Embeddings:
         """See `Backend.embed`."""
         with self._noticing():
-            return await self._backend.embed(texts)
+            return await self._backend.embed(texts, priority=priority)
 
     async def health(self) -> str:
         """See `Backend.health`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import numpy as np
 import pytest
 
 from atlas.conversation import Message, Tool
@@ -20,7 +22,7 @@ from atlas.llm.backend import Backend, Calls, Delta, Finished, Limits, Words
 from atlas.llm.backend_openai import BackendSettings
 from atlas.llm.backend_scripted import Prompt, Script, ScriptedSettings, Vanish, call
 
-MODEL = "smollm2-135m-instruct"
+MODEL, ENCODER = "smollm2-135m-instruct", "all-minilm-l6-v2"
 TIMER = Tool(
     "timers.start",
     "Start a timer.",
@@ -66,11 +68,12 @@ class Real(World):
     def __init__(self, data: Path, models: Path) -> None:
         self.socket = data / "llm.sock"
         self.log = data / "llm.log"
-        self.model = next((models / MODEL).glob("*.gguf"))
+        self.model, self.encoder = (next((models / name).glob("*.gguf")) for name in (MODEL, ENCODER))
         self.process: subprocess.Popen[bytes] | None = None
 
     async def start(self) -> None:
         options = ["--socket", str(self.socket), "--model", str(self.model), "--name", MODEL]
+        options += ["--embedder", str(self.encoder)]  # loaded when it is asked for
         self.process = self.spawn(options)
         if not hasattr(self, "backend"):
             self.backend = await open_engine("backend", "openai", BackendSettings(MODEL, socket=self.socket))
@@ -131,6 +134,15 @@ async def test_words_come_one_after_the_other_and_exactly_one_finished_comes_las
     assert len(deltas) > 3
     assert isinstance(deltas[-1], Finished)
     assert deltas[-1].usage.prompt > 0 and deltas[-1].usage.completion > 0
+
+
+async def test_texts_alike_are_near_and_what_reading_them_took_is_told(world: World) -> None:
+    texts = ["turn the light off", "please turn the light off", "shares fell on monday", "again and again " * 300]
+    read = await world.backend.embed(texts, priority="background")
+    assert [math.hypot(*vector) for vector in read.vectors] == pytest.approx([1.0] * len(texts))
+    off, please, shares, _ = read.vectors
+    assert np.dot(off, please) > 0.6 > 0.3 > np.dot(off, shares)
+    assert (read.tokens > 512, read.cut) == (True, {3})
 
 
 async def test_a_stream_that_is_closed_stops_and_the_next_one_works(world: World) -> None:

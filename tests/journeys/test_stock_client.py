@@ -18,8 +18,8 @@ from tests.journeys.conftest import Running, write_wav
 pytestmark = pytest.mark.real
 
 
-def test_models_are_the_agents_and_the_router(house: Running) -> None:
-    assert [model.id for model in house.client().models.list()] == ["atlas", "family", "work"]
+def test_models_are_the_router_the_agents_and_the_encoder(house: Running) -> None:
+    assert [model.id for model in house.client().models.list()] == ["atlas", "family", "work", "all-minilm-l6-v2"]
 
 
 def test_health_names_every_part_and_needs_no_token(house: Running) -> None:
@@ -54,6 +54,21 @@ def test_an_open_question_is_streamed_from_the_model(house: Running) -> None:
     assert "lighthouse" in "".join(words).lower()
     assert chunks[-1].usage
     assert chunks[-1].usage.completion_tokens > 0
+
+
+def test_texts_that_mean_alike_have_vectors_that_point_alike(house: Running) -> None:
+    import numpy as np
+
+    texts = ["Turn off the light.", "Switch the lamp off, please.", "Shares fell on Monday.", "again and again " * 300]
+    made = house.client().embeddings.create(model="all-minilm-l6-v2", input=texts)  # as base64, unless it is told
+    light, lamp, shares, _ = (np.array(item.embedding) for item in made.data)
+    assert light.shape == (384,)
+    assert light @ lamp > 0.6 > 0.3 > light @ shares
+    assert [item.index for item in made.data if (item.model_extra or {}).get("atlas_cut")] == [3]
+    assert made.usage.prompt_tokens > 512
+    plain = house.client().embeddings.create(model="all-minilm-l6-v2", input=texts[0], encoding_format="float")
+    assert np.allclose(plain.data[0].embedding, light, atol=1e-6)
+    assert all(text not in house.log.read_text() for text in texts)
 
 
 def test_what_is_spoken_can_be_heard_again(house: Running, tmp_path: Path) -> None:

@@ -245,8 +245,25 @@ async def test_vectors_come_in_the_order_of_the_texts_and_have_length_one(data: 
     found = [{"index": 1, "embedding": [0.0, 2]}, {"index": 0, "embedding": [3.0, 4.0]}]
     server = Server(whole({"data": found}))
     async with before(server, data) as backend:
-        assert await backend.embed(["a", "b"]) == [[0.6, 0.8], [0.0, 1.0]]
+        assert (await backend.embed(["a", "b"])).vectors == ((0.6, 0.8), (0.0, 1.0))
     assert server.asked[0]["input"] == ["a", "b"] and server.asked[0]["encoding_format"] == "float"
+
+
+async def test_what_reading_took_and_which_texts_were_cut_comes_with_the_vectors(data: Path) -> None:
+    found = [{"index": 1, "embedding": [1], "atlas_cut": True}, {"index": 0, "embedding": [1]}]
+    server = Server(whole({"data": found, "usage": {"prompt_tokens": 519, "total_tokens": 519}}))
+    async with before(server, data) as backend:
+        read = await backend.embed(["half a pair \ud83d", "long"], priority="background")
+    assert (read.tokens, read.cut) == (519, {1})
+    assert server.asked[0]["input"][0] == "half a pair \ufffd"
+    assert server.asked[0]["atlas_priority"] == "background"
+
+
+async def test_a_server_that_is_not_ours_is_not_told_who_waits_for_a_vector(data: Path) -> None:
+    server = Server(whole({"data": [{"embedding": [1]}]}))
+    async with before(server, data, own_host=False) as backend:
+        assert (await backend.embed(["a"], priority="background")).tokens == 0
+    assert not any(name.startswith("atlas") for name in server.asked[0])
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ async def test_an_answer_shows_that_a_model_is_back_and_a_server_that_reads_noth
 
 async def test_a_request_that_is_refused_says_nothing_about_presence() -> None:
     class Refuses(Model):
-        async def embed(self, texts: Any) -> Any:
+        async def embed(self, texts: Any, **more: Any) -> Any:
             raise EngineError("no model for it")
 
     watched = Watched(Refuses())

@@ -172,8 +172,10 @@ async def test_a_backend_embeds_and_what_is_alike_is_near(host: Host) -> None:
     try:
         with anyio.fail_after(30):
             light, lamp, stocks = np.array(
-                await backend.embed(["Turn off the light.", "Switch the lamp off, please.", "Shares fell on Monday."])
+                (await backend.embed(["Turn off the light.", "Switch the lamp off, please.", "Shares fell."])).vectors
             )
+            told = await backend.embed(["hello", LONG], priority="background")
+            assert (told.tokens, told.cut) == (3 + 512, {1})
             with pytest.raises(EngineError, match="not empty"):
                 await backend.embed([""])
     finally:

@@ -1,0 +1,291 @@
+"""/v1/embeddings: other programs' texts in, a vector for each, in the wire format of OpenAI.
+
+Nobody who talks to the house waits for a program: its texts go to the LLM host a few at a time, behind every voice. A
+single short text, by which somebody searches, goes among those who read; the rest is done when nobody asks for more.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+import numpy as np
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from atlas import trace
+from atlas.conversation import Actor
+from atlas.errors import EngineError, LlmBusy, RequestError
+from atlas.gateway.auth import require
+from atlas.gateway.wire import Fields, json_body, while_wanted
+from atlas.house import House
+from atlas.llm.backend import Backend, Embeddings, Priority
+
+MOST_TEXTS = 2_048  # of one request, as at OpenAI; the size of a body bounds them together
+MOST_CHARACTERS = 32_768  # of one text: OpenAI's 8192 tokens. Far more than an encoder reads, so the rest is marked cut
+SHORT_CHARACTERS = 512  # a text to search by is shorter
+# What is computed between two looks at who else waits here. Their vectors are also what is written at one go, and the
+# thread that does that carries sound too.
+BATCH_TEXTS = 32
+BATCH_CHARACTERS = 16_384  # some 4000 tokens: seconds on two slow cores, and a body that the LLM host takes
+BATCH_SECONDS = 100.0  # less than the backend waits: giving up here does not say that the model is gone
+MOST_OF_ONE = 8  # requests under way from one device …
+MOST_AT_ONCE = 24  # … and from all; the gateway's other doors keep the most of its room
+DIGITS = 8  # of a number in JSON: what 32 bits hold of numbers below 1
+KNOWN = frozenset({"model", "input", "encoding_format", "dimensions", "user"})
+
+
+def routes(house: House) -> list[Route]:
+    """Return the URL of this door."""
+    room = Room()
+    lines: defaultdict[tuple[str, Priority], anyio.Lock] = defaultdict(anyio.Lock)
+
+    async def embeddings(request: Request) -> Response:
+        actor = await require(request, house)
+        wish = read(await json_body(request))
+        llm = _host_for(wish.model, actor, house)
+        body, began = b"", time.monotonic()
+
+        async def work() -> None:
+            nonlocal body
+            done = await embedded(wish, house.encoders[llm], lines[llm, wish.priority])
+            body = done.body(wish.model)
+            trace.line(
+                "embedded",
+                device=actor.device,
+                model=wish.model,
+                texts=len(wish.texts),
+                tokens=done.tokens,
+                ms=round((time.monotonic() - began) * 1000),
+            )
+
+        with room.place(actor.device):
+            if not await while_wanted(request, work):
+                return Response(status_code=499)  # nobody reads it
+        return Response(body, media_type="application/json")
+
+    return [Route("/v1/embeddings", embeddings, methods=["POST"])]
+
+
+def encoders_for(actor: Actor, house: House) -> Mapping[str, str]:
+    """Return the encoders that this actor may use, each with the name of the LLM host that has it loaded.
+
+    Those beside the models of agents that answer this role: whose model is not for everybody, nor is its machine.
+    """
+    found: dict[str, str] = {}
+    for agent in house.config.agents.values():
+        if actor.role in agent.roles and agent.llm in house.encoders:
+            found.setdefault(house.config.llm[agent.llm].embedder, agent.llm)
+    return found
+
+
+def _host_for(model: str, actor: Actor, house: House) -> str:
+    """Return the LLM host that has this encoder.
+
+    Raises `RequestError`: `model_not_found` (404), or `permission_denied` (403) for a role that no such host works for.
+    """
+    if not house.encoders:
+        raise RequestError(
+            "this house has no model that makes vectors",
+            code="model_not_found",
+            param="model",
+            hint="run `atlas models pull all-minilm-l6-v2` and start Atlas again",
+        )
+    encoders = encoders_for(actor, house)
+    if not encoders:
+        raise RequestError(
+            f"no model that makes vectors is open to the role {actor.role}", code="permission_denied", param="model"
+        )
+    if model not in encoders:
+        raise RequestError(
+            f"there is no model {model[:64]!r} that makes vectors",
+            code="model_not_found",
+            param="model",
+            hint=f"there is {', '.join(encoders)}",
+        )
+    return encoders[model]
+
+
+# ── what was asked ─────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A checked request."""
+
+    model: str
+    texts: tuple[str, ...]
+    base64: bool
+    dimensions: int | None
+
+    @property
+    def priority(self) -> Priority:
+        """Who waits for it."""
+        return "chat" if len(self.texts) == 1 and len(self.texts[0]) <= SHORT_CHARACTERS else "background"
+
+
+def read(body: Mapping[str, Any]) -> Wish:
+    """Return what a body asks for. Raises `RequestError` naming the field that is wrong."""
+    fields = Fields(body)
+    fields.only(KNOWN)
+    return Wish(
+        fields.text("model"),
+        _texts(fields),
+        fields.choice("encoding_format", ("float", "base64"), "float") == "base64",
+        fields.whole("dimensions", 1, 65_536),
+    )
+
+
+def _texts(fields: Fields) -> tuple[str, ...]:
+    given = fields.value("input")
+    if given is None:
+        raise RequestError("input is missing", code="missing_field", param="input")
+    texts = [given] if isinstance(given, str) else given
+    if not isinstance(texts, list) or not texts:
+        raise fields.wrong("input", "a text, or a list of at least one")
+    if isinstance(texts[0], (int, list)):
+        raise RequestError(
+            "input must be text: tokens are numbers of another model's vocabulary",
+            code="unsupported_value",
+            param="input",
+            hint="have the client send texts (in LangChain: check_embedding_ctx_length=False)",
+        )
+    if len(texts) > MOST_TEXTS:
+        raise RequestError(
+            f"input holds {len(texts)} texts; {MOST_TEXTS} is the most", code="array_too_long", param="input"
+        )
+    for place, text in enumerate(texts):
+        _check(text, f"input[{place}]" if given is texts else "input")
+    return tuple(texts)
+
+
+def _check(text: Any, where: str) -> None:
+    if not isinstance(text, str):
+        raise RequestError(f"{where} must be a text", code="invalid_type", param=where)
+    if not text:
+        raise RequestError(f"{where} is empty", code="invalid_value", param=where)
+    if len(text) > MOST_CHARACTERS:
+        raise RequestError(
+            f"{where} has {len(text)} characters; {MOST_CHARACTERS} is the most",
+            code="string_too_long",
+            param=where,
+            hint="send it in pieces",
+        )
+
+
+class Room:
+    """The requests under way: so many of one device, so many in all."""
+
+    def __init__(self) -> None:
+        self._of: Counter[str] = Counter()
+
+    @contextmanager
+    def place(self, device: str) -> Iterator[None]:
+        """Have a place for the time of the body. Raises `RequestError` (`rate_limit_exceeded`, 429) without one."""
+        if self._of[device] >= MOST_OF_ONE or self._of.total() >= MOST_AT_ONCE:
+            raise RequestError(
+                f"{self._of.total()} requests for vectors are under way, {self._of[device]} of them yours",
+                code="rate_limit_exceeded",
+                hint="wait for an answer before asking again, and send more texts in one request",
+            )
+        self._of[device] += 1
+        try:
+            yield
+        finally:
+            self._of[device] -= 1
+            if not self._of[device]:
+                del self._of[device]
+
+
+# ── what is answered ───────────────────────────────────────────────────────────────────────────────
+
+
+class Done:
+    """The vectors so far, written down as they come: a whole answer at once would hold up the house's sound."""
+
+    def __init__(self, *, in_base64: bool) -> None:
+        self.tokens = 0
+        self._base64 = in_base64
+        self._items: list[str] = []
+
+    def add(self, read: Embeddings) -> None:
+        """Write the next ones down."""
+        first = len(self._items)
+        self.tokens += read.tokens
+        for place, vector in enumerate(read.vectors):
+            item: dict[str, Any] = {"object": "embedding", "index": first + place, "embedding": self._written(vector)}
+            if place in read.cut:
+                item["atlas_cut"] = True  # only its beginning was read
+            self._items.append(json.dumps(item))
+
+    def body(self, model: str) -> bytes:
+        """Return the answer."""
+        usage = json.dumps({"prompt_tokens": self.tokens, "total_tokens": self.tokens})
+        return (
+            f'{{"object":"list","data":[{",".join(self._items)}],"model":{json.dumps(model)},"usage":{usage}}}'
+        ).encode()
+
+    def _written(self, vector: Sequence[float]) -> str | list[float]:
+        if self._base64:
+            return base64.b64encode(np.asarray(vector, "<f4").tobytes()).decode()
+        return [round(number, DIGITS) for number in vector]
+
+
+async def embedded(wish: Wish, encoder: Backend, line: anyio.Lock) -> Done:
+    """Return all vectors of a wish. Between two batches others get their turn. Cancelling is safe.
+
+    Raises `RequestError` for other dimensions than the encoder's, and (`overloaded`, 503) when others are always
+    before; `EngineError` when the LLM host is away.
+    """
+    done = Done(in_base64=wish.base64)
+    for batch in _batches(wish.texts):
+        async with line:
+            read = await _batch(batch, encoder, wish.priority)
+        dimensions = len(read.vectors[0])
+        if wish.dimensions not in (None, dimensions):
+            raise RequestError(
+                f"dimensions can only be {dimensions}, which {wish.model} was made for",
+                code="unsupported_value",
+                param="dimensions",
+                hint="leave it out",
+            )
+        done.add(read)
+    return done
+
+
+async def _batch(texts: Sequence[str], encoder: Backend, priority: Priority) -> Embeddings:
+    try:
+        with anyio.fail_after(BATCH_SECONDS):
+            return await encoder.embed(texts, priority=priority)
+    except (TimeoutError, LlmBusy) as trouble:
+        raise RequestError(
+            "too many others are before this in the line of the model",
+            code="overloaded",
+            hint="try again when the house is quieter",
+        ) from trouble
+    except EngineError as trouble:
+        raise EngineError(
+            str(trouble), spoken="The model that makes vectors is away just now. Please ask again in a moment."
+        ) from trouble
+
+
+def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield the texts in order: at most `BATCH_TEXTS` at a time, and no more once they have `BATCH_CHARACTERS`."""
+    batch: list[str] = []
+    characters = 0
+    for text in texts:
+        batch.append(text)
+        characters += len(text)
+        if len(batch) == BATCH_TEXTS or characters >= BATCH_CHARACTERS:
+            yield batch
+            batch, characters = [], 0
+    if batch:
+        yield batch
