@@ -176,14 +176,6 @@ _ASKED_IF_DONE = phrase(  # a question whose "yes" is a claim
 _ASKS_WHETHER = phrase(r"^\W*(?:is|are|was|were|did|has|have|had)\b")
 _ASKS = phrase(r"^\W*(?:is|are|was|were|did|do|does|has|have|had|what|when|where|who|why|how|which|will|should)\b")
 _DENIED = phrase(r"^\W*(?:please )?(?:don't|do not|never)\b")
-_OWNS_UP = phrase(  # "can", for "I can help with that" is an offer that was not kept; so it is none
-    r"\?|\bI(?:'d)? (?:rather ask|need to know|have no)\b|\bnothing (?:that|to|I)\b|\b(?:can't|cannot|couldn't|"
-    r"could not|won't be able|unable|not able|don't have|do not have|haven't|have not|wasn't|was not|"
-    r"didn't|did not|don't know|do not know|nothing (?:was|has|is|happened|changed)|no (?:way|access)|not (?:been "
-    r")?(?:done|sent|set|changed)|"
-    r"afraid|not (?:capable|possible|designed|available)|will not|there is no|there's no|you(?:'ll| will| would)? "
-    r"(?:have|need) to)\b"
-)
 _YES = phrase(
     r"^[\W_]*(?:yes|yep|yeah|yup|correct|indeed|absolutely|of course|certainly|it (?:is|has|did)|they (?:are|have|"
     r"did)|I (?:did|have))\b"
@@ -239,11 +231,6 @@ def asks_for_deed(asked: str) -> bool:
     """Tell whether somebody wants something done that no words can do: "order me a pizza", not "tell me a joke"."""
     words = plain(asked)
     return bool(_DEED.search(words)) and not _TALK.search(words) and not _DENIED.search(words)
-
-
-def owns_up(said: str) -> bool:
-    """Tell whether a reply asks back, or says that something was not done or cannot be."""
-    return bool(_OWNS_UP.search(plain(said)))
 
 
 def asks_if_done(asked: str) -> bool:

@@ -12,9 +12,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from atlas.agents.claims import asks_for_deed, asks_if_done, claim, owns_up
+from atlas.agents.claims import asks_for_deed, asks_if_done, claim
 from atlas.agents.deed_words import TOPIC, plain, topics
 from atlas.agents.durations import UP_TO_99, number_of
+from atlas.agents.owning_up import owns_up
 from atlas.conversation import ToolCall, ToolResult
 
 NOT_DONE = "I haven't done that: nothing was changed."
