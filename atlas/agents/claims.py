@@ -28,6 +28,7 @@ from atlas.agents.deed_words import (
     plain,
     topics,
 )
+from atlas.agents.wanted import asks, asks_for_text, asks_how_things_stand, names_a_state
 
 Claim = Literal[
     "deed", "state"
@@ -122,7 +123,6 @@ _STANDS = phrase(  # how a thing of the house stands: nobody knows it who has no
 _IT_STANDS = phrase(
     rf"{_OPENING}(?:it|they|everything|that)(?:'s| is| are|'re| should(?: now)? be) {_NOW}{STATE}\b(?P<after>.*)$"
 )
-_STATE_WORD = phrase(rf"\b{STATE}\b|\b(?:gone|done|set|there|sent|on its way|finished)\b")
 _ASKED_FOR = phrase(  # "Buy milk is done": what somebody asked about, said to stand as asked
     rf"{_OPENING}(?P<what>(?:[\w'-]+ ){{1,8}}?)(?:is|are) {_NOW}"
     r"(?:done|finished|completed?|gone|over|cancell?ed|"
@@ -168,14 +168,6 @@ _NOT_A_CLAIM = phrase(
     r"|\b(?:if|once|unless|until|whether) (?:I|we)(?:'ve| have)\b|\?\W*$"
     r"|\b(?:don't|do not|can't|cannot|couldn't|wasn't able to) (?:know|tell|see|say|be sure|reach)\b"
 )
-_ASKED_IF_DONE = phrase(  # a question whose "yes" is a claim
-    rf"\b(?:did|have|had|will|are|were) you\b[^?]*\b(?:{DONE_VERB}|{WEAKER_VERB}|{DOING_VERB}|do|did)\b|\b(?:is|"
-    rf"are|was|were|has|have|did|does) (?:it|they|that|this|everything|those|these)\b"
-    rf"[^?]*\b(?:{STATE}|{DONE_VERB}|{WEAKER_VERB}|gone|there|work(?:ed|s|ing)?|go(?:ne)? through|sent|yet)\b"
-)
-_ASKS_WHETHER = phrase(r"^\W*(?:is|are|was|were|did|has|have|had)\b")
-_ASKS = phrase(r"^\W*(?:is|are|was|were|did|do|does|has|have|had|what|when|where|who|why|how|which|will|should)\b")
-_DENIED = phrase(r"^\W*(?:please )?(?:don't|do not|never)\b")
 _YES = phrase(
     r"^[\W_]*(?:yes|yep|yeah|yup|correct|indeed|absolutely|of course|certainly|it (?:is|has|did)|they (?:are|have|"
     r"did)|I (?:did|have))\b"
@@ -184,11 +176,6 @@ _NO = phrase(r"\b(?:not|n't|cannot|no|never|unable|without)\b|n't\b")
 _I_AM_DOING = phrase(
     r"\b(?:I|we)(?P<how>'ve| have|'ll| will|'m| am|)(?: going to| now| just| already| also| then)* "
     r"(?P<verb>[a-z'-]+)(?: (?P<more>[a-z'-]+))?"
-)
-_POLITE = (
-    r"(?:(?:hey|ok|okay|atlas|please|can|could|would|will|you|just|kindly|now|then|and|also|i want|i need|i'd "
-    r"like|i would like|"
-    r"you to|to|so)\b[ ,]*)"
 )
 _IRREGULAR = {
     **{"took": "take", "taken": "take", "sent": "send", "told": "tell", "bought": "buy", "paid": "pay", "fed": "feed"},
@@ -210,34 +197,9 @@ _OFTEN_SAID = {  # as `_base` has them; who says them of an answer has done noth
     *("be", "hav", "giv", "do", "help", "know", "tell", "think", "say", "see", "pleas", "want", "lik", "need", "get"),
     *("try", "find", "explain", "translat", "summaris", "summariz", "describ", "compar", "list"),
 }
-_TALK = phrase(  # a request that an answer can fulfil, and no deed
-    rf"\b(?:{TEXT_MADE}|story|question|chess|game|quiz|trivia|idea|suggestion|advice|tip|answer|list of|names? of)s?\b"
-    r"|^\W*(?:tell me (?:a|about|why|how|what)|give me (?:a|an|some)|explain|describe|translate|summari[sz]e)\b"
-)
-_DEED = phrase(  # how a request for a deed begins, after politeness
-    rf"^\W*(?:{_POLITE})*(?:{DOING_VERB}|turn|switch|put|make (?:it|the|sure|me an? (?:appointment|reservation))|"
-    rf"text|call|ring|mail|"
-    r"e-?mail|message|tell (?!me)|let (?!me|us|'s)|buy|pay|order|get (?!me (?:a|an|some) (?:idea|answer))|bring|"
-    r"take (?:a|the)|do (?:the|my)|"
-    r"print|transfer|invite|arm|disarm|file|feed|water|charge|clean|check off|cross|tick|clear|forget|remember|"
-    r"note|write (?:that|this|it)|"
-    r"undo|arrange|reserve|find me a|prepare|heat|cool|warm|empty|restart|reboot|reset|report|increase|decrease|"
-    r"mute|unmute|skip|dim)\b"
-)
+_BY_ME = phrase(r"\b(?:I|we)\b")
+_SENDING = {"mail", "message", "note", "file"}
 SHORT = 3  # words
-
-
-def asks_for_deed(asked: str) -> bool:
-    """Tell whether somebody wants something done that no words can do: "order me a pizza", not "tell me a joke"."""
-    words = plain(asked)
-    return bool(_DEED.search(words)) and not _TALK.search(words) and not _DENIED.search(words)
-
-
-def asks_if_done(asked: str) -> bool:
-    """Tell whether somebody asks how things stand in the house, or whether something was done."""
-    words = plain(asked)
-    about_the_house = bool(topics(words)) and bool(_ASKS_WHETHER.search(words)) and bool(_STATE_WORD.search(words))
-    return bool(_ASKED_IF_DONE.search(words)) or about_the_house
 
 
 def claim(sentence: str, asked: str = "") -> Claim | None:
@@ -246,14 +208,23 @@ def claim(sentence: str, asked: str = "") -> Claim | None:
     if _NOT_A_CLAIM.search(words):
         return None
     named = topics(words)
+    if named and asks_for_text(asked) and _is_of_a_text(words, named, asked):
+        return None
     about_us = bool(named) or bool(_YOURS.search(words))
     if _claims_deed(words, asked, named, about_us=about_us):
         return None if _MAKES_TEXT.search(words) and not named else "deed"
     return "state" if _claims_state(words, asked, named, about_us=about_us) else None
 
 
+def _is_of_a_text(words: str, named: list[str], asked: str) -> bool:
+    """Tell whether a text that somebody wanted may say this: what it is to be about, or how something stands in it."""
+    if _SENDING.intersection(named):
+        return False  # "I've sent the e-mail"
+    return set(named) <= set(topics(asked)) or not (_YOURS.search(words) or _BY_ME.search(words))
+
+
 def _claims_deed(words: str, asked: str, named: list[str], *, about_us: bool) -> bool:
-    just_asked_for = not _ASKS.search(asked) and bool(set(named) & set(topics(asked)))
+    just_asked_for = not asks(asked) and bool(set(named) & set(topics(asked)))
     return bool(
         _I_HAVE.search(words)
         or _DONE.search(words)
@@ -271,7 +242,7 @@ def _claims_deed(words: str, asked: str, named: list[str], *, about_us: bool) ->
 def _claims_state(words: str, asked: str, named: list[str], *, about_us: bool) -> bool:
     if _CONDITION.search(words):
         return False  # "press it until the light is off"
-    wanted = not _ASKS.search(asked) and bool(set(named) & set(topics(asked)))
+    wanted = not asks(asked) and bool(set(named) & set(topics(asked)))
     if wanted and _PASSIVE.search(words) and not _NO.search(words):
         return True
     if _BARE.search(words) or _STANDS.search(words) or _NOW_HOLDS.search(words) or _says_yes(words, asked):
@@ -314,11 +285,13 @@ def _shares(words: str, things: set[str]) -> bool:
 
 def _says_yes(words: str, asked: str) -> bool:
     """Tell whether this is a yes to "did you …", "is it locked?", "is the oven off?"."""
-    return asks_if_done(asked) and bool(_YES.search(words)) and not _NO.search(" ".join(WORD.findall(words)[:4]))
+    return (
+        asks_how_things_stand(asked) and bool(_YES.search(words)) and not _NO.search(" ".join(WORD.findall(words)[:4]))
+    )
 
 
 def _of_the_house(asked: str) -> bool:
-    return bool(topics(asked)) or bool(_STATE_WORD.search(asked))
+    return bool(topics(asked)) or names_a_state(asked)
 
 
 def _spoken_of(what: str, asked: str) -> bool:

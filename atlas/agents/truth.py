@@ -12,10 +12,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from atlas.agents.claims import asks_for_deed, asks_if_done, claim
+from atlas.agents.claims import claim
 from atlas.agents.deed_words import TOPIC, plain, topics
 from atlas.agents.durations import UP_TO_99, number_of
 from atlas.agents.owning_up import owns_up
+from atlas.agents.wanted import asks_for_deed, asks_how_things_stand
 from atlas.conversation import ToolCall, ToolResult
 
 NOT_DONE = "I haven't done that: nothing was changed."
@@ -301,7 +302,7 @@ def correction(said: str, deeds: Deeds) -> str:
         return ""
     if asks_for_deed(deeds.asked) and not (deeds.read and _ALREADY.search(said)):
         return NOT_DONE if not deeds.failed else f"I haven't done that: {deeds.failed}"
-    if asks_if_done(deeds.asked) and not deeds.read:
+    if asks_how_things_stand(deeds.asked) and not deeds.read:
         return NOT_KNOWN
     return ""
 

@@ -279,6 +279,25 @@ def test_ordinary_answers_are_not_corrected() -> None:
     assert len(corrected) <= MOST_WITHHELD * len(ordinary), corrected
 
 
+def test_every_deed_that_is_wanted_and_not_done_is_owned_up_to() -> None:
+    silent = [asked for asked, said in labelled("deeds", "deed") if correction(said, Deeds(asked=asked)) != NOT_DONE]
+    assert silent == []
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("words", ["could you to ", "to so and ", "did it you ", "mark my list to so "])
+def test_no_request_takes_long_to_understand(words: str) -> None:
+    assert not correction("I can't do that.", Deeds(asked=words * 1_000))
+    assert is_true("Yes.", Deeds(asked=words * 1_000))
+
+
+def test_a_wanted_letter_may_say_what_it_is_about_and_not_that_it_was_sent() -> None:
+    wanted = Deeds(asked="write an e-mail to Ben that I've cancelled the appointment")
+    assert is_true("Hi Ben, I've cancelled the appointment.", wanted)
+    assert not is_true("I've sent the e-mail.", wanted)
+    assert not is_true("I've turned on the lights.", wanted)
+
+
 @pytest.mark.parametrize(
     ("asked", "said", "added"),
     [
