@@ -90,8 +90,10 @@ class Child:
                 for stream in (process.stdout, process.stderr):
                     assert stream
                     tasks.start_soon(self._relay, stream)
-                tasks.start_soon(self._watch_health, process)
-                status = await process.wait()
+                async with anyio.create_task_group() as looking:
+                    looking.start_soon(self._watch_health, process)
+                    status = await process.wait()
+                    looking.cancel_scope.cancel()
                 tasks.cancel_scope.deadline = anyio.current_time() + LAST_WORDS_SECONDS
         finally:
             self.pid = None

@@ -95,7 +95,11 @@ async def healthy_again(child: Child, dead: int) -> None:
     await until(lambda: child.pid not in (None, dead) and listens(child.program.socket))
 
 
-async def test_a_child_that_was_killed_is_back(program: Callable[[str], Program]) -> None:
+async def test_a_child_that_was_killed_is_back_without_waiting_for_pipes_that_nobody_holds(
+    program: Callable[[str], Program], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(children, "LAST_WORDS_SECONDS", 600)
+    monkeypatch.setattr(children, "FIRST_WAIT_SECONDS", 0.01)
     async with supervised(program("well")) as child:
         await child.ready()
         for _ in range(2):
