@@ -66,6 +66,7 @@ async def drain(socket: ServerConnection) -> None:
 
 
 SPOKEN = AudioChunk(tone(0.2), hear.WIRE_RATE)
+STEPS = round(SPOKEN.seconds / hear.STEP_SECONDS)
 
 
 async def test_an_answer_is_collected_and_timed_at_its_first_audible_sample(config: Config) -> None:
@@ -171,6 +172,8 @@ async def test_without_a_house_it_says_how_to_start_one(config: Config) -> None:
 
 async def test_measuring_cancels_a_reply_once_it_can_be_heard(config: Config) -> None:
     async def behave(socket: ServerConnection) -> None:
+        for _ in range(STEPS):  # what follows answers all that was spoken, so nobody waits for more
+            await socket.recv()
         await send(socket, "input_audio_buffer.speech_started")
         await send(socket, "input_audio_buffer.speech_stopped")
         await send(socket, "conversation.item.input_audio_transcription.completed", transcript="Tell me a story")
