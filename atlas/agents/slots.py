@@ -226,6 +226,9 @@ class Slots:
         if command.tool == "alarms.set" and "seconds" in arguments:
             arguments["when"] = "in " + heard.said[f"{arguments.pop('seconds')} seconds"]
         if "time" in arguments:
+            moment = moments.whole(arguments["time"])
+            if moment and not any(part.kind == "clock" for part in moment.parts):
+                return  # "my alarm for tomorrow": whether once or for good depends on which that is
             arguments["time"] = re.sub(r"^at ", "", arguments["time"])
         yield from _in_minutes(replace(command, arguments=arguments))
 

@@ -76,6 +76,11 @@ def test_a_door_that_is_to_open_later_is_nothing_to_be_done_now(grammar: Grammar
         assert grammar.commands(said) == ()
 
 
+def test_a_day_is_neither_the_name_nor_the_hour_of_an_alarm(grammar: Grammar) -> None:
+    for said in ("cancel tomorrow's alarm", "get rid of my alarm for tomorrow", "turn off today's alarm"):
+        assert grammar.commands(said) == ()
+
+
 # ── may a voice act at the first pause? ────────────────────────────────────────────────────────────
 
 
