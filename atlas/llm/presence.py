@@ -8,7 +8,7 @@ from contextlib import aclosing, contextmanager
 import anyio
 
 from atlas.conversation import Message, Tool
-from atlas.errors import LlmGone
+from atlas.errors import LlmBusy, LlmGone
 from atlas.llm.backend import Backend, Delta, Embeddings, Limits, Priority, ToolChoice
 
 LOOK_SECONDS = 2.0  # between two questions to a model that is away
@@ -94,6 +94,8 @@ class Watched:
     def _noticing(self) -> Iterator[None]:
         try:
             yield
+        except LlmBusy:  # it is there, and answers others
+            raise
         except LlmGone:
             self.away = True
             self._missed.set()

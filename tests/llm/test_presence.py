@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from atlas.conversation import Message
-from atlas.errors import EngineError, LlmGone
+from atlas.errors import EngineError, LlmBusy, LlmGone
 from atlas.llm.backend_scripted import Prompt, Script, ScriptedBackend, ScriptedSettings, Vanish
 from atlas.llm.presence import LOOK_SECONDS, Watched
 from tests.conftest import virtual_time
@@ -48,6 +48,17 @@ class Model(ScriptedBackend):
 async def asked(model: Watched) -> int:
     async with aclosing(model.stream(HELLO)) as deltas:
         return len([delta async for delta in deltas])
+
+
+async def test_a_model_that_has_too_much_to_do_is_not_away() -> None:
+    class Busy(Model):
+        async def embed(self, *arguments: Any, **more: Any) -> Any:
+            raise LlmBusy("a line of twenty")
+
+    watched = Watched(Busy())
+    with pytest.raises(LlmBusy):
+        await watched.embed(["hello"])
+    assert not watched.away
 
 
 async def test_a_model_that_vanishes_is_away_until_its_health_is_good_again() -> None:
