@@ -1,6 +1,6 @@
 """Messages and tools → the prompt, as this model's own chat template has it.
 
-A model whose template knows a tool format is spoken to in that format; which it is, `formats` reads off the template.
+A model whose template knows a tool format is spoken to in that format; which it is, `learn` reads off the template.
 To any other the tools are described in the system message. The prompt of a turn begins with that of the turn before.
 """
 
@@ -20,8 +20,8 @@ from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from atlas.errors import RequestError
-from atlas.llm_host import formats
-from atlas.llm_host.formats import GENERIC, ID_LETTERS, Format, Manners, Vocabulary, Wire
+from atlas.llm_host.formats import GENERIC, ID_LETTERS, Format, Vocabulary, Wire
+from atlas.llm_host.learn import UNFIT, Manners, learn
 
 CHATML = (
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>\n' }}"
@@ -50,7 +50,7 @@ class Prompts:
         # Control tokens, and the words by which people could switch on thoughts where a template looks for them.
         self._marks = (*vocabulary.special_texts, *(word for word in SWITCHES if f'"{word}"' in source))
         self._plain, self._with_tools = _Template(plain), _Template(source)
-        learnt = formats.learn(source, self._render, self._ends)
+        learnt = learn(source, self._render, self._ends)
         if learnt is None:
             log.warning("the model's chat template cannot be used; its messages are written as most models know them")
             self._plain = self._with_tools = _Template(CHATML)
@@ -79,10 +79,10 @@ class Prompts:
         offered = self._harmless(tools) if form.native else []
         try:
             return self._render(shaped, offered, manners=self.manners) + self.manners.ending
-        except formats.UNFIT:  # most templates take any order of messages, some insist on turns
+        except UNFIT:  # most templates take any order of messages, some insist on turns
             try:
                 return self._render(_in_turns(shaped), offered, manners=self.manners) + self.manners.ending
-            except formats.UNFIT as trouble:
+            except UNFIT as trouble:
                 raise RequestError(
                     f"the model's chat template cannot take the messages: {trouble}",
                     code="invalid_messages",
@@ -135,7 +135,7 @@ class _Template:
         self._in_message = "tools" not in names and "message['tools']" in source
 
     def render(self, messages: Sequence[Wire], tools: Sequence[Wire], begin: str, end: str) -> str:
-        """Return the text. Raises one of `formats.UNFIT`."""
+        """Return the text. Raises one of `UNFIT`."""
         functions = [compact(tool["function"]) for tool in tools]
         if self._in_message:
             messages = [_with_tools_inside(message, functions) for message in messages]

@@ -7,8 +7,12 @@ import sys
 import pytest
 
 from atlas.errors import EngineError
-from atlas.llm_host.formats import GENERIC, HERMES, LLAMA3, MISTRAL, Format
+from atlas.llm_host.formats import GENERIC
 from atlas.llm_host.generate import Answer, Call
+from atlas.llm_host.learn import HERMES
+from atlas.llm_host.prompt import Prompts
+from tests.llm_host import templates
+from tests.llm_host.templates import Vocabulary
 
 
 def said(answer: Answer, text: str, size: int = 1) -> str:
@@ -42,18 +46,18 @@ def test_what_only_looked_like_a_stop_comes_out_at_the_end() -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "text"),
+    ("template", "text"),
     [
-        (GENERIC, '{"name":"a","arguments":{"x":"}{\\n"}}'),
-        (HERMES, '<tool_call>\n{"name": "a", "arguments": {"x": "}{\\n"}}\n</tool_call>'),
-        (LLAMA3, '{"name": "a", "parameters": {"x": "}{\\n"}}'),
-        (MISTRAL, '[TOOL_CALLS][{"name": "a", "arguments": {"x": "}{\\n"}, "id": "abc123xyz"}]'),
+        (templates.PHI3, '{"name":"a","arguments":{"x":"}{\\n"}}'),
+        (templates.QWEN25, '<tool_call>\n{"name": "a", "arguments": {"x": "}{\\n"}}\n</tool_call>'),
+        (templates.LLAMA3, '{"name": "a", "parameters": {"x": "}{\\n"}}'),
+        (templates.MISTRAL_NEMO, '[TOOL_CALLS][{"name": "a", "arguments": {"x": "}{\\n"}, "id": "abc123xyz"}]'),
     ],
 )
-def test_a_call_is_read_in_the_form_of_its_model(form: Format, text: str) -> None:
-    answer = Answer(form=form)
+def test_a_call_is_read_in_the_form_of_its_model(template: str, text: str) -> None:
+    answer = Answer(form=Prompts(Vocabulary(template, ends=("</s>", "<|eot_id|>", "<|im_end|>"))).format)
     assert said(answer, text, 3) == ""
-    assert answer.end(whole=True) == ("", [Call("a", {"x": "}{\n"}, "abc123xyz" if form is MISTRAL else "")])
+    assert answer.end(whole=True) == ("", [Call("a", {"x": "}{\n"}, "abc123xyz" if '"id"' in text else "")])
 
 
 def test_two_calls_are_two_calls() -> None:

@@ -255,7 +255,7 @@ def test_a_tool_whose_schema_has_no_grammar_is_refused_by_name() -> None:
 
 
 def test_every_form_has_a_sign_that_words_do_not_begin_with() -> None:
-    for form in (Format("x"), formats.HERMES, formats.LLAMA3, formats.MISTRAL, formats.PHI4):
+    for form in (Format("x"), *(known(name).form for name in MODELS)):
         assert formats.begins_call(form.opening, form) is True
         assert formats.begins_call("Well", form) is False
         assert formats.begins_call(" ", form) is None
