@@ -35,6 +35,7 @@ from atlas.speech.tts import Tts
 from atlas.speech.vad import Vad
 from atlas.speech.wake import Wake
 from atlas.trace import Trace
+from atlas.voice.ahead import Ahead, Prepare
 from atlas.voice.ears import Ears, Notice
 from atlas.voice.mouth import Mouth
 from atlas.voice.reply import Answer, Remember, Reply
@@ -73,16 +74,7 @@ class Guess:
     seconds: float = 0.0  # what it took
 
 
-@dataclass(slots=True, eq=False)
-class Ahead:
-    """What the agent gets ready for while somebody speaks."""
-
-    text: str  # the words so far; "" while there are none
-    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
-
-
 Pick = Callable[[Utterance], Utterance]  # the same utterance, its likeliest reading first
-Prepare = Callable[[Turn], Awaitable[None]]
 Work = Callable[[Reply], Awaitable[None]]
 
 
@@ -117,7 +109,6 @@ class Session:
         self._stt = stt
         self._tts = tts
         self._house_replies = reply
-        self._house_prepares = prepare
         self._house_remembers = remember
         self._pick = pick
         self._settle_seconds = settle_seconds
@@ -138,8 +129,7 @@ class Session:
         self._speech_at = 0
         self._over_reply = False  # the utterance interrupted a reply
         self._guess: Guess | None = None
-        self._ahead: Ahead | None = None
-        self._preparing = anyio.Lock()
+        self._ahead = Ahead(prepare)
         self._wake_word = ""  # what woke the house; it holds until the house sleeps again
         self._unanswered: deque[Heard] = deque(maxlen=MAX_UNANSWERED)
         self._reply: Reply | None = None
@@ -339,8 +329,8 @@ class Session:
         if self._guess is not None:
             self._guess.scope.cancel()
             self._guess = None
-        if self._ahead is not None and self._ahead.text:
-            self._stop_preparing()
+        if self._ahead.is_for_words:
+            self._ahead.stop()
 
     async def _guess_words(self, guess: Guess, sound: AudioChunk) -> None:
         began = time.monotonic()
@@ -373,22 +363,8 @@ class Session:
         guessed = self._guess.words if self._guess else None
         spoken = [one.words for one in self._unanswered if one.words.text] + ([guessed] if guessed else [])
         turn = self._turn_of(spoken, self.wish)
-        if self._ahead is None or self._ahead.text != turn.text:
-            self._stop_preparing()
-            self._ahead = Ahead(turn.text)
-            self._start(self._get_ready, self._ahead, turn)
-
-    def _stop_preparing(self) -> None:
-        if self._ahead is not None:
-            self._ahead.scope.cancel()
-            self._ahead = None
-
-    async def _get_ready(self, ahead: Ahead, turn: Turn) -> None:
-        with ahead.scope:
-            async with self._preparing:  # the one before was cancelled, and may still be ending
-                await self._house_prepares(turn)
-        if self._ahead is ahead:
-            self._ahead = None
+        if scope := self._ahead.begin(turn):
+            self._start(self._ahead.get_ready, turn, scope)
 
     async def _commit(self) -> None:
         """Fix the utterance's sound, and find its words by a task of their own."""
@@ -458,7 +434,7 @@ class Session:
             one.words for one in heard if one.words.text and not (one.over_reply and _wants_silence(one.words.text))
         ]
         timed = heard[-1].trace if heard else Trace()
-        self._stop_preparing()  # the answer reads on from where that came to
+        self._ahead.stop()  # the answer reads on from where that came to
         trouble = next((one.trouble for one in heard if one.trouble), None)
         if spoken or wish.text or wish.prompt:
             await self._give(reply, self._turn_of(spoken, wish), timed, self._house_replies)
