@@ -41,6 +41,7 @@ SPACED = COMPACT | {"item_separator": ", ", "key_separator": ": "}
 MAX_DEPTH = 64
 MAX_REFERENCES = 200  # different ones, in one schema
 MAX_RULES_KEPT = 1024  # compiled once each; a request brings the same tools every time
+MOST_KEPT_CHARACTERS = 32_768  # of a schema; with such ones alone, memory for them ends at some hundred megabytes
 
 
 class Constraint:
@@ -80,12 +81,26 @@ class Constraint:
 def valid_schema(schema: Any, what: str, param: str) -> None:
     """Raise `RequestError` naming `what` unless `schema` is a JSON schema."""
     try:
-        Draft202012Validator.check_schema(schema)
-    except (SchemaError, RecursionError) as trouble:
-        reason = trouble.message if isinstance(trouble, SchemaError) else "it is nested too deeply"
-        raise RequestError(
-            f"{what} has no valid JSON schema: {reason}", code="invalid_schema", param=param
-        ) from trouble
+        reason = _once(_invalid, json.dumps(schema))
+    except RecursionError:
+        reason = "it is nested too deeply"
+    if reason:
+        raise RequestError(f"{what} has no valid JSON schema: {reason}", code="invalid_schema", param=param)
+
+
+@lru_cache(MAX_RULES_KEPT)
+def _invalid(schema_text: str) -> str:
+    """Return why this is no JSON schema, "" when it is one."""
+    try:
+        Draft202012Validator.check_schema(json.loads(schema_text))
+    except SchemaError as trouble:
+        return str(trouble.message)
+    return ""
+
+
+def _once(look: Any, schema_text: str, *more: Any) -> Any:
+    """Return what a function that remembers says; it is not to remember what is huge."""
+    return (look if len(schema_text) <= MOST_KEPT_CHARACTERS else look.__wrapped__)(schema_text, *more)
 
 
 def schema_rule(schema: Any, what: str, param: str, *, spaced: bool = False) -> str:
@@ -94,7 +109,7 @@ def schema_rule(schema: Any, what: str, param: str, *, spaced: bool = False) -> 
     Raises `RequestError` naming `what` when it has no grammar.
     """
     try:
-        rule, complaint = _rule(json.dumps(schema), spaced)
+        rule, complaint = _once(_rule, json.dumps(schema), spaced)
     except RecursionError:
         rule, complaint = "", "it is nested too deeply"
     if not rule:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from atlas.errors import RequestError
 from atlas.llm_host.compute import Compute
 from atlas.llm_host.line import PRIORITIES, Line, Place
-from atlas.llm_host.request import fields, unbroken
+from atlas.llm_host.request import fields
 
 if TYPE_CHECKING:  # loading is for the first request
     from atlas.llm_host.encoder import Encoder
@@ -77,7 +77,7 @@ def _texts(body: Mapping[str, Any]) -> tuple[str, ...]:
     for number, text in enumerate(texts):
         if not isinstance(text, str) or not text:
             raise _wrong(f"input[{number}]", "must be a text that is not empty")
-    return tuple(map(unbroken, texts))
+    return tuple(texts)
 
 
 def _wrong(param: str, what: str, code: str = "invalid_value") -> RequestError:

@@ -11,6 +11,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import anyio.to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -25,7 +26,7 @@ from atlas.errors import EngineError, RequestError
 from atlas.llm_host.embed import parse as parse_texts
 from atlas.llm_host.generate import Call, Part
 from atlas.llm_host.line import Place
-from atlas.llm_host.request import TooLong, forgotten, parse
+from atlas.llm_host.request import TooLong, forgotten, parse, unbroken
 
 if TYPE_CHECKING:  # URLs can be understood without loading llama.cpp
     from atlas.llm_host.host import Host, Job
@@ -159,7 +160,7 @@ async def _when_gone(receive: Receive, scope: anyio.CancelScope) -> None:
 
 
 def _call_body(call: Call) -> dict[str, Any]:
-    function = {"name": call.name, "arguments": json.dumps(call.arguments, ensure_ascii=False)}
+    function = {"name": call.name, "arguments": unbroken(json.dumps(call.arguments, ensure_ascii=False))}
     return {"id": call.id or f"call_{secrets.token_hex(8)}", "type": "function", "function": function}
 
 
@@ -195,7 +196,8 @@ def app(host: Host) -> Starlette:
 
     async def chat(request: Request) -> Response:
         try:
-            job = await host.job(parse(await _read(request)))
+            ask = await anyio.to_thread.run_sync(parse, await _read(request))  # the largest take seconds
+            job = await host.job(ask)
         except RequestError as error:
             return refusal(error)
         except ClientDisconnect:

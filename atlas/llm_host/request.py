@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ MAX_NAME_LETTERS = 64
 # Without a temperature the model answers soberly: small models wander above it, and loop without a penalty.
 DEFAULT_TEMPERATURE, DEFAULT_TOP_P, DEFAULT_TOP_K, DEFAULT_REPEAT = 0.2, 0.9, 40, 1.1
 DEFAULT_MAX_TOKENS = 512
+HALF = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")  # of a character, as it is or spelled out; whole ones too
 ROLES = ("system", "developer", "user", "assistant", "tool")
 UNDERSTOOD = {
     *("model", "messages", "stream", "stream_options", "tools", "tool_choice", "parallel_tool_calls"),
@@ -111,14 +113,25 @@ def parse(raw: bytes) -> Ask:
 
 
 def fields(raw: bytes) -> dict[str, Any]:
-    """Return the fields of a body; null is as good as not said. Raises `RequestError` when it is no JSON object."""
+    """Return the fields of a body; null is as good as not said, and no text holds half a character.
+
+    Raises `RequestError` when it is no JSON object.
+    """
     try:
-        body = json.loads(raw, parse_constant=_no_constant)
+        text = raw.decode(json.detect_encoding(raw), "surrogatepass")
+        body = json.loads(text, parse_constant=_no_constant)
+        if HALF.search(text):
+            body = json.loads(unbroken(json.dumps(body, ensure_ascii=False)))
     except (ValueError, RecursionError) as trouble:
         raise RequestError(f"the body is not JSON: {trouble}", code="invalid_json") from trouble
     if not isinstance(body, dict):
         raise RequestError("the body must be a JSON object", code="invalid_json")
     return {key: value for key, value in body.items() if value is not None}
+
+
+def unbroken(text: str) -> str:
+    """Return text with halves of surrogate pairs replaced: they are no characters, and no bytes can hold them."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _refuse_what_is_missing_here(body: Mapping[str, Any]) -> None:
@@ -166,20 +179,15 @@ def _content(content: Any, where: str, *, may_be_missing: bool) -> str:
     if content is None and may_be_missing:
         return ""
     if isinstance(content, str):
-        return unbroken(content)
+        return content
     if not isinstance(content, list):
         _wrong(where, "must be text, or a list of text parts")
     texts = []
     for part in content:
         if not isinstance(part, dict) or part.get("type") != "text" or not isinstance(part.get("text"), str):
             _wrong(where, "may hold only parts of type text: this model reads nothing else")
-        texts.append(unbroken(part["text"]))
+        texts.append(part["text"])
     return "".join(texts)
-
-
-def unbroken(text: str) -> str:
-    """Return text with halves of surrogate pairs replaced: they are no characters, and no bytes can hold them."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _tools(body: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:

@@ -30,6 +30,22 @@ def test_half_a_surrogate_pair_becomes_a_character_that_can_be_written() -> None
     assert ask.messages[0]["content"].encode() == "a\ufffd 😀".encode()
 
 
+def test_halves_of_surrogate_pairs_are_mended_wherever_they_stand() -> None:
+    """In a name they ended the host: no file can be called so, and no answer can say so."""
+    half = rb"\ud83d"
+    ask = parse(
+        b'{"model":"%b","atlas_conversation":"%b","stop":"%b","messages":[{"role":"assistant","tool_calls":[{"id":"%b",'
+        b'"function":{"name":"%b","arguments":"%b"}}]}],"tools":[{"type":"function","function":{"name":"a",'
+        b'"parameters":{"properties":{"%b":{"enum":["%b"]}}}}}]}' % ((half,) * 8)
+    )
+    assert str(ask).count("\ufffd") == 8 and str(ask).encode()
+    assert forgotten(b'{"conversation": "%b"}' % half) == "\ufffd"
+    assert forgotten(b'{"conversation": "\xed\xa0\xbd"}') == "\ufffd"  # half a pair that is not even spelled out
+    with pytest.raises(RequestError) as refused:
+        parse(b'{"%b": 1}' % half)
+    assert str(refused.value).encode()
+
+
 @pytest.mark.parametrize(
     ("change", "param"),
     [

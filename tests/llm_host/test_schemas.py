@@ -11,6 +11,7 @@ import pytest
 from llguidance import LLTokenizer
 
 from atlas.errors import EngineError, RequestError
+from atlas.llm_host import constrain
 from atlas.llm_host.constrain import Constraint, arguments_schema, check, schema_rule, valid_schema
 
 MOST_BYTES = 300
@@ -267,3 +268,20 @@ def test_patterns_are_still_held_to() -> None:
 @pytest.mark.parametrize("part", [{"pattern": "["}, {"multipleOf": 0.1}])
 def test_a_schema_that_cannot_be_checked_finds_fault_and_does_not_fall(part: dict[str, Any]) -> None:
     assert check({"x": "a" if "pattern" in part else 10**400}, {"properties": {"x": part}})
+
+
+def test_a_tool_that_is_sent_with_every_request_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looking takes milliseconds a tool, before the first word."""
+    looked: list[str] = []
+    look = constrain.Draft202012Validator.check_schema
+    monkeypatch.setattr(
+        constrain.Draft202012Validator, "check_schema", lambda schema: looked.append(schema["title"]) or look(schema)
+    )
+    large = {"title": "large", "enum": ["x" * constrain.MOST_KEPT_CHARACTERS]}
+    for schema in ({"title": "small"}, large, {"title": "small"}, large):
+        valid_schema(schema, "tool 'a'", "tools")
+    assert looked == ["small", "large", "large"]  # what is as large as that is not kept
+    for _ in range(2):
+        with pytest.raises(RequestError, match="tool 'b'"):
+            valid_schema({"title": "wrong", "type": "nonsense"}, "tool 'b'", "tools")
+    assert looked[3:] == ["wrong"]
