@@ -118,6 +118,7 @@ class Message:
     text: str = ""
     calls: tuple[ToolCall, ...] = ()  # what an assistant message asked for
     call_id: str = ""  # which call a tool message answers
+    ours: bool = field(default=False, compare=False)  # an answer of the house's own, and not of its model
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
 from atlas.agents.persona import Persona
+from atlas.agents.truth import NOT_DONE, NOT_KNOWN
 from atlas.conversation import Message, Tool, ToolResult, Turn
 
 CHARACTERS_A_TOKEN = 3  # English has about 4, JSON about 3: too few only shortens the memory
@@ -19,6 +21,7 @@ FORGET_EXCHANGES = 4  # at once, when there is no room: else every prompt would 
 MOST_FACT_CHARACTERS = 1200  # of all that somebody asked to be remembered; the latest come first
 
 MOST_KNOWN_CHARACTERS = 400  # of those that a very small model is shown
+CORRECTIONS = (NOT_DONE, NOT_KNOWN)  # what the house puts behind a model's words that are not so
 
 TOOL_RULES = (
     "Use a tool when it is needed to do or to look up something. Say that something was done only after the tool's"
@@ -78,7 +81,8 @@ def messages(
         raise TooLong(
             f"{-room} characters too many for {room_tokens} tokens; tools take {tools}", tools=room + tools >= 0
         )
-    past = [one for one in _exchanges(turn.history) if shown.trusted or _is_talk(one)]
+    past = list(_exchanges(turn.history))
+    past = past if shown.trusted else _talk(past)
     kept = past[_forgotten([sum(map(_size, one)) for one in past], room, most_exchanges) :]
     told = (now[0], *(message for exchange in kept for message in exchange), *now[1:])
     # Not only what is shown counts: what the model said later may repeat what it read in an exchange that is left out.
@@ -181,9 +185,23 @@ def _exchanges(history: Sequence[Message]) -> Iterator[list[Message]]:
         yield exchange
 
 
-def _is_talk(exchange: Sequence[Message]) -> bool:
-    """Say whether no tool had a part in it: a small model takes what tools said for its own words, and repeats it."""
-    return not any(message.calls or message.author == "tool" for message in exchange)
+def _talk(past: Sequence[list[Message]]) -> list[list[Message]]:
+    """Return what a small model may take for its own words: it repeats whatever stands there, and then for ever.
+
+    So nothing that tools said, that the house said itself or put right, and no answer that was given twice.
+    """
+    talk = [exchange for exchange in past if not any(map(_is_not_its_own, exchange))]
+    answers = Counter(_answer(exchange) for exchange in talk)
+    return [exchange for exchange in talk if answers[_answer(exchange)] == 1 or not _answer(exchange)]
+
+
+def _is_not_its_own(message: Message) -> bool:
+    corrected = any(sentence in message.text for sentence in CORRECTIONS)
+    return message.author == "tool" or message.ours or bool(message.calls) or corrected
+
+
+def _answer(exchange: Sequence[Message]) -> str:
+    return " ".join(message.text for message in exchange if message.author == "assistant").strip().casefold()
 
 
 def _size(message: Message) -> int:

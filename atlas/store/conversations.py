@@ -53,7 +53,8 @@ def load(connection: sqlite3.Connection, conversation: Conversation) -> tuple[Me
     (count,) = connection.execute(f"SELECT count(*) FROM {turns}", (*key, 0)).fetchone()  # noqa: S608  no value is in it
     forgotten = max(0, count // BLOCK_TURNS - 1) * BLOCK_TURNS
     rows = connection.execute(
-        f"SELECT author, text, calls, call_id FROM messages WHERE turn IN {turns} ORDER BY turn, id",  # noqa: S608
+        "SELECT author, text, calls, call_id, path = 'command' FROM messages JOIN turns ON number = turn"
+        f" WHERE turn IN {turns} ORDER BY turn, messages.id",  # noqa: S608
         (*key, forgotten),
     )
     return tuple(message for message in map(_message, rows) if message.text or message.calls)
@@ -95,10 +96,11 @@ def _cut(texts: Sequence[str], heard: str) -> Iterator[str]:
         yield text if end == len(text) else text[:end].rstrip()
 
 
-def _message(row: tuple[str, str, str, str]) -> Message:
-    author, text, calls, call_id = row
+def _message(row: tuple[str, str, str, str, int]) -> Message:
+    author, text, calls, call_id, by_command = row
     asked = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in json.loads(calls))
-    return Message(author, text, asked, call_id)  # type: ignore[arg-type]  # only `append` writes authors
+    ours = author == "assistant" and bool(by_command)
+    return Message(author, text, asked, call_id, ours)  # type: ignore[arg-type]  # only `append` writes authors
 
 
 def _calls_to_json(calls: Sequence[ToolCall]) -> str:

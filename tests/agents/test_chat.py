@@ -276,7 +276,11 @@ async def test_old_exchanges_are_forgotten_whole(tools: ScriptedTools) -> None:
 
 
 async def test_no_script_of_the_world_fills_the_context_past_its_end(tools: ScriptedTools) -> None:
-    past = [Message("user", "今天天气怎么样" * 20), Message("assistant", "天气很好🌞" * 20)] * 20
+    past = [
+        message
+        for number in range(20)
+        for message in (Message("user", "今天天气怎么样" * 20), Message("assistant", f"{number} " + "天气很好🌞" * 20))
+    ]
     model = says(["好。"])
     await ask(chat(model, tools, trusted=False, context=4096), "那明天呢?", history=tuple(past))
     shown = model.prompts[0].messages

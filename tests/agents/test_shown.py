@@ -17,6 +17,7 @@ from atlas.agents.agent_chat import MISUSED, MOST_CALLS, MOST_SHORTENINGS, NO_RO
 from atlas.agents.choosing import MOST_TOOLS, Choosing
 from atlas.agents.persona import Persona, open_persona
 from atlas.agents.templates import open_sentences
+from atlas.agents.truth import NOT_DONE, NOT_KNOWN
 from atlas.assent import Assents
 from atlas.conversation import Actor, Message, Tool, ToolCall, Usage
 from atlas.errors import ContextFull, EngineError, LlmBusy, LlmGone
@@ -130,6 +131,23 @@ async def test_a_small_model_knows_the_latest_facts_from_its_system_text() -> No
     system, request = model.prompts[0].messages
     assert system.text.startswith("You are Atlas.\n\nYou know: Anna is allergic to nuts; fact 49 ")
     assert len(system.text) < 500 and request.text == "what may I cook"
+
+
+async def test_a_small_model_sees_nothing_that_it_would_repeat_for_ever() -> None:
+    said = {
+        "hello": Message("assistant", "Good evening."),
+        "forget the last hour": Message("assistant", "I've forgotten the last hour: two exchanges.", ours=True),
+        "order a taxi": Message("assistant", f"Sure. {NOT_DONE}"),
+        "is the door shut": Message("assistant", f"It is. {NOT_KNOWN}"),
+        "call mum": Message("assistant", "No, no."),
+        "what's 17 times 23": Message("assistant", "No, no."),
+    }
+    past = [message for asked, answer in said.items() for message in (Message("user", asked), answer)]
+    small, trusted = says(["Hello."]), says(["Hello."])
+    await ask(chat(small, Household().tools(), trusted=False), "hi", history=tuple(past))
+    await ask(chat(trusted, Household().tools()), "hi", history=tuple(past))
+    assert [message.text for message in small.prompts[0].messages] == ["You are Atlas.", "hello", "Good evening.", "hi"]
+    assert trusted.prompts[0].messages[1:-1] == tuple(past)
 
 
 async def test_facts_that_cannot_be_had_cost_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:

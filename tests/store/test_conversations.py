@@ -22,10 +22,12 @@ async def memory(data: Path) -> AsyncIterator[Database]:
         yield database
 
 
-async def keep(memory: Database, conversation: Conversation | None, turn_id: str, *messages: Message) -> None:
+async def keep(
+    memory: Database, conversation: Conversation | None, turn_id: str, *messages: Message, path: str = "command"
+) -> None:
     def work(connection: object) -> None:
         number = conversations.number_of(connection, conversation) if conversation else None
-        record = TurnRecord(turn_id, "family", "default", "command", "kitchen", True, 1.0, 2.0, "done")
+        record = TurnRecord(turn_id, "family", "default", path, "kitchen", True, 1.0, 2.0, "done")
         conversations.append(connection, turns.record(connection, record, number), messages)
 
     await memory.write(work)
@@ -45,6 +47,12 @@ async def test_a_conversation_comes_back_in_order_with_its_tool_exchanges(memory
     await keep(memory, KITCHEN, "turn_1", *said)
     await keep(memory, KITCHEN, "turn_2", Message("user", "Thanks"), Message("assistant", "Any time."))
     assert await recalled(memory) == (*said, Message("user", "Thanks"), Message("assistant", "Any time."))
+
+
+async def test_the_house_s_own_answers_are_told_apart_from_its_model_s(memory: Database) -> None:
+    await keep(memory, KITCHEN, "turn_1", Message("user", "forget that"), Message("assistant", "I've forgotten that."))
+    await keep(memory, KITCHEN, "turn_2", Message("user", "hello"), Message("assistant", "Hi."), path="model")
+    assert [message.text for message in await recalled(memory) if message.ours] == ["I've forgotten that."]
 
 
 async def test_rooms_people_and_agents_do_not_hear_each_other(memory: Database) -> None:
