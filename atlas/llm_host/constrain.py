@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, lru_cache
 from typing import Any
 from urllib.parse import unquote
@@ -108,10 +109,9 @@ def schema_rule(schema: Any, what: str, param: str, *, spaced: bool = False) -> 
 
     Raises `RequestError` naming `what` when it has no grammar.
     """
-    try:
+    rule, complaint = "", "it is nested too deeply"
+    with suppress(RecursionError):
         rule, complaint = _once(_rule, json.dumps(schema), spaced)
-    except RecursionError:
-        rule, complaint = "", "it is nested too deeply"
     if not rule:
         raise RequestError(f"{what} has a schema without a grammar: {complaint}", code="invalid_schema", param=param)
     return rule
