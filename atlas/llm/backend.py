@@ -102,12 +102,15 @@ class Backend(Protocol):
     async def embed(self, texts: Sequence[str], *, priority: Priority = "chat") -> Embeddings:
         """Return a vector of length 1 for each text: alike in meaning, near in direction. Cancelling is safe.
 
-        Raises `EngineError` when the server has no model for it, `LlmGone` as `stream` does.
+        Raises `EngineError` for an empty text and when the server has no model for it, `LlmGone` as `stream` does.
         """
         ...
 
     async def health(self) -> str:
-        """Return the name of the model that is loaded and ready; raise `LlmGone` when there is none."""
+        """Return the name of the model that is loaded and ready; raise `LlmGone` when there is none.
+
+        A server that is not ours may only tell that it is there.
+        """
         ...
 
     async def aclose(self) -> None:

@@ -128,6 +128,10 @@ class OpenAiBackend:
 
     async def embed(self, texts: Sequence[str], *, priority: Priority = "chat") -> Embeddings:
         """See `Backend.embed`."""
+        if not texts:
+            return Embeddings(())
+        if not all(texts):
+            raise EngineError("an empty text has no vector")
         body = {"model": self.model, "input": [_unbroken(text) for text in texts], "encoding_format": "float"}
         answer = await self._post(
             "/embeddings", body | ({"atlas_priority": priority} if self._settings.own_host else {})

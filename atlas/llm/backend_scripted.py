@@ -1,4 +1,8 @@
-"""A backend that reads its answers from a script, and keeps every promise of the contract. For tests."""
+"""A backend that reads its answers from a script. For tests.
+
+It keeps every promise of the contract but one: calls come as the script has them, whether they fit or not, so that a
+mind can be shown what no other backend would let through.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from dataclasses import dataclass, field
 import anyio
 
 from atlas.conversation import Message, Tool, ToolCall, Usage
-from atlas.errors import LlmGone
+from atlas.errors import EngineError, LlmGone
 from atlas.llm.backend import Calls, Delta, Embeddings, Finished, Limits, Priority, ToolChoice, Words
 
 DIMENSIONS = 64  # of the vectors that `embed` makes
@@ -111,6 +115,8 @@ class ScriptedBackend:
 
     async def embed(self, texts: Sequence[str], *, priority: Priority = "chat") -> Embeddings:
         """Return vectors that are nearer the more words two texts share. A word is a token."""
+        if not all(texts):
+            raise EngineError("an empty text has no vector")
         self.embedded.append((tuple(texts), priority))
         words = [text.lower().split() for text in texts]
         cut = frozenset(place for place, each in enumerate(words) if len(each) > READ_WORDS)

@@ -17,7 +17,7 @@ import pytest
 
 from atlas.conversation import Message, Tool
 from atlas.engine import open_engine
-from atlas.errors import LlmGone
+from atlas.errors import EngineError, LlmGone
 from atlas.llm.backend import Backend, Calls, Delta, Finished, Limits, Words
 from atlas.llm.backend_openai import BackendSettings
 from atlas.llm.backend_scripted import Prompt, Script, ScriptedSettings, Vanish, call
@@ -143,6 +143,28 @@ async def test_texts_alike_are_near_and_what_reading_them_took_is_told(world: Wo
     off, please, shares, _ = read.vectors
     assert np.dot(off, please) > 0.6 > 0.3 > np.dot(off, shares)
     assert (read.tokens > 512, read.cut) == (True, {3})
+
+
+async def test_no_texts_have_no_vectors_and_an_empty_text_has_none_either(world: World) -> None:
+    read = await world.backend.embed([])
+    assert (read.vectors, read.tokens, read.cut) == ((), 0, frozenset())
+    with pytest.raises(EngineError):
+        await world.backend.embed(["a", ""])
+
+
+async def test_what_was_read_ahead_or_forgotten_is_answered_as_ever(world: World) -> None:
+    for _ in range(2):
+        await world.backend.prefill(HELLO, [CLOCK], conversation="anna", priority="voice")
+        await world.backend.forget("anna")
+        await world.backend.forget("nobody")
+    deltas = await everything(world.backend, HELLO, limits=Limits(max_tokens=5), conversation="anna")
+    assert isinstance(deltas[-1], Finished)
+
+
+async def test_a_model_that_is_closed_may_be_closed_again(world: World) -> None:
+    assert await world.backend.health() == world.backend.model
+    await world.backend.aclose()
+    await world.backend.aclose()
 
 
 async def test_a_stream_that_is_closed_stops_and_the_next_one_works(world: World) -> None:
