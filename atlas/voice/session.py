@@ -7,13 +7,12 @@ import re
 import time
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
-from atlas import trace
 from atlas.audio import HEARING_RATE, AudioChunk
 from atlas.conversation import Actor, Turn, Utterance, fresh_id
 from atlas.errors import EngineError, RequestError
@@ -38,6 +37,7 @@ from atlas.trace import Trace
 from atlas.voice.ahead import Ahead, Prepare
 from atlas.voice.ears import Ears, Notice
 from atlas.voice.mouth import Mouth
+from atlas.voice.recognising import Guess, Heard, Pick, Recogniser
 from atlas.voice.reply import Answer, Remember, Reply
 from atlas.voice.turns import Action, Input, State, step
 from atlas.voice.wishes import Options, Wish
@@ -52,29 +52,6 @@ WANTS_SILENCE = re.compile(  # said over a reply, these want silence and no answ
 )
 
 
-@dataclass(slots=True, eq=False)
-class Heard:
-    """An utterance that is committed, and its words when they are known."""
-
-    id: str
-    trace: Trace
-    over_reply: bool
-    known: anyio.Event = field(default_factory=anyio.Event)
-    words: Utterance = field(default_factory=lambda: Utterance("", 0.0))
-    trouble: EngineError | None = None
-
-
-@dataclass(slots=True, eq=False)
-class Guess:
-    """Words of an utterance that may not be complete."""
-
-    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
-    known: anyio.Event = field(default_factory=anyio.Event)
-    words: Utterance | None = None
-    seconds: float = 0.0  # what it took
-
-
-Pick = Callable[[Utterance], Utterance]  # the same utterance, its likeliest reading first
 Work = Callable[[Reply], Awaitable[None]]
 
 
@@ -106,11 +83,10 @@ class Session:
         self.options = options or Options()
         self.wish = wish or Wish()  # what holds for replies that nobody asked for in particular
         self.actor = actor
-        self._stt = stt
+        self._recogniser = Recogniser(stt, pick, actor.device)
         self._tts = tts
         self._house_replies = reply
         self._house_remembers = remember
-        self._pick = pick
         self._settle_seconds = settle_seconds
         self._tell = emit
         self._patience = wake is not None
@@ -333,14 +309,7 @@ class Session:
             self._ahead.stop()
 
     async def _guess_words(self, guess: Guess, sound: AudioChunk) -> None:
-        began = time.monotonic()
-        with guess.scope:
-            try:
-                guess.words = self._pick(await self._stt.transcribe(sound))
-            except EngineError as trouble:  # the utterance will be tried again when it is complete
-                trace.line("guess failed", error=trouble)
-        guess.seconds = time.monotonic() - began
-        guess.known.set()
+        await self._recogniser.guess(guess, sound)
         if not guess.scope.cancelled_caught:
             await self._happens(self._meaning(guess.words), guess=guess)
 
@@ -379,19 +348,7 @@ class Session:
         self._start(self._recognise, heard, sound, guess)
 
     async def _recognise(self, heard: Heard, sound: AudioChunk, guess: Guess | None) -> None:
-        if guess is not None:
-            await guess.known.wait()
-            heard.trace.stages["stt"] = guess.seconds
-        if guess is not None and guess.words is not None:
-            heard.words = replace(guess.words, seconds=sound.seconds)
-        elif sound.samples:
-            try:
-                with heard.trace.stage("stt"):
-                    heard.words = self._pick(await self._stt.transcribe(sound))
-            except EngineError as trouble:
-                heard.trouble = trouble
-                trace.line("recognition failed", device=self.actor.device, error=trouble)
-        heard.trace.mark("words")
+        await self._recogniser.know(heard, sound, guess)
         await self._emit(Transcribed(heard.id, heard.words.text, str(heard.trouble or "")))
         heard.known.set()
 

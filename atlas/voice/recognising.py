@@ -1,0 +1,79 @@
+"""From the sound of an utterance to its words: guessed while it may still go on, and known once it is committed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import anyio
+
+from atlas import trace
+from atlas.audio import AudioChunk
+from atlas.conversation import Utterance
+from atlas.errors import EngineError
+from atlas.speech.stt import Stt
+from atlas.trace import Trace
+
+Pick = Callable[[Utterance], Utterance]  # the same utterance, its likeliest reading first
+
+
+@dataclass(slots=True, eq=False)
+class Guess:
+    """Words of an utterance that may not be complete."""
+
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    known: anyio.Event = field(default_factory=anyio.Event)
+    words: Utterance | None = None
+    seconds: float = 0.0  # what it took
+
+
+@dataclass(slots=True, eq=False)
+class Heard:
+    """An utterance that is committed, and its words when they are known."""
+
+    id: str
+    trace: Trace
+    over_reply: bool
+    known: anyio.Event = field(default_factory=anyio.Event)
+    words: Utterance = field(default_factory=lambda: Utterance("", 0.0))
+    trouble: EngineError | None = None
+
+
+class Recogniser:
+    """Finds the words of utterances. Cancelling is safe; what the engine cannot do is noted, never raised."""
+
+    def __init__(self, stt: Stt, pick: Pick, device: str) -> None:
+        self._stt = stt
+        self._pick = pick
+        self._device = device
+
+    async def guess(self, guess: Guess, sound: AudioChunk) -> None:
+        """Fill in a guess, unless its scope is cancelled before. It is `known` in any case."""
+        began = time.monotonic()
+        with guess.scope:
+            try:
+                guess.words = await self._words(sound)
+            except EngineError as trouble:  # the utterance will be tried again when it is complete
+                trace.line("guess failed", device=self._device, error=trouble)
+        guess.seconds = time.monotonic() - began
+        guess.known.set()
+
+    async def know(self, heard: Heard, sound: AudioChunk, guess: Guess | None) -> None:
+        """Fill in the words of a committed utterance: those of a guess at the same sound, where there is one."""
+        if guess is not None:
+            await guess.known.wait()
+            heard.trace.stages["stt"] = guess.seconds
+        if guess is not None and guess.words is not None:
+            heard.words = replace(guess.words, seconds=sound.seconds)
+        elif sound.samples:
+            try:
+                with heard.trace.stage("stt"):
+                    heard.words = await self._words(sound)
+            except EngineError as trouble:
+                heard.trouble = trouble
+                trace.line("recognition failed", device=self._device, error=trouble)
+        heard.trace.mark("words")
+
+    async def _words(self, sound: AudioChunk) -> Utterance:
+        return self._pick(await self._stt.transcribe(sound))
