@@ -20,6 +20,7 @@ from atlas.agents.deed_words import (
     NO_NEWS,
     SOON,
     STATE,
+    TAG,
     TEXT_MADE,
     WEAKER_VERB,
     WORD,
@@ -55,7 +56,7 @@ _THING = (
     r"|appointment|list|volume|music|heating|tv|radio|garage|gate|item|order|table|taxi|booking|text|scene|playback)s?"
 )
 
-_I_HAVE = phrase(rf"\b(?:I|we)(?:'ve| have) {_NOW}(?!{FIGURE_OF_SPEECH}){DONE_VERB}\b")
+_I_HAVE = phrase(rf"\b(?:I|we)(?:'ve| have)(?:, [^,.;!?]{{1,30}},)? {_NOW}(?!{FIGURE_OF_SPEECH}){DONE_VERB}\b")
 _I_DID = phrase(
     rf"\b(?:I|we)(?:'ve| have)? {_NOW}(?!{FIGURE_OF_SPEECH})(?:did |(?:managed|was able|got) to )?"
     rf"(?:{DONE_VERB}|{WEAKER_VERB})\b"
@@ -166,8 +167,16 @@ _YOURS = phrase(r"\b(?:your|for you|you (?:when|at|in|to|about|on|of))\b")
 _NOT_A_CLAIM = phrase(
     r"^[\W_]*(?:if|once|when|whenever|after|before|unless|until|imagine|suppose|say|to)\b(?! all)"
     r"|\b(?:if|once|unless|until|whether) (?:I|we)(?:'ve| have)\b|\?\W*$"
-    r"|\b(?:don't|do not|can't|cannot|couldn't|wasn't able to) (?:know|tell|see|say|be sure|reach)\b"
 )
+_ALL_THE_SAME = phrase(  # "If you must know, I've set an alarm", "Did you know I've sent it?"
+    r"(?<!\bif )(?<!\bonce )(?<!\bwhen )(?<!\bafter )(?<!\bbefore )(?<!\buntil )(?<!\bunless )(?<!\bwhether )"
+    r"(?<!\bwhenever )(?<!\bsuppose )(?<!\bimagine )(?<!\bsay )(?<!\bwhat )(?<!\bthat )"
+    rf"\b(?:I|we)(?:'ve| have) {_NOW}(?!{FIGURE_OF_SPEECH}){DONE_VERB}\b"
+    rf"|(?:[,:]|^\W*(?:after that|once (?:again|more))\b,?) I {_NOW}{DONE_VERB}\b"
+)
+_NOT_KNOWN = phrase(r"\b(?:don't|do not|can't|cannot|couldn't|wasn't able to) (?:know|tell|see|say|be sure|reach)\b")
+_PARTS = phrase(r"[,;]? \b(?:but|however)\b|;")
+_ASIDE = re.compile(r" [—–-] |;|\bP\.?S\.?:?|: ")
 _YES = phrase(
     r"^[\W_]*(?:yes|yep|yeah|yup|correct|indeed|absolutely|of course|certainly|it (?:is|has|did)|they (?:are|have|"
     r"did)|I (?:did|have))\b"
@@ -204,10 +213,12 @@ SHORT = 3  # words
 
 def claim(sentence: str, asked: str = "") -> Claim | None:
     """Return what `sentence` claims, when it is said to somebody who `asked` for this; `None` for no claim at all."""
-    words = plain(sentence)
-    if _NOT_A_CLAIM.search(words):
-        return None
+    words = TAG.sub("", plain(sentence))
+    if _NOT_KNOWN.search(words):
+        words = " ".join(part for part in _PARTS.split(words) if not _NOT_KNOWN.search(part))
     named = topics(words)
+    if _NOT_A_CLAIM.search(words) and not (named and _ALL_THE_SAME.search(words)):
+        return None
     if named and asks_for_text(asked) and _is_of_a_text(words, named, asked):
         return None
     about_us = bool(named) or bool(_YOURS.search(words))
@@ -245,7 +256,12 @@ def _claims_state(words: str, asked: str, named: list[str], *, about_us: bool) -
     wanted = not asks(asked) and bool(set(named) & set(topics(asked)))
     if wanted and _PASSIVE.search(words) and not _NO.search(words):
         return True
-    if _BARE.search(words) or _STANDS.search(words) or _NOW_HOLDS.search(words) or _says_yes(words, asked):
+    if (
+        any(map(_BARE.search, _ASIDE.split(words)))
+        or _STANDS.search(words)
+        or _NOW_HOLDS.search(words)
+        or _says_yes(words, asked)
+    ):
         return True
     if about_us and _IT_IS.search(words):
         return True

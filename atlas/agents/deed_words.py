@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import re
+import unicodedata
 
 _TOPICS = {  # what a claim is about → how it is spoken of
     "timer": r"timers?|countdowns?",
@@ -88,13 +90,29 @@ TEXT_MADE = one_of(  # a model's own work, which stands in its answer: "I've wri
     r"function|script|example|version|explanation|paragraph|sentence|essay|letter|speech|itinerary|quiz|diagram|"
     r"template",
 )
+TAG = phrase(  # what makes no question of a claim: "The lights are off, okay?"
+    r", (?:ok(?:ay)?|al(?:l )?right|right|all good|good|yes|no|see|better|happy|hm+|deal|got it|will you|isn't it"
+    r"|aren't they|don't you think|haven't [iw]e?)\?+\W*$"
+)
 WORD = re.compile(r"[\w'-]+")
-_QUOTED = re.compile(r"[\"“][^\"”]*[\"”]")
+_ALIKE = str.maketrans("‘’ʼ´′＇АВЕКМНОРСТХаеорсух", "''''''ABEKMHOPCTXaeopcyx")  # as people and models mistype them
+_MARKS = re.compile(r"[*`~]+")
+_TAGS = re.compile(r"</?[a-zA-Z][^<>]{0,60}>")
+_WITHOUT_APOSTROPHE = re.compile(r"\b(I)(ve)\b")
+_JSON = re.compile(r'\W{0,20}[{\[]\W{0,20}\w{1,40}"\s*:')
+_QUOTED = re.compile(r"[\"“][^\"“”]{0,600}[\"”]")  # bounded, as all that reads what anybody may have written
+_RULE = re.compile(r"((?:[^\w\s✅✔☑✓]\s*){3})(?:[^\w\s✅✔☑✓]\s*)+")  # a line across a table, or worse
 
 
 def plain(sentence: str) -> str:
-    """Return a sentence without what it quotes, and without marks of writing that hide its words."""
-    bare = sentence.replace("’", "'").replace("*", "").replace("_", " ").replace("`", "").strip()
+    """Return a sentence without what it quotes, and without what hides its words: marks of writing, odd letters."""
+    shown = unicodedata.normalize("NFKC", html.unescape(sentence).translate(_ALIKE))
+    shown = "".join(c for c in shown if unicodedata.category(c) != "Cf")
+    bare = " ".join(_TAGS.sub("", _MARKS.sub("", shown).replace("_", " ")).split())
+    bare = _RULE.sub(r"\1 ", bare)
+    bare = _WITHOUT_APOSTROPHE.sub(r"\1'\2", bare)
+    if _JSON.match(bare):
+        return bare.replace('"', " ")
     without = _QUOTED.sub(" ", bare)
     return without if WORD.search(without) else bare  # a sentence that is all in quotes is said, not quoted
 

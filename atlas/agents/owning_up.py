@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from atlas.agents.deed_words import DONE_VERB, WEAKER_VERB, one_of, phrase, plain
+from atlas.agents.deed_words import DONE_VERB, TAG, WEAKER_VERB, one_of, phrase, plain
 
 _AGREED = r"ok(?:ay)?|sure(?: thing)?|al(?:l )?right|yes|of course|certainly|no problem|got it|gladly|hm+|oh|sorry"
 _SENTENCE = re.compile(r"(?<=[.!?…:;])\s+|\n+")
@@ -35,10 +35,6 @@ _NOT_DONE = phrase(
         r"\byou(?:'ll| will| would)? (?:have|need) to (?!get used|worry|do (?:nothing|anything))\w+",
     )
 )
-_TAG = phrase(
-    r", (?:ok(?:ay)?|al(?:l )?right|right|all good|good|yes|no|see|better|happy|hm+|deal|got it|will you|isn't it"
-    r"|aren't they|don't you think)\?+\W*$"
-)
 _ASKS = phrase(
     rf"^\W*(?:(?:{_AGREED}|and|or|so|but|sorry)[,!. ]+)*(?:(?:by|for|at|to|in|on|from|until) )?"
     r"(?:wh(?:ich|at|en|ere|om?|y)|how|do|does|did|are|is|should|shall|would|could|can|may)\b|\bor\b[^?]*\?"
@@ -59,7 +55,7 @@ def owns_up(said: str) -> bool:
     """Tell whether a reply asks back, or says that something was not done or cannot be."""
     questions, statements = list[str](), list[str]()
     for sentence in filter(None, map(plain, _SENTENCE.split(said))):
-        asks = sentence.rstrip("\"'”’)*_ ").endswith("?") and not _TAG.search(sentence)
+        asks = sentence.rstrip("\"'”’)*_ ").endswith("?") and not TAG.search(sentence)
         (questions if asks else statements).append(sentence)
     if any(map(_NOT_DONE.search, statements)):
         return True
