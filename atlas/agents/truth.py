@@ -67,107 +67,14 @@ _PUT = re.compile(
 )
 _ROOM = re.compile(r"\b(?:in|of) the (?P<which>[\w'-]+)", re.IGNORECASE)
 _NAME = re.compile(r"(?<=[a-z,] )(?P<which>[A-Z][\w'-]+)")
-_FREE = {  # words that tell no thing from another
-    *(
-        "the",
-        "a",
-        "an",
-        "your",
-        "my",
-        "our",
-        "that",
-        "this",
-        "some",
-        "new",
-        "all",
-        "both",
-        "every",
-        "each",
-        "any",
-        "it",
-    ),
-    *(
-        "its",
-        "them",
-        "and",
-        "or",
-        "of",
-        "for",
-        "now",
-        "just",
-        "also",
-        "already",
-        "been",
-        "have",
-        "has",
-        "is",
-        "are",
-        "was",
-    ),
-    *(
-        "i've",
-        "i",
-        "we",
-        "you",
-        "me",
-        "i'll",
-        "i'm",
-        "up",
-        "off",
-        "on",
-        "out",
-        "to",
-        "in",
-        "as",
-        "with",
-        "from",
-        "at",
-        "by",
-    ),
-    *(
-        "next",
-        "first",
-        "other",
-        "another",
-        "one",
-        "same",
-        "current",
-        "smart",
-        "following",
-        "requested",
-        "default",
-        "day",
-    ),
-    *(
-        "morning",
-        "evening",
-        "afternoon",
-        "night",
-        "house",
-        "home",
-        "background",
-        "meantime",
-        "minute",
-        "minutes",
-        "hour",
-    ),
-    *(
-        "hours",
-        "second",
-        "seconds",
-        "list",
-        "shopping",
-        "item",
-        "items",
-        "reminder",
-        "set",
-        "add",
-        "done",
-        "ok",
-        "okay",
-    ),
-    "atlas",
-}
+_FREE_WORDS = (  # that tell no thing from another
+    "the a an your my our that this some new all both every each any it its them and or of for now just also "
+    "already been have has is are was i've i we you me i'll i'm up off on out to in as with from at by next first "
+    "other another one same current smart following requested default day morning evening afternoon night house "
+    "home background meantime minute minutes hour hours second seconds list shopping item items reminder set add "
+    "done ok okay atlas"
+)
+_FREE = frozenset(_FREE_WORDS.split())
 _ALREADY = re.compile(r"\balready\b", re.IGNORECASE)
 _WORD = re.compile(r"[\w'-]+")
 
