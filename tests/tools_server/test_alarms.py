@@ -169,11 +169,87 @@ async def test_tomorrows_can_be_skipped(world: Any) -> None:
     assert len(await due(world)) == 1
 
 
+async def test_skipping_tomorrows_leaves_todays(world: Any) -> None:
+    await world.ok("alarms.set", when="every day at ten pm")
+    said = "Skipping the 10 PM alarm tomorrow at 10 PM. The next is today at 10 PM."
+    assert await world.said("alarms.skip", day="tomorrow") == said
+    assert await world.said("alarms.list") == "There is 1 alarm: every day at 10 PM, but not tomorrow."
+    world.pass_seconds(13 * HOUR)
+    assert len(await ring(world)) == 1
+    await world.ok("alarms.stop")
+    assert (await world.ok("alarms.due", "house")).data["next_at"] == world.clock[0] + 2 * DAY
+
+
+async def test_a_day_that_is_skipped_stays_so_while_it_rings_is_switched_and_is_undone(world: Any) -> None:
+    await world.ok("alarms.set", actor=ANNA, when="every day at seven")
+    world.pass_seconds(22 * HOUR)
+    await ring(world)
+    said = "Skipping the 7 AM alarm tomorrow at 7 AM. The next is Monday at 7 AM."
+    assert await world.said("alarms.skip", actor=ANNA, day="tomorrow") == said
+    world.pass_seconds(30)
+    assert len(await due(world)) == 1, "what rings now is today's"
+    await world.ok("alarms.stop")
+    await world.ok("alarms.switch", on=False)
+    await world.ok("alarms.switch", on=True)
+    monday = MORNING + 22 * HOUR + 2 * DAY
+    assert (await world.ok("alarms.due", "house")).data["next_at"] == monday
+    assert await world.said("alarms.skip", actor=ANNA, day="Wednesday") == (
+        "Skipping the 7 AM alarm Wednesday at 7 AM. The next is Monday at 7 AM."
+    )
+    await world.ok("history.undo", actor=ANNA)
+    assert await world.said("alarms.list") == "There is 1 alarm: every day at 7 AM, next Monday at 7 AM."
+
+
+@pytest.mark.parametrize(
+    ("day", "said"),
+    [
+        ("Monday", "There is no alarm Monday. There is: every Saturday and Sunday at 9 AM."),
+        ("every Sunday", "Name one day, such as Christmas or June 5th."),
+        ("in two years", "I can leave out days of the coming year only."),
+        ("tomorrow at nine", "Say the day alone, and the alarm's time beside it."),
+        ("soonish", "I don't understand “soonish”."),
+    ],
+)
+@pytest.mark.parametrize("deed", ["skip", "cancel"])
+async def test_a_day_on_which_nothing_rings_changes_nothing(world: Any, deed: str, day: str, said: str) -> None:
+    await world.ok("alarms.set", when="weekends at nine")
+    before = (await world.ok("alarms.list")).data
+    assert (await world.refused(f"alarms.{deed}", day=day)).text.startswith(said)
+    assert (await world.ok("alarms.list")).data == before
+
+
+async def test_a_day_that_is_skipped_already_is_not_skipped_again(world: Any) -> None:
+    await world.ok("alarms.set", when="every day at ten pm")
+    await world.ok("alarms.skip", day="tomorrow")
+    assert (await world.refused("alarms.skip", day="tomorrow")).text == (
+        "There is no alarm tomorrow. There is: every day at 10 PM, but not tomorrow."
+    )
+
+
+async def test_which_of_a_days_alarms_is_asked(world: Any) -> None:
+    await world.ok("alarms.set", when="every day at seven")
+    await world.ok("alarms.set", when="every day at eight")
+    answer = await world.refused("alarms.skip", day="tomorrow")
+    assert answer.text == "Which alarm: every day at 7 AM or every day at 8 AM?"
+    assert (await world.said("alarms.skip", day="tomorrow", time="8 AM")).startswith("Skipping the 8 AM alarm tomorrow")
+
+
+async def test_cancelling_tomorrows_takes_no_other_days_ring(world: Any) -> None:
+    await world.ok("alarms.set", when="every day at ten pm")
+    await world.ok("alarms.set", when="tomorrow at eight")
+    await world.ok("alarms.set", when="today at eight pm")
+    assert await world.said("alarms.cancel", day="today", time="8") == "Alarm cancelled: today at 8 PM."
+    assert await world.said("alarms.cancel", day="tomorrow", time="8") == "Alarm cancelled: tomorrow at 8 AM."
+    said = "Skipping the 10 PM alarm tomorrow at 10 PM. The next is today at 10 PM."
+    assert await world.said("alarms.cancel", day="tomorrow") == said
+
+
 async def test_one_that_rings_once_is_not_skipped(world: Any) -> None:
     await world.ok("alarms.set", when="at seven")
-    assert (await world.refused("alarms.skip")).text == (
-        "There is no recurring alarm to skip. The 7 AM alarm rings only once: cancel it instead."
-    )
+    for day in ("", "tomorrow"):
+        assert (await world.refused("alarms.skip", day=day)).text == (
+            "There is no recurring alarm to skip. The 7 AM alarm rings only once: cancel it instead."
+        )
 
 
 async def test_it_can_be_turned_off_and_on_again(world: Any) -> None:

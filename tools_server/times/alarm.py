@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta, tzinfo
+from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Any
 
 from tools_server.times.recurrence import Recurrence, local, moment, read
-from tools_server.times.spoken_time import ago_words, clock_words, moment_words, rule_words
+from tools_server.times.spoken_time import ago_words, clock_words, day_words, moment_words, rule_words
+from tools_server.wording import series
 
 DAY = 86_400.0
 RING_SECONDS = 600  # who is not awake by then is not at home
@@ -30,6 +31,7 @@ class Alarm:
     due_at: float | None  # when it rings next; None when it is off
     ringing_since: float | None = None
     missed_at: float | None = None  # when it last rang to the end and nobody stopped it
+    skipped: str = ""  # days on which its rule does not hold: ISO dates with a space between
 
     @property
     def recurrence(self) -> Recurrence | None:
@@ -40,6 +42,22 @@ class Alarm:
     def off(self) -> bool:
         """Whether it rings no more."""
         return self.due_at is None
+
+    def next(self, after: float, zone: tzinfo | None) -> float | None:
+        """Return when its rule has it ring first after a moment, on a day that is not skipped; None when it has ended."""
+        recurrence, skipped = self.recurrence, self.skipped.split()
+        at = recurrence.next(after, zone) if recurrence else None
+        while at is not None and recurrence and local(at, zone).date().isoformat() in skipped:
+            at = recurrence.next(at, zone)
+        return at
+
+    def on(self, day: date, zone: tzinfo | None) -> float | None:
+        """Return when it rings first on a day that is not over; None when it does not."""
+        if self.off:
+            return None
+        midnight = moment(datetime.combine(day, time()), zone)
+        at = self.at if local(self.at, zone).date() == day else self.next(max(self.at, midnight - 1), zone)
+        return at if at is not None and local(at, zone).date() == day else None
 
     def began(self, now: float) -> bool:
         """Whether it rings, is snoozed, or should have rung: what "the alarm" means to somebody just woken."""
@@ -54,9 +72,15 @@ class Alarm:
 
 def following(alarm: Alarm, after: float, zone: tzinfo | None) -> Alarm | None:
     """Return it waiting for its next occurrence after a moment; None when there is none."""
-    recurrence = alarm.recurrence
-    at = recurrence.next(max(after, alarm.at), zone) if recurrence else None
+    at = alarm.next(max(after, alarm.at), zone)
     return replace(alarm, at=at, due_at=at, ringing_since=None, missed_at=None) if at is not None else None
+
+
+def without(alarm: Alarm, day: date, now: float, zone: tzinfo | None) -> Alarm | None:
+    """Return one with a rule so that it does not ring on a day; None when it then never rings again."""
+    ahead = {each for each in alarm.skipped.split() if each >= local(now, zone).date().isoformat()}
+    left = replace(alarm, skipped=" ".join(sorted({*ahead, day.isoformat()})))
+    return following(left, now, zone) if local(alarm.at, zone).date() == day else left
 
 
 def after_ring(alarm: Alarm, now: float, zone: tzinfo | None) -> Alarm | None:
@@ -76,8 +100,7 @@ def after_ring(alarm: Alarm, now: float, zone: tzinfo | None) -> Alarm | None:
 def switched_on(alarm: Alarm, now: float, zone: tzinfo | None) -> Alarm | None:
     """Return it ringing again at its time of day, or by its rule; None when its rule has ended."""
     if alarm.rule:
-        recurrence = alarm.recurrence
-        at = recurrence.next(now, zone) if recurrence else None
+        at = alarm.next(now, zone)
         return replace(alarm, at=at, due_at=at, missed_at=None) if at is not None else None
     wall = datetime.combine(local(now, zone).date(), local(alarm.at, zone).time())
     at = next(t for t in (moment(wall + timedelta(days=more), zone) for more in (0, 1, 2)) if t > now)
@@ -112,6 +135,9 @@ def listed(alarm: Alarm, now: float, zone: tzinfo | None) -> str:
     usual = recurrence.next(now, zone) if recurrence else None
     if usual is not None and not alarm.off and alarm.at > usual:
         said += f", next {moment_words(local(alarm.at, zone), local(now, zone))}"
+    days = [date.fromisoformat(each) for each in alarm.skipped.split()]
+    if later := [day_words(day, local(now, zone).date()) for day in days if day > local(alarm.at, zone).date()]:
+        said += f", but not {series(later, 'or')}"
     return said
 
 

@@ -10,17 +10,28 @@ from __future__ import annotations
 import secrets
 import sqlite3
 from dataclasses import asdict, replace
-from datetime import tzinfo
+from datetime import date, tzinfo
 from typing import Annotated
 
 from pydantic import Field
 
 from tools_server import rows
 from tools_server.state import Kept
-from tools_server.times.alarm import Alarm, after_ring, following, label, listed, saying, shown, switched_on, when_words
+from tools_server.times.alarm import (
+    Alarm,
+    after_ring,
+    following,
+    label,
+    listed,
+    saying,
+    shown,
+    switched_on,
+    when_words,
+    without,
+)
 from tools_server.times.recurrence import local, moment
 from tools_server.times.spoken_time import day_words, moment_words
-from tools_server.times.when import WAKING, NotUnderstood, When, understand
+from tools_server.times.when import WAKING, NotUnderstood, When, understand, understand_day
 from tools_server.times.when_grammar import read_words
 from tools_server.times.when_said import Clock
 from tools_server.toolkit import Call, Result, ToolFailed, tool
@@ -28,6 +39,8 @@ from tools_server.wording import NAMED, capital, count, one_line, plain, series
 
 MOST_ALARMS = 100  # a household has fewer; a model in a loop does not get more
 KEPT_SECONDS = 7 * 86_400  # one that nobody stopped, so that it can be told
+MOST_SKIPPED = 60  # days of one alarm; more is a holiday, for which it is turned off
+FARTHEST_DAYS = 366  # a day that is skipped; rules are walked up to it
 SNOOZE_MINUTES = 9  # as clocks have done since their gears allowed no ten
 
 MIGRATIONS = {
@@ -47,10 +60,14 @@ MIGRATIONS = {
             missed_at REAL         -- when it last rang to the end and nobody stopped it
         );
     """,
+    "alarms skipped": """
+        ALTER TABLE alarms ADD COLUMN skipped TEXT NOT NULL DEFAULT '';  -- ISO dates with a space between
+    """,
 }
 
 Name = Annotated[str, Field(max_length=60, description="The alarm's name, if it has one")]
 At = Annotated[str, Field(max_length=60, description="Its time of day, such as 7 AM; empty if not said")]
+Day = Annotated[str, Field(max_length=60, description="The day it is about, such as tomorrow; empty if not said")]
 
 
 # ── tools ──────────────────────────────────────────────────────────────────────────────────────────
@@ -120,20 +137,15 @@ async def snooze(
 
 
 @tool("alarms.skip", risk="change", limit_seconds=10)
-async def skip(call: Call, name: Name = "", time: At = "") -> Result:
-    """Leave out the next ring of an alarm that rings again and again."""
-    found = [alarm for alarm in _narrow(call, name, time) if not alarm.off]
+async def skip(call: Call, name: Name = "", time: At = "", day: Day = "") -> Result:
+    """Leave out the next ring of an alarm that rings again and again, or its rings on a day."""
+    wanted = _day(call, day)
+    found = [alarm for alarm in _narrow(call, name, time, wanted) if not alarm.off]
     again = [alarm for alarm in found if alarm.rule]
     if not again:
         hint = f" The {label(found[0], call.zone)} rings only once: cancel it instead." if found else ""
         raise ToolFailed("invalid", f"There is no recurring alarm to skip.{hint}")
-    alarm = again[0]
-    after = following(alarm, call.now(), call.zone)
-    skipped = moment_words(local(alarm.at, call.zone), local(call.now(), call.zone))
-    said = f"Skipping the {label(alarm, call.zone)} {skipped}."
-    if after:
-        said += f" The next is {moment_words(local(after.at, call.zone), local(call.now(), call.zone))}."
-    return _changed(call, [alarm], [after], said)
+    return _left_out(call, _one(call, again) if wanted else again[0], wanted)
 
 
 @tool("alarms.switch", risk="change", idempotent=True, limit_seconds=10)
@@ -156,9 +168,12 @@ async def switch(
 
 
 @tool("alarms.cancel", risk="change", limit_seconds=10)
-async def cancel(call: Call, name: Name = "", time: At = "") -> Result:
-    """Cancel an alarm for good."""
-    alarm = _one(call, _narrow(call, name, time))
+async def cancel(call: Call, name: Name = "", time: At = "", day: Day = "") -> Result:
+    """Cancel an alarm for good; when a day is named, one that rings again and again only for that day."""
+    wanted = _day(call, day)
+    alarm = _one(call, _narrow(call, name, time, wanted))
+    if wanted and alarm.rule:
+        return _left_out(call, alarm, wanted)
     return _changed(call, [alarm], [None], f"Alarm cancelled: {listed(alarm, call.now(), call.zone)}.")
 
 
@@ -244,8 +259,40 @@ def _ringing(call: Call, name: str) -> list[Alarm]:
     return [alarm for alarm in _all(call) if alarm.began(now) and wanted in ("", alarm.name)]
 
 
-def _narrow(call: Call, name: str, time: str) -> list[Alarm]:
-    """Return the alarms of a name and a time of day, "" for any. Raises `ToolFailed` when there is none."""
+def _day(call: Call, words: str) -> date | None:
+    """Return the day that is meant; None when none was said. Raises `ToolFailed`."""
+    if not words.strip():
+        return None
+    try:
+        day, clock = understand_day(words, call.now(), call.zone)
+    except NotUnderstood as unclear:
+        raise ToolFailed("invalid", str(unclear)) from unclear
+    if clock:
+        raise ToolFailed("invalid", "Say the day alone, and the alarm's time beside it.")
+    if (day - call.local().date()).days > FARTHEST_DAYS:
+        raise ToolFailed("invalid", "I can leave out days of the coming year only.")
+    return day
+
+
+def _left_out(call: Call, alarm: Alarm, day: date | None) -> Result:
+    """Leave out the rings of an alarm on a day that it rings on, or without a day its next one."""
+    now, wall = call.now(), call.local()
+    at = alarm.on(day, call.zone) if day else alarm.at
+    assert at is not None, "it was chosen because it rings on that day"
+    after = without(alarm, day, now, call.zone) if day else following(alarm, now, call.zone)
+    if after and len(after.skipped.split()) > MOST_SKIPPED:
+        raise ToolFailed(
+            "failed", f"The {label(alarm, call.zone)} leaves out {MOST_SKIPPED} days already. Turn it off."
+        )
+    said = f"Skipping the {label(alarm, call.zone)} {moment_words(local(at, call.zone), wall)}."
+    coming = after if after is None or after.at > now else following(after, now, call.zone)
+    if coming:
+        said += f" The next is {moment_words(local(coming.at, call.zone), wall)}."
+    return _changed(call, [alarm], [after], said)
+
+
+def _narrow(call: Call, name: str, time: str, day: date | None = None) -> list[Alarm]:
+    """Return the alarms of a name and a time of day, "" for any, that ring on a day. Raises `ToolFailed` for none."""
     every = _all(call)
     if not every:
         raise ToolFailed("not_found", "There are no alarms.")
@@ -255,9 +302,12 @@ def _narrow(call: Call, name: str, time: str) -> list[Alarm]:
     if time.strip():
         clock = _clock(call, time)
         found = [alarm for alarm in found if _rings_at(alarm, clock, call.zone)]
+    if day:
+        found = [alarm for alarm in found if alarm.on(day, call.zone) is not None]
     if not found:
         asked = f"{wanted} alarm" if wanted else "alarm"
         at = f" at {one_line(time).removeprefix('at ')}" if time.strip() else ""
+        at += f" {day_words(day, call.local().date())}" if day else ""
         there = series([listed(alarm, call.now(), call.zone) for alarm in every[:NAMED]], "and")
         raise ToolFailed("not_found", f"There is no {asked}{at}. There is: {there}.")
     return found
