@@ -53,8 +53,8 @@ def load(connection: sqlite3.Connection, conversation: Conversation) -> tuple[Me
     (count,) = connection.execute(f"SELECT count(*) FROM {turns}", (*key, 0)).fetchone()  # noqa: S608  no value is in it
     forgotten = max(0, count // BLOCK_TURNS - 1) * BLOCK_TURNS
     rows = connection.execute(
-        "SELECT author, text, calls, call_id, path = 'command' FROM messages JOIN turns ON number = turn"
-        f" WHERE turn IN {turns} ORDER BY turn, messages.id",  # noqa: S608
+        f"SELECT author, text, calls, call_id, path = 'command' FROM messages JOIN turns ON number = turn WHERE turn IN {turns}"  # noqa: S608, E501
+        " ORDER BY turn, messages.id",
         (*key, forgotten),
     )
     return tuple(message for message in map(_message, rows) if message.text or message.calls)
