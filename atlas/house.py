@@ -232,7 +232,8 @@ class House:
             answer = await mind.agent.respond(
                 Turn(fresh_id("turn"), WARMING, HOUSE, time.time(), max_tokens=1, remembered=False), nobody
             )
-            trace.line("warmed", agent=name, seconds=f"{time.monotonic() - began:.1f}", error=answer and answer.error)
+            error = {"error": answer.error} if answer and answer.error else {}
+            trace.line("warmed", agent=name, seconds=f"{time.monotonic() - began:.1f}", **error)
 
     async def _answer(self, exchange: Exchange) -> Answer:
         turn, mind, telling = exchange.turn, self._minds[exchange.choice.agent], exchange.telling

@@ -29,7 +29,7 @@ from atlas.agents.deed_words import (
     plain,
     topics,
 )
-from atlas.agents.wanted import asks, asks_for_text, asks_how_things_stand, names_a_state
+from atlas.agents.wanted import LONGEST_CHARACTERS, asks, asks_for_text, asks_how_things_stand, names_a_state
 
 Claim = Literal[
     "deed", "state"
@@ -213,7 +213,7 @@ SHORT = 3  # words
 
 def claim(sentence: str, asked: str = "") -> Claim | None:
     """Return what `sentence` claims, when it is said to somebody who `asked` for this; `None` for no claim at all."""
-    words = TAG.sub("", plain(sentence))
+    words, asked = TAG.sub("", plain(sentence)), asked[:LONGEST_CHARACTERS]
     if _NOT_KNOWN.search(words):
         words = " ".join(part for part in _PARTS.split(words) if not _NOT_KNOWN.search(part))
     named = topics(words)

@@ -291,6 +291,13 @@ def test_no_request_takes_long_to_understand(words: str) -> None:
     assert is_true("Yes.", Deeds(asked=words * 1_000))
 
 
+@pytest.mark.timeout(10)
+def test_a_long_answer_to_a_request_with_a_book_in_it_is_judged_in_no_time() -> None:
+    truth, wanted = Truth(), Deeds(asked="please sum up this story about a light and a door: " * 4_000)
+    said = "It was dark in the first act. " * 200
+    assert truth.feed(said, wanted) + truth.settle(wanted) == said
+
+
 def test_a_wanted_letter_may_say_what_it_is_about_and_not_that_it_was_sent() -> None:
     wanted = Deeds(asked="write an e-mail to Ben that I've cancelled the appointment")
     assert is_true("Hi Ben, I've cancelled the appointment.", wanted)
