@@ -207,6 +207,9 @@ async def test_a_day_that_is_skipped_stays_so_while_it_rings_is_switched_and_is_
         ("every Sunday", "Name one day, such as Christmas or June 5th."),
         ("in two years", "I can leave out days of the coming year only."),
         ("tomorrow at nine", "Say the day alone, and the alarm's time beside it."),
+        ("tomorrow morning", "Say the day alone, and the alarm's time beside it."),
+        ("tonight", "Say the day alone, and the alarm's time beside it."),
+        ("this week", "I don't understand “this week”."),
         ("soonish", "I don't understand “soonish”."),
     ],
 )

@@ -44,7 +44,7 @@ class Alarm:
         return self.due_at is None
 
     def next(self, after: float, zone: tzinfo | None) -> float | None:
-        """Return when its rule has it ring first after a moment, on a day that is not skipped; None when it has ended."""
+        """Return when it rings first after a moment, by its rule and its skipped days; None when it has ended."""
         recurrence, skipped = self.recurrence, self.skipped.split()
         at = recurrence.next(after, zone) if recurrence else None
         while at is not None and recurrence and local(at, zone).date().isoformat() in skipped:

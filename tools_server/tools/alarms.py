@@ -264,10 +264,11 @@ def _day(call: Call, words: str) -> date | None:
     if not words.strip():
         return None
     try:
-        day, clock = understand_day(words, call.now(), call.zone)
+        day, clocked = understand_day(words, call.now(), call.zone)
+        part = read_words(words, call.local().date()).part
     except NotUnderstood as unclear:
         raise ToolFailed("invalid", str(unclear)) from unclear
-    if clock:
+    if clocked or part:  # the evening's would go with "tomorrow morning"
         raise ToolFailed("invalid", "Say the day alone, and the alarm's time beside it.")
     if (day - call.local().date()).days > FARTHEST_DAYS:
         raise ToolFailed("invalid", "I can leave out days of the coming year only.")
