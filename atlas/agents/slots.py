@@ -225,11 +225,16 @@ class Slots:
             arguments["when"] += f" {then}"
         if command.tool == "alarms.set" and "seconds" in arguments:
             arguments["when"] = "in " + heard.said[f"{arguments.pop('seconds')} seconds"]
-        if "time" in arguments:
-            moment = moments.whole(arguments["time"])
-            if moment and not any(part.kind == "clock" for part in moment.parts):
-                return  # "my alarm for tomorrow": whether once or for good depends on which that is
-            arguments["time"] = re.sub(r"^at ", "", arguments["time"])
+        if {"time", "day"} & {*arguments}:
+            said = moments.whole(arguments.pop("time", "")), moments.whole(arguments.pop("day", ""))
+            parts = [part for moment in said if moment for part in moment.parts]
+            kinds = [part.kind for part in parts]
+            if len({*kinds}) < len(kinds) or {*kinds} - {"day", "clock"}:
+                return  # "my alarm for every Monday": whether once or for good depends on which that is
+            if "day" in kinds and command.tool == "alarms.switch":
+                return  # which knows no day
+            names = {"clock": "time", "day": "day"}
+            arguments |= {names[part.kind]: re.sub(r"^(?:at|on) ", "", part.text) for part in parts}
         yield from _in_minutes(replace(command, arguments=arguments))
 
     def _of_calendar(self, command: Command, heard: Heard) -> Iterator[Command]:
