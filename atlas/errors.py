@@ -52,6 +52,14 @@ class ContextFull(EngineError):
         self.context_tokens = context_tokens
 
 
+class InvalidCall(EngineError):
+    """A model called a tool in a way that cannot be. `told` is for the model, and quotes what it wrote; no log does."""
+
+    def __init__(self, log: str, told: str) -> None:
+        super().__init__(log)
+        self.told = told
+
+
 class StoreError(EngineError):
     """A memory file cannot be read or written: a full disk, a damaged file, or one from a newer Atlas."""
 

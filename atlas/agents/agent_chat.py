@@ -16,7 +16,7 @@ from atlas.agents.persona import Persona
 from atlas.agents.reply import Reply
 from atlas.agents.tool_use import report, use
 from atlas.conversation import Message, Tool, ToolCall, ToolResult, Turn, fresh_id
-from atlas.errors import ContextFull, EngineError, LlmGone
+from atlas.errors import ContextFull, EngineError, InvalidCall, LlmGone
 from atlas.events import Emit, End
 from atlas.llm.backend import Backend, Calls, Finish, Finished, Limits, Priority, ToolChoice, Words
 from atlas.mcp.tools import Tools
@@ -157,7 +157,8 @@ class Chat:
             if not shown.tools or reply.mended:
                 raise
             reply.mended = True
-            reply.so_far.append(prompt.invalid_call(str(trouble)))
+            told = trouble.told if isinstance(trouble, InvalidCall) else str(trouble)
+            reply.so_far.append(prompt.invalid_call(told))
             await reply.break_off()
             return await self._fitted(reply, shown, choice)
 

@@ -18,7 +18,7 @@ from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from atlas.conversation import Tool, ToolCall, fresh_id
-from atlas.errors import EngineError
+from atlas.errors import EngineError, InvalidCall
 
 MAX_CALLS = 32
 MAX_ARGUMENT_LETTERS = 256 * 1024
@@ -74,7 +74,7 @@ class PartialCalls:
         elif isinstance(arguments, str):
             part.text += arguments
         elif arguments is not None:
-            raise EngineError(f"a tool call has arguments that are neither text nor an object: {arguments!r}")
+            raise EngineError("a tool call has arguments that are neither text nor an object")
         if len(self._parts) > MAX_CALLS or len(part.text) > MAX_ARGUMENT_LETTERS:
             raise EngineError("the model's tool calls do not end")
 
@@ -116,7 +116,10 @@ def _begins_another(part: _Part, call_id: str, name: str, arguments: Any) -> boo
 def _call(part: _Part, offered: Mapping[str, Tool]) -> ToolCall:
     tool = offered.get(part.name)
     if tool is None:
-        raise EngineError(f"the model called {part.name!r}, which it was not offered")
+        raise InvalidCall(
+            "the model called a tool that it was not offered",
+            f"the model called {part.name!r}, which it was not offered",
+        )
     try:
         arguments = json.loads(
             _joined(part.text) or "{}", parse_constant=_no_constant, object_pairs_hook=_without_doubles
@@ -126,7 +129,8 @@ def _call(part: _Part, offered: Mapping[str, Tool]) -> ToolCall:
         Draft202012Validator(schema, registry=Registry()).validate(arguments)  # the registry fetches nothing
     except UNFIT as trouble:
         reason = trouble.message if isinstance(trouble, ValidationError) else trouble
-        raise EngineError(f"the model called {tool.name} with arguments that do not fit: {reason}") from trouble
+        what = f"the model called {tool.name} with arguments that do not fit"
+        raise InvalidCall(what, f"{what}: {reason}") from trouble
     return ToolCall(part.id or fresh_id("call"), tool.name, arguments)
 
 

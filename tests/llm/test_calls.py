@@ -1,0 +1,29 @@
+"""What is wrong with a call: the model is told with its own words, the log without them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from atlas.conversation import Tool
+from atlas.errors import InvalidCall
+from atlas.llm.calls import PartialCalls
+
+TIMER = Tool("timers.start", "Start a timer.", {"type": "object", "properties": {"seconds": {"type": "integer"}}})
+SECRET = "the code is 4711"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("timers.start", {"seconds": SECRET}), (f"remember {SECRET}", {})],
+    ids=["arguments", "name"],
+)
+def test_no_log_quotes_what_a_model_wrote_and_the_model_reads_it(name: str, arguments: dict[str, str]) -> None:
+    """A log outlives what somebody wants to be forgotten."""
+    calls = PartialCalls()
+    calls.add({"tool_calls": [{"index": 0, "function": {"name": name, "arguments": json.dumps(arguments)}}]})
+    with pytest.raises(InvalidCall) as wrong:
+        calls.finished({TIMER.name: TIMER})
+    assert SECRET not in str(wrong.value)
+    assert SECRET in wrong.value.told
