@@ -15,8 +15,9 @@ from atlas.agents.agent_asking import Asking, Assents
 from atlas.agents.agent_commands import Commands
 from atlas.agents.agent_memory import Recall, WithMemory
 from atlas.agents.grammar import Grammar
-from atlas.agents.minds import InOrder
+from atlas.agents.minds import InOrder, open_agent
 from atlas.agents.past import Past
+from atlas.config import LlmConfig
 from atlas.conversation import Actor, Message, ToolCall, Turn
 from atlas.events import Emit, TextDelta
 from atlas.mcp.tools_scripted import ScriptedTools
@@ -25,7 +26,7 @@ from atlas.store.memory import Memory, open_memory
 from atlas.store.recall import Span, belonging_to
 from atlas.store.turns import TurnRecord
 
-from .conftest import ANNA, Room
+from .conftest import ANNA, Room, ask, says
 
 NOW = datetime(2026, 11, 22, 16, 30, tzinfo=UTC)  # a Sunday
 GUEST = Actor("", "tablet", "guest", "kitchen")
@@ -122,7 +123,7 @@ async def test_there_are_many_ways_to_say_what_shall_be_forgotten(world: World, 
 async def test_much_is_forgotten_only_after_a_yes(world: World) -> None:
     await world.told("the code is 4711", 3 * DAY)
     await world.told("the dog is ill", MINUTE)
-    question = "That is two exchanges, the first on Thursday at 16:30. Shall I forget everything we said?"
+    question = "That is two exchanges, the first on Thursday at 4:30 PM. Shall I forget everything we said?"
     assert await world.ask("forget everything we talked about") == question
     assert len(await world.remembered()) == 2
     assert await world.ask("yes") == "I've forgotten everything we said: three exchanges."
@@ -246,8 +247,8 @@ async def test_what_was_said_about_something_is_quoted_with_its_time(world: Worl
     await world.told("The boiler is making a noise.", 4 * DAY)
     await world.told("Is the boiler old?", DAY)
     assert await world.ask("What did I say about the boiler?") == (
-        "On Wednesday at 16:30 you said: “The boiler is making a noise.” "
-        "Yesterday at 16:30 you said: “Is the boiler old?”"
+        "On Wednesday at 4:30 PM you said “The boiler is making a noise.” "
+        "Yesterday at 4:30 PM you said “Is the boiler old?”"
     )
 
 
@@ -256,7 +257,7 @@ async def test_of_many_the_newest_are_said_and_all_are_counted(world: World) -> 
         await world.told(f"boiler {number}", (10 - number) * MINUTE)
     said = await world.ask("what did I say about boilers")
     assert "boiler 1" not in said
-    assert said.endswith("“boiler 4” That is out of five.")
+    assert said.endswith("“boiler 4.” That is out of five.")
 
 
 async def test_asking_about_the_past_is_no_talk_about_it_and_leaves_no_copy_of_it(world: World, data: Path) -> None:
@@ -279,7 +280,7 @@ async def test_what_an_answer_quoted_is_forgotten_with_what_it_quoted(world: Wor
 async def test_when_something_was_talked_about_last(world: World) -> None:
     await world.told("where shall we go on holiday", 20 * DAY)
     assert await world.ask("when did we last talk about the holiday") == (
-        "The last time was on 2 November 2026 at 16:30."
+        "The last time was on 2 November 2026 at 4:30 PM."
     )
     assert await world.ask("when did we last talk about cheese") == "I find nothing about cheese in what we said."
 
@@ -287,9 +288,9 @@ async def test_when_something_was_talked_about_last(world: World) -> None:
 async def test_what_was_said_on_a_day(world: World) -> None:
     await world.told("is it going to rain", DAY)
     await world.told("of today", HOUR)
-    assert await world.ask("what did I ask you yesterday") == "Yesterday at 16:30 you said: “is it going to rain”"
+    assert await world.ask("what did I ask you yesterday") == "Yesterday at 4:30 PM you said “is it going to rain.”"
     assert await world.ask("what did I say on Monday") == "I find nothing that you said to me on Monday."
-    assert await world.ask("what did I just say") == "Today at 15:30 you said: “of today”"
+    assert await world.ask("what did I just say") == "Today at 3:30 PM you said “of today.”"
 
 
 async def test_nobody_finds_what_another_said(world: World) -> None:
@@ -334,3 +335,14 @@ def test_a_day_on_which_the_clock_jumps_still_goes_from_midnight_to_midnight(gra
     span = Past(grammar.own["remembering"]).span("yesterday", after)
     assert span
     assert span.until - span.since == timedelta(hours=25).total_seconds()
+
+
+async def test_a_language_without_words_for_the_past_still_has_an_agent(
+    data: Path, tools: ScriptedTools, grammar: Grammar, assents: Assents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nobody wrote down how a language speaks of what was said, such as German, the model gets such wishes."""
+    monkeypatch.delitem(grammar.own, "remembering")  # type: ignore[arg-type]
+    async with open_memory(data / "atlas.db") as memory:
+        agent = open_agent("family", LlmConfig(), says(["Hm."]), tools, grammar, assents, UTC, memory)
+        answer, _ = await ask(agent, "what is the capital of France?")
+    assert answer.text == "Hm."
