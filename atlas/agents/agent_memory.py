@@ -237,7 +237,9 @@ class Wording:
     def quote(self, when: str, text: str) -> str:
         """Return what somebody said then, shortened where it is too long to listen to."""
         short = text if len(text) <= QUOTED_CHARACTERS else f"{text[: QUOTED_CHARACTERS - 1].rstrip()}…"
-        return self.says["found"].format(when=when[:1].upper() + when[1:], text=" ".join(short.split()))
+        whole = " ".join(short.split())
+        closed = whole if whole.endswith((".", "!", "?", "…")) else f"{whole}."  # or a voice runs on into the next
+        return self.says["found"].format(when=when[:1].upper() + when[1:], text=closed)
 
     def _number(self, number: int) -> str:
         return self._numbers[number] if number < len(self._numbers) else str(number)
