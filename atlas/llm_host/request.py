@@ -13,12 +13,10 @@ from atlas.errors import RequestError
 from atlas.llm_host.constrain import valid_schema
 from atlas.llm_host.line import PRIORITIES
 
-MAX_TEXT_STOPS = 4
-MAX_TOOLS = 128
-MAX_NAME_LETTERS = 64
+MAX_TEXT_STOPS, MAX_TOOLS, MAX_NAME_LETTERS = 4, 128, 64  # as at OpenAI
 # Without a temperature the model answers soberly: small models wander above it, and loop without a penalty.
 DEFAULT_TEMPERATURE, DEFAULT_TOP_P, DEFAULT_TOP_K, DEFAULT_REPEAT = 0.2, 0.9, 40, 1.1
-DEFAULT_MAX_TOKENS = 512
+DEFAULT_MAX_TOKENS = 512  # minutes of speech; a model that loops is not let loop longer
 HALF = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")  # of a character, as it is or spelled out; whole ones too
 ROLES = ("system", "developer", "user", "assistant", "tool")
 UNDERSTOOD = {
