@@ -9,6 +9,7 @@ from atlas.agents.agent import Agent
 from atlas.agents.grammar import Grammar
 from atlas.agents.minds import open_agent
 from atlas.agents.reply import ONE_AT_A_TIME
+from atlas.agents.truth import NOT_DONE
 from atlas.assent import Assents
 from atlas.config import LlmConfig
 from atlas.conversation import HOUSE, Message, ToolCall
@@ -81,7 +82,7 @@ async def test_other_words_are_a_new_request_and_nothing_is_done(open_with, hous
     assert other.text == "It's noon."
     assert (await ask(agent, "yes"))[0].text == "Mhm."
     await ask(agent, "remove the task buy milk")
-    assert (await ask(agent, "yes and turn on the light"))[0].text == "Mhm."
+    assert (await ask(agent, "yes and turn on the light"))[0].text == f"Mhm. {NOT_DONE}"
     assert house.tasks
 
 
