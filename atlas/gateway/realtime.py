@@ -229,6 +229,7 @@ class Connection:
         self._session.wish = replace(
             self._session.wish,
             instructions=self._instructions(changed["instructions"]),
+            tainted=self._hearsay(),
             max_tokens=settings.tokens(changed["max_output_tokens"]),
             temperature=changed.get("temperature"),
         )
@@ -243,6 +244,10 @@ class Connection:
             if item["role"] != "user" and item["id"] in self._noted
         ]
         return "\n".join([own, *notes]).strip()
+
+    def _hearsay(self) -> bool:
+        """Say whether the client told of answers of ours: what we really said may have repeated words of others."""
+        return any(item["role"] == "assistant" and item["id"] in self._noted for item in self._wire.items.all())
 
     def _defaults(self) -> Asked:
         """Return how a response goes that nobody asked for in particular."""
@@ -290,7 +295,9 @@ class Connection:
         else:
             self._noted.add(item["id"])
             self._session.wish = replace(
-                self._session.wish, instructions=self._instructions(self._object["instructions"])
+                self._session.wish,
+                instructions=self._instructions(self._object["instructions"]),
+                tainted=self._hearsay(),
             )
         await self._put(*added_and_done(item, before))
 
@@ -305,7 +312,11 @@ class Connection:
         self._typed = [typed for typed in self._typed if typed is not item]
         if turn_id := self._wire.turn_of_item.pop(item["id"], ""):
             await self._house.remember(turn_id, "")  # what the client deletes, the agent shall not go by
-        self._session.wish = replace(self._session.wish, instructions=self._instructions(self._object["instructions"]))
+        self._session.wish = replace(
+            self._session.wish,
+            instructions=self._instructions(self._object["instructions"]),
+            tainted=self._hearsay(),
+        )
         await self._put(message("conversation.item.deleted", item_id=item["id"]))
 
     async def _truncate_item(self, event: Json) -> None:
@@ -378,6 +389,7 @@ class Connection:
         wish = Wish(
             text=text,
             instructions=self._instructions(whole["instructions"]),
+            tainted=self._hearsay(),
             history=history,
             remembered=remembered,
             prompt=fields.get("instructions") or "",

@@ -454,6 +454,7 @@ class Session:
             max_tokens=wish.max_tokens or self.wish.max_tokens,
             temperature=self.wish.temperature if wish.temperature is None else wish.temperature,
             instructions=wish.instructions or self.wish.instructions,
+            tainted=wish.tainted or self.wish.tainted,
             remembered=wish.remembered,
             wake_word="" if wish.text else self._wake_word,
         )

@@ -30,6 +30,7 @@ class Wish:
     text: str = ""  # typed words, answered together with what was said and not answered yet
     prompt: str = ""  # answered when nothing was said or typed
     instructions: str = ""
+    tainted: bool = False  # words of others may be in the instructions
     agent: str = ""
     history: tuple[Message, ...] = ()  # only when not remembered
     remembered: bool = True

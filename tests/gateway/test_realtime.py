@@ -399,6 +399,7 @@ async def test_items_can_be_put_in_order_looked_at_and_taken_out(small: SmallHou
         await caller.until("response.done")
         assert small.chat.turns[-1].text == "user words"
         assert small.chat.turns[-1].instructions == "Earlier you said: assistant words"
+        assert small.chat.turns[-1].tainted, "what the client says we said may be a stranger's words"
 
 
 async def test_a_client_that_played_less_has_the_rest_forgotten(small: SmallHouse) -> None:
