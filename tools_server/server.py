@@ -40,6 +40,17 @@ COMMANDS = """commands:
 
 def main() -> None:
     """Run the tool server; or `atlas-tools call`, `sessions`, `rules`, `audit verify`, `upstream approve`."""
+    try:
+        try:
+            _main()
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:  # `atlas-tools rules | head`: nobody reads on, and Python must not try to flush at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+
+
+def _main() -> None:
     if sys.argv[1:2] == ["call"]:
         sys.exit(call.main(sys.argv[2:]))
     if sys.argv[1:2] == ["sessions"]:

@@ -13,17 +13,23 @@ from atlas.conversation import Asked, Message, ToolCall, ToolResult, Turn, fresh
 from atlas.events import Emit, TextDelta
 from atlas.mcp.tools import Tools
 
+NO_TOOL = "I can't do that: I have no tool for it."
 ONE_AT_A_TIME = "The other one needs a yes of its own; please ask me for it again."
 
 
 class Commands:
-    """An agent that does what it wholly understands, asks when one thing is missing, and declines everything else."""
+    """An agent that does what it wholly understands, asks when one thing is missing, and declines everything else.
 
-    def __init__(self, name: str, grammar: Grammar, tools: Tools) -> None:
+    A command whose tool it has not is left to the model when that has tools of its own; any other could only make
+    something up.
+    """
+
+    def __init__(self, name: str, grammar: Grammar, tools: Tools, *, model_has_tools: bool = True) -> None:
         self.name = name
         self._grammar = grammar
         self._amends = Amends(grammar)
         self._tools = tools
+        self._model_has_tools = model_has_tools
 
     async def respond(self, turn: Turn, emit: Emit) -> Answer | None:
         """See `Agent.respond`. What is said is what the tools say: what they did, or what they must ask first."""
@@ -35,7 +41,8 @@ class Commands:
         needed = set(understood.tools) if isinstance(understood, Half) else {one.tool for one in understood}
         offered = await self._tools.listed()
         if offered and not needed <= {tool.name for tool in offered}:
-            return None  # this agent has no such tool; a list that was never seen forbids nothing, the server will
+            # This agent has no such tool. A list that was never seen forbids nothing: the server will.
+            return None if self._model_has_tools else await _say(NO_TOOL, emit)
         if isinstance(understood, Half):
             return await _say(understood.question, emit)
         return await self._carry_out(understood, turn, emit)

@@ -60,7 +60,7 @@ def open_agent(
     """
     persona, choosing = open_persona(name, trusted=llm.tools), Choosing(grammar.own, grammar.plain_words)
     chat = Chat(persona, backend, tools, choosing, trusted=llm.tools, context_tokens=llm.context, zone=zone)
-    minds: list[Agent] = [Commands(name, grammar, tools), chat]
+    minds: list[Agent] = [Commands(name, grammar, tools, model_has_tools=llm.tools), chat]
     if memory is None or "remembering" not in grammar.own:  # nothing to search or forget, or no words for it
         return Asking(InOrder(name, minds), tools, assents)
     minds.insert(0, Recall(name, grammar, memory, zone))

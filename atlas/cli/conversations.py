@@ -48,6 +48,10 @@ def main(arguments: Sequence[str]) -> int:
         command.add_argument("--since", help="from then on: 2026-11-22, or 2026-11-22T16:30")
         command.add_argument("--until", help="until before then")
     given = parser.parse_args(arguments)
+    if given.command == "forget" and not (
+        given.everything or given.last or given.minutes or given.since or given.until
+    ):
+        forget.error("say what: --everything, --last N, --minutes N, or --since and --until")
     return anyio.run(work, load_config(os.environ), given)
 
 

@@ -104,6 +104,7 @@ def _models(config: Config) -> Iterator[Finding]:
     from atlas.models import catalogue
 
     wanted = {config.speech.stt_model, config.speech.voice} | {m.model for m in config.llm.values() if not m.url}
+    wanted |= {m.embedder for m in config.llm.values() if m.embedder and not m.url}
     known = {model.name: model for model in catalogue.load(CATALOGUE)}
     for name in sorted(wanted):
         folder = config.models.folder / name

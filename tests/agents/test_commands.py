@@ -191,9 +191,22 @@ async def test_when_any_reading_says_dont_none_is_acted_on(grammar: Grammar, too
     assert tools.calls == []
 
 
-async def test_a_tool_this_agent_may_not_use_is_left_to_others(grammar: Grammar, house: Household) -> None:
+async def test_a_tool_this_agent_may_not_use_is_left_to_a_model_that_has_tools(
+    grammar: Grammar, house: Household
+) -> None:
     only_clock = ScriptedTools([entry for entry in house.tools()._actions.values() if entry[0].name == "clock.time"])
     assert await Commands("guest", grammar, only_clock).respond(turn("cancel all timers"), Room().emit) is None
+
+
+async def test_what_nobody_here_has_a_tool_for_is_said_so_instead_of_being_made_up(
+    grammar: Grammar, house: Household
+) -> None:
+    only_clock = ScriptedTools([entry for entry in house.tools()._actions.values() if entry[0].name == "clock.time"])
+    room = Room()
+    commands = Commands("guest", grammar, only_clock, model_has_tools=False)
+    answer = await commands.respond(turn("have I got any new mail"), room.emit)
+    assert answer and answer.text == room.said == "I can't do that: I have no tool for it."
+    assert only_clock.calls == []
 
 
 async def test_what_is_not_there_is_an_answer_and_no_breakdown(grammar: Grammar, tools: ScriptedTools) -> None:

@@ -65,8 +65,12 @@ async def test_forgetting_says_how_much_and_what_stays(world: SmallHouse, capsys
     assert await run("forget", "--minutes", "5") == 0
     assert await run("forget", "--everything", "--yes") == 1
     assert capsys.readouterr().out.endswith("Forgotten: 0 exchanges with family.\n")
-    with pytest.raises(AtlasError, match="one way"):
-        await run("forget")
+
+
+def test_forgetting_nothing_in_particular_says_what_can_be_forgotten(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        conversations.main(["forget"])
+    assert "--everything, --last N, --minutes N, or --since" in capsys.readouterr().err
 
 
 async def test_everything_is_not_forgotten_where_nobody_can_be_asked(

@@ -38,6 +38,10 @@ def test_a_damaged_memory_is_found_with_what_to_do(settled: Config) -> None:
     assert "mv " in found.advice
 
 
+def test_the_encoder_of_vectors_is_looked_at_too(settled: Config) -> None:
+    assert any("all-minilm-l6-v2" in found.seen for found in doctor.examine(settled))
+
+
 def test_a_missing_model_is_found_with_what_to_do(settled: Config) -> None:
     missing = dataclasses.replace(settled, speech=dataclasses.replace(settled.speech, voice="xx_XX-nobody"))
     advice = [f.advice for f in doctor.examine(missing) if "xx_XX-nobody" in f.seen]
