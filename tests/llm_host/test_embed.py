@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import httpx
 import httpx2
 import numpy as np
 import pytest
@@ -151,9 +150,9 @@ def test_the_vectors_are_those_of_the_published_weights(host: Host) -> None:
 
 @pytest.mark.real
 def test_a_stock_client_gets_the_same_in_either_form_and_its_mistakes_named(host: Host) -> None:
-    transport = httpx.HTTPTransport(uds=str(host.socket))
+    transport = httpx2.HTTPTransport(uds=str(host.socket))
     with (
-        httpx.Client(transport=transport) as http,
+        httpx2.Client(transport=transport) as http,
         OpenAI(base_url="http://llm/v1", api_key="-", http_client=http) as ai,
     ):
         texts = ["turn on the light", "make it bright"]
