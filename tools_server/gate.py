@@ -211,8 +211,8 @@ class Gate:
         call = self._call(spec, wish, entry, arguments)
         entry.untrusted = spec.untrusted
         # What was asked about goes by the answer, also when it need not be asked about now: hours pass, a turn ends,
-        # and a no must not become a yes by that.
-        asked = wish.reply.action or waiting
+        # and a no must not become a yes by that. What only reads may ask questions of its own, answered the same way.
+        asked = waiting or (wish.reply.action and not spec.reads)
         if (decision.verdict != "allow" or asked) and (
             unmet := await self._unconfirmed(call, spec, deed, wish.reply, entry)
         ):

@@ -28,6 +28,12 @@ tools = ["*"]
 roots = ["family-agent-config"]
 acts_as = "owner"
 
+[reader]
+token_sha256 = "{reader}"
+tools = ["*"]
+roots = ["family-agent-config"]
+acts_as = "owner"
+
 [guest]
 token_sha256 = "{guest}"
 tools = ["clock.*", "timers.*", "tasks.*"]
@@ -103,7 +109,9 @@ class Inspector:
 @pytest.fixture(scope="module")
 def inspect(node: str, official: Path, household: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inspector]:
     data = tmp_path_factory.mktemp("inspected")
-    tokens = {name: hashlib.sha256(f"{name}-token".encode()).hexdigest() for name in ("owner", "guest", "house")}
+    tokens = {
+        name: hashlib.sha256(f"{name}-token".encode()).hexdigest() for name in ("owner", "reader", "guest", "house")
+    }
     (data / "agents.toml").write_text(AGENTS.format(**tokens))
     house = household(data)
     given = {
@@ -143,7 +151,8 @@ def test_every_tool_that_reads_can_be_called(inspect: Inspector, era: str) -> No
     assert {"timers.list", "tasks.list", "clock.time", "memory.search"} <= {tool["name"] for tool in reading}
 
     def called(tool: dict[str, Any]) -> Said:
-        return inspect.call("http", era, tool["name"], **arguments(tool["inputSchema"]))
+        # As an agent of its own: who has read words of others is asked before anything changes, for half an hour.
+        return inspect.call("http", era, tool["name"], agent="reader", **arguments(tool["inputSchema"]))
 
     with ThreadPoolExecutor(AT_A_TIME) as several:
         for tool, said in zip(reading, several.map(called, reading), strict=True):
