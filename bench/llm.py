@@ -28,8 +28,8 @@ START_SECONDS = 120.0
 LONGEST_LINE = 65_536
 CONTEXT = 4096  # tokens; what two conversations of TURNS turns need, and some to spare
 WARM_UP = 2
-ROUNDS = 10  # of each, in turns, so that whatever else the machine does hits both
-ANSWER_TOKENS = 32
+ROUNDS = 30  # of each, in turns, so that whatever else the machine does hits both; ten differed by a tenth
+ANSWER_TOKENS = 64
 TURNS = 5  # of a conversation, for the reuse of its prefix
 PERSONA = (
     "You are Atlas, the voice of a house. " + "Be brief, warm and right, and never guess at what you can look up. " * 45

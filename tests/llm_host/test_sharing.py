@@ -56,16 +56,28 @@ def test_a_prompt_longer_than_the_context_cannot_be_read_ahead(host: Host) -> No
 
 
 async def test_reading_ahead_gives_way_to_an_answer_and_what_it_had_read_stays_when_it_is_given_up(host: Host) -> None:
-    """The answer is of the same priority, and the reading is hung up on in its middle."""
+    """The answer is of the same priority. It may come before the first step of a reading: then another is begun."""
+    left = []
+    for mountain in ("Ararat", "Elbrus", "Olympus", "Fuji", "Rigi"):
+        reading = [{"role": "user", "content": f"Of the {mountain}. " * 300}]
+        assert await interrupted(host, reading, mountain) == ["answer"]
+        usage = host.chat(reading, atlas_conversation=mountain, max_tokens=1).json()["usage"]
+        assert cached(usage) < usage["prompt_tokens"] - 1
+        left.append(cached(usage))
+        if left[-1] > 100:
+            return
+    pytest.fail(f"nothing of five readings stayed but {left} tokens")
+
+
+async def interrupted(host: Host, reading: Any, conversation: str) -> list[str]:
+    """Begin to read ahead, ask something else, hang up on the reading at its answer; return what came to its end."""
     transport = httpx2.AsyncHTTPTransport(uds=str(host.socket))
-    reading = [{"role": "user", "content": "Of the mountains. " * 300}]
     done: list[str] = []
     async with httpx2.AsyncClient(transport=transport, base_url="http://llm", timeout=READY_SECONDS) as http:
 
         async def read() -> None:
-            await http.post(
-                "/v1/chat/completions", json=body(reading, atlas_prefill=True, atlas_conversation="mountains")
-            )
+            wish = body(reading, atlas_prefill=True, atlas_conversation=conversation)
+            await http.post("/v1/chat/completions", json=wish)
             done.append("reading")
 
         async with anyio.create_task_group() as tasks:
@@ -76,9 +88,7 @@ async def test_reading_ahead_gives_way_to_an_answer_and_what_it_had_read_stays_w
             assert reply.status_code == 200
             done.append("answer")
             tasks.cancel_scope.cancel()
-    assert done == ["answer"]
-    usage = host.chat(reading, atlas_conversation="mountains", max_tokens=1).json()["usage"]
-    assert 100 < cached(usage) < usage["prompt_tokens"] - 1
+    return done
 
 
 async def test_voice_goes_before_chat_and_chat_before_background_in_the_middle_of_their_answers(host: Host) -> None:
