@@ -17,9 +17,9 @@ from typing import Any
 
 # Threads of llama.cpp meet hundreds of times a token. libgomp lets the first one there spin for milliseconds, which
 # starves the recogniser and the voice on the same cores, or, told to be passive, sleep at once, which costs a third of
-# the speed. A tenth of a millisecond is longer than a meeting takes when nobody is in the way, and as long as choosing a
-# token does, so that nobody has to be woken for the next one: a quarter of that cost a twentieth of the speed. Must be
-# set before it is loaded.
+# the speed. This is about a tenth of a millisecond: longer than a meeting takes when nobody is in the way, and as long
+# as choosing a token does, so that nobody has to be woken for the next one. A quarter of it cost a twentieth of the
+# speed. Must be set before it is loaded.
 os.environ.setdefault("GOMP_SPINCOUNT", "2000")
 
 import llama_cpp as llama
