@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import sys
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,6 +17,7 @@ from atlas.cli.lock import running_process
 from atlas.config import Config
 from atlas.config import load as load_config
 from atlas.errors import EngineError
+from bench._process import started
 
 START_SECONDS = 120.0
 
@@ -32,17 +32,9 @@ async def running_house(config: Config) -> AsyncIterator[Config]:
         environment = {**os.environ, "ATLAS_DATA": data, "ATLAS_GATEWAY_PORT": str(_free_port())}
         own = load_config(environment, config.file)
         with (Path(data) / "log").open("wb") as log:
-            process = await anyio.open_process(
-                [sys.executable, "-m", "atlas.cli.main", "run"], env=environment, stdout=log, stderr=log
-            )
-        try:
-            await _until_healthy(own, process)
-            yield own
-        finally:
-            with anyio.CancelScope(shield=True):
-                if process.returncode is None:
-                    process.terminate()
-                await process.wait()
+            async with started("atlas.cli.main", ["run"], env=environment, stdout=log, stderr=log) as process:
+                await _until_healthy(own, process)
+                yield own
 
 
 async def _until_healthy(config: Config, process: anyio.abc.Process) -> None:

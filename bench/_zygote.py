@@ -13,12 +13,14 @@ from pathlib import Path
 
 import anyio
 
+from atlas.cli.tether import tie_to
 from tools_server.boot import Settings
 from tools_server.wires.wire_http import serve_http
 
 
 def main() -> None:
-    """Serve until the end of input; what was forked and still lives is then killed by its parent-death signal."""
+    """Serve until the end of input; what was forked and still lives dies with this process."""
+    zygote = os.getpid()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel buries the dead at once
     for line in sys.stdin:
         given = {name: Path(value) for name, value in json.loads(line).items()}
@@ -26,6 +28,7 @@ def main() -> None:
             sys.stdout.write(f"{pid}\n")
             sys.stdout.flush()
             continue
+        tie_to(zygote)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         anyio.run(serve_http, Settings(**given))  # type: ignore[arg-type]
         os._exit(0)

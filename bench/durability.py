@@ -12,7 +12,6 @@ import json
 import os
 import random
 import signal
-import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
@@ -31,6 +30,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 from atlas.config import Config
+from bench._process import started
 from tools_server.audit import AUDIT_FILE, verify
 
 KILLS = 500
@@ -342,13 +342,8 @@ class _Zygote:
 
 @asynccontextmanager
 async def _zygote() -> AsyncIterator[_Zygote]:
-    process = await anyio.open_process([sys.executable, "-m", "bench._zygote"], stderr=DEVNULL)
-    try:
+    async with started("bench._zygote", stderr=DEVNULL) as process:
         yield _Zygote(process)
-    finally:
-        with anyio.CancelScope(shield=True):
-            process.kill()
-            await process.wait()
 
 
 def _memory() -> Path | None:

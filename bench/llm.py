@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from subprocess import DEVNULL, PIPE
+from subprocess import DEVNULL
 
 import anyio
 from anyio.streams.buffered import BufferedByteReceiveStream
@@ -23,6 +22,7 @@ from atlas.engine import open_engine
 from atlas.errors import EngineError, LlmGone
 from atlas.llm.backend import Backend, Finished, Limits, Words
 from atlas.llm.backend_openai import BackendSettings
+from bench._process import started
 
 START_SECONDS = 120.0
 LONGEST_LINE = 65_536
@@ -163,7 +163,7 @@ async def _ours(file: Path, name: str, threads: str, kept: str = "") -> AsyncIte
         socket = Path(folder) / "llm.sock"
         options = ["--socket", str(socket), "--model", str(file), "--name", name, "--threads", threads]
         options += ["--context", str(CONTEXT), *(("--kept", kept) if kept else ())]
-        async with _process("atlas.llm_host.server", options):
+        async with started("atlas.llm_host.server", options, stderr=DEVNULL):
             backend: Backend = await open_engine("backend", "openai", BackendSettings(name, socket=socket))
             try:
                 with anyio.fail_after(START_SECONDS):
@@ -204,17 +204,6 @@ class Bare:
 
 @asynccontextmanager
 async def _bare(file: Path, threads: str) -> AsyncIterator[Bare]:
-    async with _process("bench._bare_llm", [str(file), threads, str(CONTEXT)]) as process:
+    options = [str(file), threads, str(CONTEXT)]
+    async with started("bench._bare_llm", options, stderr=DEVNULL) as process:
         yield Bare(process)
-
-
-@asynccontextmanager
-async def _process(module: str, options: Sequence[str]) -> AsyncIterator[anyio.abc.Process]:
-    command = [sys.executable, "-m", module, *options]
-    process = await anyio.open_process(command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL)
-    try:
-        yield process
-    finally:
-        with anyio.CancelScope(shield=True):
-            process.terminate()
-            await process.wait()

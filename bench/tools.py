@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -20,6 +19,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from atlas.config import Config
+from bench._process import started
 
 WARM_UP = 50
 CALLS = 500  # of each; taken in turns, so that whatever else the machine does hits all of them
@@ -39,11 +39,11 @@ async def measure(config: Config) -> Mapping[str, float]:
         rules = config.tools.policy.read_text(encoding="utf-8").split("# ── how much")[0]
         (data / "policy.toml").write_text(rules, encoding="utf-8")
         (data / "agents.toml").write_text(AGENTS.format(token=hashlib.sha256(TOKEN.encode()).hexdigest()))
-        gate = ["tools_server.server", "--data", folder, "--policy", f"{data}/policy.toml"]
+        gate = ["--data", folder, "--policy", f"{data}/policy.toml"]
         gate += ["--agents", f"{data}/agents.toml", "--socket", f"{data}/gate.sock"]
         async with AsyncExitStack() as stack:
-            await stack.enter_async_context(_server(gate, data / "gate.sock"))
-            await stack.enter_async_context(_server(["bench._bare_server", f"{data}/bare.sock"], data / "bare.sock"))
+            await stack.enter_async_context(_server("tools_server.server", gate, data / "gate.sock"))
+            await stack.enter_async_context(_server("bench._bare_server", [f"{data}/bare.sock"], data / "bare.sock"))
             guarded = await stack.enter_async_context(_client(data / "gate.sock"))
             bare = await stack.enter_async_context(_client(data / "bare.sock"))
             return await _compare(
@@ -81,16 +81,11 @@ async def _compare(
 
 
 @asynccontextmanager
-async def _server(module: list[str], socket: Path) -> AsyncIterator[None]:
-    process = await anyio.open_process([sys.executable, "-m", *module], stdin=None, stderr=DEVNULL)
-    try:
+async def _server(module: str, options: list[str], socket: Path) -> AsyncIterator[None]:
+    async with started(module, options, stdin=None, stderr=DEVNULL):
         with anyio.fail_after(START_SECONDS):
             await _listening(socket)
         yield
-    finally:
-        with anyio.CancelScope(shield=True):
-            process.terminate()
-            await process.wait()
 
 
 async def _listening(socket: Path) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import pkgutil
 import platform
+import signal
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -32,6 +33,8 @@ def main(arguments: Sequence[str]) -> int:
     if given.name not in known:
         raise ConfigError(f"there is no benchmark {given.name!r}", hint=f"there are {', '.join(known)}")
     measured = import_module(f"bench.{given.name}")
+    # Told to end, it ends what it started and takes its folders away, as at Ctrl-C.
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     figures: dict[str, float] = anyio.run(measured.measure, load_config(os.environ))
     report = judged(given.name, figures, measured.TARGETS)
     print(json.dumps(report) if given.json else table(report))

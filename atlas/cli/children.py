@@ -6,7 +6,6 @@ import logging
 import os
 import re
 import signal
-import sys
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,6 +16,7 @@ import anyio
 import httpx2
 from anyio.abc import ByteReceiveStream, Process
 
+from atlas.cli.tether import tethered
 from atlas.errors import EngineError
 
 FIRST_WAIT_SECONDS = 0.25  # a person who just lost an answer asks again within a second or two
@@ -80,10 +80,10 @@ class Child:
     async def _run_once(self) -> str:
         """Run one process from start to end and say how it ended; cancelling ends it and its descendants."""
         self.program.socket.unlink(missing_ok=True)  # else a dead one's socket looks alive for a moment
-        tethered = (sys.executable, "-m", "atlas.cli.tether", str(os.getpid()), *self.program.command)
+        command = tethered(*self.program.command)
         # With faulthandler a child that is ended because it hangs says where it stood.
         environment = os.environ | {"PYTHONFAULTHANDLER": "1"}
-        process = await anyio.open_process(tethered, stdin=None, start_new_session=True, env=environment)
+        process = await anyio.open_process(command, stdin=None, start_new_session=True, env=environment)
         self.pid, self._hung = process.pid, False
         try:
             async with anyio.create_task_group() as tasks:
