@@ -266,7 +266,40 @@ async def test_when_several_could_be_meant_it_asks_which(world: Any) -> None:
     await world.ok("reminders.add", text="call mum", when="at five")
     await world.ok("reminders.add", text="call dad", when="at six")
     answer = await world.refused("reminders.cancel", about="call")
-    assert answer.text == "Which reminder: call mum, today at 5 PM or call dad, today at 6 PM?"
+    assert answer.text == "Which reminder: call mum today at 5 PM, or call dad today at 6 PM?"
+
+
+async def test_those_of_one_name_are_told_apart_by_what_differs_and_one_is_meant_by_its_id(world: Any) -> None:
+    await world.ok("reminders.add", actor=ANNA, text="call mum", when="at five")
+    await world.ok("reminders.add", actor=ANNA, text="call mum", when="at seven")
+    answer = await world.refused("reminders.cancel", actor=ANNA, about="mum")
+    assert answer.text == "Which reminder: call mum today at 5 PM, or call mum today at 7 PM?"
+    await world.ok("reminders.add", actor=ANNA, text="call mum", when="at five", person="Ben")
+    answer = await world.refused("reminders.cancel", actor=ANNA, about="mum")
+    assert answer.text == (
+        "Which reminder: call mum today at 5 PM for you, call mum today at 5 PM for Ben,"
+        " or call mum today at 7 PM for you?"
+    )
+    second = answer.data["reminders"][1]["id"]
+    assert await world.said("reminders.cancel", actor=ANNA, about=second) == "Reminder cancelled: call mum."
+    left = (await world.ok("reminders.list", actor=ANNA)).data["reminders"]
+    assert [each["person"] for each in left] == ["Anna", "Anna"]
+
+
+async def test_those_in_two_rooms_are_told_apart_by_them(world: Any) -> None:
+    for room in ("study", "hall"):
+        await world.ok("reminders.add", text="open the window", when="at five", room=room)
+    answer = await world.refused("reminders.cancel", about="window")
+    assert answer.text.endswith("5 PM in the study, or open the window today at 5 PM in the hall?")
+
+
+async def test_of_two_that_nobody_could_tell_apart_one_is_taken_and_the_other_told(world: Any) -> None:
+    for _ in range(2):
+        await world.ok("reminders.add", text="call mum", when="at five")
+    assert await world.said("reminders.cancel", about="mum") == (
+        "Reminder cancelled: call mum. There is another one like it, which stays."
+    )
+    assert await world.said("reminders.cancel", about="mum") == "Reminder cancelled: call mum."
 
 
 async def test_cancelling_takes_no_yes_for_it_can_be_taken_back(world: Any) -> None:

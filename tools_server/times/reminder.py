@@ -135,6 +135,20 @@ def listed(reminder: Reminder, me: str, now: float, zone: tzinfo | None) -> str:
     return f"{spoken(reminder.text)}, {when_words(reminder, now, zone)}{whom}{state}"
 
 
+def told_apart(reminders: Sequence[Reminder], me: str, now: float, zone: tzinfo | None) -> list[str]:
+    """Return "call mum today at 5 PM" of each, with for whom and where it is only when that is what differs.
+
+    Those that a person could not tell apart are called the same.
+    """
+    said = [f"{spoken(each.text)} {when_words(each, now, zone)}" for each in reminders]
+    whom = [f" for {'you' if same(each.person, me) else each.person}" if each.person else "" for each in reminders]
+    where = [f" in the {each.room}" if each.room else "" for each in reminders]
+    for told in (whom, where):
+        if len({*said}) < len(said) and len({*told}) > 1:
+            said = [label + more for label, more in zip(said, told, strict=True)]
+    return said
+
+
 def saying(reminder: Reminder, now: float, zone: tzinfo | None) -> dict[str, Any]:
     """Return one that is due as the house is to say it: where, to whom, and with how late it is."""
     assert reminder.due_at is not None

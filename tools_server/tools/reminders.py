@@ -29,12 +29,12 @@ from tools_server.times.reminder import (
     same,
     saying,
     shown,
-    when_words,
+    told_apart,
 )
 from tools_server.times.spoken_time import moment_words
 from tools_server.times.when import NotUnderstood, When, understand
 from tools_server.toolkit import Call, Result, ToolFailed, tool
-from tools_server.wording import NAMED, count, one_line, series, spoken
+from tools_server.wording import NAMED, count, one_line, spoken
 
 MOST_REMINDERS = 300  # a household has fewer; a model in a loop does not get more
 UNANSWERED_SECONDS = 7 * 86_400  # then nobody asks about it any more
@@ -63,7 +63,9 @@ Text = Annotated[str, Field(min_length=1, max_length=300, description="What to b
 Whenever = Annotated[
     str, Field(max_length=200, description="When, as it was said: tomorrow at 7; when Anna is next heard")
 ]
-About = Annotated[str, Field(max_length=300, description="Words of the reminder; empty when there is only one")]
+About = Annotated[
+    str, Field(max_length=300, description="Words of the reminder, or its id; empty when there is only one")
+]
 Person = Annotated[str, Field(max_length=60, description="Whom to remind, or everyone; empty is whoever asks")]
 Room = Annotated[str, Field(max_length=60, description="The room to say it in, if one was said")]
 Minutes = Annotated[int, Field(ge=1, le=10_080, description="Minutes from now")]
@@ -284,6 +286,7 @@ def _found(call: Call, words: str, *, told: bool = False) -> Reminder:
         raise ToolFailed("not_found", "There are no reminders.")
     what = one_line(words)
     found, nearest = holding(every, what) if what else (every, None)
+    found = [each for each in every if each.id == what] or found
     if just_said := [each for each in found if each in aloud]:
         return max(just_said, key=lambda each: (each in mine, each.due_at or 0.0, each.made_at))
     if not found:
@@ -291,11 +294,17 @@ def _found(call: Call, words: str, *, told: bool = False) -> Reminder:
         raise ToolFailed(
             "not_found", f"There is no reminder about {spoken(what)}.{hint}", nearest=[nearest.text] if nearest else []
         )
-    if len(found) > 1:
-        now, zone = call.now(), call.zone
-        which = series([f"{spoken(each.text)}, {when_words(each, now, zone)}" for each in found[:NAMED]], "or")
-        raise ToolFailed("invalid", f"Which reminder: {which}?", reminders=[shown(each, now, zone) for each in found])
+    apart = dict(zip(reversed(told_apart(found, *_seen_by(call))), reversed(found), strict=True))
+    if len(apart) > 1:
+        *others, last = [*reversed(apart)][:NAMED]  # the next one first, as they were found
+        rows = [shown(apart[label], call.now(), call.zone) for label in (*others, last)]
+        raise ToolFailed("invalid", f"Which reminder: {', '.join(others)}, or {last}?", reminders=rows)
     return found[0]
+
+
+def _telling(reminder: Reminder) -> Reminder:
+    """Return it without what no person tells reminders apart by."""
+    return replace(reminder, id="", device="", made_by="", made_at=0.0, said=0)
 
 
 def _was_said(reminder: Reminder, now: float) -> bool:
@@ -335,4 +344,6 @@ def _changed(call: Call, before: Reminder | None, after: Reminder | None, said: 
         _write(call, before, after)
         receipt = call.receipt(said, before=kept, after=asdict(after) if after else None)
     subject = after or before
+    if before and any(_telling(each) == _telling(before) for each in _visible(call) if each.id != before.id):
+        said += " There is another one like it, which stays."
     return Result(said, {"reminder": shown(subject, call.now(), call.zone)} if subject else {}, receipt)
