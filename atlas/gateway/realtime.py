@@ -14,24 +14,17 @@ from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from atlas import trace
-from atlas.conversation import Actor, Message, fresh_id
+from atlas.conversation import Actor, fresh_id
 from atlas.errors import AtlasError, RequestError
 from atlas.events import Event
 from atlas.gateway import realtime_settings as settings
 from atlas.gateway.auth import require, subprotocol_of, until_revoked
-from atlas.gateway.chat import ANY_AGENT, MAX_CHARACTERS, MAX_NAME_CHARACTERS, agent_for, speaking_for
+from atlas.gateway.chat import ANY_AGENT, MAX_NAME_CHARACTERS, agent_for, speaking_for
+from atlas.gateway.realtime_items import read_item, text_of
+from atlas.gateway.realtime_responses import check_length, like_session, read_response
 from atlas.gateway.realtime_settings import Json, Own
 from atlas.gateway.realtime_sound import Inward
-from atlas.gateway.realtime_wire import (
-    Asked,
-    Wire,
-    added_and_done,
-    error,
-    message,
-    read_item,
-    text_of,
-    truncated,
-)
+from atlas.gateway.realtime_wire import Wire, added_and_done, error, message, truncated
 from atlas.gateway.wire import Fields, json_object, refusal
 from atlas.house import House
 from atlas.voice.session import Session
@@ -42,7 +35,6 @@ MESSAGE_BYTES = 4 * 1024 * 1024  # a minute of sound in one message; parsing mor
 WAITING_GROUPS = 64  # of messages that wait for a slow reader …
 SEND_SECONDS = 10.0  # … and how long; a client that reads nothing for so long is gone
 STEP_SECONDS = 1  # of sound that is resampled at a time, so that a long message stops nobody else
-MAX_METADATA = 16
 MAX_DEPTH = 16  # the deepest field of the protocol lies at 6
 POLICY_VIOLATION, NORMAL = 1008, 1000  # codes of RFC 6455, section 7.4.1
 
@@ -75,10 +67,9 @@ class Connection:
         expires = int(time.time()) + SESSION_SECONDS
         self._object = settings.opening(fresh_id("sess"), model, self._own, expires)
         self._conversation_id = fresh_id("conv")
-        self._wire = Wire(self._conversation_id, self._defaults, house.tts.voice, house.tts.rate)
+        self._wire = Wire(self._conversation_id, lambda: like_session(self._object), house.tts.voice, house.tts.rate)
         self._inward = Inward("audio/pcm")
         self._typed: list[Json] = []  # user items that no response has answered yet
-        self._noted: set[str] = set()  # system and assistant items that the client added
         self._outbox, self._inbox = anyio.create_memory_object_stream[list[str] | int](WAITING_GROUPS)
         self._session = Session(
             stt=house.stt,
@@ -228,32 +219,19 @@ class Connection:
         self._wire.transcribes = changed["audio"]["input"]["transcription"] is not None
         self._session.wish = replace(
             self._session.wish,
-            instructions=self._instructions(changed["instructions"]),
-            tainted=self._hearsay(),
             max_tokens=settings.tokens(changed["max_output_tokens"]),
             temperature=changed.get("temperature"),
         )
+        self._go_by_items()
         await self._session.configure(settings.options(changed))
         await self._put(message("session.updated", session=changed))
 
-    def _instructions(self, own: str) -> str:
-        """Return the client's instructions, with what its system and assistant items add to them."""
-        notes = [
-            text_of(item) if item["role"] == "system" else f"Earlier you said: {text_of(item)}"
-            for item in self._wire.items.all()
-            if item["role"] != "user" and item["id"] in self._noted
-        ]
-        return "\n".join([own, *notes]).strip()
-
-    def _hearsay(self) -> bool:
-        """Say whether the client told of answers of ours: what we really said may have repeated words of others."""
-        return any(item["role"] == "assistant" and item["id"] in self._noted for item in self._wire.items.all())
-
-    def _defaults(self) -> Asked:
-        """Return how a response goes that nobody asked for in particular."""
-        whole = self._object
-        return Asked(
-            whole["output_modalities"][0], whole["audio"]["output"]["format"], None, whole["max_output_tokens"]
+    def _go_by_items(self) -> None:
+        """Let what the client noted in items count from now on."""
+        self._session.wish = replace(
+            self._session.wish,
+            instructions=self._wire.items.instructions(self._object["instructions"]),
+            tainted=self._wire.items.hearsay,
         )
 
     # ── sound ──────────────────────────────────────────────────────────────────────────────────────
@@ -293,12 +271,8 @@ class Connection:
         if item["role"] == "user":
             self._typed = [*(one for one in self._typed if one["id"] in self._wire.items), item]
         else:
-            self._noted.add(item["id"])
-            self._session.wish = replace(
-                self._session.wish,
-                instructions=self._instructions(self._object["instructions"]),
-                tainted=self._hearsay(),
-            )
+            self._wire.items.note(item)
+            self._go_by_items()
         await self._put(*added_and_done(item, before))
 
     async def _retrieve_item(self, event: Json) -> None:
@@ -312,11 +286,7 @@ class Connection:
         self._typed = [typed for typed in self._typed if typed is not item]
         if turn_id := self._wire.turn_of_item.pop(item["id"], ""):
             await self._house.remember(turn_id, "")  # what the client deletes, the agent shall not go by
-        self._session.wish = replace(
-            self._session.wish,
-            instructions=self._instructions(self._object["instructions"]),
-            tainted=self._hearsay(),
-        )
+        self._go_by_items()
         await self._put(message("conversation.item.deleted", item_id=item["id"]))
 
     async def _truncate_item(self, event: Json) -> None:
@@ -344,11 +314,11 @@ class Connection:
 
     async def _respond(self, event: Json) -> None:
         given = event.get("response")
-        asked, wish = self._read_response({} if given is None else given)
+        asked, wish = read_response({} if given is None else given, self._object, self._own, self._wire.items)
         typed = self._typed if wish.remembered else []
         if typed:
             wish = replace(wish, text=" ".join(map(text_of, typed)))
-        _check_length(wish)
+        check_length(wish)
         self._wire.asked[wish.turn_id] = asked
         try:
             await self._session.respond(wish)
@@ -357,68 +327,6 @@ class Connection:
             raise
         if typed:
             self._typed = []
-
-    def _read_response(self, given: Any) -> tuple[Asked, Wish]:
-        """Return what is special about one response. Raises `RequestError` naming the field."""
-        if not isinstance(given, dict):
-            raise settings.wrong("response", "an object", given, "invalid_type")
-        fields = settings.current_names(given)
-        apart = {"conversation", "input", "metadata"}
-        known = {"instructions", "output_modalities", "audio", "max_output_tokens", "tools", "tool_choice", "prompt"}
-        if extra := set(fields) - apart - known - {"temperature", "parallel_tool_calls", "reasoning"}:
-            raise settings.unknown(f"response.{min(extra)}")
-        like_session = {name: value for name, value in fields.items() if name not in apart and value is not None}
-        try:
-            whole = settings.merged(self._object, like_session, self._own)
-        except RequestError as trouble:
-            place = trouble.param.replace("session.", "response.", 1)
-            raise RequestError(
-                str(trouble).replace("session.", "response.", 1), code=trouble.code, param=place, hint=trouble.hint
-            ) from trouble
-        conversation = fields.get("conversation") or "auto"
-        if conversation not in ("auto", "none"):
-            raise settings.wrong("response.conversation", '"auto" or "none"', conversation)
-        asked = Asked(
-            modality=whole["output_modalities"][0],
-            format=whole["audio"]["output"]["format"],
-            metadata=_metadata(fields.get("metadata")),
-            max_output_tokens=whole["max_output_tokens"],
-            in_conversation=conversation == "auto",
-        )
-        history, text, remembered = self._context(fields.get("input"), conversation)
-        wish = Wish(
-            text=text,
-            instructions=self._instructions(whole["instructions"]),
-            tainted=self._hearsay(),
-            history=history,
-            remembered=remembered,
-            prompt=fields.get("instructions") or "",
-            max_tokens=settings.tokens(whole["max_output_tokens"]),
-            temperature=whole.get("temperature"),
-            speak=asked.modality == "audio",
-            turn_id=fresh_id("turn"),
-        )
-        return asked, wish
-
-    def _context(self, given: Any, conversation: str) -> tuple[tuple[Message, ...], str, bool]:
-        """Return history, text and whether the house remembers: a context of its own is not the house's to keep."""
-        if given is None and conversation == "auto":
-            return (), "", True
-        if given is None:
-            items = self._wire.items.all()
-        elif isinstance(given, list):
-            items = [self._input_item(part) for part in given]
-        else:
-            raise settings.wrong("response.input", "a list of items", given, "invalid_type")
-        messages = [Message(item["role"], text_of(item)) for item in items if text_of(item)]
-        if messages and messages[-1].author == "user":
-            return tuple(messages[:-1]), messages[-1].text, False
-        return tuple(messages), "", False
-
-    def _input_item(self, part: Any) -> Json:
-        if isinstance(part, dict) and part.get("type") == "item_reference":
-            return self._wire.items.get(part.get("id"))
-        return read_item(part)
 
     async def _cancel(self, event: Json) -> None:
         response, wanted = self._wire.response, event.get("response_id")
@@ -457,27 +365,7 @@ def _depth(value: Any) -> int:
     return depth
 
 
-def _check_length(wish: Wish) -> None:
-    """Refuse what no context holds. Raises `RequestError`, as the chat door does."""
-    characters = len(wish.text) + len(wish.instructions) + sum(len(one.text) for one in wish.history)
-    if characters > MAX_CHARACTERS:
-        raise RequestError(
-            f"{characters} characters to answer; {MAX_CHARACTERS} is the most",
-            code="context_length_exceeded",
-            hint="delete some items",
-        )
-
-
 def _needed(event: Json, name: str) -> Any:
     if event.get(name) is None:
         raise RequestError(f"{name} is missing", code="missing_required_parameter", param=name)
     return event[name]
-
-
-def _metadata(given: Any) -> dict[str, str] | None:
-    if given is None:
-        return None
-    fits = isinstance(given, dict) and len(given) <= MAX_METADATA
-    if not fits or not all(isinstance(v, str) and len(k) <= 64 and len(v) <= 512 for k, v in given.items()):
-        raise settings.wrong("response.metadata", f"up to {MAX_METADATA} short texts by short names", given)
-    return dict(given)

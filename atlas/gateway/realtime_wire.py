@@ -5,9 +5,8 @@ OpenAI's Realtime API, general availability form: https://platform.openai.com/do
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from atlas.audio import HEARING_RATE
@@ -30,11 +29,11 @@ from atlas.events import (
     Woken,
 )
 from atlas.gateway.asks import ask_json
+from atlas.gateway.realtime_items import Items, message_item
+from atlas.gateway.realtime_responses import Asked
 from atlas.gateway.realtime_settings import Json
 from atlas.gateway.realtime_sound import Outward
 
-MAX_ITEMS = 1_000  # an hour of talk has fewer; the oldest are forgotten here, not by the house
-MAX_ITEM_CHARACTERS = 100_000
 STATUS_OF_END: dict[End, str] = {
     "done": "completed",
     "interrupted": "cancelled",
@@ -69,66 +68,17 @@ def error(trouble: RequestError, event_id: str | None) -> Json:
     )
 
 
-class Items:
-    """The conversation as this connection sees it: items in order."""
-
-    def __init__(self) -> None:
-        self._items: OrderedDict[str, Json] = OrderedDict()
-
-    def __contains__(self, item_id: object) -> bool:
-        return item_id in self._items
-
-    def get(self, item_id: Any) -> Json:
-        """Return an item. Raises `RequestError` when there is none of that id."""
-        if not isinstance(item_id, str) or item_id not in self._items:
-            raise RequestError(f"there is no item {item_id!r}", code="item_not_found", param="item_id")
-        return self._items[item_id]
-
-    def add(self, item: Json, after: str | None = None) -> str | None:
-        """Put `item` behind the item `after` ("root": at the front; `None`: at the end); return the id before it."""
-        if item["id"] in self._items:
-            raise RequestError(f"there is an item {item['id']!r} already", code="item_exists", param="item.id")
-        order = list(self._items)
-        if after is None:
-            place = len(order)
-        elif after == "root":
-            place = 0
-        else:
-            self.get(after)
-            place = order.index(after) + 1
-        self._items[item["id"]] = item
-        for later in order[place:]:
-            self._items.move_to_end(later)
-        while len(self._items) > MAX_ITEMS:
-            self._items.popitem(last=False)
-        return order[place - 1] if place else None
-
-    def before(self, item_id: str) -> str | None:
-        """Return the id in front of an item's."""
-        order = list(self._items)
-        place = order.index(item_id) if item_id in self._items else 0
-        return order[place - 1] if place else None
-
-    def remove(self, item_id: Any) -> Json:
-        """Take an item out and return it. Raises `RequestError` when there is none of that id."""
-        item = self.get(item_id)
-        del self._items[item["id"]]
-        return item
-
-    def all(self) -> list[Json]:
-        """Return the items in order."""
-        return list(self._items.values())
+def added_and_done(item: Json, before: str | None) -> list[Json]:
+    """Return the two events of an item that is complete when it comes."""
+    return [
+        message("conversation.item.added", item=item, previous_item_id=before),
+        message("conversation.item.done", item=item, previous_item_id=before),
+    ]
 
 
-@dataclass(slots=True)
-class Asked:
-    """What is special about a response: the client's wish, as the protocol wants it repeated."""
-
-    modality: str = "audio"
-    format: Json = field(default_factory=dict)
-    metadata: Mapping[str, str] | None = None
-    max_output_tokens: int | str = "inf"
-    in_conversation: bool = True
+def truncated(item_id: str, audio_end_ms: int) -> Json:
+    """Return the event that says how much of an item was heard."""
+    return message("conversation.item.truncated", item_id=item_id, content_index=0, audio_end_ms=audio_end_ms)
 
 
 @dataclass(slots=True)
@@ -208,7 +158,7 @@ class Wire:
 
     def _committed(self, event: Committed) -> list[Json]:
         item_id = _item_id(event.utterance_id)
-        item = _item(item_id, "user", "completed", {"type": "input_audio", "transcript": None})
+        item = message_item(item_id, "user", "completed", {"type": "input_audio", "transcript": None})
         before = self.items.add(item)
         self._seconds[item_id] = event.seconds
         return [
@@ -256,7 +206,7 @@ class Wire:
             part, content = {"type": "audio", "transcript": ""}, {"type": "output_audio", "transcript": ""}
         else:
             part, content = {"type": "text", "text": ""}, {"type": "output_text", "text": ""}
-        response.item = _item(response.id.replace("resp_", "item_"), "assistant", "in_progress", content)
+        response.item = message_item(response.id.replace("resp_", "item_"), "assistant", "in_progress", content)
         empty = response.item | {"content": []}
         opened = [message("response.output_item.added", response_id=response.id, output_index=0, item=empty)]
         if response.asked.in_conversation:
@@ -345,84 +295,6 @@ class Wire:
             "usage": None,
             "metadata": dict(asked.metadata) if asked.metadata else None,
         }
-
-
-# ── items ──────────────────────────────────────────────────────────────────────────────────────────
-
-
-def added_and_done(item: Json, before: str | None) -> list[Json]:
-    """Return the two events of an item that is complete when it comes."""
-    return [
-        message("conversation.item.added", item=item, previous_item_id=before),
-        message("conversation.item.done", item=item, previous_item_id=before),
-    ]
-
-
-def truncated(item_id: str, audio_end_ms: int) -> Json:
-    """Return the event that says how much of an item was heard."""
-    return message("conversation.item.truncated", item_id=item_id, content_index=0, audio_end_ms=audio_end_ms)
-
-
-CONTENT_OF_ROLE = {"system": "input_text", "user": "input_text", "assistant": "output_text"}
-
-
-def read_item(value: Any) -> Json:
-    """Return a message item that a client made, complete and in today's names. Raises `RequestError`."""
-    if not isinstance(value, dict):
-        raise RequestError("item must be an object", code="invalid_type", param="item")
-    kind, role = value.get("type", "message"), value.get("role")
-    if kind != "message":
-        raise RequestError(
-            f"items of type {kind!r} are not taken: the house uses its own tools", code="unsupported", param="item.type"
-        )
-    if not isinstance(role, str) or role not in CONTENT_OF_ROLE:
-        raise RequestError("item.role must be system, user or assistant", code="invalid_value", param="item.role")
-    item_id = value.get("id") or fresh_id("item")
-    if not isinstance(item_id, str) or len(item_id) > 64:
-        raise RequestError("item.id must be a text of at most 64 characters", code="invalid_value", param="item.id")
-    parts = value.get("content")
-    if not isinstance(parts, list) or not parts:
-        raise RequestError("item.content must be a list with a part", code="invalid_type", param="item.content")
-    content = [_read_part(part, role, f"item.content[{place}]") for place, part in enumerate(parts)]
-    if sum(len(part["text"]) for part in content) > MAX_ITEM_CHARACTERS:
-        raise RequestError(
-            f"an item of more than {MAX_ITEM_CHARACTERS} characters", code="string_too_long", param="item.content"
-        )
-    return _item(item_id, role, "completed", *content)
-
-
-def _read_part(part: Any, role: str, param: str) -> Json:
-    wanted = CONTENT_OF_ROLE[role]
-    if not isinstance(part, dict):
-        raise RequestError(f"{param} must be an object", code="invalid_type", param=param)
-    kind = part.get("type")
-    if kind not in (wanted, "text"):  # "text" is the Beta's name for it
-        raise RequestError(
-            f"{param}.type must be {wanted!r}, not {kind!r}",
-            code="unsupported" if kind in ("input_audio", "input_image", "output_audio") else "invalid_value",
-            param=f"{param}.type",
-            hint="send sound by input_audio_buffer.append" if kind == "input_audio" else "",
-        )
-    text = part.get("text")
-    if not isinstance(text, str) or not text.strip():
-        raise RequestError(f"{param}.text must be a text with words in it", code="invalid_type", param=f"{param}.text")
-    return {"type": wanted, "text": text}
-
-
-def text_of(item: Json) -> str:
-    """Return the words of an item, said or written."""
-    return " ".join(part.get("text") or part.get("transcript") or "" for part in item["content"]).strip()
-
-
-def _item(item_id: str, role: str, status: str, *content: Json) -> Json:
-    return {
-        "id": item_id,
-        "object": "realtime.item",
-        "type": "message",
-        "status": status,
-        "role": role,
-        "content": list(content),
-    }
 
 
 def _item_id(utterance_id: str) -> str:

@@ -29,6 +29,7 @@ from atlas.router import choose
 from atlas.speech.vad_scripted import ScriptedVad
 from atlas.store.devices import Devices, open_devices
 from atlas.store.memory import open_memory
+from tests.houses import assents_of, house_of
 
 
 class Chat:
@@ -58,9 +59,9 @@ class Chat:
         if turn.text == "remove the task buy milk":
             call = ToolCall(fresh_id("call"), "tasks.remove", {"title": "buy milk"})
             return await carry_out(call, self.tools, turn, emit)
-        for word in self.words:
-            await emit(TextDelta(word))
         try:
+            for word in self.words:
+                await emit(TextDelta(word))
             while self.endless:
                 await emit(TextDelta("and on "))
                 await anyio.sleep(0.01)
@@ -182,26 +183,21 @@ async def small_house(config: Config, data: Path) -> AsyncIterator[SmallHouse]:
         open_memory(data / "atlas.db") as family,
         open_memory(data / "work.db") as work,
     ):
-        assents = Assents(
-            Seal(Ed25519PrivateKey.generate()),
-            open_wording("en"),
-            chat.tools.for_the_house(),
-            may_talk=lambda actor, agent: actor.role in config.agents[agent].roles,
+        assents = assents_of(
+            chat.tools.for_the_house(), may_talk=lambda actor, agent: actor.role in config.agents[agent].roles
         )
         agent = Asking(chat, chat.tools, assents)
-        house = House(
+        house = house_of(
             config,
+            {"family": Mind(agent, family), "work": Mind(agent, work)},
+            assents,
             stt=ear,
-            tts=voice,  # type: ignore[arg-type]
+            tts=voice,
             vad=ScriptedVad(),
             wake=Asleep(),
-            minds={"family": Mind(agent, family), "work": Mind(agent, work)},
-            choose=lambda turn: choose(turn, config.agents, config.house.agent),
             settle_seconds=lambda text: 0.0 if "timer" in text else None,
             authenticate=devices.find,
             health=look_around,
-            speakers=Speakers(),
-            assents=assents,
         )
         world = SmallHouse(house, devices, chat, ear, voice, health)
         for role in ("owner", "adult", "child", "guest", "satellite"):

@@ -1,0 +1,123 @@
+"""What a client of the Realtime protocol asks of one response: how it is to come, and what it is to answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from atlas.conversation import Message, fresh_id
+from atlas.errors import RequestError
+from atlas.gateway import realtime_settings as settings
+from atlas.gateway.chat import MAX_CHARACTERS
+from atlas.gateway.realtime_items import Items, read_item, text_of
+from atlas.gateway.realtime_settings import Json, Own
+from atlas.voice.wishes import Wish
+
+MAX_METADATA = 16
+APART = {"conversation", "input", "metadata"}  # what only a response has
+LIKE_SESSION = {"instructions", "output_modalities", "audio", "max_output_tokens", "tools", "tool_choice", "prompt"}
+LIKE_SESSION |= {"temperature", "parallel_tool_calls", "reasoning"}
+
+
+@dataclass(slots=True)
+class Asked:
+    """What is special about a response: the client's wish, as the protocol wants it repeated."""
+
+    modality: str = "audio"
+    format: Json = field(default_factory=dict)
+    metadata: Mapping[str, str] | None = None
+    max_output_tokens: int | str = "inf"
+    in_conversation: bool = True
+
+
+def like_session(session: Json) -> Asked:
+    """Return how a response goes that nobody asked for in particular."""
+    return Asked(
+        session["output_modalities"][0], session["audio"]["output"]["format"], None, session["max_output_tokens"]
+    )
+
+
+def read_response(given: Any, session: Json, own: Own, items: Items) -> tuple[Asked, Wish]:
+    """Return what is special about one response. Raises `RequestError` naming the field."""
+    if not isinstance(given, dict):
+        raise settings.wrong("response", "an object", given, "invalid_type")
+    fields = settings.current_names(given)
+    if extra := set(fields) - APART - LIKE_SESSION:
+        raise settings.unknown(f"response.{min(extra)}")
+    whole = _merged(session, fields, own)
+    conversation = fields.get("conversation") or "auto"
+    if conversation not in ("auto", "none"):
+        raise settings.wrong("response.conversation", '"auto" or "none"', conversation)
+    asked = like_session(whole)
+    asked.metadata, asked.in_conversation = _metadata(fields.get("metadata")), conversation == "auto"
+    history, text, remembered = _context(fields.get("input"), conversation, items)
+    wish = Wish(
+        text=text,
+        instructions=items.instructions(whole["instructions"]),
+        tainted=items.hearsay,
+        history=history,
+        remembered=remembered,
+        prompt=fields.get("instructions") or "",
+        max_tokens=settings.tokens(whole["max_output_tokens"]),
+        temperature=whole.get("temperature"),
+        speak=asked.modality == "audio",
+        turn_id=fresh_id("turn"),
+    )
+    return asked, wish
+
+
+def check_length(wish: Wish) -> None:
+    """Refuse what no context holds. Raises `RequestError`, as the chat door does."""
+    characters = len(wish.text) + len(wish.instructions) + sum(len(one.text) for one in wish.history)
+    if characters > MAX_CHARACTERS:
+        raise RequestError(
+            f"{characters} characters to answer; {MAX_CHARACTERS} is the most",
+            code="context_length_exceeded",
+            hint="delete some items",
+        )
+
+
+def _merged(session: Json, fields: Json, own: Own) -> Json:
+    """Return the session object as this one response sees it."""
+    changed = {name: value for name, value in fields.items() if name not in APART and value is not None}
+    try:
+        return settings.merged(session, changed, own)
+    except RequestError as trouble:
+        raise RequestError(
+            str(trouble).replace("session.", "response.", 1),
+            code=trouble.code,
+            param=trouble.param.replace("session.", "response.", 1),
+            hint=trouble.hint,
+        ) from trouble
+
+
+def _context(given: Any, conversation: str, items: Items) -> tuple[tuple[Message, ...], str, bool]:
+    """Return history, text and whether the house remembers: a context of its own is not the house's to keep."""
+    if given is None and conversation == "auto":
+        return (), "", True
+    if given is None:
+        context = items.all()
+    elif isinstance(given, list):
+        context = [_input_item(part, items) for part in given]
+    else:
+        raise settings.wrong("response.input", "a list of items", given, "invalid_type")
+    messages = [Message(item["role"], text_of(item)) for item in context if text_of(item)]
+    if messages and messages[-1].author == "user":
+        return tuple(messages[:-1]), messages[-1].text, False
+    return tuple(messages), "", False
+
+
+def _input_item(part: Any, items: Items) -> Json:
+    if isinstance(part, dict) and part.get("type") == "item_reference":
+        return items.get(part.get("id"))
+    return read_item(part)
+
+
+def _metadata(given: Any) -> dict[str, str] | None:
+    if given is None:
+        return None
+    fits = isinstance(given, dict) and len(given) <= MAX_METADATA
+    if not fits or not all(isinstance(v, str) and len(k) <= 64 and len(v) <= 512 for k, v in given.items()):
+        raise settings.wrong("response.metadata", f"up to {MAX_METADATA} short texts by short names", given)
+    return dict(given)
