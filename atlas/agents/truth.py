@@ -13,14 +13,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from atlas.agents.claims import claim
-from atlas.agents.deed_words import TOPIC, plain, topics
+from atlas.agents.deed_words import plain, topics
 from atlas.agents.durations import UP_TO_99, number_of
 from atlas.agents.owning_up import owns_up
-from atlas.agents.wanted import asks_for_deed, asks_how_things_stand
+from atlas.agents.tongues import ENGLISH, Tongue, Tongues
+from atlas.agents.wanted import read
 from atlas.conversation import ToolCall, ToolResult
 
-NOT_DONE = "I haven't done that: nothing was changed."
-NOT_KNOWN = "I haven't looked that up, so I can't say."
+NOT_DONE = ENGLISH[0].says["not_done"]
+NOT_KNOWN = ENGLISH[0].says["not_known"]
 LONGEST_CHARACTERS = 600  # a sentence is not held back longer than this; what never ends is no claim
 _END = re.compile(r"[.!?…]+[\"'”’)\]*_]*(?=\s)\s+|\n+")
 
@@ -29,53 +30,9 @@ _ALSO = {  # what a deed may be called in a tool's name, where a claim calls it 
     **{"climate": ("degree", "warm"), "cover": ("window",), "remind": ("alarm",), "alarm": ("remind",)},
     **{"mail": ("message",), "message": ("mail",), "note": ("fact",), "file": ("note",)},
 }
-_DOINGS = {  # how a doing is told → what it may have been
-    r"set|star\w+|add\w*|creat\w+|schedul\w+|book\w*|sav\w+|not(?:ed|ing)|made|arrang\w+|record\w*|order\w*": (
-        "make change"
-    ),
-    r"cancel\w*|delet\w+|remov\w+|clear\w*|eras\w+|wip\w+|forg\w+|archiv\w+": "remove stop",
-    r"(?:turn|switch|power)\w* (?:[\w']+ ){0,4}on|enabl\w+|activat\w+": "on make",
-    r"(?:turn|switch|power|shut)\w* (?:[\w']+ ){0,4}(?:off|down)|disabl\w+|deactivat\w+": "off stop change",
-    r"open\w*|rais\w+": "open change",
-    r"clos\w+|shut|lower\w*": "close change",
-    r"lock\w*": "lock",
-    r"unlock\w*": "open",
-    r"sen[dt]\w*|e-?mailed|texted|messaged|repl(?:y|ied)|forward\w*": "send",
-    r"paus\w+": "pause",
-    r"resum\w+|play\w*|continu\w+": "play",
-    r"stop\w*|silenc\w+|dismiss\w*": "stop off pause remove",
-    r"snooz\w+": "snooze",
-    r"skip\w*": "skip",
-    r"mov\w+|postpon\w+|reschedul\w+|chang\w+|updat\w+|renam\w+|adjust\w*|dimm?\w*|brighten\w*|assign\w*"
-    r"|increas\w+|decreas\w+|extend\w*|shorten\w*": "change make",
-    r"mark\w*|complet\w+|finish\w*|tick\w*|check\w*|cross\w*": "done change",
-    r"undo\w*|undid|revert\w*|restor\w+|took back|taken back": "undo",
-}
-_DOING = [(re.compile(rf"\b(?:{how})\b", re.IGNORECASE), set(what.split())) for how, what in _DOINGS.items()]
-_OPPOSITES = (("on", "off"), ("open", "closed"), ("open", "shut"), ("locked", "unlocked"), ("paused", "playing"))
 _TIME_UNITS = 60, 3600  # tools count in seconds
 _HALF_DAY = 12  # "at five" is 17:00
 _NUMBER = re.compile(rf"\b(?:\d+|{UP_TO_99})\b", re.IGNORECASE)
-_ALL = re.compile(r"\b(?:all|every|both|everything|each)\b(?! set| done| right| good| sorted)", re.IGNORECASE)
-_BEFORE_A_TOPIC = re.compile(
-    rf"\b(?P<which>[\w'-]+)(?= (?:{'|'.join(said.pattern for said in TOPIC.values())}))", re.IGNORECASE
-)
-_PUT = re.compile(
-    r"\b(?:add|put|remov|delet|cross|tak|took|mark|check|tick|buy|bought)\w*(?P<what>(?: [\w',-]+){1,8}?) "
-    r"(?:to|from|off|on|onto|into|as)\b",
-    re.IGNORECASE,
-)
-_ROOM = re.compile(r"\b(?:in|of) the (?P<which>[\w'-]+)", re.IGNORECASE)
-_NAME = re.compile(r"(?<=[a-z,] )(?P<which>[A-Z][\w'-]+)")
-_FREE_WORDS = (  # that tell no thing from another
-    "the a an your my our that this some new all both every each any it its them and or of for now just also "
-    "already been have has is are was i've i we you me i'll i'm up off on out to in as with from at by next first "
-    "other another one same current smart following requested default day morning evening afternoon night house "
-    "home background meantime minute minutes hour hours second seconds list shopping item items reminder set add "
-    "done ok okay atlas"
-)
-_FREE = frozenset(_FREE_WORDS.split())
-_ALREADY = re.compile(r"\balready\b", re.IGNORECASE)
 _WORD = re.compile(r"[\w'-]+")
 
 
@@ -118,27 +75,33 @@ def _values(given: object) -> Iterator[str]:
             yield str(given)
 
 
-def is_true(sentence: str, deeds: Deeds) -> bool:
-    """Tell whether `sentence` claims nothing, or nothing but what `deeds` can show."""
-    match claim(sentence, deeds.asked):
-        case "deed":
-            return _shown(plain(sentence), deeds.changed, done=True)
-        case "state":
-            return _shown(plain(sentence), deeds.changed + deeds.read, done=False)
+def is_true(sentence: str, deeds: Deeds, tongues: Tongues = ENGLISH) -> bool:
+    """Tell whether `sentence` claims nothing in any of these languages, or nothing but what `deeds` can show."""
+    asked = read(deeds.asked, tongues)
+    for tongue in tongues:
+        match claim(sentence, asked, tongue):
+            case "deed" if not _shown(plain(sentence), deeds.changed, tongue, tongues, done=True):
+                return False
+            case "state" if not _shown(plain(sentence), deeds.changed + deeds.read, tongue, tongues, done=False):
+                return False
     return True
 
 
-def _shown(words: str, deeds: Sequence[str], *, done: bool) -> bool:
-    """Tell whether `deeds` show what is claimed. `done`: it says what was done, and not only how things stand."""
+def _shown(words: str, deeds: Sequence[str], tongue: Tongue, tongues: Tongues, *, done: bool) -> bool:
+    """Tell whether `deeds` show what is claimed. `done`: it says what was done, and not only how things stand.
+
+    The claim is read in its own language; the deeds in all, for tools have English names and may be told in another.
+    """
     shown = " ".join(deeds).lower()
+    named, spoken_of = topics(words, (tongue,)), topics(shown, tongues)
     return (
         bool(deeds)
-        and all(TOPIC[topic].search(shown) or _is_named(topic, shown) for topic in topics(words))
-        and (not done or _same_doings(words, shown))
-        and not any(_contradicts(words.lower(), shown, *pair) for pair in (*_OPPOSITES, *map(_turned, _OPPOSITES)))
-        and _numbers(words) <= _near(_numbers(shown))
-        and (not _ALL.search(words) or len(deeds) > 1 or bool(_ALL.search(shown)))
-        and all(_is_spoken_of(word, shown) for word in _particulars(words))
+        and all(topic in spoken_of or _is_named(topic, shown) for topic in named)
+        and (not done or _same_doings(words, shown, tongue, tongues))
+        and not _contradicts(words.lower(), shown, tongue, tongues)
+        and _numbers(words, (tongue,)) <= _near(_numbers(shown, tongues))
+        and (not tongue.has(words, "all_of_them") or len(deeds) > 1 or _tells_of_all(shown, tongues))
+        and all(_is_spoken_of(word, shown) for word in _particulars(words, tongue))
     )
 
 
@@ -146,31 +109,37 @@ def _is_named(topic: str, shown: str) -> bool:
     return any(stem in shown for stem in (topic, *_ALSO.get(topic, ())))
 
 
-def _same_doings(words: str, shown: str) -> bool:
-    known = set().union(*(what for how, what in _DOING if how.search(shown)))
-    return not known or all(what & known for how, what in _DOING if how.search(words))
+def _tells_of_all(shown: str, tongues: Tongues) -> bool:
+    return any(tongue.has(shown, "all_of_them") for tongue in tongues)
 
 
-def _contradicts(words: str, shown: str, said: str, other: str) -> bool:
-    """Tell whether the claim says `said` where the deeds only ever say the opposite."""
-    return (
-        bool(
-            re.search(
-                rf"\b(?:{said})\W*$|\b(?:turn|switch)\w* (?:[\w']+ ){{0,4}}{said}\b|\b(?:is|are|now) {said}\b", words
-            )
-        )
-        and bool(re.search(rf"\b{other}\b", shown))
-        and not re.search(rf"\b{said}\b", shown)
-    )
+def _same_doings(words: str, shown: str, tongue: Tongue, tongues: Tongues) -> bool:
+    known = set().union(*(what for each in tongues for how, what in each.doings if how.search(shown)))
+    return not known or all(what & known for how, what in tongue.doings if how.search(words))
 
 
-def _turned(pair: tuple[str, str]) -> tuple[str, str]:
-    return pair[1], pair[0]
+def _contradicts(words: str, shown: str, tongue: Tongue, tongues: Tongues) -> bool:
+    """Tell whether the claim says one thing where the deeds only ever say the opposite."""
+    for number, pair in enumerate(tongue.opposites):
+        for side, (stands, _) in enumerate(pair):
+            if (
+                stands.search(words)
+                and any(each.opposites[number][1 - side][1].search(shown) for each in tongues)
+                and not any(each.opposites[number][side][1].search(shown) for each in tongues)
+            ):
+                return True
+    return False
 
 
-def _numbers(words: str) -> set[int]:
+def _numbers(words: str, tongues: Tongues) -> set[int]:
     found = (match[0].lower() for match in _NUMBER.finditer(words))
-    return {int(word) if word.isdigit() else int(number_of(word) or 0) for word in found if word != "one"} - {0}
+    numbers = {int(word) if word.isdigit() else int(number_of(word) or 0) for word in found if word != "one"}
+    spoken = (tongue.numbers.get(word, 0) for tongue in tongues if tongue.numbers for word in _words(words))
+    return numbers.union(spoken) - {0}
+
+
+def _words(text: str) -> Iterator[str]:
+    return (match[0] for match in _WORD.finditer(text.lower()))
 
 
 def _near(numbers: set[int]) -> set[int]:
@@ -181,17 +150,27 @@ def _near(numbers: set[int]) -> set[int]:
     )
 
 
-def _particulars(words: str) -> set[str]:
+def _particulars(words: str, tongue: Tongue) -> set[str]:
     """Return the words that say which one: of "the kitchen lights" the kitchen, of "added milk to" the milk."""
     which = {
-        found["which"] for found in (*_BEFORE_A_TOPIC.finditer(words), *_ROOM.finditer(words), *_NAME.finditer(words))
+        found["which"]
+        for form in ("which_of_them", "which_room", "which_name")
+        for found in tongue[form].finditer(words)
     }
-    which |= {word for found in _PUT.finditer(words) for word in _WORD.findall(found["what"])}
-    return {word for word in map(str.lower, which) if word not in _FREE and not _numbers(word) and not _is_verb(word)}
+    which |= {word for found in tongue["put_what"].finditer(words) for word in _words(found["what"])}
+    return {
+        word
+        for word in map(str.lower, which)
+        if word not in tongue.words["free"] and not _numbers(word, (tongue,)) and not _is_verb(word, tongue)
+    }
 
 
-def _is_verb(word: str) -> bool:
-    return word.endswith(("ed", "ing", "ly")) or any(how.fullmatch(word) for how, _ in _DOING) or bool(topics(word))
+def _is_verb(word: str, tongue: Tongue) -> bool:
+    return (
+        word.endswith(tuple(tongue.words["verb_endings"]))
+        or any(how.fullmatch(word) for how, _ in tongue.doings)
+        or bool(topics(word, (tongue,)))
+    )
 
 
 def _is_spoken_of(word: str, shown: str) -> bool:
@@ -199,18 +178,21 @@ def _is_spoken_of(word: str, shown: str) -> bool:
     return stem in shown or any(part in shown for part in stem.split("-") if len(part) > 2)
 
 
-def correction(said: str, deeds: Deeds) -> str:
+def correction(said: str, deeds: Deeds, tongues: Tongues = ENGLISH) -> str:
     """Return what must be added to a whole reply, so that nobody believes more than was done; "" for nothing.
 
     No list of phrases is long enough for "I'll nudge you at five". So, whatever the words: who asked for a deed hears
     that there was none, and who asked how things stand hears that nobody looked, unless the reply says so itself.
     """
-    if deeds.changed or owns_up(said) or NOT_DONE in said or NOT_KNOWN in said:
+    says = tongues[0].says
+    if deeds.changed or owns_up(said, tongues) or says["not_done"] in said or says["not_known"] in said:
         return ""
-    if asks_for_deed(deeds.asked) and not (deeds.read and _ALREADY.search(said)):
-        return NOT_DONE if not deeds.failed else f"I haven't done that: {deeds.failed}"
-    if asks_how_things_stand(deeds.asked) and not deeds.read:
-        return NOT_KNOWN
+    asked = read(deeds.asked, tongues)
+    was_so = bool(deeds.read) and any(tongue.has(said, "already") for tongue in tongues)
+    if asked.wants_deed and not was_so:
+        return says["failed"].format(deeds.failed) if deeds.failed else says["not_done"]
+    if asked.asks_how_things_stand and not deeds.read:
+        return says["not_known"]
     return ""
 
 
@@ -221,7 +203,8 @@ class Truth:
     come: models like to announce first and act later.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, tongues: Tongues = ENGLISH) -> None:
+        self._tongues = tongues  # that a claim may be made in
         self._unread = ""  # the beginning of a sentence
         self._waiting: list[str] = []  # whole sentences, from the first unproven claim on
         self._confessed = False
@@ -237,7 +220,7 @@ class Truth:
         free: list[str] = []
         while end := _end(self._unread):
             sentence, self._unread = self._unread[:end], self._unread[end:]
-            if self._waiting or not is_true(sentence, deeds):
+            if self._waiting or not is_true(sentence, deeds, self._tongues):
                 self._waiting.append(sentence)
             else:
                 free.append(sentence)
@@ -248,11 +231,11 @@ class Truth:
         sentences, self._waiting, self._unread = [*self._waiting, self._unread], [], ""
         said: list[str] = []
         for sentence in sentences:
-            if is_true(sentence, deeds):
+            if is_true(sentence, deeds, self._tongues):
                 said.append(sentence)
             elif not self._confessed:
                 self._confessed = True
-                said.append(_confession(sentence, deeds) + (sentence[len(sentence.rstrip()) :]))
+                said.append(_confession(sentence, deeds, self._tongues) + (sentence[len(sentence.rstrip()) :]))
         return "".join(said)
 
 
@@ -263,12 +246,15 @@ def _end(text: str) -> int:
     return 0 if len(text) <= LONGEST_CHARACTERS else (text.rfind(" ", 0, LONGEST_CHARACTERS) + 1 or LONGEST_CHARACTERS)
 
 
-def _confession(sentence: str, deeds: Deeds) -> str:
+def _confession(sentence: str, deeds: Deeds, tongues: Tongues) -> str:
     """Return what is true instead of a claim that is not."""
+    says = tongues[0].says
     if deeds.failed:
-        return f"I haven't done that: {deeds.failed}"
+        return says["failed"].format(deeds.failed)
     if deeds.told:
-        return f"This is what I did: {' '.join(deeds.told)}"
-    if claim(sentence, deeds.asked) == "state":
-        return f"This is what I found: {' '.join(deeds.found)}" if deeds.found else NOT_KNOWN
-    return NOT_DONE
+        return says["did"].format(" ".join(deeds.told))
+    asked = read(deeds.asked, tongues)
+    kinds = {claim(sentence, asked, tongue) for tongue in tongues}
+    if "state" in kinds and "deed" not in kinds:
+        return says["found"].format(" ".join(deeds.found)) if deeds.found else says["not_known"]
+    return says["not_done"]
