@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 from atlas.agents import prompt
 from atlas.agents.agent import Answer
 from atlas.agents.amends import UNDO, Amends
 from atlas.agents.grammar import Command, Grammar, Half
 from atlas.agents.tool_use import BROKEN, use
+from atlas.agents.which import Which
 from atlas.conversation import Asked, Message, ToolCall, ToolResult, Turn, fresh_id
 from atlas.events import Emit, TextDelta
 from atlas.mcp.tools import Tools
@@ -28,6 +30,7 @@ class Commands:
         self.name = name
         self._grammar = grammar
         self._amends = Amends(grammar)
+        self._which = Which(grammar)
         self._tools = tools
         self._model_has_tools = model_has_tools
 
@@ -51,6 +54,15 @@ class Commands:
         """See `Agent.prepare`. A command needs no head start."""
         return self.understand(turn) is not None
 
+    def _of_others(self, turn: Turn) -> bool:
+        """Whether a command goes on from a call that who had read words of others made: "no, at five" keeps the rest.
+
+        What the person said whole is theirs.
+        """
+        last = list(takewhile(lambda message: message.author != "user", reversed(turn.history)))
+        made = any(message.calls and (message.tainted or turn.tainted) for message in last)
+        return made and not any(map(self._grammar.commands, (turn.text, *turn.alternatives)))
+
     def understand(self, turn: Turn) -> tuple[Command, ...] | Half | str | None:
         """Return the commands of the first reading of the turn that is one, or what to say or ask instead.
 
@@ -60,6 +72,8 @@ class Commands:
         if any(answer := self._amends.answer(text, turn.history) for text in readings):
             assert answer
             return answer if isinstance(answer, str) else (answer,)
+        if any(chosen := self._which.answer(text, turn.history) for text in readings):
+            return chosen
         if any(corrected := self._amends.correction(text, turn.history) for text in readings):
             return corrected
         if any(self._grammar.is_negated(text) for text in readings):
@@ -77,9 +91,10 @@ class Commands:
         results: list[ToolResult] = []
         asked: Asked | None = None
         said: list[str] = []
+        tainted = self._of_others(turn)
         for command in commands:
             call = ToolCall(fresh_id("call"), command.tool, command.arguments)
-            result = await use(call, self._tools, turn, emit)
+            result = await use(call, self._tools, turn, emit, tainted=tainted)
             calls.append(call)
             results.append(result)
             if result.ask is None:
@@ -107,6 +122,7 @@ class Commands:
             receipts=tuple(result.receipt for result in results if result.receipt),
             error="; ".join(broken),
             asked=asked,
+            tainted=tainted,
         )
 
 

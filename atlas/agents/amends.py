@@ -12,6 +12,7 @@ from atlas.agents.devices import Arguments
 from atlas.agents.durations import UP_TO_99, number_of
 from atlas.agents.grammar import Grammar, Half
 from atlas.agents.slots import Command
+from atlas.agents.which import Places
 from atlas.conversation import Message, ToolCall
 
 UNDO = "history.undo"
@@ -53,7 +54,7 @@ class Amends:
         self._around = re.compile(own["around_an_answer"], re.IGNORECASE)
         self._left: Mapping[str, str] = own["left"]
         self._in_minutes: str = own["in_minutes"]
-        self._ordinals = [re.compile(ordinal, re.IGNORECASE) for ordinal in own["ordinals"]]
+        self._places = Places(own)
 
     def correction(self, text: str, history: Sequence[Message]) -> tuple[Command, ...]:
         """Return the last command anew with what `text` corrects, after taking it back if it changed anything."""
@@ -120,8 +121,9 @@ class Amends:
         if self._grammar.is_negated(text):
             return None
         said = self._around.sub("", self._grammar.plain_words(text))
-        for ordinal, choice in zip(self._ordinals, half.asks["choices"], strict=False):
-            if ordinal.fullmatch(said) or re.fullmatch(choice.get("answers", "(?!)"), said, re.IGNORECASE):
+        place = self._places.of(said, len(half.asks["choices"]))
+        for at, choice in enumerate(half.asks["choices"]):
+            if at == place or re.fullmatch(choice.get("answers", "(?!)"), said, re.IGNORECASE):
                 whole = half.asks | choice
                 return self._done(half, whole["tool"], whole["says"], choice.get("is", ""))
         if told := self._told(half.asks.get("open", ""), said, words):

@@ -234,6 +234,8 @@ async def test_which_of_a_days_alarms_is_asked(world: Any) -> None:
     await world.ok("alarms.set", when="every day at eight")
     answer = await world.refused("alarms.skip", day="tomorrow")
     assert answer.text == "Which alarm: every day at 7 AM or every day at 8 AM?"
+    second = answer.data["alarms"][1]["id"]
+    assert (await world.said("alarms.skip", day="Sunday", name=second)).startswith("Skipping the 8 AM alarm Sunday")
     assert (await world.said("alarms.skip", day="tomorrow", time="8 AM")).startswith("Skipping the 8 AM alarm tomorrow")
 
 

@@ -177,7 +177,8 @@ async def test_when_several_could_be_meant_it_asks_which(world: Any) -> None:
     await world.ok("calendar.add", title="Dentist", start="2026-11-25T15:00")
     asked = await world.refused("calendar.remove", title="dentist")
     assert asked.text == "Which one: Dentist Monday at 9 AM or Dentist Wednesday at 3 PM?"
-    said = await world.said("calendar.remove", title="dentist", day="Wednesday")
+    assert asked.data["days"] == ["2026-11-23", "2026-11-25"]
+    said = await world.said("calendar.remove", title="dentist", day="2026-11-25")
     assert said == "Removed Dentist Wednesday at 3 PM."
     missing = await world.refused("calendar.remove", title="dentists")
     assert missing.text == "There is no dentists in the calendar. The nearest is Dentist."

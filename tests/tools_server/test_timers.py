@@ -78,6 +78,8 @@ async def test_when_several_could_be_meant_it_asks_which_and_does_nothing(world:
     assert answer.text == "Which timer: the pizza timer or the 10 minute timer?"
     assert [timer["name"] for timer in answer.data["timers"]] == ["pizza", ""]
     assert len((await world.ok("timers.list")).data["timers"]) == 2
+    second = answer.data["timers"][1]["id"]
+    assert await world.said("timers.cancel", name=second) == "10 minute timer cancelled."
 
 
 async def test_two_of_a_kind_are_told_apart_by_what_they_have_left(world: Any) -> None:

@@ -65,7 +65,7 @@ MIGRATIONS = {
     """,
 }
 
-Name = Annotated[str, Field(max_length=60, description="The alarm's name, if it has one")]
+Name = Annotated[str, Field(max_length=60, description="The alarm's name if it has one, or its id")]
 At = Annotated[str, Field(max_length=60, description="Its time of day, such as 7 AM; empty if not said")]
 Day = Annotated[str, Field(max_length=60, description="The day it is about, such as tomorrow; empty if not said")]
 
@@ -299,7 +299,7 @@ def _narrow(call: Call, name: str, time: str, day: date | None = None) -> list[A
         raise ToolFailed("not_found", "There are no alarms.")
     found, wanted = every, _name(name)
     if wanted:
-        found = [alarm for alarm in found if alarm.name == wanted]
+        found = [alarm for alarm in found if wanted in (alarm.name, alarm.id)]
     if time.strip():
         clock = _clock(call, time)
         found = [alarm for alarm in found if _rings_at(alarm, clock, call.zone)]

@@ -294,8 +294,10 @@ def _named(call: Call, found: Sequence[Found], opened: Diary, title: str, on: st
     ahead = [each for each in same if each.event.end > now] or same
     others = {(each.sheet.file, each.event.uid): each for each in reversed(ahead)}
     if len(others) > 1:
-        parts = [told(each.event, now, with_day=True) for each in sorted(others.values(), key=lambda e: e.event.start)]
-        raise ToolFailed("invalid", f"Which one: {series(parts[:TOLD], 'or')}?", several=parts)
+        in_order = sorted((each.event for each in others.values()), key=lambda event: event.start)
+        parts = [told(event, now, with_day=True) for event in in_order]
+        days = [event.start.date().isoformat() for event in in_order]
+        raise ToolFailed("invalid", f"Which one: {series(parts[:TOLD], 'or')}?", several=parts, days=days)
     return ahead[0]
 
 

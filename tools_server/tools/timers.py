@@ -328,7 +328,7 @@ def _narrow(call: Call, timers: Sequence[Timer], name: str, seconds: int, room: 
 
 
 def _named(timers: Sequence[Timer], wanted: str) -> list[Timer]:
-    exact = [timer for timer in timers if timer.name == wanted]
+    exact = [timer for timer in timers if wanted in (timer.name, timer.id)]
     if exact:
         return exact
     near = get_close_matches(wanted, [timer.name for timer in timers if timer.name], n=1, cutoff=0.75)
