@@ -9,24 +9,21 @@ from typing import Any
 
 import anyio
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from atlas import trace
 from atlas.agents import prompt
 from atlas.agents.agent import Answer
 from atlas.agents.agent_asking import Asking
 from atlas.agents.tool_use import carry_out
-from atlas.assent import Assents, Seal, open_wording
-from atlas.bell import Speakers
 from atlas.config import Config
 from atlas.conversation import Actor, Message, ToolCall, ToolResult, Turn, Usage, fresh_id
 from atlas.errors import LlmGone, RequestError
 from atlas.events import Emit, Event, TextDelta, ToolFinished, ToolStarted, TurnEnded, TurnStarted
 from atlas.house import House, Mind
-from atlas.mcp.tools_scripted import Household, ScriptedTools
-from atlas.router import choose
+from atlas.mcp.tools_scripted import Household
 from atlas.store import turns
 from atlas.store.memory import open_memory
+from tests.houses import house_of
 
 ADA = Actor("ada", "phone", "owner", "study")
 TIMER = ToolCall("call_1", "timers.start", {"seconds": 600})
@@ -103,11 +100,6 @@ class World:
         return mind.turns[-1].history
 
 
-def nobody_asks() -> Assents:
-    key = Ed25519PrivateKey.generate()
-    return Assents(Seal(key), open_wording("en"), ScriptedTools([]), may_talk=lambda actor, agent: True)
-
-
 def turn_of(text: str, actor: Actor = ADA, **fields: Any) -> Turn:
     return Turn(fresh_id("turn"), text, actor, 1_700_000_000.0, **fields)
 
@@ -125,23 +117,7 @@ async def world(config: Config, data: Path) -> AsyncIterator[World]:
             name: Mind(agents[name], await stack.enter_async_context(open_memory(data / a.memory)))
             for name, a in config.agents.items()
         }
-
-        nothing: Any = None  # engines that no test here listens to
-        house = House(
-            config,
-            stt=nothing,
-            tts=nothing,
-            vad=nothing,
-            wake=nothing,
-            minds=minds,
-            choose=lambda turn: choose(turn, config.agents, config.house.agent),
-            settle_seconds=lambda text: None,
-            authenticate=nothing,
-            health=nothing,
-            speakers=Speakers(),
-            assents=nobody_asks(),
-        )
-        yield World(house, agents, minds)
+        yield World(house_of(config, minds), agents, minds)
 
 
 async def test_a_turn_begins_with_who_answers_and_ends_once_with_the_whole_reply(world: World) -> None:

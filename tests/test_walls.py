@@ -12,29 +12,25 @@ import tempfile
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from atlas.agents.grammar import Grammar, open_grammar
 from atlas.agents.minds import open_agent
-from atlas.assent import Assents, Seal, open_wording
-from atlas.bell import Speakers
 from atlas.config import DEFAULT_AGENTS, Config, LlmConfig
 from atlas.conversation import Actor, Tool, ToolCall, ToolResult, Turn
 from atlas.errors import RequestError
 from atlas.events import Event, TurnEnded, TurnStarted
 from atlas.house import House, Mind
 from atlas.llm.backend_scripted import Prompt, ScriptedBackend, ScriptedSettings
-from atlas.router import Addressing, choose, open_addressing
+from atlas.router import choose, open_addressing
 from atlas.store.memory import Memory, open_memory
 from atlas.store.recall import Span
+from tests.houses import assents_of, english, house_of
 
 WORD = re.compile(r"(?:said|tail|fact|plan)q[a-z]{6}")
 MINUTE = 60.0
@@ -45,11 +41,6 @@ AGENTS = {
     "work": replace(DEFAULT_AGENTS["work"], wake_words=("hey_jarvis",), devices=("desk",)),
 }
 Key = tuple[str, str, str]  # agent, and whose past: a person and a room, or nobody's name and a room or a device
-
-
-@cache
-def english() -> tuple[Grammar, Addressing]:
-    return open_grammar("en"), open_addressing("en", AGENTS)
 
 
 # ── what may happen ────────────────────────────────────────────────────────────────────────────────
@@ -284,7 +275,7 @@ def on_disk(data: Path, name: str) -> set[str]:
 
 @asynccontextmanager
 async def opened(config: Config, data: Path) -> AsyncIterator[World]:
-    grammar, addressing = english()
+    grammar, addressing = english(), open_addressing("en", AGENTS)
 
     def answer(prompt: Prompt) -> str:
         (said,) = WORD.findall(prompt.messages[-1].text)[:1]
@@ -298,10 +289,7 @@ async def opened(config: Config, data: Path) -> AsyncIterator[World]:
             name: await stack.enter_async_context(open_memory(data / agent.memory, models[name].forget))
             for name, agent in AGENTS.items()
         }
-        key = Ed25519PrivateKey.generate()
-        assents = Assents(
-            Seal(key), open_wording("en"), tools["family"], may_talk=lambda *_: True, now=lambda: world.now
-        )
+        assents = assents_of(tools["family"], now=lambda: world.now)
         minds = {
             name: Mind(
                 open_agent(
@@ -311,20 +299,12 @@ async def opened(config: Config, data: Path) -> AsyncIterator[World]:
             )
             for name in AGENTS
         }
-        nothing: Any = None  # nobody listens or speaks here
-        house = House(
+        house = house_of(
             replace(config, agents=AGENTS),
-            stt=nothing,
-            tts=nothing,
-            vad=nothing,
-            wake=nothing,
-            minds=minds,
+            minds,
+            assents,
             choose=lambda turn: choose(turn, AGENTS, "family", addressing, asker=assents.asker(turn)),
             settle_seconds=grammar.settle_seconds,
-            authenticate=nothing,
-            health=nothing,
-            speakers=Speakers(),
-            assents=assents,
         )
         world = World(house, models, memories, tools, data)
         yield world

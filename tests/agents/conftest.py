@@ -7,16 +7,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from atlas.agents.agent import Agent, Answer
-from atlas.agents.grammar import Grammar, open_grammar
-from atlas.assent import Assents, Seal, open_wording
+from atlas.agents.grammar import Grammar
+from atlas.assent import Assents
 from atlas.conversation import Actor, ToolCall, Turn
 from atlas.events import Event, TextDelta
 from atlas.llm.backend import Calls, Words
 from atlas.llm.backend_scripted import Line, Prompt, ScriptedBackend, ScriptedSettings
 from atlas.mcp.tools_scripted import Household, ScriptedTools
+from tests.houses import assents_of, english
 
 ANNA = Actor("Anna", "phone", "adult", "kitchen")
 
@@ -70,12 +70,12 @@ async def ask(agent: Agent, text: str, **more: Any) -> tuple[Answer, Room]:
 
 @pytest.fixture
 def assents(tools: ScriptedTools) -> Assents:
-    return Assents(Seal(Ed25519PrivateKey.generate()), open_wording("en"), tools, may_talk=lambda actor, agent: True)
+    return assents_of(tools)
 
 
 @pytest.fixture(scope="session")
 def grammar() -> Grammar:
-    return open_grammar("en")
+    return english()
 
 
 @pytest.fixture

@@ -9,25 +9,21 @@ from typing import Any
 
 import anyio
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from atlas.agents.agent_chat import Chat
 from atlas.agents.agent_commands import Commands
-from atlas.agents.choosing import Choosing
 from atlas.agents.grammar import Grammar
 from atlas.agents.minds import InOrder
 from atlas.agents.persona import open_persona
-from atlas.assent import Assents, Seal, open_wording
-from atlas.bell import Speakers
 from atlas.config import Config
 from atlas.conversation import Actor, Message, Turn, fresh_id
 from atlas.events import Event, TurnEnded
-from atlas.house import House, Mind
+from atlas.house import Mind
 from atlas.llm.backend import Delta
 from atlas.llm.backend_scripted import ScriptedBackend, ScriptedSettings
-from atlas.mcp.tools_scripted import Household, ScriptedTools
-from atlas.router import choose
+from atlas.mcp.tools_scripted import Household
 from atlas.store.memory import open_memory
+from tests.houses import choosing, house_of
 
 from .conftest import says
 
@@ -52,34 +48,15 @@ async def test_family_turns_and_commands_do_not_wait_for_a_work_model_that_hangs
 ) -> None:
     hung = Hung(ScriptedSettings())
     hung.asked = anyio.Event()
-    tools, choosing = Household().tools(), Choosing(grammar.own, grammar.plain_words)
+    tools = Household().tools()
     backends = {"work": hung, "family": says(["Paris."])}
-    nothing: Any = None
     async with AsyncExitStack() as stack:
         minds = {}
         for name, agent in config.agents.items():
-            chat = Chat(open_persona(name), backends[name], tools, choosing, trusted=False, context_tokens=4096)
+            chat = Chat(open_persona(name), backends[name], tools, choosing(), trusted=False, context_tokens=4096)
             mind = InOrder(name, (Commands(name, grammar, tools), chat))
             minds[name] = Mind(mind, await stack.enter_async_context(open_memory(data / agent.memory)))
-        house = House(
-            config,
-            stt=nothing,
-            tts=nothing,
-            vad=nothing,
-            wake=nothing,
-            minds=minds,
-            choose=lambda turn: choose(turn, config.agents, config.house.agent),
-            settle_seconds=lambda text: None,
-            authenticate=nothing,
-            health=nothing,
-            speakers=Speakers(),
-            assents=Assents(
-                Seal(Ed25519PrivateKey.generate()),
-                open_wording("en"),
-                ScriptedTools([]),
-                may_talk=lambda actor, agent: True,
-            ),
-        )
+        house = house_of(config, minds)
 
         async def ask(agent: str, text: str) -> str:
             told: list[Event] = []

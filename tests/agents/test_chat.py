@@ -11,11 +11,9 @@ import pytest
 
 from atlas.agents import prompt
 from atlas.agents.agent_chat import MISUSED, MOST_ROUNDS, NOTHING_SAID, TOO_LONG, Chat
-from atlas.agents.choosing import Choosing
 from atlas.agents.grammar import Grammar
 from atlas.agents.minds import open_agent
 from atlas.agents.persona import Persona, open_persona
-from atlas.agents.templates import open_sentences
 from atlas.agents.truth import NOT_DONE
 from atlas.assent import Assents
 from atlas.config import LlmConfig
@@ -25,6 +23,7 @@ from atlas.events import Event, TextDelta, ToolFinished
 from atlas.llm.backend import Calls, Finished
 from atlas.llm.backend_scripted import ScriptedBackend, Vanish
 from atlas.mcp.tools_scripted import Done, Household, ScriptedTools
+from tests.houses import choosing
 
 from .conftest import ANNA, Room, ask, says, turn, wants
 
@@ -34,11 +33,10 @@ PERSONA = Persona("family", "always", "You are Atlas.", spoken_tokens=80, writte
 GONE = f"{LlmGone('').spoken} I can only do simple things now, such as timers."
 TALK = Path(__file__).parent / "corpus" / "claims" / "talk.tsv"
 MOST_SPOILT = 0.04  # of the answers; now 2.7 %
-CHOOSING = Choosing(open_sentences("en")[0], str)
 
 
 def chat(backend: ScriptedBackend, tools: ScriptedTools, *, trusted: bool = True, context: int = 4096) -> Chat:
-    return Chat(PERSONA, backend, tools, CHOOSING, trusted=trusted, context_tokens=context)
+    return Chat(PERSONA, backend, tools, choosing(), trusted=trusted, context_tokens=context)
 
 
 # ── talking ────────────────────────────────────────────────────────────────────────────────────────

@@ -14,9 +14,8 @@ import pytest
 from atlas.agents import agent_chat
 from atlas.agents.agent_asking import Asking
 from atlas.agents.agent_chat import MISUSED, MOST_CALLS, MOST_SHORTENINGS, NO_ROOM, TOO_LONG, Chat
-from atlas.agents.choosing import MOST_TOOLS, Choosing
+from atlas.agents.choosing import MOST_TOOLS
 from atlas.agents.persona import Persona, open_persona
-from atlas.agents.templates import open_sentences
 from atlas.agents.truth import NOT_DONE, NOT_KNOWN
 from atlas.assent import Assents
 from atlas.conversation import Actor, Message, Tool, ToolCall, Usage
@@ -25,16 +24,16 @@ from atlas.events import ToolFinished
 from atlas.llm.backend import Calls, Finished, Words
 from atlas.llm.backend_scripted import Prompt, ScriptedBackend, ScriptedSettings
 from atlas.mcp.tools_scripted import Action, Done, Household, Preview, Refused, ScriptedTools
+from tests.houses import choosing
 
 from .conftest import ANNA, ask, says, turn, wants
 
 PERSONA = Persona("family", "always", "You are Atlas.", spoken_tokens=80, written_tokens=400)
-CHOOSING = Choosing(open_sentences("en")[0], str)
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
 
 
 def chat(backend: ScriptedBackend, tools: ScriptedTools, *, trusted: bool = True, context: int = 4096) -> Chat:
-    return Chat(PERSONA, backend, tools, CHOOSING, trusted=trusted, context_tokens=context)
+    return Chat(PERSONA, backend, tools, choosing(), trusted=trusted, context_tokens=context)
 
 
 def tool(name: str, does: Action, *, reads: bool = False, words: str = "") -> tuple[Tool, Action]:

@@ -16,6 +16,7 @@ import pytest
 from atlas.cli import children
 from atlas.cli.children import Child, Program, supervised, wait_before_restart
 from atlas.errors import EngineError
+from tests.processes import alive, until
 
 # A child that is healthy as soon as it listens, and does as its one argument says.
 CHILD = """
@@ -73,22 +74,9 @@ def program(data: Path) -> Callable[[str], Program]:
     return named
 
 
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
 def listens(path: Path) -> bool:
     with socket.socket(socket.AF_UNIX) as probe:
         return probe.connect_ex(str(path)) == 0
-
-
-async def until(true: Callable[[], bool]) -> None:
-    with anyio.fail_after(20):
-        while not true():  # noqa: ASYNC110  # another process cannot set an Event of ours
-            await anyio.sleep(0.02)
 
 
 async def healthy_again(child: Child, dead: int) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -29,6 +28,7 @@ from atlas.llm.backend import Backend, Calls, Delta, Finished, Limits, Words
 from atlas.llm.backend_openai import BackendSettings
 from tests.contracts.streams import SERVERS, Made, Server, fragment, wire, words_of
 from tests.contracts.streams import chunk as event
+from tests.processes import free_port
 
 MODEL = "smollm2-135m-instruct"
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
@@ -129,12 +129,6 @@ class Process(World):
     def close(self) -> None:
         self.process.kill()
         self.process.wait()
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
 
 
 def our_host(model: Path, folder: Path) -> Process:

@@ -10,22 +10,18 @@ from typing import Any
 
 import anyio
 import httpx2
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from openai import AsyncOpenAI
 
 from atlas.agents.agent import Answer
 from atlas.agents.agent_asking import Asking
 from atlas.agents.tool_use import carry_out
-from atlas.assent import Assents, Seal, open_wording
 from atlas.audio import AudioChunk, silence
-from atlas.bell import Speakers
 from atlas.config import Config, GatewayConfig
 from atlas.conversation import Message, Receipt, Role, ToolCall, ToolResult, Turn, Usage, Utterance, fresh_id
 from atlas.events import Emit, TextDelta, ToolFinished, ToolStarted
 from atlas.gateway import app
 from atlas.house import House, Mind
 from atlas.mcp.tools_scripted import Household
-from atlas.router import choose
 from atlas.speech.vad_scripted import ScriptedVad
 from atlas.store.devices import Devices, open_devices
 from atlas.store.memory import open_memory

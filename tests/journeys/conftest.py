@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,7 @@ import pytest
 from openai import OpenAI
 
 from atlas.audio import AudioChunk
+from tests.processes import free_port
 
 ROOT = Path(__file__).parents[2]
 READY_SECONDS = 120.0
@@ -146,12 +146,6 @@ def stop(house: Running) -> None:
         house.process.kill()
         house.process.wait()
         raise AssertionError(f"the house did not stop within 10 s:\n{house.log.read_text()[-3000:]}") from None
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import socket
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -24,6 +25,7 @@ from tools_server.boot import Settings, opened_gate
 from tools_server.confirm import NO_REPLY, Reply
 from tools_server.gate import Gate
 from tools_server.policy import Agent
+from tools_server.reach.outside import Outside, Unreachable
 from tools_server.toolkit import Call, Result
 from tools_server.wish import Answer, Wish
 
@@ -160,6 +162,16 @@ def opened_world(data: Path, house: Any, at: float = 1_800_000_000.0) -> Iterato
 def reopened(data: Path, house: Any) -> Any:
     """Open the same data directory again, at another time: what a restart sees."""
     return lambda at: opened_world(data, house, at)
+
+
+class Straight(Outside):
+    """A way out that leads only to this machine, without an egress between."""
+
+    def dial(self, host: str, port: int, seconds: float) -> socket.socket:
+        try:
+            return socket.create_connection(("127.0.0.1", port), seconds)
+        except OSError as gone:
+            raise Unreachable(f"{host} cannot be reached.") from gone
 
 
 # ── the real process ───────────────────────────────────────────────────────────────────────────────

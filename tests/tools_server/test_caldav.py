@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import ssl
 import subprocess
 import sys
@@ -24,30 +23,16 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from pydantic import ValidationError
 
+from tests.processes import free_port
+from tests.tools_server.conftest import Straight
 from tools_server.calendars import diary
 from tools_server.calendars.caldav import CalDav, Conflict, Item
 from tools_server.calendars.diary import Server
-from tools_server.reach.outside import Outside, Unreachable
+from tools_server.reach.outside import Outside
 from tools_server.tools.calendar import Settings
 
 NOW = datetime(2026, 11, 20, 8, 0, tzinfo=ZoneInfo("Europe/Paris")).timestamp()  # a Friday
 MADE = """<?xml version="1.0"?><c:mkcalendar xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav"/>"""
-
-
-class Straight(Outside):
-    """The way out, without an egress between."""
-
-    def dial(self, host: str, port: int, seconds: float) -> socket.socket:
-        try:
-            return socket.create_connection((host, port), seconds)
-        except OSError as refused:
-            raise Unreachable(f"{host} cannot be reached.") from refused
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class Radicale:

@@ -24,12 +24,14 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from tests.processes import free_port
+from tests.tools_server.conftest import Straight
 from tools_server.boot import BootFailed, Settings, opened_gate
 from tools_server.confirm import NO_REPLY, Reply
 from tools_server.gate import Gate
 from tools_server.policy import Actor
 from tools_server.post.mail_text import html_text, read
-from tools_server.reach.outside import Outside, Unreachable
+from tools_server.reach.outside import Outside
 from tools_server.record import Entry
 from tools_server.toolkit import Result, ToolFailed
 from tools_server.tools.email import since_day
@@ -37,16 +39,6 @@ from tools_server.wish import Answer, Wish
 
 POLICY = Path(__file__).parents[2] / "policy.toml"
 AGENTS = "[family]\ntools = ['*']\nacts_as = 'adult'\n[work]\ntools = ['*']\nacts_as = 'owner'\n"
-
-
-class Straight(Outside):
-    """A house whose way out leads only to this machine."""
-
-    def dial(self, host: str, port: int, seconds: float) -> socket.socket:
-        try:
-            return socket.create_connection(("127.0.0.1", port), seconds)
-        except OSError as gone:
-            raise Unreachable(f"{host} cannot be reached.") from gone
 
 
 @dataclass
@@ -123,9 +115,7 @@ class Post:
         envelope.rcpt_tos.append(address)
         return "250 OK"
 
-    async def handle_DATA(  # noqa: N802
-        self, server: SMTP, session: Session, envelope: Envelope
-    ) -> str:
+    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:  # noqa: N802
         self.envelopes.append(envelope)
         if self.hangs_up.is_set():
             assert server.transport
@@ -416,12 +406,6 @@ Content-Transfer-Encoding: base64\r
 JVBERi0=\r
 --x--\r
 """
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture

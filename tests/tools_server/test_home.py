@@ -30,6 +30,8 @@ from paho.mqtt.enums import CallbackAPIVersion
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import Server, ServerConnection, serve
 
+from tests.processes import free_port
+from tests.tools_server.conftest import Straight
 from tools_server.boot import BootFailed, Settings, opened_gate
 from tools_server.gate import Gate
 from tools_server.hubs.devices import Device, NotMeant, Wish, meant, plain
@@ -37,7 +39,6 @@ from tools_server.hubs.mqtt_commands import commands
 from tools_server.hubs.mqtt_discovery import Unclear, discovered
 from tools_server.hubs.mqtt_states import value_at
 from tools_server.policy import Actor
-from tools_server.reach.outside import Outside, Unreachable
 from tools_server.record import Entry
 from tools_server.toolkit import Result
 from tools_server.wish import Answer
@@ -61,16 +62,6 @@ then = "deny"
 because = "Children leave the big lamp alone."
 """
 POLICY = Path(__file__).parents[2] / "policy.toml"
-
-
-class Straight(Outside):
-    """A house whose way out leads only to this machine."""
-
-    def dial(self, host: str, port: int, seconds: float) -> socket.socket:
-        try:
-            return socket.create_connection(("127.0.0.1", port), seconds)
-        except OSError as gone:
-            raise Unreachable(f"{host} cannot be reached.") from gone
 
 
 @dataclass
@@ -412,12 +403,6 @@ class Lamps:
     def close(self) -> None:
         self._client.disconnect()
         self._client.loop_stop()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @asynccontextmanager

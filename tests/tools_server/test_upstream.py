@@ -24,10 +24,11 @@ from tools_server.boot import BootFailed, Settings, opened_gate
 from tools_server.gate import Gate
 from tools_server.mounted.definitions import Unfit, clean, definition, pinned, projected, validator
 from tools_server.policy import Actor
-from tools_server.reach.outside import Outside, Unreachable
 from tools_server.record import Entry
 from tools_server.toolkit import Result, ToolFailed
 from tools_server.wish import Answer, Wish
+
+from .conftest import Straight
 
 POLICY = Path(__file__).parents[2] / "policy.toml"
 
@@ -71,16 +72,6 @@ for line in sys.stdin:
     elif id is not None:
         say(id=id, error={"code": -32601, "message": "Method not found"})
 """
-
-
-class Straight(Outside):
-    """A house whose way out leads only to this machine."""
-
-    def dial(self, host: str, port: int, seconds: float) -> socket.socket:
-        try:
-            return socket.create_connection(("127.0.0.1", port), seconds)
-        except OSError as gone:
-            raise Unreachable(f"{host} cannot be reached.") from gone
 
 
 @dataclass

@@ -21,6 +21,8 @@ from tools_server.reach.outside import Outside
 from tools_server.tools import weather
 from tools_server.tools.weather import Settings
 
+from .conftest import Straight
+
 START = date(2027, 1, 15)  # the day of the world's clock, in Paris and here
 
 
@@ -104,15 +106,6 @@ def way_out(data: Path, address: str) -> Iterator[Outside]:
             yield Outside(data / "e.sock")
         finally:
             process.terminate()
-
-
-class Straight(Outside):
-    """Without an egress between, for what is not about it."""
-
-    def dial(self, host: str, port: int, seconds: float) -> Any:
-        import socket
-
-        return socket.create_connection((host, port), seconds)
 
 
 def settle(world: Any, outside: Outside, **settings: Any) -> None:

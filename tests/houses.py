@@ -1,0 +1,48 @@
+"""The one house that tests build by hand, and the grammar that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from atlas.agents.choosing import Choosing
+from atlas.agents.grammar import Grammar, open_grammar
+from atlas.assent import Assents, Seal, open_wording
+from atlas.bell import Speakers
+from atlas.config import Config
+from atlas.house import House, Mind
+from atlas.mcp.tools_scripted import ScriptedTools
+from atlas.router import choose
+
+
+def house_of(config: Config, minds: Mapping[str, Mind], assents: Assents | None = None, **parts: Any) -> House:
+    """A house with these minds; what a test does not bring, nothing in it may need."""
+    nothing: Any = None
+    usual: dict[str, Any] = {
+        **dict.fromkeys(("stt", "tts", "vad", "wake", "authenticate", "health"), nothing),
+        "choose": lambda turn: choose(turn, config.agents, config.house.agent),
+        "settle_seconds": lambda text: None,
+        "speakers": Speakers(),
+    }
+    return House(config, minds=minds, assents=assents or assents_of(ScriptedTools([])), **(usual | parts))
+
+
+def assents_of(tools: ScriptedTools, **given: Any) -> Assents:
+    """Whose yes is sealed by a key that was made just now; everybody may talk to everybody."""
+    seal = Seal(Ed25519PrivateKey.generate())
+    return Assents(seal, open_wording("en"), tools, **({"may_talk": lambda actor, agent: True} | given))
+
+
+@cache
+def english() -> Grammar:
+    """The grammar, opened once for all tests of a process: it takes over a second, and nothing changes it."""
+    return open_grammar("en")
+
+
+@cache
+def choosing() -> Choosing:
+    """The choice of tools by English words."""
+    return Choosing(english().own, english().plain_words)
