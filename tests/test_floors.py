@@ -18,6 +18,7 @@ FLOORS = {
     "atlas.engine": 0,
     "atlas.trace": 0,
     "atlas.thoughts": 0,
+    "atlas.strict_json": 0,
     "atlas.llm": 1,
     "atlas.speech": 1,
     "atlas.mcp": 1,

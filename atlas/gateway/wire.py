@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from atlas import trace
+from atlas import strict_json, trace
 from atlas.errors import AtlasError, EngineError, RequestError, SoundError
 
 SEND_SECONDS = 60.0  # a reader that takes nothing for this long has gone without saying so
@@ -122,18 +122,13 @@ async def json_body(request: Request) -> dict[str, Any]:
 def json_object(raw: str | bytes, what: str) -> dict[str, Any]:
     """Return the JSON object in `raw`, which errors call `what`; `RequestError` for anything else, at any depth."""
     try:
-        value = json.loads(raw, parse_constant=_no_constant)
-        json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair is no text, and would break the reply
+        value = strict_json.loads(raw)  # half of a character would break the reply
     except (ValueError, RecursionError) as trouble:
         reason = "it is nested too deeply" if isinstance(trouble, RecursionError) else str(trouble)
         raise RequestError(f"{what} is not JSON: {reason}", code="invalid_json", hint="send a JSON object") from trouble
     if not isinstance(value, dict):
         raise RequestError(f"{what} is not a JSON object", code="invalid_json", hint="send {…}")
     return value
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
 
 
 class Fields:

@@ -22,6 +22,7 @@ from atlas.errors import ConfigError, EngineError, LlmGone
 from atlas.llm.backend import Calls, Delta, Embeddings, Finish, Finished, Limits, Priority, ToolChoice, Words
 from atlas.llm.calls import PartialCalls
 from atlas.llm.refusals import error_in, refusal
+from atlas.strict_json import unbroken
 from atlas.thoughts import Thoughts
 
 CONNECT_SECONDS = 5.0
@@ -132,7 +133,7 @@ class OpenAiBackend:
             return Embeddings(())
         if not all(texts):
             raise EngineError("an empty text has no vector")
-        body = {"model": self.model, "input": [_unbroken(text) for text in texts], "encoding_format": "float"}
+        body = {"model": self.model, "input": [unbroken(text) for text in texts], "encoding_format": "float"}
         answer = await self._post(
             "/embeddings", body | ({"atlas_priority": priority} if self._settings.own_host else {})
         )
@@ -322,7 +323,7 @@ def _wire_tool(name: str, tool: Tool) -> dict[str, Any]:
 
 
 def _wire_message(message: Message) -> dict[str, Any]:
-    body: dict[str, Any] = {"role": message.author, "content": _unbroken(message.text)}
+    body: dict[str, Any] = {"role": message.author, "content": unbroken(message.text)}
     if message.calls:
         body["tool_calls"] = [
             {
@@ -338,8 +339,3 @@ def _wire_message(message: Message) -> dict[str, Any]:
     if message.author == "tool":
         body["tool_call_id"] = message.call_id
     return body
-
-
-def _unbroken(text: str) -> str:
-    """Return text with halves of surrogate pairs replaced: no bytes can hold them, and one kills an MCP connection."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

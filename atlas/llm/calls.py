@@ -10,13 +10,14 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.exceptions import SchemaError
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
+from atlas import strict_json
 from atlas.conversation import Tool, ToolCall, fresh_id
 from atlas.errors import EngineError, InvalidCall
 
@@ -121,10 +122,7 @@ def _call(part: _Part, offered: Mapping[str, Tool]) -> ToolCall:
             f"the model called {part.name!r}, which it was not offered",
         )
     try:
-        arguments = json.loads(
-            _joined(part.text) or "{}", parse_constant=_no_constant, object_pairs_hook=_without_doubles
-        )
-        _joined(json.dumps(arguments, ensure_ascii=False))
+        arguments = strict_json.loads(part.text or "{}", pairs=_without_doubles)
         schema = {"type": "object", **tool.parameters}
         Draft202012Validator(schema, registry=Registry()).validate(arguments)  # the registry fetches nothing
     except UNFIT as trouble:
@@ -136,15 +134,6 @@ def _call(part: _Part, offered: Mapping[str, Tool]) -> ToolCall:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
-
-
-def _joined(text: str) -> str:
-    """Return text with the halves of pairs joined. Raises `ValueError` for a half whose other half is missing."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16")
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON number")
 
 
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

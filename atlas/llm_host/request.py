@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from atlas import strict_json
 from atlas.errors import RequestError
 from atlas.llm_host.constrain import valid_schema
 from atlas.llm_host.line import PRIORITIES
@@ -17,7 +16,6 @@ MAX_TEXT_STOPS, MAX_TOOLS, MAX_NAME_LETTERS = 4, 128, 64  # as at OpenAI
 # Without a temperature the model answers soberly: small models wander above it, and loop without a penalty.
 DEFAULT_TEMPERATURE, DEFAULT_TOP_P, DEFAULT_TOP_K, DEFAULT_REPEAT = 0.2, 0.9, 40, 1.1
 DEFAULT_MAX_TOKENS = 512  # minutes of speech; a model that loops is not let loop longer
-HALF = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")  # of a character, as it is or spelled out; whole ones too
 ROLES = ("system", "developer", "user", "assistant", "tool")
 UNDERSTOOD = {
     *("model", "messages", "stream", "stream_options", "tools", "tool_choice", "parallel_tool_calls"),
@@ -116,20 +114,12 @@ def fields(raw: bytes) -> dict[str, Any]:
     Raises `RequestError` when it is no JSON object.
     """
     try:
-        text = raw.decode(json.detect_encoding(raw), "surrogatepass")
-        body = json.loads(text, parse_constant=_no_constant)
-        if HALF.search(text):
-            body = json.loads(unbroken(json.dumps(body, ensure_ascii=False)))
+        body = strict_json.loads(raw, mends=True)
     except (ValueError, RecursionError) as trouble:
         raise RequestError(f"the body is not JSON: {trouble}", code="invalid_json") from trouble
     if not isinstance(body, dict):
         raise RequestError("the body must be a JSON object", code="invalid_json")
     return {key: value for key, value in body.items() if value is not None}
-
-
-def unbroken(text: str) -> str:
-    """Return text with halves of surrogate pairs replaced: they are no characters, and no bytes can hold them."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _refuse_what_is_missing_here(body: Mapping[str, Any]) -> None:
@@ -299,10 +289,6 @@ def _number(body: Mapping[str, Any], key: str, default: float, least: float, mos
     if not fits or not least <= value <= most:  # infinity is not, and no whole number is too long for this question
         _wrong(key, f"must be a number from {least} to {most}")
     return float(value)
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON number")
 
 
 def _wrong(param: str, what: str, code: str = "invalid_value") -> NoReturn:

@@ -1,0 +1,43 @@
+"""JSON to the letter: no NaN, and no half of a character, which no bytes could hold."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+HALF = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")  # of a character, as it is or spelled out; whole ones too
+
+
+def loads(
+    text: str | bytes, *, mends: bool = False, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None
+) -> Any:
+    """Return the value in `text`, halves of characters joined; `pairs` makes the objects, where a dict will not do.
+
+    A half that is alone is refused, or, if this `mends`, becomes U+FFFD. Raises `ValueError` for what is no JSON, and
+    `RecursionError` for what is nested too deeply.
+    """
+    if isinstance(text, bytes):
+        text = text.decode(json.detect_encoding(text), "surrogatepass")
+    value = json.loads(text, parse_constant=_no_number, object_pairs_hook=pairs)
+    if HALF.search(text):
+        whole = _joined(json.dumps(value, ensure_ascii=False), "replace" if mends else "strict")
+        value = json.loads(whole)
+    return value
+
+
+def unbroken(text: str) -> str:
+    """Return text with lone halves of characters replaced: no bytes can hold them, and one kills an MCP connection."""
+    return _joined(text, "replace")
+
+
+def _joined(text: str, errors: str) -> str:
+    try:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", errors)
+    except UnicodeDecodeError as half:
+        raise ValueError("a text holds half of a character") from half
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")

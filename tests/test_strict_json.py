@@ -1,0 +1,32 @@
+"""JSON to the letter: what two readers could take for different things is taken by nobody."""
+
+from __future__ import annotations
+
+import pytest
+
+from atlas import strict_json
+
+
+@pytest.mark.parametrize("text", ["NaN", "[-Infinity]", '{"a": Infinity}', "{", "", "\xff"])
+def test_what_no_other_reader_would_take_is_refused(text: str) -> None:
+    for given in (text, text.encode()):
+        with pytest.raises(ValueError):
+            strict_json.loads(given)
+
+
+@pytest.mark.parametrize("half", [r'"a\ud83d"', r'{"\udfff": 1}', b'["\xed\xa0\xbd"]', '"\ud83d"'])
+def test_half_of_a_character_is_refused_or_mended(half: str | bytes) -> None:
+    with pytest.raises(ValueError, match="half of a character"):
+        strict_json.loads(half)
+    assert str(strict_json.loads(half, mends=True)).encode().count("\ufffd".encode()) == 1
+
+
+@pytest.mark.parametrize(
+    "pair", [r'"\ud83d\ude00"', '"\ud83d\ude00"', b'"\xed\xa0\xbd\xed\xb8\x80"', '"😀"', '"😀"'.encode()]
+)
+def test_two_halves_that_stand_together_are_one_character(pair: str | bytes) -> None:
+    assert strict_json.loads(pair) == "😀"
+
+
+def test_text_is_mended_by_itself_too() -> None:
+    assert strict_json.unbroken("a\ud800b \ud83d\ude00") == "a\ufffdb 😀"
