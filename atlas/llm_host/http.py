@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import secrets
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from atlas import __version__
 from atlas.conversation import Usage
@@ -26,13 +28,17 @@ from atlas.errors import EngineError, RequestError
 from atlas.llm_host.embed import parse as parse_texts
 from atlas.llm_host.generate import Call, Part
 from atlas.llm_host.line import Place
-from atlas.llm_host.request import TooLong, forgotten, parse, unbroken
+from atlas.llm_host.request import TooLong, forgotten, parse
+from atlas.strict_json import unbroken
 
 if TYPE_CHECKING:  # URLs can be understood without loading llama.cpp
     from atlas.llm_host.host import Host, Job
 
 MAX_BODY_BYTES = 1024 * 1024
 BODY_SECONDS = 10  # a client that sends its body slower is given up
+READER_SECONDS = 30  # a reader that takes nothing for so long is hung up on
+
+log = logging.getLogger("atlas.llm_host")
 
 STATUS = {"model_loading": 503, "model_not_found": 404, "too_many_requests": 429, "too_large": 413, "slow_body": 408}
 
@@ -45,20 +51,32 @@ def problem(message: str, status: int, code: str | None = None, param: str | Non
 
 
 class Reply(Response):
-    """Answers a job, streamed or whole, and drops it when the client hangs up."""
+    """Answers a job, streamed or whole, and drops it when the client hangs up, or reads nothing any more.
+
+    Its place in line is left when the model is done, however long the answer takes to be read.
+    """
 
     def __init__(self, host: Host, job: Job) -> None:
         super().__init__()
         self._host, self._job = host, job
         self._place: Place
+        self._line = ExitStack()  # closed, it leaves the place
         self._head = {"id": f"chatcmpl-{secrets.token_hex(12)}", "created": int(time.time()), "model": job.ask.model}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve."""
+        try:
+            await self._serve(scope, receive, _patient(send))
+        except* TimeoutError:
+            log.warning("hung up on a reader that took nothing for %d seconds", READER_SECONDS)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         ask = self._job.ask
         try:
-            # Now, while it can still be refused with a status.
-            with self._host.line.place(ask.priority, ask.conversation, ahead=ask.prefill) as self._place:
+            with self._line:
+                # Now, while it can still be refused with a status.
+                place = self._host.line.place(ask.priority, ask.conversation, ahead=ask.prefill)
+                self._place = self._line.enter_context(place)
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(_when_gone, receive, tasks.cancel_scope)
                     if ask.stream:
@@ -71,7 +89,8 @@ class Reply(Response):
 
     async def _whole(self) -> Response:
         try:
-            body = await (self._read_ahead() if self._job.ask.prefill else self._answered())
+            with self._line:
+                body = await (self._read_ahead() if self._job.ask.prefill else self._answered())
         except EngineError as trouble:
             return problem(str(trouble), 500, "engine_failed")
         return JSONResponse(body)
@@ -93,17 +112,17 @@ class Reply(Response):
     async def _streamed(self, send: Send) -> None:
         """Send events as they come. A reader that is slow holds up itself, not the model and those in line."""
         headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-store")]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send(_body(_event(self._chunk({"role": "assistant", "content": ""}))))
         give, take = anyio.create_memory_object_stream[Part | EngineError](math.inf)  # max_tokens bounds it
         async with take, anyio.create_task_group() as tasks:  # open until the model has really stopped giving
             tasks.start_soon(self._give, give)
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await send(_body(_event(self._chunk({"role": "assistant", "content": ""}))))
             async for part in take:
                 await send(_body(self._events([part, *_waiting(take)])))
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _give(self, give: MemoryObjectSendStream[Part | EngineError]) -> None:
-        async with give:
+        with self._line, give:
             try:
                 await self._host.answer(self._job, self._place, give.send_nowait)
             except EngineError as trouble:
@@ -153,6 +172,16 @@ def _body(body: bytes) -> dict[str, Any]:
     return {"type": "http.response.body", "body": body, "more_body": True}
 
 
+def _patient(send: Send) -> Send:
+    """Return `send` for readers of some patience: it raises `TimeoutError` when nothing is taken."""
+
+    async def sent(message: Message) -> None:
+        with anyio.fail_after(READER_SECONDS):
+            await send(message)
+
+    return sent
+
+
 async def _when_gone(receive: Receive, scope: anyio.CancelScope) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
@@ -193,6 +222,8 @@ def refusal(error: RequestError) -> JSONResponse:
 
 def app(host: Host) -> Starlette:
     """Return every URL of the host."""
+    # Once: it is read from files, and the supervisor asks for it every few seconds.
+    versions = {name: version(name) for name in ("llama-cpp-python", "llguidance")} | {"atlas": __version__}
 
     async def chat(request: Request) -> Response:
         try:
@@ -244,7 +275,6 @@ def app(host: Host) -> Starlette:
             loaded = host.loaded
         except RequestError as error:
             return refusal(error)
-        versions = {name: version(name) for name in ("llama-cpp-python", "llguidance")} | {"atlas": __version__}
         facts = {"status": "ok", "model": host.options.name, "context": loaded.weights.context}
         facts["requests"] = len(host.line)
         return JSONResponse({**facts, "tools": loaded.prompts.format.name, "versions": versions})

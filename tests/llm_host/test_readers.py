@@ -1,0 +1,82 @@
+"""Who does not read an answer holds up nobody else, and is hung up on after a while."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, cast
+
+import anyio
+import pytest
+
+from atlas.conversation import Usage
+from atlas.llm_host.generate import Part
+from atlas.llm_host.http import READER_SECONDS, Reply
+from atlas.llm_host.line import ROOM, Line, Place
+from atlas.llm_host.request import parse
+from tests.conftest import virtual_time
+
+CHATS = 1 + ROOM["chat"]
+
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, Any]]:
+    return virtual_time()
+
+
+class Scripted:
+    """A host whose model says two words, and is then done."""
+
+    def __init__(self) -> None:
+        self.line = Line()
+
+    async def answer(self, _job: Any, place: Place, give: Callable[[Part], None]) -> None:
+        async with self.line.called(place):
+            give(Part("Good"))
+            give(Part(" day", (), "stop", Usage()))
+
+
+async def listen() -> dict[str, Any]:
+    """A reader that stays on the line."""
+    await anyio.sleep_forever()
+    raise AssertionError
+
+
+async def ask(host: Scripted, send: Any, *, stream: bool) -> None:
+    body = '{"model": "m", "messages": [{"role": "user", "content": "hello"}], "stream": %s}'
+    job = SimpleNamespace(ask=parse((body % ("true" if stream else "false")).encode()))
+    await Reply(cast("Any", host), cast("Any", job))({"type": "http"}, listen, send)
+
+
+async def take_nothing(message: Any) -> None:
+    if message["type"] == "http.response.body":
+        await anyio.sleep_forever()
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_as_many_as_find_room_read_nothing_and_the_next_one_is_answered(stream: bool) -> None:
+    host, begun = Scripted(), anyio.current_time()
+    taken: list[Any] = []
+
+    async def take(message: Any) -> None:
+        taken.append(message)
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(CHATS):
+            tasks.start_soon(lambda: ask(host, take_nothing, stream=stream))
+        await anyio.wait_all_tasks_blocked()
+        await ask(host, take, stream=stream)
+        assert anyio.current_time() < begun + READER_SECONDS
+        tasks.cancel_scope.cancel()
+    assert taken[0]["status"] == 200 and b"day" in b"".join(message.get("body", b"") for message in taken)
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_who_takes_nothing_is_hung_up_on_with_a_line_in_the_log(
+    stream: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    host, begun = Scripted(), anyio.current_time()
+    await ask(host, take_nothing, stream=stream)
+    assert anyio.current_time() - begun == READER_SECONDS
+    assert len(host.line) == 0
+    assert caplog.text.count("hung up on a reader") == 1
