@@ -41,8 +41,11 @@ COMPACT = {"whitespace_flexible": False, "item_separator": ",", "key_separator":
 SPACED = COMPACT | {"item_separator": ", ", "key_separator": ": "}
 MAX_DEPTH = 64
 MAX_REFERENCES = 200  # different ones, in one schema
-MAX_RULES_KEPT = 1024  # compiled once each; a request brings the same tools every time
-MOST_KEPT_CHARACTERS = 32_768  # of a schema; with such ones alone, memory for them ends at some hundred megabytes
+SHOWN = 80  # letters of a rule that was broken
+MOST_SEARCHED = 1_000  # letters, for a pattern with lookaround: the time grows with their square
+MOST_CHOICES = 4  # in such a pattern; each doubles the time
+MAX_RULES_KEPT = 256  # compiled once each; a request brings the same tools every time, at most half as many
+MOST_KEPT_CHARACTERS = 16_384  # of a schema; with such ones alone, memory for them ends at some twelve megabytes
 
 
 class Constraint:
@@ -233,29 +236,40 @@ def _can_end(part: Any, ends: set[str]) -> bool:
 
 
 def check(arguments: Any, schema: Mapping[str, Any]) -> str:
-    """Return what is wrong with `arguments` by the original schema; "" when nothing is. Fetches no reference.
+    """Return which rule of the original schema `arguments` break, without their words; "" when none. Fetches nothing.
 
     Its patterns are matched in time that grows with the text alone, so that no schema can hold up the process.
     """
     try:
         _Checked(dict(schema), registry=Registry()).validate(arguments)
     except ValidationError as trouble:
-        return f"{trouble.json_path}: {trouble.message}"
+        wanted = False if trouble.schema is False else trouble.validator_value
+        return f"{'.'.join(map(str, trouble.absolute_schema_path))} is {json.dumps(wanted)[:SHOWN]}"
     except (Unresolvable, RecursionError, ArithmeticError, re.error) as trouble:
         return f"its schema cannot be followed: {trouble}"
     return ""
 
 
 def _matches(pattern: str, text: str) -> bool:
-    """Say whether a pattern is found in `text`. Raises `re.error` for one that only backtracking could find."""
+    """Say whether a pattern is found in `text`. Raises `re.error` for one that only backtracking could find, slowly."""
     rule = "%json " + json.dumps({"type": "string", "pattern": pattern})
     matcher = LLMatcher(_bytes(), LLMatcher.grammar_from_lark(f"start: {rule}\n"), log_level=0)
     if matcher.is_error():
-        if sum(pattern.count(repeat) for repeat in "*+{") <= 1:  # nothing repeats within a repetition
+        if len(text) <= MOST_SEARCHED and _is_quick(pattern):
             return re.search(pattern, text) is not None
         raise re.error(f"pattern {pattern!r}: {_first_line(matcher.get_error())}")
     raw = json.dumps(text, ensure_ascii=False).encode("utf-8", "replace")
     return bool(matcher.consume_tokens(list(raw)) and matcher.is_accepting())
+
+
+def _is_quick(pattern: str) -> bool:
+    """Say whether a backtracking search for a pattern has few ways to go: one repetition, of no group, few choices.
+
+    `(?=a)(a|a)*b` repeats a choice, and thirty `a?` in a row are thirty choices: either doubles the ways each time.
+    """
+    plain = re.sub(r"\\.", "x", pattern, flags=re.DOTALL).replace("(?", "(")
+    repeated = re.findall(r"[*+{]", plain)
+    return len(repeated) <= 1 and not re.search(r"\)[*+{]", plain) and len(re.findall(r"[?|]", plain)) <= MOST_CHOICES
 
 
 def _pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[ValidationError]:

@@ -280,8 +280,8 @@ def _job(loaded: Loaded, ask: Ask) -> Job:
 def _write_line(job: Job, usage: Usage, wait_ms: float, first_ms: float, seconds: float, end: str) -> None:
     """Leave the one line of an answer in the log; `seconds` have passed since its first token, if there was one."""
     log.info(
-        "answered conversation=%s prompt=%d cached=%d generated=%d wait_ms=%d first_ms=%d tok_s=%.1f end=%s",
-        (job.ask.conversation or "-")[:64].encode("unicode_escape").decode(),
+        "answered conversation=%a prompt=%d cached=%d generated=%d wait_ms=%d first_ms=%d tok_s=%.1f end=%s",
+        job.ask.conversation[:64],  # quoted and escaped: whoever names it could write fields of his own
         *(usage.prompt, usage.cached, usage.completion, wait_ms, first_ms),
         (usage.completion - 1) / seconds if usage.completion > 1 else 0.0,
         end,
@@ -317,6 +317,6 @@ def _check_calls(calls: list[Call], ask: Ask) -> None:
     schemas = {tool["function"]["name"]: tool["function"].get("parameters") or {} for tool in ask.tools}
     for call in calls:
         if call.name not in schemas:
-            raise EngineError(f"the model called {call.name!r}, which is no tool of this request")
+            raise EngineError("the model called what is no tool of this request")
         if wrong := check(call.arguments, schemas[call.name]):
             raise EngineError(f"the model called {call.name!r} with arguments that do not fit: {wrong}")

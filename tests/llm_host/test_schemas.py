@@ -244,10 +244,15 @@ def test_a_hostile_schema_is_refused_by_name(schema: dict[str, Any]) -> None:
         schema_rule(arguments_schema(schema), "tool 'lamp'", "tools")
 
 
-@pytest.mark.parametrize("pattern", ["(a+)+$", "^(a|a)*$", "^(([a-z])+.)+[A-Z]([a-z])+$", "(.*)*\\1(?!x)"])
-def test_no_pattern_can_hold_up_the_check(pattern: str) -> None:
+HOSTILE = ("(a+)+$", "^(a|a)*$", "^(([a-z])+.)+[A-Z]([a-z])+$", "(.*)*\\1(?!x)")
+# With lookaround, which grammars lack: a repeated choice, choices in a row, one repetition and a long text.
+LOOKING = ("(?=a)(a|a)*b", "(?=a)" + "a?" * 40 + "a" * 40 + "b", r"(?!\()" + r"(\(?|a)" * 40 + "b", "(?=a)a*a*b")
+
+
+@pytest.mark.parametrize("pattern", HOSTILE + LOOKING)
+@pytest.mark.parametrize("text", ["a" * 5000 + "!", "a" * 60 + "!"])
+def test_no_pattern_can_hold_up_the_check(pattern: str, text: str) -> None:
     # Each of these keeps a backtracking engine busy for longer than this test may run.
-    text = "a" * 5000 + "!"
     for schema in (
         {"properties": {"x": {"type": "string", "pattern": pattern}}},
         {"properties": {"x": {"patternProperties": {pattern: False}}}},
@@ -258,11 +263,30 @@ def test_no_pattern_can_hold_up_the_check(pattern: str) -> None:
 
 def test_patterns_are_still_held_to() -> None:
     clock = {"properties": {"x": {"pattern": "^\\d\\d:\\d\\d$"}}}
-    assert check({"x": "07:30"}, clock) == "" and "$.x" in check({"x": "7:30"}, clock)
+    assert check({"x": "07:30"}, clock) == "" and "x.pattern" in check({"x": "7:30"}, clock)
     looks_ahead = {"properties": {"x": {"pattern": "(?=a)ab"}}}
     assert check({"x": "xab"}, looks_ahead) == "" and check({"x": "xb"}, looks_ahead)
     named = {"patternProperties": {"^x-": {"type": "integer"}}, "additionalProperties": False}
     assert check({"x-a": 1}, named) == "" and check({"x-a": "1"}, named) and check({"y": 1}, named)
+
+
+def test_a_pattern_that_looks_ahead_is_searched_for_in_what_is_short_enough() -> None:
+    word = {"properties": {"x": {"pattern": "^(?!admin|root)[a-z]+$"}}}
+    assert check({"x": "anna"}, word) == "" and "x.pattern" in check({"x": "admin"}, word)
+    assert "cannot be followed" in check({"x": "a" * 5000}, word)
+
+
+def test_what_is_wrong_with_arguments_is_said_by_the_rule_and_not_in_the_words_of_a_person() -> None:
+    person = "my secret"
+    for schema, rule in (
+        ({"properties": {"x": {"maxLength": 3}}}, "properties.x.maxLength is 3"),
+        ({"properties": {"x": {"pattern": "^a"}}}, 'properties.x.pattern is "^a"'),
+        ({"properties": {"x": {"enum": ["on", "off"]}}}, 'properties.x.enum is ["on", "off"]'),
+        ({"properties": {"x": {"type": "integer"}}}, 'properties.x.type is "integer"'),
+        ({"required": ["y"]}, 'required is ["y"]'),
+        ({"additionalProperties": False}, "additionalProperties is false"),
+    ):
+        assert check({"x": person, person: person}, schema) == rule
 
 
 @pytest.mark.parametrize("part", [{"pattern": "["}, {"multipleOf": 0.1}])

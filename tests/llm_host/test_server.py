@@ -245,4 +245,4 @@ def test_a_voice_is_answered_in_the_middle_of_a_long_chat_and_both_say_what_they
     said = "".join(choice["delta"].get("content") or "" for event in events for choice in event["choices"])
     assert said == alone
     first, second = host.answered()[before:]
-    assert "conversation=v" in first and "end=length" in second
+    assert "conversation='v'" in first and "end=length" in second

@@ -109,7 +109,7 @@ async def test_voice_goes_before_chat_and_chat_before_background_in_the_middle_o
                     begun = anyio.Event()
                     tasks.start_soon(ask, priority, tokens, begun)
                     await begun.wait()  # it has said something, and the next one comes
-    order = [line.split("conversation=")[1].split()[0] for line in host.answered()[before:]]
+    order = [line.split("conversation='")[1].split("'")[0] for line in host.answered()[before:]]
     assert order == ["voice", "chat", "background"]
 
 
@@ -129,7 +129,7 @@ async def test_somebody_who_asks_three_times_at_once_lets_another_in_between(hos
                 stands = anyio.Event()
                 tasks.start_soon(ask, who, tokens, stands)
                 await stands.wait()  # in line: the head of its answer has come
-    order = [line.split("conversation=")[1].split()[0] for line in host.answered()[before:]]
+    order = [line.split("conversation='")[1].split("'")[0] for line in host.answered()[before:]]
     assert order == ["anna", "ben", "anna", "anna"]
 
 
