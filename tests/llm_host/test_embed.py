@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,11 +24,11 @@ from atlas.llm_host.embed import Embedder, parse
 from atlas.llm_host.line import Line
 
 sys.path.insert(0, str(Path(__file__).parent))
+from llm_process import HELLO, MODEL, Host, running
 from minilm import known
 
 IN_PROCESS = Path(__file__).with_name("embed_in_process.py")
-CHAT, ENCODER = "smollm2-135m-instruct", "all-minilm-l6-v2"
-READY_SECONDS = 60
+ENCODER = "all-minilm-l6-v2"
 LONG = "The quick brown fox jumps over the lazy dog, again and again. " * 60
 
 
@@ -73,70 +72,40 @@ def test_half_a_character_becomes_a_mark_and_not_a_crash() -> None:
 
 async def test_a_host_without_an_encoder_says_how_to_get_one() -> None:
     with pytest.raises(RequestError, match="atlas models pull all-minilm-l6-v2") as refused:
-        await Embedder(None, 2, CHAT).answer(parse(b'{"model": "m", "input": "a"}'), Line(), Compute())
+        await Embedder(None, 2, MODEL).answer(parse(b'{"model": "m", "input": "a"}'), Line(), Compute())
     assert (refused.value.code, refused.value.param) == ("model_not_found", "model")
 
 
 # ── what comes ─────────────────────────────────────────────────────────────────────────────────────
 
 
-class Host:
-    """A running host with a language model and an encoder."""
-
-    def __init__(self, folder: Path, models: Path) -> None:
-        self.socket, self.log = folder / "llm.sock", folder / "llm.log"
-        weights, encoder = (next((models / name).glob("*.gguf")) for name in (CHAT, ENCODER))
-        command = [sys.executable, "-m", "atlas.llm_host.server", "--socket", str(self.socket), "--name", CHAT]
-        with self.log.open("ab") as log:
-            command += ["--model", str(weights), "--embedder", str(encoder)]
-            self.process = subprocess.Popen(command, stderr=log)
-        self.http = httpx2.Client(
-            transport=httpx2.HTTPTransport(uds=str(self.socket)), base_url="http://llm", timeout=READY_SECONDS
-        )
-
-    def ready(self) -> Host:
-        deadline = time.monotonic() + READY_SECONDS
-        while time.monotonic() < deadline:
-            try:
-                if self.http.get("/health").status_code == 200:
-                    return self
-            except httpx2.TransportError:
-                assert self.process.poll() is None, self.log.read_text()
-        raise AssertionError(self.log.read_text())
-
-    def embed(self, texts: Any, **more: Any) -> httpx2.Response:
-        return self.http.post("/v1/embeddings", json={"model": ENCODER, "input": texts, **more})
-
-    def maps_encoder(self) -> bool:
-        return ENCODER in Path(f"/proc/{self.process.pid}/maps").read_text()
-
-    def close(self) -> None:
-        self.http.close()
-        self.process.kill()
-        self.process.wait()
-
-
 @pytest.fixture(scope="module")
 def host(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Iterator[Host]:
-    host = Host(tmp_path_factory.mktemp("e"), models)
-    try:
-        yield host.ready()
-    finally:
-        host.close()
+    encoder = next((models / ENCODER).glob("*.gguf"))
+    with running(tmp_path_factory.mktemp("e"), models, "--embedder", str(encoder)) as host:
+        yield host
+
+
+def embed(host: Host, texts: Any) -> httpx2.Response:
+    return host.http.post("/v1/embeddings", json={"model": ENCODER, "input": texts})
+
+
+def maps_encoder(host: Host) -> bool:
+    return ENCODER in Path(f"/proc/{host.process.pid}/maps").read_text()
 
 
 @pytest.mark.real
 def test_it_costs_no_memory_until_it_is_asked(host: Host) -> None:
-    assert not host.maps_encoder()
-    assert [model["id"] for model in host.http.get("/v1/models").json()["data"]] == [CHAT, ENCODER]
-    assert host.embed("hello").status_code == 200
-    assert host.maps_encoder()
+    assert not maps_encoder(host)
+    assert [model["id"] for model in host.http.get("/v1/models").json()["data"]] == [MODEL, ENCODER]
+    assert embed(host, "hello").status_code == 200
+    assert maps_encoder(host)
 
 
 @pytest.mark.real
 def test_the_vectors_are_those_of_the_published_weights(host: Host) -> None:
     texts, tokens, vectors = zip(*known(), strict=True)
-    body = host.embed(list(texts)).json()
+    body = embed(host, list(texts)).json()
     assert (body["object"], body["model"], len(body["data"])) == ("list", ENCODER, len(texts))
     total = sum(map(len, tokens))
     assert body["usage"] == {"prompt_tokens": total, "total_tokens": total}
@@ -167,7 +136,7 @@ def test_a_stock_client_gets_the_same_in_either_form_and_its_mistakes_named(host
 
 @pytest.mark.real
 async def test_a_backend_embeds_and_what_is_alike_is_near(host: Host) -> None:
-    backend = await open_backend(BackendSettings(CHAT, socket=host.socket))
+    backend = await open_backend(BackendSettings(MODEL, socket=host.socket))
     try:
         with anyio.fail_after(30):
             light, lamp, stocks = np.array(
@@ -190,11 +159,11 @@ def test_many_texts_wait_for_an_answer_and_one_text_does_not(host: Host) -> None
 
     thread = threading.Thread(target=many)
     thread.start()
-    asked = {"model": CHAT, "messages": [{"role": "user", "content": "Tell me about the sea."}], "max_tokens": 24}
+    asked = {"model": MODEL, "messages": HELLO, "max_tokens": 24}
     with host.http.stream("POST", "/v1/chat/completions", json={**asked, "stream": True}) as answer:
         lines = answer.iter_lines()
         assert next(lines).startswith("data:")
-        assert host.embed("hello").status_code == 200
+        assert embed(host, "hello").status_code == 200
         done.append("one text")
         list(lines)
     done.append("answer")
@@ -206,7 +175,7 @@ def test_many_texts_wait_for_an_answer_and_one_text_does_not(host: Host) -> None
 def test_who_hangs_up_is_not_worked_for(host: Host) -> None:
     with pytest.raises(httpx2.ReadTimeout):
         host.http.post("/v1/embeddings", json={"model": ENCODER, "input": [LONG] * 200}, timeout=0.2)
-    assert host.embed(["a"] * 3).status_code == 200  # in the same line; 200 long texts would take minutes
+    assert embed(host, ["a"] * 3).status_code == 200  # in the same line; 200 long texts would take minutes
     assert "texts=200" not in host.log.read_text()
 
 
