@@ -76,6 +76,8 @@ class Commands:
             return chosen
         if any(corrected := self._amends.correction(text, turn.history) for text in readings):
             return corrected
+        if left := self._amends.left_alone(turn.text):
+            return left
         if any(self._grammar.is_negated(text) for text in readings):
             return None
         if any(commands := self._grammar.commands(text) for text in readings):

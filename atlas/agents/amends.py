@@ -32,6 +32,7 @@ WHEN = {
 THINGS = ("lists.add", "lists.check", "lists.remove")
 PLACED = ("clock.time", "weather.forecast", "weather.now")
 ROOMED = ("timers.start", "home.turn", "home.set", "home.open", "home.close", "home.state", "home.play", "home.pause")
+TIMED = ("timers.start", "timers.add", "timers.left", "timers.pause", "timers.resume")  # a timer that goes on
 CHANGES = ("alarms.cancel", "tasks.add", "tasks.done", "tasks.move", "timers.add", "timers.cancel", "timers.pause")
 LIMITS = {"temperature": (5, 35), "brightness": (1, 100), "volume": (0, 100), "position": (0, 100)}
 READS = ("calendar.free", "calendar.list", "clock.date", "clock.time", "clock.until", "home.state", *PLACED)
@@ -50,6 +51,8 @@ class Amends:
         self._taken_back = re.compile(own["taken_back"], re.IGNORECASE)
         self._stepped = re.compile(own["stepped"], re.IGNORECASE)
         self._steps: Mapping[str, Mapping[str, int]] = own["steps"]
+        self._more_time = re.compile(own["more_time"], re.IGNORECASE)
+        self._left_alone = re.compile(own["left_alone"], re.IGNORECASE)
         self._switched = re.compile(own["switched"], re.IGNORECASE)
         self._around = re.compile(own["around_an_answer"], re.IGNORECASE)
         self._left: Mapping[str, str] = own["left"]
@@ -64,7 +67,7 @@ class Amends:
             changed = last.name not in READS and last.name in ROOMED + THINGS + CHANGES + tuple(WHEN)
             return (Command(UNDO, {}),) if changed else ()
         found = self._corrected.match(words)
-        if last is None or found is None:
+        if last is None or found is None or (found["moved"] and last.name in READS):
             return ()
         rest = found["rest"]
         made = self._anew(last, rest)
@@ -79,6 +82,10 @@ class Amends:
             return ()
         return (made,) if last.name in READS else (Command(UNDO, {}), made)
 
+    def left_alone(self, text: str) -> str:
+        """Return what is said to "never mind" when nothing was done that it could take back; "" to anything else."""
+        return self._left["says"] if self._left_alone.fullmatch(self._grammar.unmarked(text)) else ""
+
     def follow_up(self, text: str, history: Sequence[Message]) -> Command | None:
         """Return the last command for one thing more, "and eggs too", or what "turn it off again" wants of it."""
         last = last_call(history)
@@ -89,6 +96,8 @@ class Amends:
             return Command(last.name, dict(last.arguments) | {"on": (to["to"] or to["back"]).lower() == "on"})
         if last.name == "home.set" and (step := self._stepped.fullmatch(self._grammar.plain_words(text))):
             return self._stepped_by(last, self._steps[(step["step"] or step["way"]).lower()])
+        if more := self._more_time.fullmatch(self._grammar.plain_words(text)):
+            return _longer(last, _seconds(more["more"] or more["longer"] or more["less"]), shorter=bool(more["less"]))
         if (found := self._followed.match(words)) is None:
             return None
         rest = found["rest"] or found["more"]
@@ -185,6 +194,8 @@ class Amends:
             return Command(weather.tool, arguments | dict(weather.arguments)) if weather else None
         if (name := WHEN.get(last.name)) is None:
             return None
+        if any(part.text.lower().endswith(" later") for part in moment.parts):
+            return None  # than it was, or from now?
         new = moment.text if last.name in READS else moments.corrected(str(arguments.get(name, "")), moment)
         if last.name == "weather.forecast":
             weather = self._grammar.read(f"weather {new}")
@@ -247,6 +258,18 @@ def _seconds(said: str) -> int:
     words = re.sub(r"^(?:for|by) ", "", said)
     found = durations.find(words)
     return found[0].seconds if len(found) == 1 and (found[0].start, found[0].end) == (0, len(words)) else 0
+
+
+def _longer(last: ToolCall, seconds: int, *, shorter: bool) -> Command | None:
+    """Return more time for the timer or the sleep that was just spoken of; `None` when it was of neither."""
+    if last.name in ("alarms.snooze", "alarms.stop") and seconds >= 60 and not shorter:
+        return Command("alarms.snooze", {"minutes": round(seconds / 60)})
+    if last.name not in TIMED or not seconds:
+        return None
+    which = {key: value for key, value in last.arguments.items() if key in ("name", "room")}
+    if last.arguments.get("seconds") and not which.get("name"):
+        which["seconds"] = last.arguments["seconds"]  # which is how long it was set for, however long it runs
+    return Command("timers.add", which | {"by_seconds": -seconds if shorter else seconds})
 
 
 def _other_number(last: ToolCall, said: str) -> Command | None:

@@ -70,7 +70,7 @@ _ATOMS: dict[Kind, Sequence[str]] = {
         rf"(?:{_N}|noon|midnight)(?: o'?clock)?{_HALF}?",
         rf"(?:(?:at|by|around) )?(?:\d{{1,2}}[:.]\d\d{_HALF}?|{_N}(?: {_N})?{_HALF}|{_N} o'?clock{_HALF}?)",
         r"(?:(?:at|by|around) )?(?:noon|midday|midnight)",
-        rf"(?:at|by|around) (?:half )?{_N}(?: (?:oh )?{_N})?(?! ?(?:percent|degrees|times|{UNIT_WORDS}))",
+        rf"(?:at|by|around) (?:half )?{_N}(?: (?:oh )?{_N})?(?! ?(?:percent|degrees|times|{UNIT_WORDS})\b)",
     ),
 }
 _ATOM = re.compile(

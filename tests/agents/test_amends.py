@@ -99,6 +99,17 @@ def talk(grammar: Grammar) -> Talk:
             "no, in ten minutes",
             ("reminders.add", {"text": "call mum", "when": "in ten minutes"}),
         ),
+        (
+            "remind me to call mum tomorrow at five",
+            "move it to quarter to four",
+            ("reminders.add", {"text": "call mum", "when": "tomorrow quarter to four"}),
+        ),
+        ("wake me at seven", "No, put it back to half past seven.", ("alarms.set", {"when": "half past seven"})),
+        (
+            "add dentist on Friday at ten",
+            "move that to Thursday",
+            ("calendar.add", {"title": "dentist", "start": "Thursday at ten"}),
+        ),
         ("wake me at seven", "make it half past six", ("alarms.set", {"when": "half past six"})),
         (
             "add dentist on Friday at ten",
@@ -165,7 +176,8 @@ async def test_what_corrects_nothing_does_nothing(talk: Talk, then: str) -> None
         ("set the heating to 35 degrees", "warmer"),
         ("set the heating to 20 degrees", "a bit louder"),
         ("turn on the heating", "a bit warmer"),  # than what is for a model to look up
-        ("what time is it", "never mind"),
+        ("wake me at seven", "make it an hour later"),  # than it was, or from now?
+        ("what's on tomorrow", "move it to Friday"),  # which of it?
     ],
 )
 async def test_what_could_mean_several_things_is_not_guessed(talk: Talk, first: str, then: str) -> None:
@@ -222,6 +234,15 @@ async def test_a_misheard_dont_stops_nothing_but_is_no_correction(talk: Talk) ->
         ("set the heating to 20 degrees", "turn it down a bit", ("home.set", {"kind": "climate", "temperature": 19})),
         ("dim the lights to 95 percent", "a little brighter", ("home.set", {"kind": "light", "brightness": 100})),
         ("set the volume to 40", "quieter please", ("home.set", {"kind": "media", "volume": 30})),
+        ("set a timer for five minutes", "ten more minutes", ("timers.add", {"seconds": 300, "by_seconds": 600})),
+        ("set a pizza timer for five minutes", "another minute", ("timers.add", {"name": "pizza", "by_seconds": 60})),
+        (
+            "set a pizza timer for five minutes",
+            "make it two minutes longer",
+            ("timers.add", {"name": "pizza", "by_seconds": 120}),
+        ),
+        ("add a minute to the timer", "two minutes less", ("timers.add", {"by_seconds": -120})),
+        ("snooze", "five more minutes", ("alarms.snooze", {"minutes": 5})),
         ("what's on today", "and tomorrow?", ("calendar.list", {"day": "tomorrow"})),
         (
             "turn off the kitchen lights",
@@ -250,6 +271,18 @@ async def test_what_follows_nothing_does_nothing(talk: Talk, then: str) -> None:
 async def test_an_answer_cannot_be_taken_back(talk: Talk) -> None:
     await talk.say("what time is it")
     assert await talk.say("cancel that") is None
+
+
+@pytest.mark.parametrize("then", ["never mind", "Oh, forget it.", "It doesn't matter.", "nothing"])
+async def test_what_needs_no_taking_back_is_left_with_a_calm_word(talk: Talk, then: str) -> None:
+    await talk.say("what time is it")
+    assert await talk.say(then) == "All right."
+    assert len(talk.did) == 1
+
+
+async def test_more_time_for_what_nobody_spoke_of_is_asked_about(talk: Talk) -> None:
+    await talk.say("put milk on the list")
+    assert await talk.say("ten more minutes") == "Shall I add that to the timer, or snooze the alarm?"
 
 
 async def test_a_new_command_is_no_follow_up(talk: Talk) -> None:

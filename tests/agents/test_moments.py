@@ -19,6 +19,7 @@ MORNING = 1_795_250_000.0  # of a day in November 2026, shortly after half past 
         ("remind me tomorrow to call mum at five", ["tomorrow", "at five"]),
         ("remind me to call mum tomorrow at five", ["tomorrow at five"]),
         ("wake me at half past six on weekdays", ["at half past six on weekdays"]),
+        ("alarm at six fifteen weekdays", ["at six fifteen weekdays"]),
         ("every other Tuesday at seven", ["every other Tuesday at seven"]),
         ("pay the rent on the first of every month", ["on the first of every month"]),
         ("check the oven in a quarter of an hour", ["in a quarter of an hour"]),
