@@ -119,6 +119,7 @@ class Message:
     calls: tuple[ToolCall, ...] = ()  # what an assistant message asked for
     call_id: str = ""  # which call a tool message answers
     ours: bool = field(default=False, compare=False)  # an answer of the house's own, and not of its model
+    tainted: bool = field(default=False, compare=False)  # made by who had read words of others: it may repeat them
 
 
 @dataclass(frozen=True, slots=True)

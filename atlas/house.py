@@ -57,6 +57,7 @@ class Exchange:
     conversation: Conversation
     telling: Telling
     under_way: UnderWay | None = None  # None when the client keeps the conversation itself
+    tainted: bool = False  # what a model is told of the past may repeat words of others
     stopwatch: trace.Trace = field(default_factory=trace.current)
 
 
@@ -153,7 +154,7 @@ class House:
                 return
             conversation = conversation_of(choice.agent, turn.actor)
             with anyio.CancelScope() as reading, mind.memory.under_way(conversation, turn.id, reading) as under_way:
-                await mind.agent.prepare(replace(turn, history=await mind.memory.history(under_way)))
+                await mind.agent.prepare(replace(turn, history=await mind.memory.history(under_way, turn.at)))
         except AtlasError as trouble:
             log.info("not prepared turn=%s: %s", turn.id, trouble)
 
@@ -239,8 +240,9 @@ class House:
         turn, mind, telling = exchange.turn, self._minds[exchange.choice.agent], exchange.telling
         try:
             if exchange.under_way:
-                turn = replace(turn, history=await mind.memory.history(exchange.under_way))
+                turn = replace(turn, history=await mind.memory.history(exchange.under_way, turn.at))
             turn = self._hearsay.judged(turn)
+            exchange.tainted = turn.tainted or prompt.words_of_others(turn.history, ours=turn.remembered)
             answer = await mind.agent.respond(turn, telling.emit)
         except AtlasError as trouble:
             await telling.emit(TextDelta(f" {trouble.spoken}" if telling.text else trouble.spoken))
@@ -275,6 +277,7 @@ class House:
             *(turn.at, time.time(), answer.end, answer.error),
             timings=exchange.stopwatch.milliseconds(),
             usage=answer.usage,
+            tainted=_repeats_others(exchange, answer),
         )
 
         messages = (Message("user", turn.text), *answer.messages)
@@ -294,6 +297,12 @@ class House:
 def _path(exchange: Exchange) -> Route:
     """Which way was a turn going that has no answer?"""
     return "model" if "llm" in exchange.stopwatch.stages else "command"
+
+
+def _repeats_others(exchange: Exchange, answer: Answer) -> bool:
+    """May this answer repeat words of others? A model tells on what it was told; a command says what it has done."""
+    told = exchange.tainted and answer.path == "model"
+    return told or answer.tainted or prompt.words_of_others(answer.messages)
 
 
 def _ended(turn: Turn, answer: Answer) -> TurnEnded:

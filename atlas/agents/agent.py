@@ -21,6 +21,7 @@ class Answer:
     usage: Usage = Usage()
     error: str = ""
     asked: Asked | None = None  # the answer is a question: this waits for a person's yes
+    tainted: bool = False  # words of others went into it that neither its messages nor the history show
 
 
 class Agent(Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from datetime import tzinfo
 
 import anyio
@@ -66,8 +67,9 @@ class Chat:
         """See `Agent.respond`. Never declines."""
         reply = Reply(turn, emit)
         end: End = "failed"
+        shown = await self._shown(turn)
         try:
-            end = await self._converse(reply, await self._shown(turn))
+            end = await self._converse(reply, shown)
         except prompt.TooLong as trouble:
             if trouble.tools:
                 log.error(  # noqa: TRY400 (it is a setting, not a mistake)
@@ -87,7 +89,7 @@ class Chat:
             await reply.say_honestly(NOTHING_SAID, "the model said nothing")
         if end in ("done", "length"):
             await reply.correct()
-        return reply.answer(end)
+        return replace(reply.answer(end), tainted=shown.untrusted)
 
     async def prepare(self, turn: Turn) -> bool:
         """See `Agent.prepare`: the model reads what it will be shown, as far as that is known."""

@@ -37,7 +37,7 @@ class Hearsay:
     def note(self, turn: Turn, answer: Answer) -> None:
         """Take note of what was answered, knowing `turn.history`."""
         known = (*turn.history, *answer.messages)
-        if turn.tainted or words_of_others(known, ours=turn.remembered):
+        if turn.tainted or answer.tainted or words_of_others(known, ours=turn.remembered):
             return
         self._ours[_digest(answer.text)] = None
         self._ours.move_to_end(_digest(answer.text))

@@ -148,11 +148,13 @@ def result(found: ToolResult) -> str:
 
 
 def words_of_others(some: Iterable[Message], *, ours: bool = True) -> bool:
-    """Tell whether any tool result among these holds words of others, as `result` marked it.
+    """Tell whether words of others may be in these: a tool result that `result` marked, or who had read one wrote it.
 
     Where the messages are a client's and not `ours`, nobody marked them: then every result may.
     """
-    return any(message.author == "tool" and (not ours or _is_marked(message.text)) for message in some)
+    return any(
+        message.tainted or (message.author == "tool" and (not ours or _is_marked(message.text))) for message in some
+    )
 
 
 def _is_marked(text: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -40,10 +41,13 @@ def number_of(connection: sqlite3.Connection, conversation: Conversation) -> int
     return int(row[0])
 
 
-def load(connection: sqlite3.Connection, conversation: Conversation) -> tuple[Message, ...]:
+def load(
+    connection: sqlite3.Connection, conversation: Conversation, strangers_since: float = -math.inf
+) -> tuple[Message, ...]:
     """Return the messages of the last turns, oldest first, tool exchanges whole; `BLOCK_TURNS` to twice as many turns.
 
-    The first message stays the same while turns are added, until a whole block is forgotten at once.
+    The first message stays the same while turns are added, until a whole block is forgotten at once. Turns that may
+    repeat words of others are left out when they began before `strangers_since`, in seconds since 1970.
     """
     turns = (
         "(SELECT number FROM turns JOIN conversations c ON c.id = conversation"
@@ -53,9 +57,9 @@ def load(connection: sqlite3.Connection, conversation: Conversation) -> tuple[Me
     (count,) = connection.execute(f"SELECT count(*) FROM {turns}", (*key, 0)).fetchone()  # noqa: S608  no value is in it
     forgotten = max(0, count // BLOCK_TURNS - 1) * BLOCK_TURNS
     rows = connection.execute(
-        f"SELECT author, text, calls, call_id, path = 'command' FROM messages JOIN turns ON number = turn WHERE turn IN {turns}"  # noqa: S608, E501
-        " ORDER BY turn, messages.id",
-        (*key, forgotten),
+        f"SELECT author, text, calls, call_id, path = 'command', tainted FROM messages JOIN turns ON number = turn WHERE turn IN {turns}"  # noqa: S608, E501
+        " AND NOT (tainted AND began < ?) ORDER BY turn, messages.id",
+        (*key, forgotten, strangers_since),
     )
     return tuple(message for message in map(_message, rows) if message.text or message.calls)
 
@@ -96,11 +100,12 @@ def _cut(texts: Sequence[str], heard: str) -> Iterator[str]:
         yield text if end == len(text) else text[:end].rstrip()
 
 
-def _message(row: tuple[str, str, str, str, int]) -> Message:
-    author, text, calls, call_id, by_command = row
+def _message(row: tuple[str, str, str, str, int, int]) -> Message:
+    author, text, calls, call_id, by_command, tainted = row
     asked = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in json.loads(calls))
     ours = author == "assistant" and bool(by_command)
-    return Message(author, text, asked, call_id, ours)  # type: ignore[arg-type]  # only `append` writes authors
+    others = bool(tainted) and author != "user"  # what the person said is theirs, whatever was answered
+    return Message(author, text, asked, call_id, ours, others)  # type: ignore[arg-type]  # only `append` writes authors
 
 
 def _calls_to_json(calls: Sequence[ToolCall]) -> str:

@@ -24,6 +24,7 @@ from atlas.store.turns import TurnRecord
 
 DROP_SECONDS = 3.0  # how long a person waits for the model's server to drop what it read; then it is done later
 AGAIN_SECONDS = 60.0  # between two tries
+STRANGERS_SECONDS = 8 * 3600.0  # a mail is talked about for a day, and must not hold a conversation back for ever
 log = logging.getLogger("atlas")
 
 Errands = Sequence[tuple[str, str]]
@@ -71,10 +72,13 @@ class Memory:
             if one.outdated:
                 self._wake.set()  # its model has read again what was forgotten
 
-    async def history(self, of: UnderWay) -> tuple[Message, ...]:
-        """Return what a turn is told of the past, oldest first."""
+    async def history(self, of: UnderWay, at: float) -> tuple[Message, ...]:
+        """Return what a turn that begins `at`, in seconds since 1970, is told of the past, oldest first.
+
+        What may repeat words of others lasts `STRANGERS_SECONDS`: who is told of them is held to more for as long.
+        """
         of.knows = True
-        return await self._database.read(lambda c: conversations.load(c, of.conversation))
+        return await self._database.read(lambda c: conversations.load(c, of.conversation, at - STRANGERS_SECONDS))
 
     async def keep(self, record: TurnRecord, messages: Sequence[Message] = (), within: UnderWay | None = None) -> None:
         """Put a turn on the disk, with its messages when it is `within` a conversation, or neither when it is outdated.

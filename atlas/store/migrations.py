@@ -75,4 +75,19 @@ MEMORY: Migrations = (
             ) STRICT, WITHOUT ROWID""",
         ),
     ),
+    (
+        "whose answers may repeat words of others",
+        (
+            "ALTER TABLE turns ADD COLUMN tainted INTEGER NOT NULL DEFAULT 0",
+            # Those in which such words were read (their results are marked), and what a model answered after them.
+            """WITH given (conversation, first) AS (
+                SELECT conversation, min(number) FROM turns JOIN messages ON turn = number
+                WHERE author = 'tool' AND messages.text LIKE '%"untrusted": true%' GROUP BY conversation
+            )
+            UPDATE turns SET tainted = 1 FROM given
+            WHERE turns.conversation = given.conversation AND number >= first AND (path = 'model' OR number IN (
+                SELECT turn FROM messages WHERE author = 'tool' AND messages.text LIKE '%"untrusted": true%'
+            ))""",
+        ),
+    ),
 )

@@ -28,17 +28,19 @@ class TurnRecord:
     error: str = ""  # a log text, when it failed
     timings: Mapping[str, int] = field(default_factory=dict)  # milliseconds: NAME_ms by stage, NAME_at_ms by mark
     usage: Usage = Usage()
+    tainted: bool = False  # who answered had read words of others, so the answer may repeat them
 
 
 def record(connection: sqlite3.Connection, turn: TurnRecord, conversation: int | None) -> int:
     """Keep a turn and return its number; `conversation` is None when the client remembers for itself."""
     cursor = connection.execute(
         "INSERT INTO turns (id, conversation, agent, reason, path, device, spoken, began, ended, end, error, timings,"
-        " prompt_tokens, cached_tokens, completion_tokens) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " prompt_tokens, cached_tokens, completion_tokens, tainted)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(turn.id, conversation, turn.agent, turn.reason, turn.path, turn.device, turn.spoken),
             *(turn.began, turn.ended, turn.end, turn.error, json.dumps(dict(turn.timings))),
-            *(turn.usage.prompt, turn.usage.cached, turn.usage.completion),
+            *(turn.usage.prompt, turn.usage.cached, turn.usage.completion, turn.tainted),
         ),
     )
     assert cursor.lastrowid is not None
@@ -59,16 +61,17 @@ def latest(connection: sqlite3.Connection, count: int) -> list[TurnRecord]:
     """Return the last `count` turns, newest first."""
     rows = connection.execute(
         "SELECT id, agent, reason, path, device, spoken, began, ended, end, error, timings,"
-        " prompt_tokens, cached_tokens, completion_tokens FROM turns ORDER BY number DESC LIMIT ?",
+        " tainted, prompt_tokens, cached_tokens, completion_tokens FROM turns ORDER BY number DESC LIMIT ?",
         (count,),
     )
     return [_turn(*row) for row in rows]
 
 
 def _turn(*row: Any) -> TurnRecord:
-    identity, agent, reason, path, device, spoken, began, ended, end, error, timings, *tokens = row
+    identity, agent, reason, path, device, spoken, began, ended, end, error, timings, tainted, *tokens = row
     return TurnRecord(
         *(identity, agent, reason, path, device, bool(spoken), began, ended, end, error),
         timings=json.loads(timings),
         usage=Usage(*tokens),
+        tainted=bool(tainted),
     )

@@ -16,7 +16,7 @@ import pytest
 
 from atlas.conversation import Actor, Message, ToolCall
 from atlas.errors import LlmGone
-from atlas.store import conversations, turns
+from atlas.store import conversations
 from atlas.store.conversations import Conversation, conversation_of
 from atlas.store.database import open_database
 from atlas.store.forgetting import Forgotten
@@ -149,8 +149,9 @@ async def test_words_that_were_not_heard_are_not_found_any_more(memory: Memory) 
 async def test_what_was_said_before_there_was_an_index_is_found_too(data: Path) -> None:
     def work(connection: sqlite3.Connection) -> None:
         number = conversations.number_of(connection, conversation_of("family", ADA))
-        row = turns.record(connection, record_of("turn_1", ADA, 0.0), number)
-        conversations.append(connection, row, (Message("user", "the old boiler"), Message("tool", '{"boiler": 1}')))
+        row = "1, 'turn_1', ?, 'family', '', 'model', 'phone', 0, 0, 0, 'done', '', '{}', 0, 0, 0"
+        connection.execute(f"INSERT INTO turns VALUES ({row})", (number,))
+        conversations.append(connection, 1, (Message("user", "the old boiler"), Message("tool", '{"boiler": 1}')))
 
     async with open_database(data / "atlas.db", MEMORY[:1]) as old:
         await old.write(work)
@@ -250,12 +251,12 @@ async def test_a_turn_that_is_under_way_is_not_remembered_when_it_knew_what_is_f
     await say(memory, ADA, "the code is 4711")
     here = conversation_of("family", ADA)
     with memory.under_way(here, "turn_2") as one, memory.under_way(here, "turn_3") as waiting:
-        assert await memory.history(one)
+        assert await memory.history(one, 0.0)
         gone = await memory.forget(OF_ADA)
         assert not gone.dropped
         assert model.dropped == []  # its model is still reading it
         await memory.keep(record_of("turn_2", ADA, 1.0), (Message("assistant", "It is 4711."),), one)
-        assert await memory.history(waiting) == ()  # this one had to wait, and knows nothing
+        assert await memory.history(waiting, 0.0) == ()  # this one had to wait, and knows nothing
         await memory.keep(record_of("turn_3", ADA, 2.0), (Message("user", "hello"),), waiting)
     assert await memory.tidy() == []
     assert model.dropped == ["family/ada/study"]
@@ -269,7 +270,7 @@ async def test_reading_ahead_stops_when_there_is_something_to_forget(memory: Mem
 
     async def read_ahead() -> None:
         with anyio.CancelScope() as scope, memory.under_way(here, "turn_2", scope) as one:
-            await memory.history(one)
+            await memory.history(one, 0.0)
             begun.set()
             await anyio.sleep_forever()
         ended.set()
@@ -287,7 +288,7 @@ async def test_reading_ahead_stops_when_there_is_something_to_forget(memory: Mem
 async def test_what_was_only_read_ahead_is_forgotten_though_no_turn_came_of_it(memory: Memory, model: Model) -> None:
     """Somebody began to speak and thought better of it: the model's server has read the words all the same."""
     with anyio.CancelScope() as scope, memory.under_way(conversation_of("family", ADA), "turn_1", scope) as one:
-        await memory.history(one)
+        await memory.history(one, 0.0)
     await memory.forget(belonging_to("family", BEN))
     assert model.dropped == []
     assert await memory.forget(OF_ADA) == Forgotten(0)
