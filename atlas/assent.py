@@ -98,6 +98,7 @@ class Wording:
         self._named = rf"{self._yes}{gap}(?:{{deeds}}) (?:{table['what']})"
         self._no = rf"{no}(?:{gap}{no})*"
         self._cancel = table["cancel"]
+        self._noted = rf"(?:{table['noted']})(?: (?:{table['noted']}|{ignored}))*"
         self._deeds: Mapping[str, Sequence[str]] = table["deeds"]
         self._deed: Sequence[str] = table["deed"]
         self._says: Mapping[str, str] = table["says"]
@@ -108,6 +109,10 @@ class Wording:
             return ""
         words = _plain(text)
         return self._means(words, tool) or self._means(self._ends.sub("", words), tool)
+
+    def is_taken_note(self, text: str) -> bool:
+        """Tell whether `text` only shows that something was heard: "okay", "never mind"."""
+        return len(text) <= LONGEST_CHARACTERS and bool(re.fullmatch(self._noted, _plain(text)))
 
     def says(self, what: str, tool: str = "") -> str:
         """Return a sentence of the house's; `{deed}` in it becomes what the tool would do."""
@@ -240,6 +245,14 @@ class Assents:
             return again
         del self._open[key]
         return self._answered(question, turn.actor, turn.channel, yes=meaning != "no", explicit=meaning == "named")
+
+    def unasked(self, turn: Turn) -> str:
+        """Return what to say to an answer that no question waits for; "" when the turn is none, or nobody's."""
+        if turn.channel is None:
+            return ""
+        if self.wording.is_taken_note(turn.text):
+            return self.wording.says("noted")
+        return self.wording.says("nothing_open") if self.wording.means(turn.text, "") else ""
 
     def dropped(self, agent: str) -> list[tuple[Turn, Asked]]:
         """Return, once, the questions of `agent` that the tool server still waits for and nobody will answer."""

@@ -24,6 +24,10 @@ class Assents(Protocol):
         """What is said to a no."""
         ...
 
+    def unasked(self, turn: Turn) -> str:
+        """Return what is said to an answer that no question waits for; "" when the turn is none."""
+        ...
+
     def keep(self, agent: str, turn: Turn, asked: Asked) -> None:
         """Wait for the answer to what was asked in `turn`."""
         ...
@@ -78,6 +82,31 @@ class Asking:
         with anyio.move_on_after(CLOSE_SECONDS):
             await self._tools.call(call, turn.actor, turn.id, assent)
         return await _say(self._assents.refused, emit)
+
+
+class Unasked:
+    """An agent that hears a yes, a no or an okay that answers nothing: a small model would only imitate it.
+
+    It stands behind those who know what it may answer. What the model itself has just asked is the model's.
+    """
+
+    def __init__(self, name: str, assents: Assents) -> None:
+        self.name = name
+        self._assents = assents
+
+    async def respond(self, turn: Turn, emit: Emit) -> Answer | None:
+        """See `Agent.respond`."""
+        words = self._words(turn)
+        return await _say(words, emit) if words else None
+
+    async def prepare(self, turn: Turn) -> bool:
+        """See `Agent.prepare`."""
+        return bool(self._words(turn))
+
+    def _words(self, turn: Turn) -> str:
+        last = turn.history[-1] if turn.history else None
+        was_asked = last is not None and not last.ours and last.text.rstrip(" \"”'").endswith("?")
+        return "" if was_asked or turn.instructions else self._assents.unasked(turn)
 
 
 async def _say(words: str, emit: Emit) -> Answer:

@@ -40,6 +40,7 @@ class Recall:
         self._memory = memory
         self._zone = zone
         self._wording = Wording(grammar.own["remembering"])
+        self._that = {name: re.compile(said, re.IGNORECASE) for name, said in grammar.own["forget_that"].items()}
 
     async def respond(self, turn: Turn, emit: Emit) -> Answer | None:
         """See `Agent.respond`. Raises `StoreError` when the memory fails."""
@@ -60,21 +61,38 @@ class Recall:
         return self._wish(turn) is not None
 
     def _wish(self, turn: Turn) -> Command | str | None:
-        """Return what is wished of the memory, or the name of what is said instead; `None` when it is nothing of ours.
+        """Return what is wished of the memory, or the name of what is said instead; `None` for all else."""
+        wish = self._of_that(turn) or self._commanded(turn)
+        if wish is None:
+            return None
+        if turn.channel is None:
+            return "nobody"
+        return wish if turn.remembered else "not_kept"
 
-        When any reading says "don't", nothing is done.
-        """
+    def _commanded(self, turn: Turn) -> Command | str | None:
+        """Return what the grammar reads; nothing is done when any reading says "don't"."""
         readings = (turn.text, *turn.alternatives)
         commands = next(filter(None, map(self._grammar.commands, readings)), ())
         if not any(command.tool.startswith(OWN) for command in commands):
             return None
         if any(self._grammar.is_negated(text) for text in readings):
             return None
-        if turn.channel is None:
-            return "nobody"
-        if not turn.remembered:
-            return "not_kept"
         return commands[0] if len(commands) == 1 else "alone"
+
+    def _of_that(self, turn: Turn) -> Command | str | None:
+        """Return the question which, when somebody says "forget that" of nothing clear, and what an answer to it means.
+
+        Between the two nothing is kept: the question stands last in the conversation, and goes with what it is about.
+        """
+        said = self._grammar.plain_words(turn.text)
+        if self._that["said"].fullmatch(said):
+            return "which_that"
+        last = turn.history[-1] if turn.history else Message("system")
+        if (last.author, last.text) != ("assistant", self._wording.says["which_that"]):
+            return None
+        if self._that["talk"].fullmatch(said):
+            return Command("conversation.forget_last", {"count": 2})
+        return "which_fact" if self._that["fact"].fullmatch(said) else None
 
     # ── forgetting ──────────────────────────────────────────────────────────────────────────────────
 

@@ -1,4 +1,4 @@
-"""Put an agent together: answers first, then memory and commands, which need no model; then conversation."""
+"""Put an agent together: answers first, then facts, memory and commands, which need no model; then conversation."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from datetime import tzinfo
 
 from atlas.agents.agent import Agent, Answer
-from atlas.agents.agent_asking import Asking, Assents
+from atlas.agents.agent_asking import Asking, Assents, Unasked
 from atlas.agents.agent_chat import Chat
 from atlas.agents.agent_commands import Commands
+from atlas.agents.agent_facts import Facts
 from atlas.agents.agent_memory import Recall, WithMemory
 from atlas.agents.choosing import Choosing
 from atlas.agents.grammar import Grammar
@@ -60,8 +61,14 @@ def open_agent(
     """
     persona, choosing = open_persona(name, trusted=llm.tools), Choosing(grammar.own, grammar.plain_words)
     chat = Chat(persona, backend, tools, choosing, trusted=llm.tools, context_tokens=llm.context, zone=zone)
-    minds: list[Agent] = [Commands(name, grammar, tools, model_has_tools=llm.tools), chat]
-    if memory is None or "remembering" not in grammar.own:  # nothing to search or forget, or no words for it
-        return Asking(InOrder(name, minds), tools, assents)
-    minds.insert(0, Recall(name, grammar, memory, zone))
-    return Asking(InOrder(name, minds), WithMemory(name, tools, memory, grammar), assents)
+    words = "remembering" in grammar.own  # for what was said; in a language without them, that is left to the model
+    minds: list[Agent] = [
+        *([Facts(name, grammar, tools, model_has_tools=llm.tools)] if "answering" in grammar.own else ()),
+        *([Recall(name, grammar, memory, zone)] if memory and words else ()),
+        Commands(name, grammar, tools, model_has_tools=llm.tools),
+        *(() if llm.tools else [Unasked(name, assents)]),
+        chat,
+    ]
+    if memory and words:
+        return Asking(InOrder(name, minds), WithMemory(name, tools, memory, grammar), assents)
+    return Asking(InOrder(name, minds), tools, assents)

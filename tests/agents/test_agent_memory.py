@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,7 @@ class World:
         self.agent = agent
         self.memory = memory
         self.turns = 0
+        self.last: dict[Actor, tuple[Message, ...]] = {}  # what each said last, and was answered
 
     async def ask(self, text: str, actor: Actor = ANNA, ago: float = 0.0, **more: Any) -> str:
         """Say something now, or so many seconds ago, and have it remembered as the house does."""
@@ -65,12 +67,14 @@ class World:
         turn = Turn(f"turn_{self.turns}", text, actor, at, **more)
         room = Room()
         with self.memory.under_way(conversation_of("family", actor), turn.id) as one:
+            turn = replace(turn, history=self.last.get(actor, ()))
             answer = await self.agent.respond(turn, room.emit)
             assert answer
             assert answer.text == room.said
             if turn.remembered:
                 record = TurnRecord(turn.id, "family", "default", answer.path, actor.device, False, at, at, "done")
-                await self.memory.keep(record, (Message("user", text), *answer.messages), one)
+                self.last[actor] = (Message("user", text), *answer.messages)
+                await self.memory.keep(record, self.last[actor], one)
         return answer.text
 
     async def told(self, text: str, ago: float, actor: Actor = ANNA) -> None:
@@ -228,6 +232,43 @@ async def test_a_program_or_an_app_that_keeps_the_conversation_forgets_nothing(w
     said = await world.ask("forget the last ten minutes", remembered=False)
     assert said == "This app keeps our conversation itself; I remember nothing of it."
     assert len(await world.remembered()) == 1
+
+
+async def test_forget_that_is_asked_about_and_the_talk_is_forgotten_with_the_question(world: World) -> None:
+    await world.told("the code is 4711", MINUTE)
+    await world.told("the dog is ill", MINUTE)
+    assert await world.ask("Forget that.") == "The last thing we said, or a fact you told me?"
+    assert await world.remembered() == ["the code is 4711", "the dog is ill"]
+    assert await world.ask("the last thing we said") == "I've forgotten that: two exchanges."
+    assert await world.remembered() == ["the code is 4711"]
+
+
+@pytest.mark.parametrize("answer", ["a fact", "The second one.", "the fact I told you"])
+async def test_which_fact_to_forget_is_asked_for_in_one_sentence(world: World, answer: str) -> None:
+    await world.told("the code is 4711", MINUTE)
+    await world.ask("could you please forget that")
+    assert await world.ask(answer) == "Which one? Please say “forget that”, and the fact."
+    assert await world.remembered() == ["the code is 4711"]
+
+
+@pytest.mark.parametrize("answer", ["the first one", "a fact", "the last thing"])
+async def test_an_answer_to_no_such_question_is_none(world: World, answer: str) -> None:
+    await world.told("the code is 4711", MINUTE)
+    assert await world.ask(answer) == "Hm."
+    await world.ask("forget that")
+    await world.told("something else", MINUTE)
+    assert await world.ask(answer) == "Hm."
+
+
+@pytest.mark.parametrize("text", ["don't forget that", "I forget that", "forget that bird", "did you forget that"])
+async def test_only_forget_that_alone_is_asked_about(world: World, text: str) -> None:
+    assert await world.ask(text) != "The last thing we said, or a fact you told me?"
+
+
+async def test_an_app_that_keeps_the_conversation_is_not_asked_which(world: World) -> None:
+    said = await world.ask("forget that", remembered=False)
+    assert said == "This app keeps our conversation itself; I remember nothing of it."
+    assert await world.ask("forget that", channel=None) == "Only a person can ask me that."
 
 
 async def test_no_tool_server_is_ever_asked_to_forget(world: World, tools: ScriptedTools) -> None:

@@ -10,7 +10,7 @@ from atlas.agents.grammar import Grammar
 from atlas.agents.minds import open_agent
 from atlas.agents.reply import ONE_AT_A_TIME
 from atlas.agents.truth import NOT_DONE
-from atlas.assent import Assents
+from atlas.assent import Assents, open_wording
 from atlas.config import LlmConfig
 from atlas.conversation import HOUSE, Message, ToolCall
 from atlas.events import TextDelta, ToolFinished
@@ -180,3 +180,63 @@ async def test_a_yes_that_is_cut_off_is_used_up(open_with, house, tools) -> None
         await agent.respond(turn("yes"), emit)
     assert house.tasks
     assert (await ask(agent, "yes"))[0].text == "Mhm."
+
+
+# ── an answer to nothing ───────────────────────────────────────────────────────────────────────────
+
+NOTHING_OPEN = "There is nothing open that waits for a yes or a no."
+
+
+@pytest.fixture
+def small(grammar: Grammar, tools: ScriptedTools, assents: Assents) -> Agent:
+    """An agent whose model would imitate anything."""
+    return open_agent("family", LlmConfig(tools=False), says(["Yes yes yes."]), tools, grammar, assents)
+
+
+@pytest.mark.parametrize(
+    ("said", "answered"),
+    [
+        ("Yes.", NOTHING_OPEN),
+        ("no", NOTHING_OPEN),
+        ("yes please, do it", NOTHING_OPEN),
+        ("Okay!", "All right."),
+        ("ok thanks", "All right."),
+        ("never mind", "All right."),
+    ],
+)
+@pytest.mark.parametrize("before", [(), (Message("user", "hello"), Message("assistant", "Good evening."))])
+async def test_a_yes_to_nothing_is_answered_calmly_and_never_imitated(small, said, answered, before) -> None:
+    assert await small.prepare(turn(said, history=before))
+    answer, _ = await ask(small, said, history=before)
+    assert (answer.text, answer.path) == (answered, "command"), "what a command said is shown to no small model"
+
+
+@pytest.mark.parametrize("said", ["yes and no", "yes, it rains", "no idea", "okay computer", "well", "hello", "thanks"])
+async def test_what_says_more_than_a_yes_or_a_no_is_talk(small, said) -> None:
+    assert (await ask(small, said))[0].text == "Yes yes yes."
+
+
+async def test_a_yes_to_what_the_model_asked_goes_to_the_model(small) -> None:
+    before = (Message("user", "I am bored"), Message("assistant", "Shall I tell you a story?"))
+    assert (await ask(small, "yes", history=before))[0].text == "Yes yes yes."
+    ours = (before[0], Message("assistant", "The music, or the timer?", ours=True))
+    assert (await ask(small, "yes", history=ours))[0].text == NOTHING_OPEN
+
+
+async def test_a_program_or_a_client_that_instructs_gets_the_model_for_a_bare_word_too(small) -> None:
+    assert (await ask(small, "yes", channel=None))[0].text == "Yes yes yes."
+    assert (await ask(small, "yes", instructions="Translate into French."))[0].text == "Yes yes yes."
+
+
+async def test_a_yes_that_answers_a_question_is_heard_as_that_by_a_small_model_too(small, house) -> None:
+    house.tasks["buy milk"] = "todo"
+    await ask(small, "remove the task buy milk")
+    assert (await ask(small, "yes"))[0].text == "Removed buy milk."
+    assert (await ask(small, "yes"))[0].text == NOTHING_OPEN
+
+
+async def test_in_german_too(tools: ScriptedTools, grammar: Grammar, assents: Assents) -> None:
+    assents.wording = open_wording("de")
+    agent = open_agent("family", LlmConfig(tools=False), says(["Ja ja."]), tools, grammar, assents)
+    assert (await ask(agent, "Ja."))[0].text == "Es ist nichts offen, worauf ein Ja oder Nein fehlt."
+    assert (await ask(agent, "Alles klar, danke"))[0].text == "Gut."

@@ -1,0 +1,116 @@
+"""Facts: a question that something told before answers → that, in the words in which it was told; without a model."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from atlas.agents import facts, prompt
+from atlas.agents.agent import Answer
+from atlas.agents.answering import Answering
+from atlas.agents.facts import Fact
+from atlas.agents.grammar import Grammar
+from atlas.agents.tool_use import carry_out, report
+from atlas.conversation import Message, ToolCall, ToolResult, Turn, fresh_id
+from atlas.events import Emit, TextDelta
+from atlas.mcp.tools import Tools
+
+FORGET = "facts.forget"
+CALENDAR = "calendar.find"  # what else a sentence may ask for: a birthday is as likely told as written down there
+
+
+class Facts:
+    """An agent that says again what one person asked to be remembered; it declines everything else.
+
+    A small model is told those facts and makes something up all the same. One that has tools is asked first, but
+    where the calendar would be asked instead of it, and knows nothing.
+    """
+
+    def __init__(self, name: str, grammar: Grammar, tools: Tools, *, model_has_tools: bool) -> None:
+        self.name = name
+        self._grammar = grammar
+        self._tools = tools
+        self._model_has_tools = model_has_tools
+        self._answering = Answering(grammar.own)
+        self._says: Mapping[str, str] = grammar.own["answering"]["says"]
+        self._forget_that = re.compile(grammar.own["forget_that"]["said"], re.IGNORECASE)
+
+    async def respond(self, turn: Turn, emit: Emit) -> Answer | None:
+        """See `Agent.respond`. "Forget that", said of a fact, is asked about as always."""
+        if meant := self._meant(turn):
+            return await carry_out(ToolCall(fresh_id("call"), FORGET, {"text": meant}), self._tools, turn, emit)
+        found = await self._found(turn)
+        return await self._say(*found, emit) if found else None
+
+    async def prepare(self, turn: Turn) -> bool:
+        """See `Agent.prepare`."""
+        return bool(self._meant(turn) or await self._found(turn))
+
+    def _meant(self, turn: Turn) -> str:
+        """Return the fact that "forget that" means: the only one of the last exchange; "" when there is none."""
+        said = self._forget_that.fullmatch(self._grammar.plain_words(turn.text))
+        return _only_fact(turn.history) if said and turn.channel else ""
+
+    async def _found(self, turn: Turn) -> tuple[ToolResult, Sequence[Fact]] | None:
+        """Return the facts that answer a turn, and the result in which they stood."""
+        question = None if turn.instructions else self._answering.question(turn.text)  # who instructs wants the model
+        if question is None:
+            return None
+        commands = self._grammar.commands(turn.text)
+        if [command.tool for command in commands] != ([CALENDAR] if commands or self._model_has_tools else []):
+            return None
+        known = await facts.looked_up(self._tools, turn)
+        found = self._answering.answers(question, facts.read(known))
+        if known is None or not found:
+            return None
+        if commands and await self._is_in_the_calendar(
+            ToolCall(fresh_id("call"), CALENDAR, commands[0].arguments), turn
+        ):
+            return None
+        return known, found
+
+    async def _is_in_the_calendar(self, call: ToolCall, turn: Turn) -> bool:
+        return bool((await self._tools.call(call, turn.actor, turn.id)).data.get("events"))
+
+    async def _say(self, known: ToolResult, found: Sequence[Fact], emit: Emit) -> Answer:
+        """Say the facts, and remember of the look-up no more than those."""
+        says = self._says["own" if all(fact.own for fact in found) else "everybodys"]
+        text = says.format("; ".join(fact.text.rstrip(".") for fact in found))
+        call = ToolCall(fresh_id("call"), facts.LIST, {})
+        data = {"facts": [{"text": fact.text, "own": fact.own} for fact in found]}
+        result = ToolResult(call.id, True, text, data, untrusted=known.untrusted)
+        await report(call, result, emit)
+        await emit(TextDelta(text))
+        messages = (
+            Message("assistant", calls=(call,)),
+            Message("tool", prompt.result(result), call_id=call.id),
+            Message("assistant", text),
+        )
+        return Answer(text, "command", "done", messages)
+
+
+def _only_fact(history: Sequence[Message]) -> str:
+    """Return the one fact that was told or told of in the last exchange; "" when there was none, or several."""
+    found: set[str] = set()
+    for message in reversed(history):
+        if message.author == "user":
+            break
+        found |= set(_facts_in(message.text)) if message.author == "tool" else set()
+    return found.pop() if len(found) == 1 else ""
+
+
+def _facts_in(result: str) -> Sequence[str]:
+    """Read what `prompt.result` wrote of a tool about facts."""
+    try:
+        told: Any = json.loads(result)
+    except ValueError:
+        return ()
+    data = told.get("data") if isinstance(told, dict) and told.get("ok") is True else None
+    if not isinstance(data, dict):
+        return ()
+    several = data.get("facts")
+    rows = (data.get("fact"), *(several if isinstance(several, list) else ()))
+    texts = (row.get("text") if isinstance(row, dict) else row for row in rows)
+    return [text for text in texts if isinstance(text, str)]

@@ -1,0 +1,204 @@
+"""What somebody asked to be remembered is said again in their words, before any model could make something up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from atlas.agents.agent import Agent
+from atlas.agents.grammar import Grammar
+from atlas.agents.minds import open_agent
+from atlas.agents.prompt import words_of_others
+from atlas.assent import Assents
+from atlas.config import LlmConfig
+from atlas.conversation import Actor, Message, Tool, Turn
+from atlas.mcp.tools_scripted import Action, Done, Preview, ScriptedTools
+
+from .conftest import ANNA, Room, ask, says, turn
+
+BEN = Actor("Ben", "phone", "adult", "kitchen")
+HALL = Actor("", "panel", "satellite", "hall")
+
+
+class Knowing:
+    """A tool server that remembers: each person's own facts, everybody's under ""; and a calendar."""
+
+    def __init__(self) -> None:
+        self.facts: dict[str, list[str]] = {"": []}
+        self.events: list[str] = []
+        self.untrusted = False
+        self.tools = ScriptedTools(
+            [
+                _tool("facts.list", self.list, reads=True),
+                _tool("facts.remember", self.remember),
+                _tool("facts.forget", self.forget),
+                _tool("calendar.find", self.find, reads=True),
+            ],
+            {"facts.forget": Preview(lambda arguments, actor: f"Forget that {arguments['text']}?")},
+        )
+
+    def list(self, arguments: Mapping[str, Any], actor: Actor) -> Done:
+        own = self.facts.get(actor.person, []) if actor.person else []
+        rows = [{"text": fact, "own": False} for fact in self.facts[""]] + [{"text": fact, "own": True} for fact in own]
+        return Done("I was told things.", {"facts": rows}, untrusted=self.untrusted)
+
+    def remember(self, arguments: Mapping[str, Any], actor: Actor) -> Done:
+        fact = str(arguments["text"])
+        self.facts.setdefault(actor.person, []).append(fact)
+        return Done(f"I'll remember: {fact}.", {"fact": fact}, f"remembered {fact}")
+
+    def forget(self, arguments: Mapping[str, Any], actor: Actor) -> Done:
+        self.facts[actor.person].remove(str(arguments["text"]))
+        return Done(f"I forgot: {arguments['text']}.", changed="forgot a fact")
+
+    def find(self, arguments: Mapping[str, Any], actor: Actor) -> Done:
+        return Done(f"I found {self.events}.", {"events": self.events})
+
+
+def _tool(name: str, does: Action, *, reads: bool = False) -> tuple[Tool, Action]:
+    return Tool(name, f"Does what {name} says.", {"type": "object"}, reads), does
+
+
+@pytest.fixture
+def knowing() -> Knowing:
+    return Knowing()
+
+
+class Talk:
+    """A conversation with an agent, as the house keeps it."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent = agent
+        self.history: tuple[Message, ...] = ()
+
+    async def __call__(self, text: str, **more: Any) -> str:
+        answer, _ = await ask(self.agent, text, history=self.history, **more)
+        kept = [replace(m, ours=answer.path == "command" and m.author == "assistant") for m in answer.messages]
+        self.history += (Message("user", text), *kept)
+        return answer.text
+
+
+def opened(knowing: Knowing, grammar: Grammar, assents: Assents, *, trusted: bool = False) -> Talk:
+    assents.tools = knowing.tools
+    model = says(["The moon knows."])
+    return Talk(open_agent("family", LlmConfig(tools=trusted), model, knowing.tools, grammar, assents))
+
+
+@pytest.fixture
+def talk(knowing: Knowing, grammar: Grammar, assents: Assents) -> Talk:
+    return opened(knowing, grammar, assents)
+
+
+async def test_what_was_told_answers_the_question_and_no_model_is_asked(talk: Talk) -> None:
+    assert await talk("remember that bin day is Thursday") == "I'll remember: bin day is Thursday."
+    assert await talk("when is bin day?") == "You told me: bin day is Thursday."
+    assert await talk("Is bin day tomorrow?") == "You told me: bin day is Thursday."
+
+
+async def test_what_nobody_told_is_left_to_the_model(talk: Talk) -> None:
+    await talk("remember that bin day is Thursday")
+    for question in ("why is the sky blue?", "when is the war over", "what colour is the moon", "how do bins work"):
+        assert await talk(question) == "The moon knows."
+
+
+async def test_a_person_is_told_their_own_facts_and_everybodys_and_no_others(talk: Talk, knowing: Knowing) -> None:
+    knowing.facts |= {"Anna": ["My pin is 4711"], "": ["The rent is 900 euros"]}
+    assert await talk("what's my pin") == "You told me: My pin is 4711."
+    assert await talk("how much is the rent") == "I was told: The rent is 900 euros."
+    for other in (BEN, HALL):
+        assert await talk("what's my pin", actor=other) == "The moon knows."
+        assert await talk("how much is the rent", actor=other) == "I was told: The rent is 900 euros."
+    assert set(knowing.tools.actors) == {ANNA, BEN, HALL}
+
+
+async def test_of_all_that_was_told_only_the_answer_enters_the_conversation(talk: Talk, knowing: Knowing) -> None:
+    knowing.facts["Anna"] = ["Bin day is Thursday", "My pin is 4711"]
+    await talk("when is bin day?")
+    assert not any("4711" in message.text for message in talk.history)
+    assert [call.name for message in talk.history for call in message.calls] == ["facts.list"]
+
+
+async def test_what_may_repeat_strangers_stays_marked_so(talk: Talk, knowing: Knowing) -> None:
+    knowing.facts["Anna"] = ["The plumber's number is 555"]
+    await talk("what is the plumber's number")
+    assert not words_of_others(talk.history)
+    knowing.untrusted = True
+    await talk("what is the plumber's number")
+    assert words_of_others(talk.history)
+
+
+async def test_whoever_watches_sees_that_it_was_looked_up_and_a_question_without_answer_shows_nothing(
+    talk: Talk, knowing: Knowing
+) -> None:
+    knowing.facts["Anna"] = ["Bin day is Thursday"]
+    _, room = await ask(talk.agent, "when is bin day")
+    assert room.kinds == ["ToolStarted", "ToolFinished", "TextDelta"]
+    _, room = await ask(talk.agent, "when is the big day")
+    assert room.kinds == ["TextDelta"]
+
+
+async def test_reading_ahead_says_nothing(talk: Talk, knowing: Knowing) -> None:
+    knowing.facts["Anna"] = ["Bin day is Thursday"]
+    assert await talk.agent.prepare(turn("when is bin day"))
+    assert [call.name for call in knowing.tools.calls] == ["facts.list"]
+
+
+async def test_a_client_that_instructs_the_model_gets_the_model(talk: Talk, knowing: Knowing) -> None:
+    knowing.facts["Anna"] = ["Bin day is Thursday"]
+    assert await talk("when is bin day?", instructions="Translate into French.") == "The moon knows."
+
+
+async def test_a_model_that_has_tools_answers_itself(knowing: Knowing, grammar: Grammar, assents: Assents) -> None:
+    talk = opened(knowing, grammar, assents, trusted=True)
+    knowing.facts["Anna"] = ["Bin day is Thursday"]
+    assert await talk("when is bin day?") == "The moon knows."
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+async def test_a_birthday_that_is_not_in_the_calendar_may_have_been_told(
+    knowing: Knowing, grammar: Grammar, assents: Assents, trusted: bool
+) -> None:
+    talk = opened(knowing, grammar, assents, trusted=trusted)
+    knowing.facts["Anna"] = ["Mum's birthday is on the 3rd of May"]
+    assert await talk("when is mum's birthday") == "You told me: Mum's birthday is on the 3rd of May."
+    knowing.events = ["mum's birthday"]
+    assert await talk("when is mum's birthday") == 'I found ["mum\'s birthday"].'
+    assert await talk("when is dad's birthday") == 'I found ["mum\'s birthday"].'
+
+
+# ── forget that ────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("before", ["remember that bin day is Thursday", "when is bin day"])
+async def test_forget_that_means_the_fact_that_was_just_spoken_of(talk: Talk, knowing: Knowing, before: str) -> None:
+    if before.startswith("when"):
+        knowing.facts["Anna"] = ["bin day is Thursday"]
+    await talk(before)
+    assert await talk("Forget that, please.") == "Forget that bin day is Thursday?"
+    assert await talk("yes") == "I forgot: bin day is Thursday."
+    assert knowing.facts["Anna"] == []
+
+
+async def test_a_program_forgets_no_fact_by_that(talk: Talk, knowing: Knowing) -> None:
+    await talk("remember that bin day is Thursday")
+    await talk("forget that", channel=None)
+    assert [call.name for call in knowing.tools.calls] == ["facts.remember", "facts.list"]
+
+
+async def test_of_several_facts_none_is_meant(talk: Talk, knowing: Knowing) -> None:
+    knowing.facts["Anna"] = ["The key is under the mat", "The key is in the shed"]
+    told = await talk("where is the key")
+    assert told == "You told me: The key is under the mat; The key is in the shed."
+    await talk("forget that")
+    assert "facts.forget" not in [call.name for call in knowing.tools.calls]
+
+
+async def test_no_result_of_a_tool_can_break_this(talk: Talk) -> None:
+    for result in ("", "[]", '{"ok": true, "data": []}', '{"ok": true, "data": {"facts": [{}, 3]}}', "{" * 9):
+        talk.history = (Message("user", "x"), Message("tool", result, call_id="c"))
+        assert await talk("when is bin day") == "The moon knows."
+        talk.history = (Message("user", "x"), Message("tool", result, call_id="c"))
+        assert await talk.agent.respond(Turn("t", "forget that", ANNA, 0.0, history=talk.history), Room().emit)
