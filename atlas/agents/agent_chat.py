@@ -15,6 +15,7 @@ from atlas.agents.agent import Answer
 from atlas.agents.choosing import Choosing
 from atlas.agents.persona import Persona
 from atlas.agents.reply import Reply
+from atlas.agents.tongues import ENGLISH, Tongues
 from atlas.agents.tool_use import report, use
 from atlas.conversation import Message, Tool, ToolCall, ToolResult, Turn, fresh_id
 from atlas.errors import ContextFull, EngineError, InvalidCall, LlmGone
@@ -53,6 +54,7 @@ class Chat:
         trusted: bool,
         context_tokens: int,
         zone: tzinfo | None = None,
+        tongues: Tongues = ENGLISH,
     ) -> None:
         self.name = persona.name
         self._persona = persona
@@ -62,10 +64,11 @@ class Chat:
         self._trusted = trusted
         self._context_tokens = context_tokens
         self._zone = zone
+        self._tongues = tongues
 
     async def respond(self, turn: Turn, emit: Emit) -> Answer:
         """See `Agent.respond`. Never declines."""
-        reply = Reply(turn, emit)
+        reply = Reply(turn, emit, self._tongues)
         end: End = "failed"
         shown = await self._shown(turn)
         try:

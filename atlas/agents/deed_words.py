@@ -14,7 +14,7 @@ _MARKS = re.compile(r"[*`~]+")
 _TAGS = re.compile(r"</?[a-zA-Z][^<>]{0,60}>")
 _WITHOUT_APOSTROPHE = re.compile(r"\b(I)(ve)\b")
 _JSON = re.compile(r'\W{0,20}[{\[]\W{0,20}\w{1,40}"\s*:')
-_QUOTED = re.compile(r"[\"“][^\"“”]{0,600}[\"”]")  # bounded, as all that reads what anybody may have written
+_QUOTED = re.compile(r"[\"“][^\"“”]{0,600}[\"”]|„[^\"„“”]{0,600}[\"“”]|»[^»«]{0,600}«")  # bounded
 _RULE = re.compile(r"((?:[^\w\s✅✔☑✓]\s*){3})(?:[^\w\s✅✔☑✓]\s*)+")  # a line across a table, or worse
 
 

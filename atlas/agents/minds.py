@@ -14,6 +14,7 @@ from atlas.agents.agent_memory import Recall, WithMemory
 from atlas.agents.choosing import Choosing
 from atlas.agents.grammar import Grammar
 from atlas.agents.persona import open_persona
+from atlas.agents.tongues import open_tongues
 from atlas.config import LlmConfig
 from atlas.conversation import Turn
 from atlas.events import Emit
@@ -60,7 +61,10 @@ def open_agent(
     The grammar is shared by all agents: it holds nothing of anybody.
     """
     persona, choosing = open_persona(name, trusted=llm.tools), Choosing(grammar.own, grammar.plain_words)
-    chat = Chat(persona, backend, tools, choosing, trusted=llm.tools, context_tokens=llm.context, zone=zone)
+    tongues = open_tongues(grammar.own["language"])
+    chat = Chat(
+        persona, backend, tools, choosing, trusted=llm.tools, context_tokens=llm.context, zone=zone, tongues=tongues
+    )
     words = "remembering" in grammar.own  # for what was said; in a language without them, that is left to the model
     minds: list[Agent] = [
         *([Facts(name, grammar, tools, model_has_tools=llm.tools)] if "answering" in grammar.own else ()),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
 from atlas.agents.persona import Persona
-from atlas.agents.truth import NOT_DONE, NOT_KNOWN
+from atlas.agents.tongues import spoken
 from atlas.conversation import Message, Tool, ToolResult, Turn
 
 CHARACTERS_A_TOKEN = 3  # English has about 4, JSON about 3: too few only shortens the memory
@@ -21,7 +21,7 @@ FORGET_EXCHANGES = 4  # at once, when there is no room: else every prompt would 
 MOST_FACT_CHARACTERS = 1200  # of all that somebody asked to be remembered; the latest come first
 
 MOST_KNOWN_CHARACTERS = 400  # of those that a very small model is shown
-CORRECTIONS = (NOT_DONE, NOT_KNOWN)  # what the house puts behind a model's words that are not so
+CORRECTIONS = (*spoken("not_done"), *spoken("not_known"))  # what the house puts behind a model's words that are not so
 
 TOOL_RULES = (
     "Use a tool when it is needed to do or to look up something. Say that something was done only after the tool's"

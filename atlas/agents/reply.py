@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from atlas.agents import prompt
 from atlas.agents.agent import Answer
+from atlas.agents.tongues import ENGLISH, Tongues
 from atlas.agents.truth import Deeds, Truth, correction
 from atlas.conversation import Asked, Message, Receipt, ToolCall, ToolResult, Turn, Usage
 from atlas.events import Emit, End, TextDelta
@@ -15,9 +16,9 @@ ONE_AT_A_TIME = "One thing at a time. "  # before a question, when more was to b
 
 
 class Reply:
-    """One answer. Lives for one turn."""
+    """One answer. Lives for one turn. `tongues`: the languages that its claims are known in."""
 
-    def __init__(self, turn: Turn, emit: Emit) -> None:
+    def __init__(self, turn: Turn, emit: Emit, tongues: Tongues = ENGLISH) -> None:
         self.turn = turn
         self.emit = emit
         self.said = ""
@@ -29,7 +30,8 @@ class Reply:
         self.asked: Asked | None = None  # what a person must say yes to, before anything else is done
         self.heard = 0  # pieces of the model's words
         self.mended = False  # the model was already shown a call of its own that could not be used
-        self._truth = Truth()
+        self._tongues = tongues
+        self._truth = Truth(tongues)
         self._untold: list[str] = []  # what was done and has not been spoken of since
         self._made: dict[str, ToolResult] = {}  # calls that were made, by what they are
 
@@ -53,7 +55,7 @@ class Reply:
     async def correct(self) -> None:
         """Say what a whole reply leaves to be believed and is not so."""
         if self.asked is None:
-            await self._say(correction(self.said, self.deeds))
+            await self._say(correction(self.said, self.deeds, self._tongues))
 
     async def say_honestly(self, sentence: str, error: str) -> None:
         """Say what went wrong, after whatever was said before."""
@@ -67,7 +69,7 @@ class Reply:
     async def ask(self, *, more: bool) -> None:
         """End with the tool's question, after what was done; what the model would say to it is not heard."""
         assert self.asked is not None
-        self._truth = Truth()
+        self._truth = Truth(self._tongues)
         await self.own_up()
         await self._say((ONE_AT_A_TIME if more else "") + self.asked.ask.sentence)
 

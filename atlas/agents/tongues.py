@@ -96,6 +96,7 @@ def spoken(name: str) -> tuple[str, ...]:
     return tuple(_told(language)["says"][name] for language in languages())
 
 
+@lru_cache
 def open_tongues(language: str) -> Tongues:
     """Return the languages that a house of this language is judged in: its own, and always English.
 

@@ -23,7 +23,7 @@ from atlas.conversation import ToolCall, ToolResult
 NOT_DONE = ENGLISH[0].says["not_done"]
 NOT_KNOWN = ENGLISH[0].says["not_known"]
 LONGEST_CHARACTERS = 600  # a sentence is not held back longer than this; what never ends is no claim
-_END = re.compile(r"[.!?…]+[\"'”’)\]*_]*(?=\s)\s+|\n+")
+_END = re.compile(r"[.!?…]+[\"'”’“«)\]*_]*(?=\s)\s+|\n+")
 
 _ALSO = {  # what a deed may be called in a tool's name, where a claim calls it otherwise
     **{"list": ("task",), "task": ("list",), "order": ("shop",), "device": ("home.",), "music": ("media", "play")},
