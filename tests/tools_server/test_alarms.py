@@ -55,7 +55,7 @@ async def test_what_is_not_understood_sets_no_alarm(world: Any, when: str, said:
 async def test_setting_the_same_alarm_twice_makes_one(world: Any) -> None:
     await world.ok("alarms.set", when="at seven")
     again = await world.ok("alarms.set", when="at 7 AM")
-    assert (again.text, again.receipt) == ("Alarm is set already for tomorrow at 7 AM.", None)
+    assert (again.text, again.receipt) == ("Alarm is already set for tomorrow at 7 AM.", None)
     assert len((await world.ok("alarms.list")).data["alarms"]) == 1
 
 
@@ -101,7 +101,7 @@ async def test_that_nobody_stopped_it_is_old_news_a_day_later(world: Any) -> Non
 
 async def test_snoozed_it_rings_again_nine_minutes_later(world: Any) -> None:
     await world.ok("alarms.set", when="at seven")
-    assert (await world.refused("alarms.snooze")).text == "No alarm is ringing."
+    assert (await world.refused("alarms.snooze")).text == "Nothing is ringing."
     world.pass_seconds(22 * HOUR)
     await ring(world)
     assert await world.said("alarms.snooze") == "Snoozed for 9 minutes."

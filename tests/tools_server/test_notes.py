@@ -24,6 +24,15 @@ def titles(answer: Any, of: str = "notes") -> list[str]:
     return [note["title"] for note in answer.data[of]]
 
 
+async def test_a_note_that_is_only_a_sentence_is_told_as_one(world: Any) -> None:
+    said = await world.said("notes.create", title="the boiler makes a noise")
+    assert said == "Noted: the boiler makes a noise."
+    assert await world.said("notes.read", title="boiler") == "The note says only: the boiler makes a noise."
+    assert await world.said("notes.search", words="boiler") == "There is the note: the boiler makes a noise."
+    said = await world.said("memory.search", query="boiler noise")
+    assert said == "The nearest is in notes, the boiler makes a noise: the boiler makes a noise."
+
+
 async def test_a_note_becomes_a_file_that_people_can_read(world: Any) -> None:
     assert (
         await world.said("notes.create", title="Wi-Fi", text="The password is on the fridge.") == "Noted under Wi-Fi."
@@ -68,20 +77,20 @@ async def test_a_note_is_found_by_what_it_says(world: Any) -> None:
     await world.ok("notes.create", title="House", text=f"{'Some words. ' * 40}The plumber has the key. {'More. ' * 60}")
     write(world, "old/2019/bath.md", "Ask about the *plumbing*.\n")
     answer = await world.ok("notes.search", words="plumb")
-    assert answer.text == "3 notes hold it: Plumber, bath and House."
+    assert answer.text == "3 notes hold that: Plumber, bath and House."
     snippet = answer.data["matches"][2]["snippet"]
     assert "The plumber has the key." in snippet
     assert snippet.startswith("…")
     assert len(snippet) < 170
-    assert await world.said("notes.search", words="plumber ROSSI") == "It is in Plumber: Call Rossi, not Verdi."
+    assert await world.said("notes.search", words="plumber ROSSI") == "It is in the note Plumber: Call Rossi, not Verdi."
     assert await world.said("notes.search", words="electrician") == "No note holds electrician."
 
 
 async def test_a_note_is_found_by_its_title_or_nearly(world: Any) -> None:
     await world.ok("notes.create", title="Boiler manual")
     await world.ok("notes.create", title="Oven manual")
-    assert await world.said("notes.read", title="boiler") == "Boiler manual is empty."
-    assert await world.said("notes.read", title="the boyler manual") == "Boiler manual is empty."
+    assert await world.said("notes.read", title="boiler") == "The note says only: Boiler manual."
+    assert await world.said("notes.read", title="the boyler manual") == "The note says only: Boiler manual."
     assert (await world.refused("notes.read", title="manual")).text in (
         "Which note: Boiler manual or Oven manual?",
         "Which note: Oven manual or Boiler manual?",

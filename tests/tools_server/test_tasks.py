@@ -105,7 +105,7 @@ async def test_a_due_date_may_be_said_in_words(world: Any) -> None:
 async def test_tasks_are_told_by_who_should_do_them(world: Any) -> None:
     await world.ok("tasks.add", title="Mow", assignee="Anna")
     await world.ok("tasks.add", title="Cook", assignee="Tom")
-    assert await world.said("tasks.list", assignee="anna") == "You have 1 task for anna: Mow."
+    assert await world.said("tasks.list", assignee="anna") == "There is 1 task for anna: Mow."
     assert await world.said("tasks.list", assignee="Eve") == "There are no tasks for Eve."
 
 

@@ -89,7 +89,7 @@ async def set_alarm(
     subject = f"{capital(alarm.name)} alarm" if alarm.name else "Alarm"
     for other in every:
         if (other.name, other.room, other.rule, other.due_at) == (alarm.name, alarm.room, alarm.rule, alarm.due_at):
-            return Result(f"{subject} is set already for {words}.", {"alarm": shown(other, now, call.zone)})
+            return Result(f"{subject} is already set for {words}.", {"alarm": shown(other, now, call.zone)})
     if len(every) >= MOST_ALARMS:
         raise ToolFailed("failed", f"There are already {MOST_ALARMS} alarms. Cancel some of them first.")
     if alarm.rule and not alarm.rule.startswith("FREQ=DAILY"):
@@ -116,7 +116,7 @@ async def stop(call: Call, name: Name = "") -> Result:
     """Stop the alarm that is ringing or snoozed. One with a rule rings again at its next time."""
     ringing = _ringing(call, name)
     if not ringing:
-        return Result("No alarm is ringing.", {"alarms": []})
+        return Result("Nothing is ringing.", {"alarms": []})
     after = [following(alarm, call.now(), call.zone) for alarm in ringing]
     return _changed(call, ringing, after, "Alarm stopped." if len(ringing) == 1 else "Alarms stopped.")
 
@@ -130,7 +130,7 @@ async def snooze(
     """Let the alarm that is ringing ring again in some minutes."""
     ringing = _ringing(call, name)
     if not ringing:
-        raise ToolFailed("not_found", "No alarm is ringing.")
+        raise ToolFailed("not_found", "Nothing is ringing.")
     later = call.now() + minutes * 60
     after: list[Alarm | None] = [replace(alarm, due_at=later, ringing_since=None) for alarm in ringing]
     return _changed(call, ringing, after, f"Snoozed for {count(minutes, 'minute')}.")

@@ -128,7 +128,7 @@ async def forget(call: Call, text: Annotated[Text, Field(description="The fact, 
     gone = {fact.line for fact in meant}
     written = "\n".join(line for number, line in enumerate(sheet.text.split("\n")) if number not in gone)
     texts = [fact.text for fact in meant]
-    changed = f"I forgot: {series(texts, 'and')}."
+    changed = f"I've forgotten: {series(texts, 'and')}."
     return Result(changed, {"forgotten": texts}, _write(call, sheet, written, changed))
 
 

@@ -51,7 +51,9 @@ async def list_files(
     entries = _entries(call, place)
     folders = [whole(entry.name) for entry in entries if entry.kind == "folder"]
     files = [{"name": whole(entry.name), "bytes": entry.size} for entry in entries if entry.kind != "folder"]
-    named = [f"the folder {one_line(name)}" for name in folders] + [one_line(str(file["name"])) for file in files]
+    of = "the folders " if len(folders) > 1 else "the folder "
+    named = [(of if not at else "") + one_line(name) for at, name in enumerate(folders)]
+    named += [one_line(str(file["name"])) for file in files]
     where = spoken(whole(place.path)) if place.path else "Your folder"
     said = f"{where} holds {some(named)}." if named else f"{where} is empty."
     return Result(said, {"folders": folders, "files": files})

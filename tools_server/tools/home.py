@@ -246,7 +246,7 @@ async def undo(call: Call, kept: Kept) -> Result:
 def _home(call: Call) -> Home:
     if isinstance(call.engine, Home):
         return call.engine
-    raise ToolFailed("failed", "The house is not connected.")
+    raise ToolFailed("failed", "I'm not connected to any lights or devices here.")
 
 
 def _meant(call: Call, wish: Wish, kinds: Sequence[Kind]) -> list[Device]:

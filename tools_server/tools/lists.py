@@ -168,7 +168,7 @@ async def clear(
 async def names(call: Call) -> Result:
     """Tell which lists there are."""
     sheets, problems = _all(call)
-    told = [f"{sheet.name}, with {count(_left(sheet), 'thing')}" for sheet in sheets]
+    told = [f"{sheet.name} with {count(_left(sheet), 'thing')}" for sheet in sheets]
     said = f"There {'is' if len(sheets) == 1 else 'are'} {count(len(sheets), 'list')}: {series(told, 'and')}."
     data = {"lists": [{"name": sheet.name, "left": _left(sheet)} for sheet in sheets], "problems": problems}
     return Result(said + told_problems(problems), data)
@@ -327,8 +327,8 @@ def _item(sheet: Sheet, wanted: str) -> Item:
 def _to_clear(sheet: Sheet, checked_only: bool) -> list[Item]:
     gone = [item for item in sheet.items if item.checked or not checked_only]
     if not gone:
-        nothing = "Nothing is ticked off on it" if sheet.items else "Nothing is on it"
-        raise ToolFailed("not_found", f"{nothing}: {_the(sheet)} stays as it is.")
+        empty = f"{capital(_the(sheet))} is empty already."
+        raise ToolFailed("not_found", f"Nothing is ticked off on {_the(sheet)}." if sheet.items else empty)
     return gone
 
 

@@ -65,7 +65,7 @@ async def create(call: Call, title: Title, text: Annotated[str, Field(max_length
     }
     written = headed(values, f"\n{text.strip()}\n" if text.strip() else "")
     file = papers.create(call.home, FOLDER, named, written, "note")
-    said = f"Noted under {spoken(named)}."
+    said = f"Noted under {spoken(named)}." if text.strip() else f"Noted: {spoken(named)}."
     if named != wanted:
         said = f"There is already a note called {spoken(wanted)}, so this one is called {spoken(named)}."
     receipt = call.receipt(said, before=None, after=kept(call.agent.roots[0], file, written))
@@ -98,7 +98,7 @@ async def read(call: Call, title: Title) -> Result:
     note = _found(call, title)
     body = note.body.strip()
     said = (
-        f"{capital(spoken(note.title))}: {aloud(body)}" if aloud(body) else f"{capital(spoken(note.title))} is empty."
+        f"{capital(spoken(note.title))}: {aloud(body)}" if aloud(body) else f"The note says only: {spoken(note.title)}."
     )
     more = len(body) > TEXT_CHARACTERS
     data = {"note": _shown(note), "text": body[:TEXT_CHARACTERS], "truncated": more}
@@ -115,9 +115,10 @@ async def search(
     if not matches:
         said = f"No note holds {spoken(one_line(words))}."
     elif len(matches) == 1:
-        said = f"It is in {spoken(matches[0].paper.title)}: {aloud(matches[0].snippet)}"
+        title, snippet = spoken(matches[0].paper.title), aloud(matches[0].snippet)
+        said = f"It is in the note {title}: {snippet}" if snippet else f"There is the note: {title}."
     else:
-        said = f"{count(len(matches), 'note')} hold it: {some(match.paper.title for match in matches)}."
+        said = f"{count(len(matches), 'note')} hold that: {some(match.paper.title for match in matches)}."
     found = [{**_shown(match.paper), "snippet": match.snippet} for match in matches[:FOUND]]
     others = any(match.paper.of_others for match in matches)
     return Result(said + told_problems(problems), {"matches": found, "problems": problems}, untrusted=others)

@@ -321,7 +321,8 @@ def _told(call: Call, tasks: Sequence[Task], column: str, assignee: str, due: st
     if not tasks:
         return f"There are no tasks{whose}{where}{when}."
     named = [f"{spoken(task.title)} due {_day_words(call, task.due)}" if when else task.title for task in tasks]
-    return f"You have {count(len(tasks), 'task')}{whose}{where}{when}: {some(named)}."
+    there = f"There {'is' if len(tasks) == 1 else 'are'}" if assignee else "You have"
+    return f"{there} {count(len(tasks), 'task')}{whose}{where}{when}: {some(named)}."
 
 
 def _day_words(call: Call, due: str) -> str:
