@@ -20,7 +20,7 @@ from tools_server.paths import PathDenied, Root
 from tools_server.toolkit import Call, Live, Result, ToolFailed, tool
 from tools_server.wording import aloud, spoken
 from tools_server.writing.likeness import Index, Likeness
-from tools_server.writing.papers import Unreadable, read
+from tools_server.writing.papers import Unreadable, body_of, front_matter, read, scalar
 
 LEAST = 0.08  # below it, what is alike is chance: a few n-grams of common words
 MOST_FILES = 2_000  # of one folder
@@ -91,8 +91,18 @@ def _look(root: Root, index: Index, query: str, most: int) -> list[Likeness]:
         except PathDenied:  # gone or not for us since it was listed
             stamps.pop(name)
             continue
-        index.put(name, stamps[name], content.decode("utf-8", "replace"))
+        index.put(name, stamps[name], _written(content.decode("utf-8", "replace")))
     return index.like(query, most, LEAST)
+
+
+def _written(text: str) -> str:
+    """Return what people wrote in a paper, without what the house keeps above it: ids, times and such."""
+    try:
+        values = front_matter(text)
+    except Unreadable:
+        return text
+    told = [scalar(values.get(key)) for key in ("title", "assignee", "due")]
+    return "\n".join([*filter(None, told), body_of(text)]) if values else text
 
 
 def _stamps(root: Root, folder: str, depth: int) -> Iterator[tuple[str, Stamp]]:
