@@ -8,16 +8,14 @@ from contextlib import aclosing
 from dataclasses import replace
 from datetime import tzinfo
 
-import anyio
-
-from atlas.agents import prompt
+from atlas.agents import facts, prompt
 from atlas.agents.agent import Answer
 from atlas.agents.choosing import Choosing
 from atlas.agents.persona import Persona
 from atlas.agents.reply import Reply
 from atlas.agents.tongues import ENGLISH, Tongues
 from atlas.agents.tool_use import report, use
-from atlas.conversation import Message, Tool, ToolCall, ToolResult, Turn, fresh_id
+from atlas.conversation import Message, Tool, ToolCall, ToolResult, Turn
 from atlas.errors import ContextFull, EngineError, InvalidCall, LlmGone
 from atlas.events import Emit, End
 from atlas.llm.backend import Backend, Calls, Finish, Finished, Limits, Priority, ToolChoice, Words
@@ -30,8 +28,6 @@ MOST_CALLS = 8  # in one round; more than a person could follow
 MOST_FAILED_ROUNDS = 2  # an error goes back to the model once; a second one goes to the person
 MOST_SHORTENINGS = 2  # of the history, each to its half, when the model's own count says that it does not fit
 LEAST_ANSWER_TOKENS = 16
-FACTS = "facts.list"  # what a person asked to be remembered
-FACTS_SECONDS = 1.0  # nobody waits longer for them: an answer without them is better than none
 
 TOO_LONG = "That is more than I can think about at once. Please say it in fewer words."
 NO_ROOM = "I haven't enough memory for that and for my tools at once, so nothing was done."
@@ -108,21 +104,14 @@ class Chat:
         """Return what the model sees of the house for this turn."""
         listed = await self._tools.listed()
         few = self._choosing.few(turn.text, turn.history, listed) if self._trusted else ()
-        known = await self._facts(turn) if any(tool.name == FACTS for tool in listed) else None
+        known = await facts.looked_up(self._tools, turn)
         return prompt.Shown(
             self._persona,
             few,
             self._trusted,
-            facts=tuple(_facts(known)) if known else (),
+            facts=tuple(fact.text for fact in reversed(facts.read(known))),
             untrusted=bool(known and known.untrusted),
         )
-
-    async def _facts(self, turn: Turn) -> ToolResult | None:
-        """Return what the person asked to be remembered; whose that is, the tool server decides."""
-        with anyio.move_on_after(FACTS_SECONDS), current().stage("tool"):
-            found = await self._tools.call(ToolCall(fresh_id("call"), FACTS, {}), turn.actor, turn.id)
-            return found if found.ok else None
-        return None
 
     def _prompt(
         self, shown: prompt.Shown, turn: Turn, so_far: Sequence[Message], most_exchanges: int | None = None
@@ -256,13 +245,6 @@ class Chat:
             log.warning("agent=%s: %d calls at once, %d were made", self.name, len(calls), MOST_CALLS)
             reply.so_far.append(Message("user", f"[Only the first {MOST_CALLS} of your {len(calls)} calls were made.]"))
         return results
-
-
-def _facts(found: ToolResult) -> Sequence[str]:
-    """Return the facts of a result of `FACTS`, the latest first."""
-    listed = found.data.get("facts", ())
-    texts = [fact.get("text") if isinstance(fact, dict) else fact for fact in listed] if listed else []
-    return [text for text in reversed(texts) if isinstance(text, str)]
 
 
 def _priority(turn: Turn) -> Priority:

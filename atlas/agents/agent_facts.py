@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from atlas.agents import facts, prompt
 from atlas.agents.agent import Answer
-from atlas.agents.answering import Answering
+from atlas.agents.answering import Answering, Question
 from atlas.agents.facts import Fact
 from atlas.agents.grammar import Grammar
 from atlas.agents.tool_use import carry_out, report
@@ -54,7 +55,7 @@ class Facts:
         return _only_fact(turn.history) if said and turn.channel else ""
 
     async def _found(self, turn: Turn) -> tuple[ToolResult, Sequence[Fact]] | None:
-        """Return the facts that answer a turn, and the result in which they stood."""
+        """Return the facts that answer a turn, and the result in which they stood; none, when nobody told."""
         question = None if turn.instructions else self._answering.question(turn.text)  # who instructs wants the model
         if question is None:
             return None
@@ -62,20 +63,27 @@ class Facts:
         if [command.tool for command in commands] != ([CALENDAR] if commands or self._model_has_tools else []):
             return None
         known = await facts.looked_up(self._tools, turn)
+        if known is None:
+            return None
         found = self._answering.answers(question, facts.read(known))
-        if known is None or not found:
-            return None
-        if commands and await self._is_in_the_calendar(
-            ToolCall(fresh_id("call"), CALENDAR, commands[0].arguments), turn
-        ):
-            return None
-        return known, found
+        if commands:
+            call = ToolCall(fresh_id("call"), CALENDAR, commands[0].arguments)
+            return (known, found) if found and not await self._is_in_the_calendar(call, turn) else None
+        return (known, found) if found or (question.private and not self._was_said(question, turn)) else None
+
+    def _was_said(self, question: Question, turn: Turn) -> bool:
+        """Tell whether somebody told the model something of it: then it may know it from there."""
+        told = (one.text for one, answer in pairwise(turn.history) if one.author == "user" and not answer.ours)
+        return any(self._answering.speaks_of(text, question) for text in told if not self._answering.question(text))
 
     async def _is_in_the_calendar(self, call: ToolCall, turn: Turn) -> bool:
         return bool((await self._tools.call(call, turn.actor, turn.id)).data.get("events"))
 
     async def _say(self, known: ToolResult, found: Sequence[Fact], emit: Emit) -> Answer:
         """Say the facts, and remember of the look-up no more than those."""
+        if not found:
+            await emit(TextDelta(self._says["nothing"]))
+            return Answer(self._says["nothing"], "command", "done", (Message("assistant", self._says["nothing"]),))
         says = self._says["own" if all(fact.own for fact in found) else "everybodys"]
         text = says.format("; ".join(fact.text.rstrip(".") for fact in found))
         call = ToolCall(fresh_id("call"), facts.LIST, {})

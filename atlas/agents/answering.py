@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -26,6 +26,7 @@ class Question:
     light: frozenset[str]  # words that neither the question nor the fact must share with the other
     definite: bool  # "the passport", "my passport", "Anna's passport": one that both know
     any_of: tuple[str, ...]  # what "a" stands before: all of a kind, and nobody's own
+    private: bool = False  # nobody can know it but who was told: "where did I put …", "the plumber's number"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ class Answering:
         self._holds = {name: re.compile(kind.get("holds", ""), re.IGNORECASE) for name, kind in kinds.items()}
         self._light = {name: frozenset(kind.get("light", "").split()) for name, kind in kinds.items()}
         self._topical = {name for name, kind in kinds.items() if kind.get("topical")}
+        self._private = re.compile("|".join(words["private"]))
         self._not_about = re.compile(rf"\b(?:{words['not_about']})\b")
         self._same = [(re.compile(said), to) for said, to in words["same"]]
         self._small = frozenset(words["small"].split())
@@ -73,8 +75,13 @@ class Answering:
         for kind, asks in self._asks.items():
             if found := asks.match(plain):
                 rest = plain[found.end() :]
-                return None if self._not_about.search(rest) else self._of(kind, rest)
+                asked = None if self._not_about.search(rest) else self._of(kind, rest)
+                return replace(asked, private=True) if asked and self._private.fullmatch(plain) else asked
         return None
+
+    def speaks_of(self, text: str, question: Question) -> bool:
+        """Tell whether `text` has a word of what is asked about."""
+        return self._any_in(set(question.words) - question.light, self._words(text))
 
     def answers(self, question: Question, facts: Iterable[Fact]) -> Sequence[Fact]:
         """Return the facts that answer `question`, in their order."""

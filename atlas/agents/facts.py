@@ -34,11 +34,11 @@ async def looked_up(tools: Tools, turn: Turn) -> ToolResult | None:
 
 def read(found: ToolResult | None) -> tuple[Fact, ...]:
     """Return the facts of a result of `LIST`, in the order in which they were told."""
-    rows = found.data.get("facts") or () if found else ()
-    facts = [Fact(row, own=False) if isinstance(row, str) else _fact(row) for row in rows]
+    rows = found.data.get("facts") if found else ()
+    facts = map(_fact, rows if isinstance(rows, list | tuple) else ())
     return tuple(fact for fact in facts if fact.text)
 
 
 def _fact(row: object) -> Fact:
-    text, own = (row.get("text"), row.get("own")) if isinstance(row, dict) else ("", False)
+    text, own = (row.get("text"), row.get("own")) if isinstance(row, dict) else (row, False)
     return Fact(text if isinstance(text, str) else "", own is True)

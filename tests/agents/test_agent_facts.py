@@ -104,12 +104,53 @@ async def test_what_nobody_told_is_left_to_the_model(talk: Talk) -> None:
         assert await talk(question) == "The moon knows."
 
 
+NOTHING = "I don't know that. Tell me with “remember that”, and I will."
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Where did I put the passport?",
+        "where are my keys",
+        "do you know where we keep the spare key",
+        "what's the plumber's number?",
+        "what is our door code",
+        "tell me the wifi password",
+        "what is my locker number again",
+    ],
+)
+async def test_what_nobody_can_know_but_who_was_told_is_not_made_up(talk: Talk, question: str) -> None:
+    await talk("remember that my cat is black")
+    for _ in range(2):  # to have asked before is no knowledge
+        assert await talk(question) == NOTHING
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["what's the world's largest number", "what is my purpose", "what's the number of gold", "where is Paris"],
+)
+async def test_what_the_world_knows_is_left_to_the_model(talk: Talk, question: str) -> None:
+    assert await talk(question) == "The moon knows."
+
+
+async def test_what_was_told_to_the_model_itself_it_may_know(talk: Talk) -> None:
+    await talk("I left my keys in the blue bowl this morning.")
+    assert await talk("where are my keys") == "The moon knows."
+
+
+async def test_a_house_that_remembers_no_facts_does_not_offer_to(
+    knowing: Knowing, grammar: Grammar, assents: Assents
+) -> None:
+    knowing.tools = ScriptedTools([])
+    assert await opened(knowing, grammar, assents)("where are my keys") == "The moon knows."
+
+
 async def test_a_person_is_told_their_own_facts_and_everybodys_and_no_others(talk: Talk, knowing: Knowing) -> None:
     knowing.facts |= {"Anna": ["My pin is 4711"], "": ["The rent is 900 euros"]}
     assert await talk("what's my pin") == "You told me: My pin is 4711."
     assert await talk("how much is the rent") == "I was told: The rent is 900 euros."
     for other in (BEN, HALL):
-        assert await talk("what's my pin", actor=other) == "The moon knows."
+        assert await talk("what's my pin", actor=other) == NOTHING
         assert await talk("how much is the rent", actor=other) == "I was told: The rent is 900 euros."
     assert set(knowing.tools.actors) == {ANNA, BEN, HALL}
 

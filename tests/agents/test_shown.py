@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import pytest
 
-from atlas.agents import agent_chat
+from atlas.agents import facts as told
 from atlas.agents.agent_asking import Asking
 from atlas.agents.agent_chat import MISUSED, MOST_CALLS, MOST_SHORTENINGS, NO_ROOM, TOO_LONG, Chat
 from atlas.agents.choosing import MOST_TOOLS
@@ -150,7 +150,7 @@ async def test_a_small_model_sees_nothing_that_it_would_repeat_for_ever() -> Non
 
 
 async def test_facts_that_cannot_be_had_cost_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agent_chat, "FACTS_SECONDS", 0.01)
+    monkeypatch.setattr(told, "SECONDS", 0.01)
 
     async def never(arguments: object, actor: object) -> Done:
         await anyio.sleep_forever()
