@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -30,3 +31,31 @@ async def started(module: str, options: Sequence[str] = (), **given: Any) -> Asy
             if process.returncode is None:
                 process.kill()
             await process.aclose()
+
+
+def family_of(ancestor: int) -> dict[int, str]:
+    """Return a process and all that live below it, with their command lines."""
+    parents = living()
+    family = {ancestor}
+    while grown := {pid for pid, parent in parents.items() if parent in family} - family:
+        family |= grown
+    return {pid: _command(pid) for pid in family}
+
+
+def living() -> dict[int, int]:
+    """Return every process of this machine that is not dead, and its parent."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError):  # it may end while it is looked at
+            if entry.name.isdigit():
+                state, parent = (entry / "stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[:2]
+                if state != "Z":
+                    found[int(entry.name)] = int(parent)
+    return found
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+    except OSError:
+        return ""

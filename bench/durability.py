@@ -2,7 +2,7 @@
 
 A few workers at once start, change and end things of every durable kind. Each change either was acknowledged, and then
 it must be there after the restart, or was under way, and then it is there whole or not at all. The record must hold
-a sealed row for every acknowledged change.
+a sealed row for every acknowledged change. At the end the whole house dies a few times, while people talk to it.
 """
 
 from __future__ import annotations
@@ -30,10 +30,12 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 from atlas.config import Config
+from bench import _house_deaths
 from bench._process import started
 from tools_server.audit import AUDIT_FILE, verify
 
 KILLS = 500
+HOUSE_KILLS = 20  # of a whole house, with its language model
 KILLS_OF_ONE_HOUSE = 20  # then a fresh data directory, so that what a kill left behind is read again many times
 WORKERS = 4
 MOST_CALLS = 40  # between a start and the kill
@@ -45,12 +47,15 @@ AGENTS = '[bench]\ntoken_sha256 = "{token}"\ntools = ["*"]\nroots = ["{root}"]\n
 RECEIPT_META = "atlas.house/receipt"
 GONE = (MCPError, httpx2.HTTPError, OSError, anyio.ClosedResourceError, anyio.BrokenResourceError)
 
-TARGETS = {"lost": 0.0, "half_written": 0.0, "record_problems": 0.0, "rows_missing": 0.0}
+NEVER = ("lost", "half_written", "record_problems", "rows_missing", "house_lost", "house_leaked", "house_orphans")
+TARGETS = dict.fromkeys(NEVER, 0.0)
 
 
-async def measure(_: Config) -> Mapping[str, float]:
+async def measure(config: Config) -> Mapping[str, float]:
     """Return how many kills there were, what had been acknowledged, and every way in which that was not kept."""
-    seen = await survive(KILLS, random.SystemRandom().randrange(2**32))
+    seed = random.SystemRandom().randrange(2**32)
+    seen = await survive(KILLS, seed)
+    house = await _house_deaths.survive(config, HOUSE_KILLS, seed)
     return {
         "kills": float(seen.kills),
         "acknowledged": float(seen.acknowledged),
@@ -59,6 +64,12 @@ async def measure(_: Config) -> Mapping[str, float]:
         "half_written": float(len(seen.half_written)),
         "record_problems": float(len(seen.record_problems)),
         "rows_missing": float(len(seen.rows_missing)),
+        "house_kills": float(house.kills),
+        "house_acknowledged": float(house.acknowledged),
+        "house_under_way": float(house.under_way),
+        "house_lost": float(len(house.lost)),
+        "house_leaked": float(len(house.leaked)),
+        "house_orphans": float(len(house.orphans)),
     }
 
 

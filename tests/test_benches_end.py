@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from bench._process import family_of
 from tests.conftest import ROOT
 from tests.journeys.conftest import until
+from tests.processes import alive
 
 pytestmark = pytest.mark.real
 
@@ -22,25 +24,6 @@ PARTS = {
     "llm": ["atlas.llm_host.server", "bench._bare_llm"],
     "voice": ["atlas.cli.main", "tools_server.server", "atlas.llm_host.server"],
 }
-
-
-def descendants(ancestor: int) -> dict[int, str]:
-    """Return the command lines of all living processes below one."""
-    parents: dict[int, int] = {}
-    commands: dict[int, str] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                state, parent = (entry / "stat").read_text().rsplit(")", 1)[1].split()[:2]
-                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            except OSError:
-                continue
-            if state != "Z":
-                parents[int(entry.name)], commands[int(entry.name)] = int(parent), command
-    family = {ancestor}
-    while grown := {pid for pid, parent in parents.items() if parent in family} - family:
-        family |= grown
-    return {pid: commands[pid] for pid in family - {ancestor} if pid in commands}
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
@@ -55,14 +38,15 @@ def test_what_a_benchmark_started_ends_with_it(name: str, number: signal.Signals
 
             def all_run() -> dict[int, str]:
                 assert bench.poll() is None, bench.stdout and bench.stdout.read()
-                below = descendants(bench.pid)
+                below = family_of(bench.pid)
+                below.pop(bench.pid, None)
                 run = Counter(part for command in below.values() for part in set(PARTS[name]) if f"{part} " in command)
                 return below if run >= Counter(PARTS[name]) else {}
 
             started = until(all_run, 60, f"{name} having all its parts")
             bench.send_signal(number)
             assert bench.wait(15) in (130, -number)
-            until(lambda: not any(Path(f"/proc/{pid}/cwd").exists() for pid in started), 5, "the end of every part")
+            until(lambda: not any(map(alive, started)), 5, "the end of every part")
         finally:
             bench.kill()
     if number == signal.SIGTERM:

@@ -6,16 +6,16 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from shutil import rmtree
-from tempfile import mkdtemp
 from typing import Any
 
 import pytest
 
-from tests.journeys.conftest import Running, free_port, start, stop, until
+from atlas.config import Config
+from bench._house_deaths import survive
+from tests.journeys.conftest import Running
 
 pytestmark = pytest.mark.real
+DEATHS = 2  # `atlas bench durability` takes 20
 
 
 def ask(house: Running, text: str, model: str = "family") -> dict[str, Any]:
@@ -101,20 +101,8 @@ def test_a_language_model_that_hangs_is_ended_while_simple_things_go_on_and_it_i
     assert ask(house, "What is the capital of France?")["path"] == "model"
 
 
-def test_the_whole_house_dies_and_nothing_acknowledged_is_lost() -> None:
-    data = Path(mkdtemp(prefix="atlas-"))
-    first = start(data, free_port())
-    ask(first, "set a pizza timer for forty minutes")
-    ask(first, "add wash the car to my tasks")
-    children = [first.pid_of("tools_server.server"), first.pid_of("atlas.llm_host.server")]
-    first.process.kill()
-    first.process.wait()
-    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in children), 10, "the end of every child")
-    second = start(data, free_port())
-    try:
-        left = ask(second, "how long is left on the pizza timer")
-        assert "39 minutes" in left["text"] or "40 minutes" in left["text"], left
-        assert "wash the car" in ask(second, "what are my tasks")["text"].lower()
-    finally:
-        stop(second)
-        rmtree(data, ignore_errors=True)
+@pytest.mark.timeout(300)
+async def test_the_whole_house_dies_under_those_who_talk_to_it_and_nothing_acknowledged_is_lost(config: Config) -> None:
+    seen = await survive(config, DEATHS, seed=7)
+    assert (seen.lost, seen.leaked, seen.orphans) == ([], [], [])
+    assert (seen.kills, seen.acknowledged > DEATHS) == (DEATHS, True)
