@@ -108,6 +108,7 @@ class _Shelf:
         self.names = frozenset(tool.name for tool in tools)
         self.reads = frozenset(tool.name for tool in tools if tool.read_only)
         families, own = words.get("families", {}), words.get("tools", {})
+        self._compounds: bool = words.get("compounds", False)
         told = {tool.name: _in_its_own_words(tool) for tool in tools}
         spread = Counter(word for weights in told.values() for word in weights)
         self.scores = lru_cache(REMEMBERED)(self._scored)
@@ -128,11 +129,17 @@ class _Shelf:
     def _scored(self, said: str) -> Mapping[str, float]:
         """Return the tools that `said` has any word of, best first; of equals, as their names are ordered."""
         found: dict[str, float] = defaultdict(float)
-        stems = list(_terms(said))
+        stems = [self._head(word) for word in _terms(said)]
         for word in dict.fromkeys((*stems, *(f"{one}_{two}" for one, two in itertools.pairwise(stems)))):
             for name, weight in self._by_word.get(word, {}).items():
                 found[name] += weight
         return dict(sorted(found.items(), key=lambda one: (-round(one[1], 6), one[0])))
+
+    def _head(self, word: str) -> str:
+        """Return what a word of a language of compounds is one of: of "küchenlicht" it is the light."""
+        if not self._compounds or word in self._by_word:
+            return word
+        return next((word[at:] for at in range(2, len(word) - 3) if word[at:] in self._by_word), word)
 
 
 def _in_its_own_words(tool: Tool) -> dict[str, float]:
