@@ -8,9 +8,11 @@ import shutil
 import tempfile
 import wave
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import httpcore2
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -26,6 +28,8 @@ UNHURRIED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("quick", max_examples=25, **UNHURRIED)
 settings.register_profile("thorough", max_examples=150, **UNHURRIED)
 settings.load_profile(os.environ.get("ATLAS_EXAMPLES", "quick"))
+# Every HTTP client reads whom the whole world trusts, for 30 ms. Tests open thousands: one reading is enough for all.
+httpcore2.default_ssl_context = cache(httpcore2.default_ssl_context)
 
 
 @pytest.fixture

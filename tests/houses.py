@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from atlas.agents.choosing import Choosing
 from atlas.agents.grammar import Grammar, open_grammar
-from atlas.assent import Assents, Seal, open_wording
+from atlas.assent import Assents, Seal, Wording, open_wording
 from atlas.bell import Speakers
 from atlas.config import Config
 from atlas.house import House, Mind
@@ -33,7 +33,13 @@ def house_of(config: Config, minds: Mapping[str, Mind], assents: Assents | None 
 def assents_of(tools: ScriptedTools, **given: Any) -> Assents:
     """Whose yes is sealed by a key that was made just now; everybody may talk to everybody."""
     seal = Seal(Ed25519PrivateKey.generate())
-    return Assents(seal, open_wording("en"), tools, **({"may_talk": lambda actor, agent: True} | given))
+    return Assents(seal, wording(), tools, **({"may_talk": lambda actor, agent: True} | given))
+
+
+@cache
+def wording() -> Wording:
+    """How yes and no are said, read once."""
+    return open_wording("en")
 
 
 @cache
