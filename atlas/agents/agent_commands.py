@@ -109,7 +109,7 @@ class Commands:
                 break  # what was meant to be replaced is still there
         if asked:
             said.append(asked.ask.sentence)
-        text = " ".join(said)
+        text = self._instead(said) if results[0].ok and _is_another(commands) else " ".join(said)
         await emit(TextDelta(text))
         broken = [f"{call.name}: {result.error}" for call, result in zip(calls, results, strict=True) if _broke(result)]
         return Answer(
@@ -126,6 +126,15 @@ class Commands:
             asked=asked,
             tainted=tainted,
         )
+
+    def _instead(self, said: Sequence[str]) -> str:
+        """Return what was done in place of another, of which nobody wants to hear again."""
+        return str(self._grammar.own["instead"]).format(" ".join(said[1:]))
+
+
+def _is_another(commands: Sequence[Command]) -> bool:
+    """Tell whether this takes one thing back to do another."""
+    return len(commands) > 1 and commands[0].tool == UNDO
 
 
 def _broke(result: ToolResult) -> bool:

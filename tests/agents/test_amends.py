@@ -132,7 +132,7 @@ async def test_a_correction_takes_the_last_command_back_and_does_it_right(
     talk: Talk, first: str, then: str, wanted: tuple[str, dict[str, Any]]
 ) -> None:
     await talk.say(first)
-    assert await talk.say(then) == f"history.undo done. {wanted[0]} done."
+    assert await talk.say(then) == f"Instead: {wanted[0]} done.", "what it was before is not said again"
     assert talk.did[1:] == [UNDO, wanted]
 
 
