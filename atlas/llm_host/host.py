@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from typing import TypeVar
 
 import anyio
 import anyio.to_thread
@@ -33,9 +34,13 @@ from atlas.llm_host.embed import Embedder
 from atlas.llm_host.generate import Answer, Call, Generation, Part, Reading, Writing
 from atlas.llm_host.line import Line, Place
 from atlas.llm_host.request import DEFAULT_MAX_TOKENS, Ask, TooLong
-from atlas.llm_host.shelf import Shelf, identity
+from atlas.llm_host.shelf import Later, Shelf, at_once, identity
 from atlas.llm_host.weights import Sampler, Weights
 
+MOST_UNWRITTEN_BYTES = 512 * 1024**2  # of states that wait for the disk; one alone may have more, as a 70B's has
+DESKS = 2  # requests worked out at a time: the longest prompt takes fifty megabytes while it is cut into tokens
+T = TypeVar("T")
+Filing = tuple[Callable[[], None], int, anyio.Event]  # what is to be done, the bytes it holds, and that it was done
 log = logging.getLogger("atlas.llm_host")
 
 
@@ -75,7 +80,7 @@ class Job:
     max_tokens: int
 
 
-def load(options: Options, later: Callable[[Callable[[], None]], None]) -> Loaded:
+def load(options: Options, later: Later) -> Loaded:
     """Load the model. `later` has files written. Raises `EngineError`."""
     weights = Weights(
         options.model,
@@ -103,9 +108,11 @@ class Host:
         self._loaded: Loaded | None = None
         self.line = Line()
         self.compute = Compute()
+        self._desks = anyio.CapacityLimiter(DESKS)
         self.embedder = Embedder(options.embedder, options.threads, options.name)
         # What is to be done with files, in this order. It waits here for a disk, and computing does not.
-        self._file, self._to_file = anyio.create_memory_object_stream[tuple[Callable[[], None], anyio.Event]](math.inf)
+        self._file, self._to_file = anyio.create_memory_object_stream[Filing](math.inf)
+        self._unwritten = 0  # bytes of states among it
 
     async def run(self) -> None:
         """Load the model, and work until cancelled; until it is loaded `/health` says so. Raises `EngineError`."""
@@ -117,15 +124,17 @@ class Host:
             await self.compute.do(partial(_warm, loaded.weights))
             self._loaded, form = loaded, loaded.prompts.format.name
             log.info("ready model=%s tools=%s seconds=%.2f", self.options.name, form, time.monotonic() - began)
-            async for work, done in self._to_file:
+            async for work, size, done in self._to_file:
                 await anyio.to_thread.run_sync(work)
+                self._unwritten -= size
+                del work  # and the state in it: the next one may come in an hour
                 done.set()
 
     async def close(self) -> None:
         """Keep every conversation that has cells. `run` still runs, and no answer is being computed."""
         if self._loaded and self._loaded.shelf and not self.compute.stuck_seconds:
             await self._filed(lambda: None)  # what waits is older
-            self._loaded.shelf.later = lambda work: work()
+            self._loaded.shelf.later = at_once
             await self.compute.do(self._loaded.cache.shelve_all)
 
     @property
@@ -144,7 +153,20 @@ class Host:
                 code="model_not_found",
                 param="model",
             )
-        return await anyio.to_thread.run_sync(_job, loaded, ask)
+        return await self.aside(partial(_job, loaded, ask))
+
+    async def aside(self, work: Callable[[], T]) -> T:
+        """Do what takes long and computes nothing, in a thread, and few such at a time. Cancelling waits for its end.
+
+        Raises `RequestError` where `work` does.
+        """
+        outcome = await anyio.to_thread.run_sync(_refusal_or, work, limiter=self._desks)
+        if not isinstance(outcome, RequestError):
+            return outcome
+        try:
+            raise outcome
+        finally:  # else it holds this frame, and this frame it, and with it every prompt that was too long
+            del outcome
 
     async def answer(self, job: Job, place: Place, give: Callable[[Part], None]) -> None:
         """Give the parts of an answer; the last has `finish`. Cancelling stops it before the next token.
@@ -218,15 +240,16 @@ class Host:
 
         yield go_on, left.set
 
-    def _later(self, work: Callable[[], None]) -> None:
-        """From the thread: have a file written by another, unless the disk is far behind."""
-        self.compute.tell(partial(self._write_later, work))
+    def _later(self, work: Callable[[], None], size: int) -> None:
+        """From the thread: have a state of `size` bytes written by another, unless the disk is far behind."""
+        self.compute.tell(partial(self._write_later, work, size))
 
-    def _write_later(self, work: Callable[[], None]) -> None:
-        if self._file.statistics().current_buffer_used < self.options.conversations:
-            self._file.send_nowait((work, anyio.Event()))
-        else:
+    def _write_later(self, work: Callable[[], None], size: int) -> None:
+        if self._unwritten and self._unwritten + size > MOST_UNWRITTEN_BYTES:
             log.warning("a conversation could not be kept: the disk is too slow")
+            return
+        self._unwritten += size
+        self._file.send_nowait((work, size, anyio.Event()))
 
     async def _filed(self, work: Callable[[], None]) -> None:
         """Do `work` after what waits for the disk. Raises `EngineError` when the disk refuses it."""
@@ -238,10 +261,18 @@ class Host:
             except OSError as trouble:
                 troubles.append(trouble)
 
-        self._file.send_nowait((tried, done))
+        self._file.send_nowait((tried, 0, done))
         await done.wait()
         if troubles:
             raise EngineError(f"a kept conversation cannot be deleted: {troubles[0]}") from troubles[0]
+
+
+def _refusal_or(work: Callable[[], T]) -> T | RequestError:
+    """Return what `work` does, or why it is refused: raised, asyncio would keep it until Python looks for circles."""
+    try:
+        return work()
+    except RequestError as refused:
+        return refused
 
 
 def _warm(weights: Weights) -> None:

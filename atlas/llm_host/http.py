@@ -9,11 +9,11 @@ import secrets
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import anyio
-import anyio.to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -227,8 +227,8 @@ def app(host: Host) -> Starlette:
 
     async def chat(request: Request) -> Response:
         try:
-            ask = await anyio.to_thread.run_sync(parse, await _read(request))  # the largest take seconds
-            job = await host.job(ask)
+            raw = await _read(request)
+            job = await host.job(await host.aside(partial(parse, raw)))  # the largest take seconds
         except RequestError as error:
             return refusal(error)
         except ClientDisconnect:

@@ -32,6 +32,14 @@ MODE = 0o700  # of the folder
 log = logging.getLogger("atlas.llm_host")
 
 
+Later = Callable[[Callable[[], None], int], None]
+
+
+def at_once(work: Callable[[], None], _bytes: int) -> None:
+    """Write now."""
+    work()
+
+
 @dataclass(frozen=True, slots=True)
 class Stored:
     """Tokens, and the state of a sequence that holds them."""
@@ -62,13 +70,14 @@ class Shelf:
         folder: Path,
         identity: str,
         *,
-        later: Callable[[Callable[[], None]], None] = lambda work: work(),
+        later: Later = at_once,
         most_files: int = MOST_FILES,
         most_bytes: int = MOST_BYTES,
     ) -> None:
-        """Look into `folder`. `later` does, or has somebody do, the writing of a file."""
+        """Look into `folder`. `later` does, or has somebody do, the writing of a state of so many bytes."""
         self._folder, self._identity, self.later = folder, identity, later
         self._most_files, self._most_bytes = most_files, most_bytes
+        self._trouble = ""  # why nothing can be kept, said once: a disk that is full is so for a while
         folder.mkdir(parents=True, exist_ok=True, mode=MODE)
         if stat.S_IMODE(folder.stat().st_mode) != MODE:  # a disk that only reads can still be read from
             folder.chmod(MODE)
@@ -78,13 +87,18 @@ class Shelf:
     def has_room_for(self, size: int) -> bool:
         """Say whether a state of so many bytes would be kept."""
         try:
-            return size <= self._most_bytes and size + SPARE_BYTES <= shutil.disk_usage(self._folder).free
-        except OSError:  # somebody has removed the folder
+            free = shutil.disk_usage(self._folder).free
+        except OSError as trouble:  # somebody has removed the folder
+            self._complain(str(trouble))
             return False
+        if size + SPARE_BYTES > free:
+            self._complain(f"the disk of {self._folder} has less than {SPARE_BYTES >> 20} MiB to spare")
+            return False
+        return size <= self._most_bytes
 
     def put(self, key: str, tokens: Sequence[int], state: bytes | memoryview) -> None:
         """Keep a state in place of an earlier one; the oldest of others make way. Not synced: see the caption."""
-        self.later(partial(self._write, key, tokens, state))
+        self.later(partial(self._write, key, tokens, state), len(state))
 
     def _write(self, key: str, tokens: Sequence[int], state: bytes | memoryview) -> None:
         numbers = array("i", tokens).tobytes()
@@ -104,9 +118,10 @@ class Shelf:
                 file.write(numbers)
                 file.write(state)
             new.rename(path)
+            self._trouble = ""
             self._make_way()
         except OSError as trouble:
-            log.warning("a conversation could not be kept: %s", trouble)
+            self._complain(trouble.strerror or str(trouble))
             _remove(new)
 
     def tokens(self, key: str) -> list[int]:
@@ -169,6 +184,11 @@ class Shelf:
         path = self._path(key)
         log.warning("ignored what was kept in %s: %s", path.name, trouble)
         _remove(path)
+
+    def _complain(self, trouble: str) -> None:
+        if trouble != self._trouble:
+            log.warning("a conversation could not be kept: %s", trouble)
+        self._trouble = trouble
 
     def _make_way(self) -> None:
         """Delete the oldest files until number and size are within their limits."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import signal
 import sys
 from pathlib import Path
@@ -77,6 +78,19 @@ def test_who_lost_the_cells_to_others_gets_them_back_and_kill_minus_9_leaves_not
         usage, _ = turn(again, third_turn, "anna")
         assert reused(usage) > 0.8  # of the second turn; the third was in cells that nobody could save
         assert "ignored" not in again.log.read_text()
+
+
+def test_on_a_full_disk_everybody_is_answered_with_one_line_in_the_log_and_no_half_file(
+    data: Path, models: Path
+) -> None:
+    with running(data, models, "--kept", str(data / "kept"), "--conversations", "1") as host:
+        most = 1024 * 1024  # a state has some ten of these
+        resource.prlimit(host.process.pid, resource.RLIMIT_FSIZE, (most, most))
+        for who in ("anna", "ben", "carl", "anna"):
+            assert turn(host, FIRST, who)[0]["completion_tokens"]
+        stop(host)
+        assert list((data / "kept").iterdir()) == []
+        assert host.log.read_text().count("could not be kept") == 1
 
 
 def test_who_is_forgotten_is_in_no_cell_and_in_no_file(data: Path, models: Path) -> None:

@@ -122,6 +122,20 @@ def test_what_is_too_large_has_no_room(data: Path) -> None:
     assert not Shelf(data, "me", most_bytes=2**63).has_room_for(2**62)
 
 
+def test_a_disk_that_is_full_is_spoken_of_once_until_something_could_be_written_again(
+    data: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf = Shelf(data, "me")
+    monkeypatch.setattr("atlas.llm_host.shelf.SPARE_BYTES", 2**62)
+    assert [shelf.has_room_for(10) for _ in range(3)] == [False] * 3
+    assert caplog.text.count("could not be kept") == 1 and str(data) in caplog.text
+    monkeypatch.setattr("atlas.llm_host.shelf.SPARE_BYTES", 0)
+    shelf.put("anna", [1], STATE)
+    monkeypatch.setattr("atlas.llm_host.shelf.SPARE_BYTES", 2**62)
+    assert not shelf.has_room_for(10)
+    assert caplog.text.count("could not be kept") == 2
+
+
 def test_forgetting_leaves_nothing_and_may_be_asked_twice(data: Path) -> None:
     shelf = Shelf(data, "me")
     shelf.put("anna", [1], STATE)
