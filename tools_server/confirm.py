@@ -29,6 +29,9 @@ from tools_server.wording import one_line
 OPEN_SECONDS = 60.0  # a yes to what was read aloud a minute ago is a yes to something half forgotten
 MOST_OPEN = 32  # of one agent; a household is asked one thing at a time
 SENTENCE_CHARACTERS = 1_000
+ARGUMENT_CHARACTERS = 200  # of one text in a question, that the person's own words gave
+_MARKS = '“”„‟"«»‹›'
+_JOINERS = "\u200c\u200d"  # they join and part letters of names, and families of pictures
 AUDIENCE = "atlas-tools"
 STATEMENT_CHARACTERS = 1_998  # two names of a hundred characters and the rest fit twice
 STATEMENT_SECONDS = 120.0  # no statement may live longer than this, whatever it says
@@ -237,12 +240,17 @@ class Asks:
         return Said(ask.id, claims["answer"], claims["channel"], claims["person"], claims["device"])
 
 
-def question(spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
-    """Return what to ask before a tool that has no words of its own for it: what it does, and with what."""
+def question(spec: ToolSpec, arguments: Mapping[str, Any], *, whole: bool = False) -> str:
+    """Return what to ask before a tool that has no words of its own for it: what it does, and with what.
+
+    Each text stands between marks that nothing in it can close, so none can say the end of the question or another
+    argument. One that is too long to listen to is cut, and it is said by how much; `whole` where a stranger may have
+    written it: then it is read out to its end, or is too long to be asked about.
+    """
     does = spec.description.splitlines()[0].split(". ")[0].rstrip(".")
     usual = {name: about.get("default") for name, about in spec.schema["properties"].items()}
     given = [
-        f"{name.replace('_', ' ')} {_read_out(value)}"
+        f"{name.replace('_', ' ')} {_read_out(value, whole=whole)}"
         for name, value in arguments.items()
         if value not in ("", [], None) and (value != usual.get(name) or type(value) is not type(usual.get(name)))
     ]
@@ -260,13 +268,25 @@ def whole_question(sentence: str) -> str:
     return sentence
 
 
-def _read_out(value: Any) -> str:
+def _read_out(value: Any, *, whole: bool) -> str:
     match value:
         case bool():
             return "yes" if value else "no"
+        case int() | float():
+            return str(value)
         case list():
-            return ", ".join(map(_read_out, value))
-    return " ".join(str(value).split())
+            return ", ".join(_read_out(each, whole=whole) for each in value)
+    text = " ".join("".join(map(_visible, str(value))).split())
+    more = 0 if whole or len(text) <= ARGUMENT_CHARACTERS else len(text) - ARGUMENT_CHARACTERS
+    return f"“{text[:ARGUMENT_CHARACTERS].rstrip()}” … and {more:,} more characters" if more else f"“{text}”"
+
+
+def _visible(character: str) -> str:
+    """Return a character as it is read out: none is a mark of ours, and none works unseen."""
+    if character in _MARKS:
+        return "'"
+    unseen = not character.isspace() and not character.isprintable() and character not in _JOINERS
+    return f"‹U+{ord(character):04X}›" if unseen else character
 
 
 def _seconds(value: Any) -> float:

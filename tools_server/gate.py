@@ -27,6 +27,7 @@ from tools_server.reach.outside import NOWHERE, Outside
 from tools_server.record import REFUSALS_TOLD, STRANGERS_TOLD, UNWRITABLE, Entry, Flood, Record
 from tools_server.requests import GivenUp, Request, Requests
 from tools_server.state import Kept, State
+from tools_server.strangers import Strangers
 from tools_server.taint import Taint
 from tools_server.toolkit import Call, Error, Inside, Live, Result, Toolbox, ToolFailed, ToolSpec, Undo
 from tools_server.wish import ACTOR_CHARACTERS, ESCAPE, SPENT, Answer, Wish, actor_of
@@ -87,6 +88,7 @@ class Gate:
         self._refusals: dict[str, Flood] = defaultdict(lambda: Flood(now, REFUSALS_TOLD))  # by agent
         self._asks = Asks(house_key, now)
         self._taint = Taint(audit.file, now)
+        self._others = Strangers(state, toolbox.tools.values())
         self._undoing: set[str] = set()
         self._meter = meter
         self._state = state
@@ -179,7 +181,7 @@ class Gate:
             code = ESCAPE if failed.data.get("reason") in _WAYS_OUT else None
             answer = Answer(str(failed), failed.data, error=failed.error, code=code)
             entry.outcome, entry.reason = failed.error, printable(str(failed.data.get("reason", "")))
-            entry.untrusted |= failed.untrusted
+            entry.untrusted |= failed.untrusted or self._others.wished(str(failed), failed.data)
         except anyio.get_cancelled_exc_class():
             entry.outcome = "cancelled"
             raise
@@ -216,12 +218,15 @@ class Gate:
         if (decision.verdict != "allow" or asked) and (
             unmet := await self._unconfirmed(call, spec, deed, wish.reply, entry)
         ):
+            entry.untrusted |= self._others.wished(unmet.text)
             return unmet
         if self._meter:
             entry.cost = self._meter.spent(wish.agent, actor, spec.action)
         result = await self._limited(spec, spec.run, call)
         assert isinstance(result, Result)
-        entry.untrusted |= result.untrusted
+        # A yes makes the deed a person's, and the words that it tells of remain who wished for it.
+        entry.untrusted |= result.untrusted or (waiting is not None and waiting.tainted)
+        entry.untrusted |= not spec.routine and self._others.wished(result.text, result.data)
         return self._answer(spec, result)
 
     def _decision(self, entry: Entry, spec: ToolSpec, arguments: Mapping[str, Any]) -> Decision:
@@ -289,7 +294,11 @@ class Gate:
         return Answer(f"{found.sentence} {how}", {"rule": entry.decision.rule}, error="confirm", ask=found)
 
     async def _previewed(self, spec: ToolSpec, call: Call) -> str:
-        sentence = await self._limited(spec, spec.preview, call) if spec.preview else question(spec, call.arguments)
+        sentence = (
+            await self._limited(spec, spec.preview, call)
+            if spec.preview
+            else question(spec, call.arguments, whole=call.tainted)
+        )
         assert isinstance(sentence, str)
         return whole_question(whole(sentence))
 
@@ -320,6 +329,7 @@ class Gate:
                 undo=self._undo,
                 undoing=self._undoing,
                 tools=self._tools,
+                strangers=self._others,
             ),
             wire=wish.wire,
             arguments=arguments,

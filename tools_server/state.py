@@ -37,6 +37,10 @@ MIGRATIONS = {
         ALTER TABLE receipts ADD COLUMN arguments TEXT NOT NULL DEFAULT '{}'; -- JSON
         ALTER TABLE receipts ADD COLUMN undoes TEXT NOT NULL DEFAULT '';      -- the receipt that this one took back
     """,
+    "receipts.tainted": """
+        ALTER TABLE receipts ADD COLUMN tainted INTEGER NOT NULL DEFAULT 0;   -- who wished it had read words of others
+        CREATE INDEX receipts_tainted ON receipts (tainted) WHERE tainted;
+    """,
 }
 
 
@@ -66,6 +70,7 @@ class Kept:
     undone_by: str = ""  # the receipt of the undo
     arguments: Mapping[str, Any] = field(default_factory=dict)  # that the tool was called with
     undoes: str = ""  # the receipt that this one took back
+    tainted: int = 0  # who wished it had read words of others
 
     @property
     def reversible(self) -> bool:
@@ -136,11 +141,13 @@ class State:
         after: Any,
         arguments: Mapping[str, Any] = MappingProxyType({}),
         undoes: str = "",
+        tainted: bool = False,
     ) -> Receipt:
         """Keep a receipt: in the running transaction when there is one, else committed at once.
 
         One that `undoes` another is written together with the other's mark; the other is then undone, once.
-        Past `KEPT_RECEIPTS` the oldest makes room: what it tells of can be taken back no longer.
+        Past `KEPT_RECEIPTS` the oldest makes room: what it tells of can be taken back no longer. Those that are
+        `tainted` stay, for as long as the words may that they brought in; each had a person's yes, so they are few.
         """
         if not self._db.in_transaction:
             with self.transaction():
@@ -155,15 +162,18 @@ class State:
                     after=after,
                     arguments=arguments,
                     undoes=undoes,
+                    tainted=tainted,
                 )
         receipt = Receipt(f"receipt_{secrets.token_hex(8)}", changed, tool, not (before is None and after is None))
         self.run(
-            "INSERT INTO receipts (id, at, tool, agent, actor, turn, changed, before, after, arguments, undoes)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO receipts"
+            " (id, at, tool, agent, actor, turn, changed, before, after, arguments, undoes, tainted)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             *(receipt.id, at, tool, agent, json.dumps(dict(actor)), turn, changed),
-            *(json.dumps(before), json.dumps(after), json.dumps(dict(arguments)), undoes),
+            *(json.dumps(before), json.dumps(after), json.dumps(dict(arguments)), undoes, tainted),
         )
-        self.run("DELETE FROM receipts WHERE rowid <= (SELECT max(rowid) FROM receipts) - ?", KEPT_RECEIPTS)
+        oldest = "rowid <= (SELECT max(rowid) FROM receipts) - ?"
+        self.run(f"DELETE FROM receipts WHERE {oldest} AND NOT tainted", KEPT_RECEIPTS)  # noqa: S608  # no value in it
         if undoes:
             self.run("UPDATE receipts SET undone_by = ? WHERE id = ?", receipt.id, undoes)
         return receipt
@@ -178,6 +188,13 @@ class State:
                 return
             place = found[0]["place"]
             yield _kept(found[0])
+
+    def tainted_receipts(self, after: int) -> Iterator[tuple[int, Kept]]:
+        """Give the receipts of what was wished after reading words of others, with their places: those `after` one."""
+        for row in self.rows(
+            "SELECT rowid AS place, * FROM receipts WHERE tainted AND rowid > ? ORDER BY rowid", after
+        ):
+            yield row["place"], _kept(row)
 
     def receipt(self, id: str) -> Kept | None:
         """Return one receipt."""

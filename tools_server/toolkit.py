@@ -24,6 +24,7 @@ from tools_server.state import Kept, Receipt, State
 
 if TYPE_CHECKING:
     from tools_server.confirm import Asks
+    from tools_server.strangers import Strangers
 
 Error = Literal["denied", "confirm", "invalid", "not_found", "timeout", "failed"]
 CALL_SECONDS = 60.0  # the longest that anyone may be kept waiting; a tool may promise less
@@ -63,6 +64,7 @@ class Inside:
     undo: Callable[[str], Undo | None]  # what takes a tool's changes back
     undoing: set[str]  # the receipts that are just being taken back
     tools: Mapping[str, ToolSpec]
+    strangers: Strangers  # what was written at the wish of words of others
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +136,7 @@ class Call:
             after=after,
             arguments=self.arguments,
             undoes=self.undoes,
+            tainted=self.tainted,
         )
 
 

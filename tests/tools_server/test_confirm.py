@@ -99,7 +99,7 @@ async def test_a_tool_without_words_of_its_own_is_asked_about_by_what_it_does_an
     rule = Rule("ask-for-timers", "confirm", "Timers are asked for.", tools=("timers.start",))
     world.gate._policy = replace(world.gate._policy, rules=(rule, *world.gate._policy.rules))
     answer = await world.call("timers.start", seconds=60, name="pizza")
-    assert answer.ask.sentence == "Start a timer that runs for some seconds, with seconds 60, name pizza: shall I?"
+    assert answer.ask.sentence == "Start a timer that runs for some seconds, with seconds 60, name “pizza”: shall I?"
     assert await world.said("timers.start", seconds=60, name="pizza") == "Pizza timer set for 1 minute."
 
 

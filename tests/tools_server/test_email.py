@@ -209,7 +209,8 @@ async def test_a_mail_that_strangers_may_have_worded_is_read_out_to_its_end(send
     text = f"Dear Anna, {'at noon, ' * 40}and the code of the door is 4711."
     mail = {"to": ["anna"], "subject": "Lunch?", "text": text}
     wish = Wish(sending._agents["family"], "email.send", mail, None, "turn_1", "test")
-    assert "4711" not in (await sending.gate.call(wish)).text
+    own = (await sending.gate.call(wish)).text
+    assert "4711" not in own and f"” … and {len(text) - 200} more characters?" in own
     assert "4711" in (await sending.gate.call(replace(wish, turn="turn_2", tainted=True))).text
     long = await sending.gate.call(replace(wish, tainted=True, arguments=mail | {"text": text * 3}))
     assert (long.error, long.ask) == ("denied", None)

@@ -67,14 +67,14 @@ async def test_after_reading_words_of_others_a_change_is_asked_about_and_done_af
     asked = await use(world, "lists.add", items=["milk", "eggs"])
     assert (asked.error, asked.data["rule"]) == ("confirm", "taint")
     assert asked.ask and asked.ask.level == "confirm"
-    assert asked.ask.sentence.endswith("with items milk, eggs: shall I?")
+    assert asked.ask.sentence.endswith("with items “milk”, “eggs”: shall I?")
     assert not (world.data / "family-agent-config/lists/shopping.md").exists()
     done = await use(world, "lists.add", items=["milk", "eggs"], reply=yes_to(world, asked))
     assert done.receipt
     assert [(row["tool"], row["tainted"], row["untrusted"]) for row in world.record] == [
         ("files.read", False, True),
         ("lists.add", True, False),
-        ("lists.add", True, False),
+        ("lists.add", True, True),
     ]
 
 
@@ -277,7 +277,7 @@ async def test_no_question_is_cut_off_before_its_end(world: Any) -> None:
 
 async def test_nothing_in_a_question_hides_or_turns_the_rest_of_it_round(world: Any) -> None:
     asked = await use(world, "tasks.add", title="rats\u202epets \u200bfeed\x07", tainted=True)
-    assert asked.ask and "ratspets feed" in asked.ask.sentence
+    assert asked.ask and "“rats‹U+202E›pets ‹U+200B›feed‹U+0007›”" in asked.ask.sentence
     assert asked.ask.sentence.isprintable()
 
 

@@ -359,8 +359,15 @@ def _quote(text: str) -> str:
 
 
 def _read_out(call: Call, text: str) -> str:
-    """Return how a mail begins, and all of it when its words may be a stranger's: what follows may be the secret."""
-    return _quote(plain(text, max(PREVIEW_CHARACTERS, len(text)) if call.tainted else PREVIEW_CHARACTERS))
+    """Return how a mail begins and how much more there is; all of it when its words may be a stranger's.
+
+    What follows may be the secret.
+    """
+    said = plain(text, max(PREVIEW_CHARACTERS, len(text)))
+    more = len(said) - PREVIEW_CHARACTERS
+    if call.tainted or more <= 0:
+        return _quote(said)
+    return f"{_quote(said[:PREVIEW_CHARACTERS])} … and {more:,} more characters"
 
 
 def _shown(account: Account, found: Found) -> dict[str, Any]:

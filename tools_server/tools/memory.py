@@ -69,16 +69,21 @@ async def search(
     best = found[0][1]
     more = f" There are {len(matches) - 1} more." if len(matches) > 1 else ""
     text = f"The nearest is in {spoken(_said(best.document))}: {aloud(best.text, 200)}{more}"
-    others = not all(_ours(call.roots[name], each.document) for name, each in found[:most])
+    others = not all(_ours(call, call.roots[name], each.document) for name, each in found[:most])
     return Result(text, {"matches": matches}, untrusted=others)
 
 
-def _ours(root: Root, document: str) -> bool:
-    """Whether the household wrote it itself, with tools of its own; any other file may come from anywhere."""
+def _ours(call: Call, root: Root, document: str) -> bool:
+    """Whether the household wrote it itself, with tools of its own; any other file may come from anywhere.
+
+    Of the whole paper, and not of the passage that was found: it begins and ends anywhere.
+    """
     if document.split("/")[0] not in OUR_FOLDERS:
         return False
     try:
-        return not read(root, document).of_others
+        paper = read(root, document)
+        strangers = call.gate.strangers
+        return not (paper.of_others or strangers.wished_in(paper.text) or strangers.wished(document))
     except (PathDenied, Unreadable):
         return False
 
