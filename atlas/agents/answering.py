@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 from atlas.agents.facts import Fact
@@ -13,7 +12,6 @@ from atlas.agents.facts import Fact
 LONGEST_CHARACTERS = 200  # a longer question is conversation
 LEAST_CHARACTERS = 3  # of a word that may have an ending
 MOST_FACTS = 3  # of one answer; the latest
-REMEMBERED = 512  # facts, and what their words are
 _WORD = re.compile(r"\w+(?:'\w+)?")
 
 
@@ -64,7 +62,6 @@ class Answering:
         self._any = re.compile(rf"\b(?:{words['indefinite']}) (.*)")
         self._ending = re.compile(words["endings"])
         self._verb = re.compile(rf"{own['fact']}|^[^:?]{{1,60}}:(?= )", re.IGNORECASE)
-        self._told = lru_cache(REMEMBERED)(self._taken_apart)
 
     def question(self, text: str) -> Question | None:
         """Return what `text` asks; `None` when nothing that somebody told could answer it."""
@@ -84,8 +81,11 @@ class Answering:
         return self._any_in(set(question.words) - question.light, self._words(text))
 
     def answers(self, question: Question, facts: Iterable[Fact]) -> Sequence[Fact]:
-        """Return the facts that answer `question`, in their order."""
-        fitting = [fact for fact in facts if (told := self._told(fact.text)) and self._answers(question, told)]
+        """Return the facts that answer `question`, in their order. Each costs a tenth of a millisecond.
+
+        Nothing is kept of them: whoever has one forgotten has it forgotten here too.
+        """
+        fitting = [fact for fact in facts if (told := self._taken_apart(fact.text)) and self._answers(question, told)]
         return fitting[-MOST_FACTS:]
 
     def _of(self, kind: str, rest: str) -> Question | None:

@@ -117,6 +117,7 @@ NOTHING = "I don't know that. Tell me with “remember that”, and I will."
         "what is our door code",
         "tell me the wifi password",
         "what is my locker number again",
+        "what's my favourite colour",
     ],
 )
 async def test_what_nobody_can_know_but_who_was_told_is_not_made_up(talk: Talk, question: str) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from atlas.agents.answering import LONGEST_CHARACTERS, MOST_FACTS, Answering
 from atlas.agents.facts import Fact
@@ -175,3 +177,11 @@ def test_what_was_told_twice_is_said_twice_and_the_latest_last(answering: Answer
 
 def test_lines_that_say_nothing_of_anything_are_passed_over(answering: Answering) -> None:
     assert told(answering, "what is the plumber's number", ["", "plumber", "it is the plumber's number", ": 5"]) == []
+
+
+@given(question=st.text(max_size=80), fact=st.text(max_size=80))
+def test_any_words_can_be_asked_and_told(answering: Answering, question: str, fact: str) -> None:
+    assert (
+        told(answering, f"what is the {question}", [fact, f"the {question} is {fact}", f"{question}: {fact}"])
+        is not None
+    )
