@@ -1,0 +1,26 @@
+"""What somebody told is said again, and what nobody told is not made up: with the model that would."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.journeys.conftest import Running
+
+pytestmark = pytest.mark.real
+
+
+def test_a_fact_answers_until_it_is_forgotten(house: Running) -> None:
+    def said(text: str) -> str:
+        told = house.told("ask", text, "--room", "pantry")
+        assert told["path"] == "command", told
+        return str(told["reply"])
+
+    nobody_told = said("what's the plumber's number?")
+    assert "don't know" in nobody_told
+    said("remember that the plumber's number is 555 1234")
+    assert "555 1234" in said("What was the plumber's phone number again?")
+    assert said("forget that").endswith("?"), "that fact, and a yes is waited for"
+    said("yes")
+    assert said("what's the plumber's number?") == nobody_told
+    assert "nothing open" in said("yes"), "nothing is imitated"
+    assert said("forget that").endswith("?")
