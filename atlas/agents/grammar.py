@@ -30,7 +30,7 @@ _NUMBER = durations.UP_TO_99
 _NUMBERS = re.compile(rf"\d{{1,3}}|{_NUMBER}", re.IGNORECASE)
 _COUNTED = re.compile(rf"\b({_NUMBER})(?= (?:percent|degrees|emails|messages)\b)", re.IGNORECASE)
 _SET_TO = re.compile(rf"(?:(?<=\bto )|(?<=^volume ))({_NUMBER})(?=$| in )", re.IGNORECASE)
-_SET = re.compile(r"\b(?:volume|music|sound|radio|heating|thermostat|temperature)\b", re.IGNORECASE)
+_SET = re.compile(r"\b(?:volume|music|sound|heating|thermostat|temperature)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
