@@ -106,7 +106,7 @@ def gate(data: Path, house: Any, clock: list[float]) -> Iterator[Gate]:
     file = data / "agents.toml"
     file.write_text(f"[house]\ntools = ['*']\nroots = ['{ROOT}']\nacts_as = 'owner'\n")
     settings = Settings(data, file, POLICY, house_key=house.public_file, timezone="Europe/Paris")
-    with opened_gate(settings, lambda: clock[0]) as (opened, _):
+    with opened_gate(settings, lambda: clock[0], TOOLBOX) as (opened, _):
         yield opened
 
 

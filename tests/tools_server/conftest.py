@@ -20,15 +20,17 @@ from anyio.abc import Process
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+import tools_server.tools
 from tools_server.audit import AUDIT_FILE
 from tools_server.boot import Settings, opened_gate
 from tools_server.confirm import NO_REPLY, Reply
 from tools_server.gate import Gate
 from tools_server.policy import Agent
 from tools_server.reach.outside import Outside, Unreachable
-from tools_server.toolkit import Call, Result
+from tools_server.toolkit import Call, Result, find
 from tools_server.wish import Answer, Wish
 
+TOOLBOX = find(tools_server.tools)  # looked up once, and not by each of a thousand houses
 AGENTS = """
 [family]
 token_sha256 = "{family}"
@@ -154,7 +156,7 @@ def opened_world(data: Path, house: Any, at: float = 1_800_000_000.0) -> Iterato
     settings = Settings(
         data, write_agents(data), without_limits(data), house_key=house.public_file, timezone="Europe/Paris"
     )
-    with opened_gate(settings, lambda: clock[0]) as (gate, agents):
+    with opened_gate(settings, lambda: clock[0], TOOLBOX) as (gate, agents):
         yield World(data, gate, agents, clock, house)
 
 
