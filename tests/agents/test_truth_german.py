@@ -6,20 +6,24 @@ import logging
 from pathlib import Path
 
 import pytest
+import yaml
 
-from atlas.agents.reply import Reply
-from atlas.agents.tongues import ENGLISH, languages, open_tongues
+from atlas.agents.grammar import Grammar
+from atlas.agents.minds import open_agent
+from atlas.agents.templates import open_sentences
+from atlas.agents.tongues import ENGLISH, HONESTY, languages, open_tongues
 from atlas.agents.truth import NOT_DONE, Deeds, Truth, correction, is_true
 from atlas.agents.wanted import read
-from atlas.conversation import Actor, Receipt, ToolCall, ToolResult, Turn
-from atlas.events import Event, TextDelta
+from atlas.assent import Assents
+from atlas.config import LlmConfig
+from atlas.conversation import Receipt, ToolCall, ToolResult
+from atlas.mcp.tools_scripted import ScriptedTools
+from tests.agents.conftest import ask, says
 
 GERMAN = open_tongues("de")
 NICHT_GETAN = GERMAN[0].says["not_done"]
 CORPUS = Path(__file__).parent / "corpus" / "claims"
-LEAST_WITHHELD = (
-    0.97  # of claims, as they are said; the whole reply is corrected where one was not
-)
+LEAST_WITHHELD = 0.97  # of claims, as they are said; the whole reply is corrected where one was not
 LEAST_WITHHELD_OF_HELD_OUT = 0.8  # now 47 of 56: no rule was made for these
 MOST_WITHHELD = 0.02  # of what claims nothing; now none of 168
 
@@ -113,18 +117,12 @@ def test_what_is_true_is_said_in_german_in_the_place_of_an_empty_claim() -> None
     assert truth.settle(Deeds()) == f"{NICHT_GETAN} Schlaf gut."
 
 
-async def test_a_reply_in_a_german_house_owns_up_in_german() -> None:
-    heard: list[str] = []
-
-    async def emit(event: Event) -> None:
-        assert isinstance(event, TextDelta)
-        heard.append(event.text)
-
-    reply = Reply(Turn("t", "mach das Licht aus", Actor("anna", "phone", "adult"), 0.0), emit, GERMAN)
-    await reply.hear("I've turned off the lights.")
-    await reply.settle()
-    await reply.correct()
-    assert "".join(heard).strip() == NICHT_GETAN
+@pytest.mark.parametrize("said", ["Ich habe das Licht ausgeschaltet.", "Erledigt!", "I've turned off the lights."])
+async def test_an_agent_of_a_german_house_owns_up_in_german(said: str, tools: ScriptedTools, assents: Assents) -> None:
+    german = Grammar(*open_sentences("de"))
+    agent = open_agent("family", LlmConfig(tools=True), says([said]), tools, german, assents)
+    answer, _ = await ask(agent, "kannst du es dunkel machen")
+    assert answer.text.strip() == NICHT_GETAN
 
 
 @pytest.mark.parametrize(
@@ -175,6 +173,9 @@ def test_every_language_has_words_for_every_topic_and_says_what_is_true(language
     assert len(tongue.opposites) == len(ENGLISH[0].opposites)
     assert tongue.says.keys() == ENGLISH[0].says.keys()
     assert tongue.words.keys() == ENGLISH[0].words.keys()
+    told = yaml.safe_load((HONESTY / f"{language}.yaml").read_text(encoding="utf-8"))
+    names = [name for section in told.values() if isinstance(section, dict) for name in section]
+    assert [name for name in names if not isinstance(name, str)] == []  # YAML takes a bare "on" for true
 
 
 def test_an_english_house_does_not_know_german() -> None:
