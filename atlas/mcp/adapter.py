@@ -86,9 +86,11 @@ def _result(call: ToolCall, answer: mcp.types.CallToolResult | mcp.types.InputRe
     data = answer.structured_content if isinstance(answer.structured_content, dict) else {}
     if answer.is_error or ERROR_META in meta:
         error = meta.get(ERROR_META)
-        return failure(
+        failed = failure(
             call, error if error in ERRORS else "failed", text or "That did not work, and I was not told why."
         )
+        # A tool that asks which of several is meant tells what they are: the answer is read against that.
+        return replace(failed, data=clean(data)) if error == "invalid" else failed
     return ToolResult(
         call.id, True, text or "There is nothing to tell.", clean(data), _receipt(meta.get(RECEIPT_META), text)
     )
