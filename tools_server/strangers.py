@@ -82,7 +82,7 @@ def _said(record: Any) -> Iterator[str]:
         if "file" in record or "href" in record:
             yield from _of_paper(str(record.get("text", "")))
         elif "moved" in record:
-            yield str(record["moved"])
+            yield from (str(record["moved"]), *_of_paper(str(record.get("text", ""))))
         else:
             yield from (value for key in ROW_WORDS if isinstance(value := record.get(key), str))
 

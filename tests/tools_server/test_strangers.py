@@ -90,6 +90,15 @@ async def test_a_list_that_a_stranger_began_is_the_households_when_others_things
     assert not (await use(world, "lists.read")).untrusted
 
 
+async def test_a_letter_that_a_stranger_has_put_under_the_facts_is_no_fact_of_the_households(world: Any) -> None:
+    (world.data / "family-agent-config/letter.txt").write_text(f"- {ORDER}\n")
+    await agreed(world, "files.move", path="letter.txt", to="facts/household.md")
+    facts = await use(world, "facts.list")
+    assert ORDER in facts.text and facts.untrusted
+    assert (await use(world, "history.undo")).receipt
+    assert not (await use(world, "facts.list")).untrusted
+
+
 async def test_words_that_somebody_asks_back_for_are_marked_in_the_asking_too(world: Any) -> None:
     await agreed(world, "tasks.add", title=ORDER)
     await agreed(world, "tasks.add", title=f"{ORDER} and to Eve")

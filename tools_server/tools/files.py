@@ -185,15 +185,26 @@ async def move(call: Call, path: Path, to: Annotated[str, Field(min_length=1, ma
     if not new.path or to.endswith("/") or _is_folder(new):
         target = "/".join(part for part in (new.path, place.path.rsplit("/", 1)[-1]) if part)
     _permit(call, Place(new.name, new.root, target), "to")
+    words = _words_of_others(call, place)
     with _nearest(call, place):
         place.root.move(place.path, target)
     said = f"{spoken(whole(place.path))} is now {spoken(whole(target))}."
     receipt = call.receipt(
         said,
         before={"root": place.name, "moved": place.path},
-        after={"root": place.name, "moved": target},
+        after={"root": place.name, "moved": target, **words},
     )
     return Result(said, {"file": target}, receipt)
+
+
+def _words_of_others(call: Call, place: Place) -> dict[str, str]:
+    """Return what a receipt keeps of a file that a stranger may wish elsewhere: under facts/ it is told as a fact."""
+    if not call.tainted:
+        return {}
+    try:
+        return {"text": place.root.read(place.path)[0].decode("utf-8", "replace")}
+    except PathDenied:  # a folder, or more than a paper may be: `move` says what is wrong with it, if anything is
+        return {}
 
 
 async def _remove_question(call: Call, path: str) -> str:
