@@ -7,6 +7,7 @@ from pathlib import Path
 import llama_cpp as llama
 import pytest
 
+from atlas.llm_host.host import MOST_UNWRITTEN_BYTES, Host, Options
 from atlas.llm_host.weights import PREFILL_TOKENS, Sampler, Weights
 from atlas.models.fit import BATCH_TOKENS, Memory, cache_bytes, fit, shape_of
 from atlas.models.gguf import read_header
@@ -60,3 +61,22 @@ def test_what_chose_the_tokens_of_an_answer_goes_with_it_also_when_nobody_waited
     for _ in range(3):
         Sampler(100, temperature=1, top_p=1, top_k=0, repeat=1.1, frequency=0, presence=0, seed=0)
     assert len(freed) == 3
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.mark.anyio
+async def test_what_waits_for_a_slow_disk_is_bounded_by_its_bytes_and_one_that_is_larger_still_waits(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    host = Host(Options(tmp_path / "none.gguf", "none", conversations=1))
+    for size in (2 * MOST_UNWRITTEN_BYTES, 1):
+        host._write_later(lambda: None, size)
+    assert caplog.text.count("the disk is too slow") == 1
+    many = Host(Options(tmp_path / "none.gguf", "none", conversations=1))
+    for _ in range(100):
+        many._write_later(lambda: None, MOST_UNWRITTEN_BYTES // 100)
+    assert caplog.text.count("the disk is too slow") == 1
