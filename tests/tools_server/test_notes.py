@@ -82,7 +82,9 @@ async def test_a_note_is_found_by_what_it_says(world: Any) -> None:
     assert "The plumber has the key." in snippet
     assert snippet.startswith("…")
     assert len(snippet) < 170
-    assert await world.said("notes.search", words="plumber ROSSI") == "It is in the note Plumber: Call Rossi, not Verdi."
+    assert (
+        await world.said("notes.search", words="plumber ROSSI") == "It is in the note Plumber: Call Rossi, not Verdi."
+    )
     assert await world.said("notes.search", words="electrician") == "No note holds electrician."
 
 
