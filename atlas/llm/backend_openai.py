@@ -68,7 +68,10 @@ class OpenAiBackend:
         key = {"authorization": f"Bearer {settings.api_key}"} if settings.api_key else {}
         self._http = httpx2.AsyncClient(
             # One attempt: a request that is repeated would be answered twice.
-            transport=httpx2.AsyncHTTPTransport(uds=str(settings.socket) if settings.socket else None),
+            transport=httpx2.AsyncHTTPTransport(
+                uds=str(settings.socket) if settings.socket else None,
+                verify=self._url.startswith("https:"),  # else reading the world's certificates is for nothing: 90 ms
+            ),
             headers=key,
             timeout=httpx2.Timeout(settings.first_words_seconds, connect=CONNECT_SECONDS),
             trust_env=False,  # no proxy stands before a model of the house

@@ -78,7 +78,7 @@ class McpTools:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._http = httpx2.AsyncClient(
-            transport=httpx2.AsyncHTTPTransport(uds=str(settings.socket)),
+            transport=httpx2.AsyncHTTPTransport(uds=str(settings.socket), verify=False),
             headers={"authorization": f"Bearer {settings.token}"},
             trust_env=False,  # a proxy of the environment must never see a tool call
             timeout=None,  # call_seconds is the one limit
