@@ -75,6 +75,7 @@ class House:
         minds: Mapping[str, Mind],
         choose: Callable[[Turn], Choice],
         settle_seconds: Callable[[str], float | None],
+        wants_silence: Callable[[str], bool],
         authenticate: Callable[[str], Awaitable[Actor | None]],
         health: Callable[[], Awaitable[Mapping[str, object]]],
         speakers: Speakers,
@@ -90,6 +91,7 @@ class House:
         self.wake = wake
         self.pick = pick
         self.settle_seconds = settle_seconds
+        self.wants_silence = wants_silence
         self.authenticate = authenticate
         self.health = health
         self.zone = zone

@@ -89,6 +89,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             minds=minds,
             choose=chosen,
             settle_seconds=lambda text: grammar.settle_seconds(addressing.bare(text)),
+            wants_silence=grammar.wants_silence,
             authenticate=devices.find,
             health=Health(backends, own_tools, models | {"vad": config.speech.vad}).look,
             speakers=speakers,

@@ -25,6 +25,7 @@ def house_of(config: Config, minds: Mapping[str, Mind], assents: Assents | None 
         **dict.fromkeys(("stt", "tts", "vad", "wake", "authenticate", "health"), nothing),
         "choose": lambda turn: choose(turn, config.agents, config.house.agent),
         "settle_seconds": lambda text: None,
+        "wants_silence": lambda text: False,
         "speakers": Speakers(),
     }
     return House(config, minds=minds, assents=assents or assents_of(ScriptedTools([])), **(usual | parts))

@@ -12,7 +12,8 @@ ROOT = Path(__file__).parent.parent
 def in_shell(command: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a function of the scripts, under a PATH or settings of its own."""
     return subprocess.run(
-        ["/bin/bash", "-c", f". {ROOT}/scripts/prepare.sh; {command}"],
+        # What was started in the background ignores Ctrl-C, and so would this.
+        ["/usr/bin/env", "--default-signal=INT", "/bin/bash", "-c", f". {ROOT}/scripts/prepare.sh; {command}"],
         capture_output=True,
         text=True,
         timeout=30,

@@ -70,6 +70,7 @@ class Grammar:
         # A voice asks about the same words several times: at a pause, at their end, and when they are answered.
         self._one = lru_cache(REMEMBERED)(self._matched)
         self._joint = re.compile(own["joints"], re.IGNORECASE)
+        self._silence = re.compile(own["silence"], re.IGNORECASE)
 
     def commands(self, text: str) -> tuple[Command, ...]:
         """Return the commands that `text` is, from its first word to its last; else none at all.
@@ -116,6 +117,10 @@ class Grammar:
         if not found:
             return None
         return 0.0 if found[-1].whole else OPEN_COMMAND_SECONDS
+
+    def wants_silence(self, text: str) -> bool:
+        """Tell whether `text`, said over a reply, wants it to end and no other."""
+        return bool(self._silence.fullmatch(self.plain_words(text)))
 
     def is_negated(self, text: str) -> bool:
         """Tell whether `text` says not to do something."""

@@ -82,6 +82,7 @@ class Connection:
             remember=house.remember,
             pick=house.pick,
             settle_seconds=house.settle_seconds,
+            wants_silence=house.wants_silence,
             emit=self._tell,
             options=settings.options(self._object),
             wish=Wish(agent=agent),

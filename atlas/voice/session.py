@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import time
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Coroutine
@@ -47,9 +46,6 @@ STEP_SAMPLES = HEARING_RATE // 10  # a chunk is listened to in steps, so that a 
 ANNOUNCING_SECONDS = 60.0  # no announcement is longer
 MAX_UNANSWERED = 32  # utterances that wait for a client to ask for an answer; older ones are out of date
 TRUNCATABLE = 16  # replies whose heard words can still be corrected
-WANTS_SILENCE = re.compile(  # said over a reply, these want silence and no answer
-    r"(please |okay |ok )?(stop|cancel)( it| that| talking)?( please)?|never ?mind|(be )?quiet|silence|shut up|enough"
-)
 
 
 Work = Callable[[Reply], Awaitable[None]]
@@ -76,6 +72,7 @@ class Session:
         remember: Remember,
         pick: Pick,
         settle_seconds: Callable[[str], float | None],
+        wants_silence: Callable[[str], bool],  # said over a reply, no answer is wanted
         emit: Emit,
         options: Options | None = None,
         wish: Wish | None = None,
@@ -88,6 +85,7 @@ class Session:
         self._house_replies = reply
         self._house_remembers = remember
         self._settle_seconds = settle_seconds
+        self._wants_silence = wants_silence
         self._tell = emit
         self._patience = wake is not None
         self._ears = Ears(vad.listen(), wake.listen() if wake else None, self.options.endpoint)
@@ -318,7 +316,7 @@ class Session:
         if words is None or not words.text:
             return Input.NOTHING
         over_reply = self._over_reply or self._state in (State.REPLYING, State.OVERTALKED, State.ASIDE)
-        if over_reply and _wants_silence(words.text):
+        if over_reply and self._wants_silence(words.text):
             return Input.STOP
         settle = self._settle_seconds(words.text) if self.options.answer else None
         if settle:
@@ -388,7 +386,9 @@ class Session:
             await one.known.wait()
         self._unanswered = deque((one for one in self._unanswered if one not in heard), MAX_UNANSWERED)
         spoken = [
-            one.words for one in heard if one.words.text and not (one.over_reply and _wants_silence(one.words.text))
+            one.words
+            for one in heard
+            if one.words.text and not (one.over_reply and self._wants_silence(one.words.text))
         ]
         timed = heard[-1].trace if heard else Trace()
         self._ahead.stop()  # the answer reads on from where that came to
@@ -470,7 +470,3 @@ class Session:
         with anyio.CancelScope(shield=True):
             async with self._telling:
                 await self._tell(event)
-
-
-def _wants_silence(text: str) -> bool:
-    return WANTS_SILENCE.fullmatch(re.sub(r"[^a-z ]", "", text.lower()).strip()) is not None

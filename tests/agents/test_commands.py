@@ -244,6 +244,21 @@ async def test_two_asked_at_once_do_not_mix(grammar: Grammar, tools: ScriptedToo
     assert sorted(call.arguments["seconds"] for call in tools.calls) == [number * 60 for number in range(2, 12)]
 
 
+def test_what_is_said_over_a_reply_may_want_silence(grammar: Grammar) -> None:
+    wanted = (
+        "Stop.",
+        "Okay, stop!",
+        "never mind",
+        "Please be quiet.",
+        "shut up",
+        "That's enough.",
+        "stop talking, please",
+    )
+    assert [said for said in wanted if not grammar.wants_silence(said)] == []
+    unwanted = ("stop the timer", "Quiet night.", "What is enough?", "enough of what", "")
+    assert [said for said in unwanted if grammar.wants_silence(said)] == []
+
+
 def test_another_language_is_another_folder() -> None:
     """German is small, and understood with no line of code of its own."""
     german = open_grammar("de")
@@ -251,6 +266,8 @@ def test_another_language_is_another_folder() -> None:
     assert len(heard) > 90
     assert {said: got for said, (got, wanted) in heard.items() if got != wanted} == {}
     assert german.is_negated("Stell keinen Timer")
+    assert german.wants_silence("Bitte sei still.")
+    assert not german.wants_silence("Stopp den Timer.")
     assert german.half("Stell einen Timer") is None, "questions about half a command are not written in German yet"
 
 

@@ -226,6 +226,7 @@ async def test_a_reply_that_is_cancelled_by_the_client(small: SmallHouse) -> Non
     async with calling(small) as caller:
         await caller.hear()
         created = await caller.until("response.created")
+        await caller.until("response.output_audio.delta")  # the agent speaks
         await caller.connection.response.cancel(response_id=created.response.id)
         done = await caller.until("response.done")
         assert (done.response.status, done.response.status_details.reason) == ("cancelled", "client_cancelled")

@@ -142,7 +142,7 @@ async def test_a_cough_over_the_reply_does_not_stop_it() -> None:
         assert small.house.turns == small.house.turns[:1]
 
 
-@pytest.mark.parametrize("said", ["Stop.", "never mind", "Okay, stop!"])
+@pytest.mark.parametrize("said", ["Stop.", "never mind"])
 async def test_stop_said_over_the_reply_stops_it_however_short_it_is_and_wants_no_answer(said: str) -> None:
     async with world("what is new", said) as small:
         await small.speak(1.0)

@@ -138,6 +138,7 @@ class World:
             remember=house.remember,
             pick=pick,
             settle_seconds=COMMANDS.get,
+            wants_silence=lambda text: text in ("stop", "Stop.", "never mind"),
             emit=self._tell,
             options=options,
             wish=Wish(),
