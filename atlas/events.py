@@ -80,6 +80,14 @@ class TurnStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class Tainted:
+    """What this turn says and does from here on may repeat words of others that its messages do not show.
+
+    For the memory, which is told before the first word: also a turn that is cut off is kept as what it was.
+    """
+
+
+@dataclass(frozen=True, slots=True)
 class TextDelta:
     """More words of the reply. Their concatenation is the reply."""
 
@@ -132,6 +140,7 @@ Event = (
     | Transcribed
     | Hush
     | TurnStarted
+    | Tainted
     | TextDelta
     | ToolStarted
     | ToolFinished

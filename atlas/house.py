@@ -248,7 +248,9 @@ class House:
             answer = await mind.agent.respond(turn, telling.emit)
         except AtlasError as trouble:
             await telling.emit(TextDelta(f" {trouble.spoken}" if telling.text else trouble.spoken))
-            return Answer(telling.text, _path(exchange), "failed", telling.messages(), error=str(trouble))
+            return Answer(
+                telling.text, _path(exchange), "failed", telling.messages(), error=str(trouble), tainted=telling.tainted
+            )
         assert answer is not None, "nobody is left to answer a turn that an agent declines"
         self._hearsay.note(turn, answer)
         return answer
@@ -263,6 +265,7 @@ class House:
             "cancelled" if cancelled else "failed",
             telling.messages(),
             error="" if cancelled else repr(trouble),
+            tainted=telling.tainted,
         )
         with anyio.CancelScope(shield=True):
             await self._keep(exchange, answer)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from atlas import trace
 from atlas.conversation import Message, ToolResult
-from atlas.events import Emit, Event, TextDelta, ToolFinished, ToolStarted
+from atlas.events import Emit, Event, Tainted, TextDelta, ToolFinished, ToolStarted
 
 
 class Telling:
@@ -25,11 +25,15 @@ class Telling:
         self._words = ""  # said since the last message
         self.text = ""  # the reply so far
         self.tools = 0  # finished tool calls
+        self.tainted = False  # words of others went into it that its messages do not show
         self.deaf = False  # the door failed to take an event, so it will not take another
 
     async def emit(self, event: Event) -> None:
-        """Take note of `event` and pass it on."""
+        """Take note of `event` and pass it on; `Tainted` is the memory's, and no door's."""
         match event:
+            case Tainted():
+                self.tainted = True
+                return
             case TextDelta(text):
                 trace.current().mark("first_text")
                 self.text += text

@@ -17,6 +17,7 @@ from atlas.agents.minds import InOrder
 from atlas.agents.persona import Persona
 from atlas.config import Config
 from atlas.conversation import Actor, Message, Tool, ToolCall, Turn, fresh_id
+from atlas.errors import StoreError
 from atlas.events import Event, TextDelta, TurnEnded
 from atlas.house import House, Mind
 from atlas.llm.backend import Calls, Words
@@ -111,6 +112,17 @@ class World:
         assert isinstance(told[-1], TurnEnded)
         return told[-1].text
 
+    async def speak_over(self, text: str) -> None:
+        """Say something, and begin to speak again at the first word of the answer."""
+        with anyio.CancelScope() as scope:
+
+            async def speaks_over(event: Event) -> None:
+                if isinstance(event, TextDelta):
+                    scope.cancel()
+                    await anyio.lowlevel.checkpoint()
+
+            await self.house.reply(Turn("turn_cut", text, ADA, MONDAY), speaks_over)
+
     async def read_the_mail(self) -> None:
         assert "mallory" in await self.say("read the mail")
 
@@ -175,14 +187,7 @@ async def test_the_day_after_nothing_of_it_is_told_and_nobody_is_asked(world: Wo
 
 async def test_what_was_spoken_over_still_holds_back(world: World) -> None:
     await world.read_the_mail()
-    with anyio.CancelScope() as scope:
-
-        async def speaks_over(event: Event) -> None:
-            if isinstance(event, TextDelta):
-                scope.cancel()
-                await anyio.lowlevel.checkpoint()
-
-        await world.house.reply(Turn("turn_cut", "and the weather", ADA, MONDAY), speaks_over)
+    await world.speak_over("and the weather")
     [cut] = await world.memory.turns(1)
     assert (cut.end, cut.tainted) == ("cancelled", True)
 
@@ -192,6 +197,29 @@ async def test_facts_of_strangers_hold_back_whoever_is_told_them_also_after_they
     await world.say("and what about the weather")
     world.facts_of_others = False
     assert await world.do_what_it_said() == "Send that mail?"
+
+
+async def test_a_strangers_fact_that_was_spoken_over_holds_back_as_well(world: World) -> None:
+    world.facts_of_others = True
+    await world.speak_over("and what about the weather")
+    world.facts_of_others = False
+    [cut] = await world.memory.turns(1)
+    assert (cut.end, cut.tainted) == ("cancelled", True)
+    assert await world.do_what_it_said() == "Send that mail?"
+
+
+async def test_so_does_one_whose_telling_broke_down(world: World) -> None:
+    world.facts_of_others = True
+    told: list[Event] = []
+
+    async def fails_once(event: Event) -> None:
+        told.append(event)
+        if [type(each) for each in told].count(TextDelta) == 1:
+            raise StoreError("the disk is full", spoken="My disk is full.")
+
+    await world.house.reply(Turn("turn_cut", "and what about the weather", ADA, MONDAY), fails_once)
+    [broken] = await world.memory.turns(1)
+    assert (broken.end, broken.tainted) == ("failed", True)
 
 
 async def test_a_correction_of_what_a_stranger_wished_is_the_strangers_wish_too(world: World) -> None:

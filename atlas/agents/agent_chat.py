@@ -17,7 +17,7 @@ from atlas.agents.tongues import ENGLISH, Tongues
 from atlas.agents.tool_use import report, use
 from atlas.conversation import Message, Tool, ToolCall, ToolResult, Turn
 from atlas.errors import ContextFull, EngineError, InvalidCall, LlmGone
-from atlas.events import Emit, End
+from atlas.events import Emit, End, Tainted
 from atlas.llm.backend import Backend, Calls, Finish, Finished, Limits, Priority, ToolChoice, Words
 from atlas.mcp.tools import Tools
 from atlas.store.conversations import conversation_of
@@ -67,6 +67,8 @@ class Chat:
         reply = Reply(turn, emit, self._tongues)
         end: End = "failed"
         shown = await self._shown(turn)
+        if shown.untrusted:
+            await emit(Tainted())
         try:
             end = await self._converse(reply, shown)
         except prompt.TooLong as trouble:

@@ -12,7 +12,7 @@ from atlas.agents.grammar import Command, Grammar, Half
 from atlas.agents.tool_use import BROKEN, use
 from atlas.agents.which import Which
 from atlas.conversation import Asked, Message, ToolCall, ToolResult, Turn, fresh_id
-from atlas.events import Emit, TextDelta
+from atlas.events import Emit, Tainted, TextDelta
 from atlas.mcp.tools import Tools
 
 NO_TOOL = "I can't do that: I have no tool for it."
@@ -94,6 +94,8 @@ class Commands:
         asked: Asked | None = None
         said: list[str] = []
         tainted = self._of_others(turn)
+        if tainted:
+            await emit(Tainted())
         for command in commands:
             call = ToolCall(fresh_id("call"), command.tool, command.arguments)
             result = await use(call, self._tools, turn, emit, tainted=tainted)
