@@ -11,13 +11,12 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from atlas.agents.deed_words import WORD, plain, topics
+from atlas.agents.deed_words import TICKED, WORD, plain, topics
 from atlas.agents.tongues import Tongue
 from atlas.agents.wanted import Request
 
 Claim = Literal["deed", "state"]  # that something was done or will be; that it is so, which may have been looked up
 
-_TICKED = re.compile("[✅✔☑✓]")
 _ASIDE = re.compile(r" [—–-] |;|\bP\.?S\.?:?|: ")
 _SENDING = {"mail", "message", "note", "file"}
 SHORT = 3  # words
@@ -52,7 +51,7 @@ def _claims_deed(words: str, asked: Request, tongue: Tongue, *, about_us: bool, 
         tongue.has(words, "i_have", "done", "i_did_it", "i_will_do_it", "told_others")
         or (about_us and tongue.has(words, "i_did", "i_will", "news_first", "moved"))
         or (just_asked_for and tongue.has(words, "did_something", "shall_do"))
-        or (_TICKED.search(words) and (about_us or len(WORD.findall(words)) <= SHORT))
+        or (TICKED.search(words) and (about_us or len(WORD.findall(words)) <= SHORT))
         or _does_as_asked(words, asked, tongue)
     )
 

@@ -156,6 +156,29 @@ def test_a_flood_of_words_is_read_at_once(words: str) -> None:
     correction(words * 1_000, Deeds(asked=words * 60_000), GERMAN)
 
 
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("words", ["klar doch ", "aber gerne ", "nun auch "])
+def test_words_that_can_be_read_as_one_phrase_or_as_two_are_read_only_once(words: str) -> None:
+    """Of sixty such every way to divide them was tried, which no house lives to see the end of."""
+    is_true("Ich habe " + (words * 60)[:580] + "xqz", Deeds(asked="mach das Licht aus"), GERMAN)
+    is_true((words * 60)[:580] + "xqz", Deeds(asked="mach das Licht aus"), GERMAN)
+    correction((words * 60)[:580] + "xqz?", Deeds(asked="mach das Licht aus"), GERMAN)
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("marks", ["✓ - ", "✅ ", "✔", "☑-"])
+def test_ticks_without_end_are_read_at_once_and_claim_what_one_does(marks: str) -> None:
+    assert not is_true(f"Das Licht {marks * 600}", Deeds(), GERMAN)
+    assert not is_true(marks * 6_000, Deeds(), GERMAN)
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("language", languages())
+def test_marks_before_a_claim_are_gone_over_once(language: str) -> None:
+    for form in ("i_did_it", "done", "news_first", "moved", "it_stands", "under_way"):
+        assert not open_tongues(language)[0].has("✓ " * 10_000, form)
+
+
 def test_of_a_language_without_a_file_english_is_left_and_the_log_says_so(caplog: pytest.LogCaptureFixture) -> None:
     open_tongues.cache_clear()
     with caplog.at_level(logging.WARNING, "atlas"):
