@@ -229,6 +229,14 @@ async def test_a_day_that_is_skipped_already_is_not_skipped_again(world: Any) ->
     )
 
 
+async def test_only_alarms_that_were_named_can_be_meant(world: Any) -> None:
+    for hour in range(1, 8):
+        await world.ok("alarms.set", when=f"tomorrow at {hour} pm")
+    answer = await world.refused("alarms.cancel")
+    assert answer.text.endswith("tomorrow at 4 PM, tomorrow at 5 PM or one of 2 more?")
+    assert (len(answer.data["alarms"]), answer.data["more"]) == (5, 2)
+
+
 async def test_which_of_a_days_alarms_is_asked(world: Any) -> None:
     await world.ok("alarms.set", when="every day at seven")
     await world.ok("alarms.set", when="every day at eight")

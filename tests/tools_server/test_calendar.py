@@ -172,6 +172,29 @@ async def test_a_series_is_made_by_words_or_by_rule(world: Any) -> None:
 # ── which one ──────────────────────────────────────────────────────────────────────────────────────
 
 
+async def test_two_of_one_name_on_one_day_are_told_apart(world: Any) -> None:
+    for hour in ("09", "15"):
+        await world.ok("calendar.add", title="Dentist", start=f"2026-11-23T{hour}:00")
+    asked = await world.refused("calendar.remove", title="dentist", day="2026-11-23")
+    [_, second] = asked.data["ids"]
+    said = await world.said("calendar.remove", title=second, day=asked.data["days"][1])
+    assert said == "Removed Dentist Monday at 3 PM."
+
+
+async def test_no_stranger_chooses_what_an_event_is_found_by(world: Any) -> None:
+    write(world, "a.ics", "UID:dentist", "SUMMARY:Party", "DTSTART:20261123T190000", "DURATION:PT1H")
+    await world.ok("calendar.add", title="Dentist Miller", start="2026-11-25T15:00")
+    assert await world.said("calendar.remove", title="dentist") == "Removed Dentist Miller Wednesday at 3 PM."
+
+
+async def test_only_events_that_were_named_can_be_meant(world: Any) -> None:
+    for day in range(10):
+        await world.ok("calendar.add", title="Dentist", start=f"2026-12-{day + 1:02}T09:00")
+    asked = await world.refused("calendar.remove", title="dentist")
+    assert asked.text.endswith(" or one of 2 more?")
+    assert [len(asked.data[key]) for key in ("several", "days", "ids")] == [8, 8, 8] and asked.data["more"] == 2
+
+
 async def test_when_several_could_be_meant_it_asks_which(world: Any) -> None:
     await world.ok("calendar.add", title="Dentist", start="2026-11-23T09:00")
     await world.ok("calendar.add", title="Dentist", start="2026-11-25T15:00")

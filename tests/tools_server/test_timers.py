@@ -82,6 +82,14 @@ async def test_when_several_could_be_meant_it_asks_which_and_does_nothing(world:
     assert await world.said("timers.cancel", name=second) == "10 minute timer cancelled."
 
 
+async def test_only_timers_that_were_named_can_be_meant(world: Any) -> None:
+    for minutes in range(1, 8):
+        await world.ok("timers.start", seconds=60 * minutes)
+    answer = await world.refused("timers.cancel")
+    assert answer.text.endswith("the 5 minute timer or one of 2 more?")
+    assert (len(answer.data["timers"]), answer.data["more"]) == (5, 2)
+
+
 async def test_two_of_a_kind_are_told_apart_by_what_they_have_left(world: Any) -> None:
     await world.ok("timers.start", seconds=600)
     world.pass_seconds(60)

@@ -316,9 +316,10 @@ def _narrow(call: Call, name: str, time: str, day: date | None = None) -> list[A
 
 def _one(call: Call, found: list[Alarm]) -> Alarm:
     if len(found) > 1:
-        which = series([listed(alarm, call.now(), call.zone) for alarm in found[:NAMED]], "or")
-        alarms = [shown(alarm, call.now(), call.zone) for alarm in found]
-        raise ToolFailed("invalid", f"Which alarm: {which}?", alarms=alarms)
+        named, more = found[:NAMED], len(found[NAMED:])
+        told = [listed(alarm, call.now(), call.zone) for alarm in named] + ([f"one of {more} more"] if more else [])
+        alarms = [shown(alarm, call.now(), call.zone) for alarm in named]  # nobody can mean one that was not named
+        raise ToolFailed("invalid", f"Which alarm: {series(told, 'or')}?", alarms=alarms, more=more)
     return found[0]
 
 

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, time, timedelta
 from difflib import get_close_matches
+from hashlib import sha256
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -39,6 +40,7 @@ WAKING = (time(8), time(22))  # when "free" is worth telling
 LIMIT_SECONDS = 40  # two looks at a slow server, and the expansion of what is there
 
 Title = Annotated[str, Field(min_length=1, max_length=200, description="What the event is called")]
+Meant = Annotated[str, Field(min_length=1, max_length=200, description="What the event is called, or its id")]
 Day = Annotated[str, Field(max_length=60, description="A date or words such as tomorrow; empty is the next one")]
 Start = Annotated[str, Field(max_length=80, description="2026-12-24T18:00, 2026-12-24 for all day, or words")]
 Minutes = Annotated[int, Field(ge=0, le=525_600, description="How long; 0 is an hour, or as long as before")]
@@ -175,7 +177,7 @@ async def add(
 @tool("calendar.change", risk="change", root="*", limit_seconds=LIMIT_SECONDS, open_world=True)
 async def change(
     call: Call,
-    title: Title,
+    title: Meant,
     day: Day = "",
     new_title: Annotated[str, Field(max_length=200)] = "",
     start: Annotated[str, Field(max_length=80, description="When it is to begin, such as Friday at 5 PM")] = "",
@@ -234,7 +236,7 @@ async def _remove_question(call: Call, title: str, day: str, whole_series: bool)
     open_world=True,
     preview=_remove_question,
 )
-async def remove(call: Call, title: Title, day: Day = "", whole_series: Whole = False) -> Result:
+async def remove(call: Call, title: Meant, day: Day = "", whole_series: Whole = False) -> Result:
     """Take an event out of the calendar; of a series only the one on that day, unless it is to be all."""
     found = await _meant(call, title, day, guess=False)
     event = found.event
@@ -278,27 +280,41 @@ async def _meant(call: Call, title: str, day: str, *, guess: bool) -> Found:
 
 def _named(call: Call, found: Sequence[Found], opened: Diary, title: str, on: str, *, guess: bool) -> Found:
     now = call.local()
-    names = {plain(each.event.title): each for each in reversed(found)}
-    meant = chosen(
-        [*names.values()],
-        title,
-        named=lambda each: each.event.title,
-        which="Which event",
-        missing=f"There is no {spoken(one_line(title))} in the calendar{on}.",
-        rank=lambda each: each.event.start,
-        guess=guess,
-        remark=told_problems(opened.problems),
-    )
-    call.permit(title=meant.event.title)
-    same = [each for each in found if plain(each.event.title) == plain(meant.event.title)]
+    same = [each for each in found if _id(each) == title]
+    if not same:
+        names = {plain(each.event.title): each for each in reversed(found)}
+        meant = chosen(
+            [*names.values()],
+            title,
+            named=lambda each: each.event.title,
+            which="Which event",
+            missing=f"There is no {spoken(one_line(title))} in the calendar{on}.",
+            rank=lambda each: each.event.start,
+            guess=guess,
+            remark=told_problems(opened.problems),
+        )
+        same = [each for each in found if plain(each.event.title) == plain(meant.event.title)]
     ahead = [each for each in same if each.event.end > now] or same
-    others = {(each.sheet.file, each.event.uid): each for each in reversed(ahead)}
+    call.permit(title=ahead[0].event.title)
+    others = {_id(each): each for each in reversed(ahead)}
     if len(others) > 1:
-        in_order = sorted((each.event for each in others.values()), key=lambda event: event.start)
-        parts = [told(event, now, with_day=True) for event in in_order]
-        days = [event.start.date().isoformat() for event in in_order]
-        raise ToolFailed("invalid", f"Which one: {series(parts[:TOLD], 'or')}?", several=parts, days=days)
+        in_order = sorted(others.values(), key=lambda each: each.event.start)
+        named, more = in_order[:TOLD], len(in_order[TOLD:])
+        parts = [told(each.event, now, with_day=True) for each in named]
+        raise ToolFailed(
+            "invalid",
+            f"Which one: {series([*parts, f'one of {more} more'] if more else parts, 'or')}?",
+            several=parts,
+            days=[each.event.start.date().isoformat() for each in named],
+            ids=[_id(each) for each in named],
+            more=more,
+        )
     return ahead[0]
+
+
+def _id(found: Found) -> str:
+    """Return what an event or series goes by in place of its title. Who writes its UID does not choose it."""
+    return f"event_{sha256(repr((found.sheet.file, found.event.uid)).encode()).hexdigest()[:16]}"
 
 
 def _gaps(busy: Sequence[Event], day: datetime) -> list[tuple[datetime, datetime]]:

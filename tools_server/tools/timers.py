@@ -32,7 +32,7 @@ from tools_server.times.timer import (
     which,
 )
 from tools_server.toolkit import Call, Result, ToolFailed, tool
-from tools_server.wording import capital
+from tools_server.wording import NAMED, capital
 
 LONGEST_SECONDS = 604_800  # a week; what is further away is a reminder
 MOST_TIMERS = 100  # a household has fewer; a model in a loop does not get more
@@ -299,8 +299,8 @@ def _one(call: Call, name: str, seconds: int, room: str, *, paused: bool = False
         found = [timer for timer in found if timer.paused] or found
     if len(found) > 1:
         now = call.now()
-        shown = [_shown(timer, now) for timer in found]
-        raise ToolFailed("invalid", which(found, timers, now), timers=shown)
+        shown = [_shown(timer, now) for timer in found[:NAMED]]  # nobody can mean one that was not named
+        raise ToolFailed("invalid", which(found, timers, now), timers=shown, more=len(found[NAMED:]))
     return found[0], labels(timers)[found[0].id]
 
 
