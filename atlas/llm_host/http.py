@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import math
 import secrets
 import time
@@ -20,7 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from atlas import __version__
 from atlas.conversation import Usage
@@ -36,9 +35,6 @@ if TYPE_CHECKING:  # URLs can be understood without loading llama.cpp
 
 MAX_BODY_BYTES = 1024 * 1024
 BODY_SECONDS = 10  # a client that sends its body slower is given up
-READER_SECONDS = 30  # a reader that takes nothing for so long is hung up on
-
-log = logging.getLogger("atlas.llm_host")
 
 STATUS = {"model_loading": 503, "model_not_found": 404, "too_many_requests": 429, "too_large": 413, "slow_body": 408}
 
@@ -51,7 +47,7 @@ def problem(message: str, status: int, code: str | None = None, param: str | Non
 
 
 class Reply(Response):
-    """Answers a job, streamed or whole, and drops it when the client hangs up, or reads nothing any more.
+    """Answers a job, streamed or whole, and drops it when the client is gone (or hung up on: `server.Connection`).
 
     Its place in line is left when the model is done, however long the answer takes to be read.
     """
@@ -65,12 +61,6 @@ class Reply(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve."""
-        try:
-            await self._serve(scope, receive, _patient(send))
-        except* TimeoutError:
-            log.warning("hung up on a reader that took nothing for %d seconds", READER_SECONDS)
-
-    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         ask = self._job.ask
         try:
             with self._line:
@@ -170,16 +160,6 @@ def _event(event: Mapping[str, Any]) -> bytes:
 
 def _body(body: bytes) -> dict[str, Any]:
     return {"type": "http.response.body", "body": body, "more_body": True}
-
-
-def _patient(send: Send) -> Send:
-    """Return `send` for readers of some patience: it raises `TimeoutError` when nothing is taken."""
-
-    async def sent(message: Message) -> None:
-        with anyio.fail_after(READER_SECONDS):
-            await send(message)
-
-    return sent
 
 
 async def _when_gone(receive: Receive, scope: anyio.CancelScope) -> None:

@@ -8,6 +8,7 @@ The URLs are in `http.py`, the work in `host.py`.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import ctypes
 import logging
 import os
@@ -19,11 +20,13 @@ from pathlib import Path
 
 import anyio
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from atlas.errors import AtlasError, EngineError
 from atlas.llm_host.host import Host, Options
 from atlas.llm_host.http import app
 
+READER_SECONDS = 30  # what is sent is taken in this time, or the reader is hung up on
 SHUTDOWN_SECONDS = 1  # for answers that are being sent; who asked has them again from the next process
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of malloc.h
 KEPT_FREE_BYTES = 1024**2  # at the end of a heap
@@ -38,6 +41,45 @@ class Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Leave signals alone."""
         yield
+
+
+class Connection(H11Protocol):
+    """uvicorn's, but it does not wait for ever for somebody to read: such a socket would stay open, even once closed.
+
+    Whoever was answering is told that the client hung up.
+    """
+
+    patience: float = READER_SECONDS
+    _late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Have every byte waited for, not only those of a large buffer."""
+        super().connection_made(transport)
+        transport.set_write_buffer_limits(high=0)
+
+    def pause_writing(self) -> None:
+        """Begin to wait for the reader."""
+        super().pause_writing()
+        self._late = self.loop.call_later(self.patience, self._hang_up)
+
+    def resume_writing(self) -> None:
+        """Stop waiting: everything was taken."""
+        self._at_ease()
+        super().resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting: the reader is gone."""
+        self._at_ease()
+        super().connection_lost(exc)
+
+    def _hang_up(self) -> None:
+        log.warning("hung up on a reader that left what was sent for %g s", self.patience)
+        self.transport.abort()
+
+    def _at_ease(self) -> None:
+        if self._late:
+            self._late.cancel()
+            self._late = None
 
 
 def listen(path: Path | None, port: int) -> socket.socket:
@@ -77,7 +119,12 @@ async def serve(options: Options, listener: socket.socket) -> None:
     """Serve until SIGTERM or SIGINT. Raises `EngineError`, in a group, when the model cannot be loaded."""
     host = Host(options)
     config = uvicorn.Config(
-        app(host), lifespan="off", log_config=None, access_log=False, timeout_graceful_shutdown=SHUTDOWN_SECONDS
+        app(host),
+        http=Connection,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )
     server = Server(config)
     async with anyio.create_task_group() as tasks:
