@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import takewhile
+from typing import Any
 
 from atlas.agents import prompt
 from atlas.agents.agent import Answer
@@ -16,7 +17,11 @@ from atlas.events import Emit, Tainted, TextDelta
 from atlas.mcp.tools import Tools
 
 NO_TOOL = "I can't do that: I have no tool for it."
+UNSURE = ("gone", "timeout")  # of these nobody knows whether it was done after all
 ONE_AT_A_TIME = "The other one needs a yes of its own; please ask me for it again."
+
+Understood = tuple[Command, ...] | Half | str | None
+Do = Callable[[str, Mapping[str, Any]], Awaitable[ToolResult]]
 
 
 class Commands:
@@ -36,7 +41,7 @@ class Commands:
 
     async def respond(self, turn: Turn, emit: Emit) -> Answer | None:
         """See `Agent.respond`. What is said is what the tools say: what they did, or what they must ask first."""
-        understood = self.understand(turn)
+        understood, goes_on = self._understand(turn)
         if understood is None:
             return None
         if isinstance(understood, str):
@@ -48,70 +53,76 @@ class Commands:
             return None if self._model_has_tools else await _say(NO_TOOL, emit)
         if isinstance(understood, Half):
             return await _say(understood.question, emit)
-        return await self._carry_out(understood, turn, emit)
+        return await self._carry_out(understood, turn, emit, goes_on=goes_on)
 
     async def prepare(self, turn: Turn) -> bool:
         """See `Agent.prepare`. A command needs no head start."""
         return self.understand(turn) is not None
 
-    def _of_others(self, turn: Turn) -> bool:
-        """Whether a command goes on from a call that who had read words of others made: "no, at five" keeps the rest.
+    def understand(self, turn: Turn) -> Understood:
+        """Return the commands of the first reading of the turn that is one, or what to say or ask instead."""
+        return self._understand(turn)[0]
 
-        What the person said whole is theirs.
-        """
-        last = list(takewhile(lambda message: message.author != "user", reversed(turn.history)))
-        made = any(message.calls and (message.tainted or turn.tainted) for message in last)
-        return made and not any(map(self._grammar.commands, (turn.text, *turn.alternatives)))
-
-    def understand(self, turn: Turn) -> tuple[Command, ...] | Half | str | None:
-        """Return the commands of the first reading of the turn that is one, or what to say or ask instead.
+    def _understand(self, turn: Turn) -> tuple[Understood, bool]:
+        """Return what is understood, and whether it goes on from the last call: "no, at five" keeps the rest of that.
 
         When any reading says "don't", none of them is acted on: to mishear that is worse than to ask again.
         """
         readings = (turn.text, *turn.alternatives)
         if any(answer := self._amends.answer(text, turn.history) for text in readings):
             assert answer
-            return answer if isinstance(answer, str) else (answer,)
-        if any(chosen := self._which.answer(text, turn.history) for text in readings):
-            return chosen
+            return answer if isinstance(answer, str) else (answer,), True
+        for text in readings:
+            if chosen := self._which.answer(text, turn.history):
+                return chosen, True
+            if self._grammar.commands(text):
+                break  # and a worse reading of it is no answer
         if any(corrected := self._amends.correction(text, turn.history) for text in readings):
-            return corrected
+            return corrected, True
         if left := self._amends.left_alone(turn.text):
-            return left
+            return left, False
         if any(self._grammar.is_negated(text) for text in readings):
-            return None
+            return None, False
         if any(commands := self._grammar.commands(text) for text in readings):
-            return commands
+            return commands, False
         if any(more := self._amends.follow_up(text, turn.history) for text in readings):
             assert more
-            return (more,)
-        return self._grammar.half(turn.text)  # a question about what may have been misheard would not be calm
+            return (more,), True
+        # A question about what may have been misheard would not be calm.
+        return self._grammar.half(turn.text), False
 
-    async def _carry_out(self, commands: Sequence[Command], turn: Turn, emit: Emit) -> Answer:
+    async def _carry_out(self, commands: Sequence[Command], turn: Turn, emit: Emit, *, goes_on: bool) -> Answer:
         """Do one command after the other. A question comes last, and there is at most one."""
+        # To take something back repeats nobody's words.
+        tainted = goes_on and _last_was_of_others(turn) and any(command.tool != UNDO for command in commands)
         calls: list[ToolCall] = []
         results: list[ToolResult] = []
         asked: Asked | None = None
         said: list[str] = []
-        tainted = self._of_others(turn)
         if tainted:
             await emit(Tainted())
+
+        async def do(tool: str, arguments: Mapping[str, Any]) -> ToolResult:
+            calls.append(ToolCall(fresh_id("call"), tool, arguments))
+            results.append(await use(calls[-1], self._tools, turn, emit, tainted=tainted))
+            return results[-1]
+
         for command in commands:
-            call = ToolCall(fresh_id("call"), command.tool, command.arguments)
-            result = await use(call, self._tools, turn, emit, tainted=tainted)
-            calls.append(call)
-            results.append(result)
+            result = await do(command.tool, command.arguments)
             if result.ask is None:
                 said.append(result.text)
             elif asked is None:
-                asked = Asked(call, result.ask)
+                asked = Asked(calls[-1], result.ask)
             else:
                 said.append(ONE_AT_A_TIME)
             if command.tool == UNDO and not result.ok:
                 break  # what was meant to be replaced is still there
         if asked:
             said.append(asked.ask.sentence)
-        text = self._instead(said) if results[0].ok and _is_another(commands) else " ".join(said)
+        text = ""
+        if goes_on and len(results) > 1 and commands[0].tool == UNDO:
+            text = await self._instead(*results, do)
+        text = text or " ".join(said)
         await emit(TextDelta(text))
         broken = [f"{call.name}: {result.error}" for call, result in zip(calls, results, strict=True) if _broke(result)]
         return Answer(
@@ -129,14 +140,23 @@ class Commands:
             tainted=tainted,
         )
 
-    def _instead(self, said: Sequence[str]) -> str:
-        """Return what was done in place of another, of which nobody wants to hear again."""
-        return str(self._grammar.own["instead"]).format(" ".join(said[1:]))
+    async def _instead(self, undone: ToolResult, made: ToolResult, do: Do) -> str:
+        """Return what is said of one thing that was taken back for another; "" is all that the tools said.
+
+        When the other was refused, the one is put back: who changes an alarm does not want to be left without any.
+        """
+        if made.ok:
+            return str(self._grammar.own["instead"]).format(made.text)  # of the one nobody wants to hear again
+        if made.ask or made.error in UNSURE or undone.receipt is None:
+            return ""
+        put_back = await do(UNDO, {"receipt": undone.receipt.id})
+        return str(self._grammar.own["put_back"]).format(made.text) if put_back.ok else ""
 
 
-def _is_another(commands: Sequence[Command]) -> bool:
-    """Tell whether this takes one thing back to do another."""
-    return len(commands) > 1 and commands[0].tool == UNDO
+def _last_was_of_others(turn: Turn) -> bool:
+    """Whether who made the last call had read words of others: then what goes on from it may repeat them."""
+    last = takewhile(lambda message: message.author != "user", reversed(turn.history))
+    return any(message.calls and (message.tainted or turn.tainted) for message in last)
 
 
 def _broke(result: ToolResult) -> bool:

@@ -262,7 +262,7 @@ def _seconds(said: str) -> int:
 
 def _longer(last: ToolCall, seconds: int, *, shorter: bool) -> Command | None:
     """Return more time for the timer or the sleep that was just spoken of; `None` when it was of neither."""
-    if last.name in ("alarms.snooze", "alarms.stop") and seconds >= 60 and not shorter:
+    if last.name == "alarms.snooze" and seconds >= 60 and not shorter:
         return Command("alarms.snooze", {"minutes": round(seconds / 60)})
     if last.name not in TIMED or not seconds:
         return None

@@ -23,6 +23,7 @@ _WORDS = re.compile(r"\d{1,2}:\d\d|[^\W_]+")
 _MINUTES = {"half": 30, "quarter": 15}
 
 Called = Mapping[str, Any]  # the arguments that mean one of several
+One = tuple[Called, frozenset[str]]  # and the words that tell it from the others
 
 
 class Places:
@@ -32,9 +33,9 @@ class Places:
         ways = [*own["ordinals"], own["last_one"], own["other_one"]]
         *self._ordinals, self._last, self._other = [re.compile(way, re.IGNORECASE) for way in ways]
 
-    def of(self, said: str, count: int) -> int | None:
-        """Return which of `count` is said, from 0 on; `None` when none is."""
-        if self._last.fullmatch(said) or (count == 2 and self._other.fullmatch(said)):
+    def of(self, said: str, count: int, *, more: bool = False) -> int | None:
+        """Return which of `count` is said, from 0 on; `None` when none is. With `more` than were named none is last."""
+        if not more and (self._last.fullmatch(said) or (count == 2 and self._other.fullmatch(said))):
             return count - 1
         return next((at for at, way in enumerate(self._ordinals[:count]) if way.fullmatch(said)), None)
 
@@ -47,6 +48,8 @@ class Which:
         self._grammar = grammar
         self._places = Places(own)
         self._every = re.compile(own["every_one"], re.IGNORECASE)
+        verbs: Mapping[str, str] = own["answer_verbs"]
+        self._verbs = {done: re.compile(rf"(?:{verb})\b ?", re.IGNORECASE) for done, verb in verbs.items()}
         self._around = re.compile(own["around_an_answer"], re.IGNORECASE)
         self._left: Mapping[str, str] = own["left"]
         self._unsaid = re.compile(own["says_not_which"], re.IGNORECASE)
@@ -55,28 +58,41 @@ class Which:
         """Return the calls that `text` chooses when a tool has just asked which; what to say to a "no"; else `()`."""
         if (found := _asked(history)) is None:
             return ()
-        call, several = found
-        words = self._grammar.unmarked(text)
-        if re.fullmatch(self._left["answers"], words, re.IGNORECASE):
+        call, several, more = found
+        if re.fullmatch(self._left["answers"], self._grammar.unmarked(text), re.IGNORECASE):
             return self._left["says"]
+        words = self._without_its_verb(text, call)
         if self._grammar.is_negated(text) or len(words.split()) > LONGEST_ANSWER_WORDS:
             return ()
-        return tuple(Command(call.name, {**call.arguments, **one}) for one in self._chosen(words, several))
+        return tuple(Command(call.name, {**call.arguments, **one}) for one in self._chosen(words, several, more=more))
 
-    def _chosen(self, words: str, several: Sequence[tuple[Called, frozenset[str]]]) -> Sequence[Called]:
-        said = self._around.sub("", self._grammar.plain_words(words))
+    def _without_its_verb(self, text: str, call: ToolCall) -> str:
+        """Return the words of an answer, which may begin with the verb of what waits; "" for a command of its own.
+
+        "The ten minute timer" might start one as well, but here it names one; "cancel the ten minute timer" does not.
+        """
+        words = self._grammar.plain_words(text)
+        if not any(verb.match(words) for verb in self._verbs.values()):
+            return words
+        if any(command.tool != call.name for command in self._grammar.commands(text)):
+            return ""
+        own = self._verbs.get(call.name.rpartition(".")[2])
+        return own.sub("", words, count=1) if own and own.match(words) else words
+
+    def _chosen(self, words: str, several: Sequence[One], *, more: bool) -> Sequence[Called]:
+        said = self._around.sub("", words)
         every = [called for called, _ in several]
         if self._every.fullmatch(words) or self._every.fullmatch(said):
-            return every if len(every) <= MOST_AT_ONCE else ()
-        if (place := self._places.of(said, len(every))) is not None:
+            return every if len(every) <= MOST_AT_ONCE and not more else ()
+        if (place := self._places.of(said, len(every), more=more)) is not None:
             return [every[place]]
         telling = _plain(self._unsaid.sub(" ", words))
         fitting = [called for called, label in several if telling and telling <= label]
         return fitting if len(fitting) == 1 else ()
 
 
-def _asked(history: Sequence[Message]) -> tuple[ToolCall, list[tuple[Called, frozenset[str]]]] | None:
-    """Return the call whose tool asked which is meant, as the last thing said, and what tells each of them apart."""
+def _asked(history: Sequence[Message]) -> tuple[ToolCall, list[One], bool] | None:
+    """Return the call whose tool asked which is meant, as the last thing said, those named, and if there are more."""
     calls: dict[str, ToolCall] = {}
     told: dict[str, Any] = {}
     for message in reversed(history):
@@ -89,7 +105,7 @@ def _asked(history: Sequence[Message]) -> tuple[ToolCall, list[tuple[Called, fro
         # Only who heard the tool's own words heard its order.
         if id in calls and result and history[-1].text.endswith(result["text"]):
             several = _several(calls[id], result["data"])
-            return (calls[id], several) if len(several) > 1 else None
+            return (calls[id], several, bool(result["data"].get("more"))) if len(several) > 1 else None
     return None
 
 
@@ -103,13 +119,14 @@ def _read(result: str) -> Any:
     return told if asked and isinstance(told.get("data"), dict) else None
 
 
-def _several(call: ToolCall, data: Mapping[str, Any]) -> list[tuple[Called, frozenset[str]]]:
+def _several(call: ToolCall, data: Mapping[str, Any]) -> list[One]:
     for kind, argument in MEANT_BY.items():
         if rows := data.get(kind):
             return [({argument: row["id"]}, _label(row)) for row in rows]
     titles = data.get("several", ())
     if days := data.get("days"):  # appointments of one name
-        return [({"day": day}, _plain(title)) for day, title in zip(days, titles, strict=True)]
+        events = zip(data.get("ids", ()), days, titles, strict=False)
+        return [({"title": id, "day": day}, _plain(title)) for id, day, title in events]
     for argument, value in call.arguments.items():  # the one that all of the titles hold the words of
         if isinstance(value, str) and titles and all(_plain(value) <= _plain(title) for title in titles):
             return [({argument: title}, _plain(title)) for title in titles]

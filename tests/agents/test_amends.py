@@ -35,6 +35,8 @@ class Talk:
 
     def __init__(self, grammar: Grammar, names: list[str] = NAMES, previews: dict[str, Preview] | None = None) -> None:
         self.refuses = ""
+        self.error = "not_found"
+        self.undoes = 9  # so many times
         actions = [(Tool(name, name, {"type": "object"}), self._action(name)) for name in names]
         self.tools = ScriptedTools(actions, previews)
         self.agent = Commands("family", grammar, self.tools)
@@ -42,8 +44,9 @@ class Talk:
 
     def _action(self, name: str) -> Any:
         def act(arguments: Any, actor: Any) -> Done:
-            if name == self.refuses:
-                raise Refused("not_found", "There is none.")
+            self.undoes -= name == "history.undo"
+            if name == self.refuses or self.undoes < 0:
+                raise Refused(self.error, "There is none.")
             return Done(f"{name} done.", changed="" if name in READS else name)
 
         return act
@@ -204,6 +207,49 @@ async def test_nothing_new_is_done_when_the_old_cannot_be_taken_back(talk: Talk)
     talk.refuses = "history.undo"
     assert await talk.say("no, ten minutes") == "There is none."
     assert talk.did[1:] == [UNDO]
+
+
+async def test_when_the_new_one_fails_the_old_one_is_put_back_and_that_is_said(talk: Talk) -> None:
+    await talk.say("wake me at seven")
+    talk.refuses = "alarms.set"
+    assert await talk.say("no, at quarter past six") == "There is none. So I have put the old one back."
+    back = talk.did[-1]
+    assert (back[0], list(back[1])) == ("history.undo", ["receipt"]), "of the very undo, whatever happened since"
+
+
+async def test_when_it_cannot_be_put_back_all_that_happened_is_said(talk: Talk) -> None:
+    await talk.say("wake me at seven")
+    talk.refuses, talk.undoes = "alarms.set", 1
+    assert await talk.say("no, at quarter past six") == "history.undo done. There is none."
+
+
+async def test_what_may_have_been_done_after_all_has_nothing_put_in_its_place(talk: Talk) -> None:
+    await talk.say("wake me at seven")
+    talk.refuses, talk.error = "alarms.set", "timeout"
+    assert await talk.say("no, at quarter past six") == "history.undo done. There is none."
+    assert [name for name, _ in talk.did] == ["alarms.set", "history.undo", "alarms.set"]
+
+
+async def test_a_correction_that_must_be_asked_about_says_what_is_gone(grammar: Grammar) -> None:
+    talk = Talk(grammar)
+    await talk.say("add dentist on Friday at ten")
+    asks = {"calendar.add": Preview(lambda arguments, actor: "Write that down?")}
+    agent = Commands("family", grammar, Talk(grammar, previews=asks).tools)
+    _, room = await ask(agent, "no, Thursday", history=tuple(talk.history))
+    assert room.said == "history.undo done. Write that down?"
+
+
+async def test_what_was_taken_back_in_so_many_words_is_not_put_back(talk: Talk) -> None:
+    await talk.say("wake me at seven")
+    talk.refuses = "timers.start"
+    assert await talk.say("undo that and set a timer for ten minutes") == "history.undo done. There is none."
+    assert [name for name, _ in talk.did] == ["alarms.set", "history.undo", "timers.start"]
+
+
+async def test_an_alarm_that_was_stopped_is_not_snoozed_again(talk: Talk) -> None:
+    await talk.say("stop the alarm")
+    assert await talk.say("five more minutes") == "Shall I add that to the timer, or snooze the alarm?"
+    assert [name for name, _ in talk.did] == ["alarms.stop"]
 
 
 async def test_a_misheard_dont_stops_nothing_but_is_no_correction(talk: Talk) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -51,7 +52,11 @@ OF_ALARMS = asked(("alarms.cancel", {"day": "tomorrow"}), {"alarms": ALARMS})
 OF_TASKS = asked(("tasks.done", {"title": "call"}), {"several": TASKS})
 OF_EVENTS = asked(
     ("calendar.remove", {"title": "dentist"}),
-    {"several": ["Dentist Monday at 9 AM", "Dentist Wednesday at 3 PM"], "days": ["2026-11-23", "2026-11-25"]},
+    {
+        "several": ["Dentist Monday at 9 AM", "Dentist Wednesday at 3 PM"],
+        "days": ["2026-11-23", "2026-11-25"],
+        "ids": ["event_1", "event_2"],
+    },
 )
 
 
@@ -107,8 +112,8 @@ async def test_one_is_chosen_by_its_place_its_time_its_person_or_its_room(
         ("noon", OF_ALARMS, {"day": "tomorrow", "name": "alarm_2"}),
         ("the bank", OF_TASKS, {"title": "call the bank"}),
         ("the second", OF_TASKS, {"title": "call the bank"}),
-        ("the one at three", OF_EVENTS, {"title": "dentist", "day": "2026-11-25"}),
-        ("Monday's", OF_EVENTS, {"title": "dentist", "day": "2026-11-23"}),
+        ("the one at three", OF_EVENTS, {"title": "event_2", "day": "2026-11-25"}),
+        ("Monday's", OF_EVENTS, {"title": "event_1", "day": "2026-11-23"}),
     ],
 )
 async def test_timers_alarms_and_titles_are_chosen_alike(
@@ -121,6 +126,59 @@ async def test_timers_alarms_and_titles_are_chosen_alike(
 async def test_both_are_done_one_after_the_other(grammar: Grammar, said: str) -> None:
     two = asked(("reminders.cancel", {"about": "call mum"}), {"reminders": REMINDERS[:2]})
     assert await answer(grammar, said, two) == [{"about": "reminder_1"}, {"about": "reminder_2"}]
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["cancel the pizza timer", "stop the pizza timer", "pause the pizza timer", "cancel both", "stop the first one"],
+)
+async def test_another_verb_than_that_of_the_command_is_another_command(grammar: Grammar, said: str) -> None:
+    called = await answer(grammar, said, OF_TIMERS)
+    assert not called or "by_seconds" not in called[0], "no time was added"
+
+
+async def test_a_command_with_a_verb_of_its_own_is_done_and_is_no_answer(grammar: Grammar) -> None:
+    asked_of = asked(("reminders.snooze", {"minutes": 10}), {"reminders": REMINDERS[1:]})
+    assert Commands("family", grammar, ScriptedTools([])).understand(
+        turn("cancel the reminder about mum", history=asked_of)
+    ) == grammar.commands("cancel the reminder about mum")
+    gym = asked(("reminders.cancel", {}), {"reminders": [REMINDERS[0], REMINDERS[1] | {"text": "gym"}]})
+    assert Commands("family", grammar, ScriptedTools([])).understand(
+        turn("cancel the gym alarm", history=gym)
+    ) == grammar.commands("cancel the gym alarm")
+
+
+async def test_what_could_start_a_new_one_still_names_an_old_one(grammar: Grammar) -> None:
+    timers = [TIMERS[0] | {"seconds": 300}, TIMERS[1] | {"seconds": 600}]
+    ten = asked(("timers.add", {"by_seconds": 60}), {"timers": timers})
+    assert await answer(grammar, "the 10 minute timer", ten) == [{"by_seconds": 60, "name": "timer_2"}]
+
+
+@pytest.mark.parametrize("said", ["the 10 minute timer", "the first one"])
+async def test_an_answer_to_a_strangers_wish_stays_the_strangers_wish(grammar: Grammar, said: str) -> None:
+    timers = [TIMERS[0], TIMERS[1] | {"name": "mum"}]
+    user, *rest = asked(("timers.add", {"by_seconds": 60}), {"timers": timers})
+    history = (user, *(replace(message, tainted=True) for message in rest))
+    tools = ScriptedTools([(Tool("timers.add", "", {"type": "object"}), lambda arguments, actor: Done("Done."))])
+    await Commands("family", grammar, tools).respond(turn(said, history=history), Room().emit)
+    assert [dict(call.arguments) for call in tools.calls] == [{"by_seconds": 60, "name": "timer_1"}]
+    assert tools.tainted == [True]
+
+
+@pytest.mark.parametrize("said", ["all of them", "the last one", "cancel all of them"])
+async def test_with_more_than_were_named_all_and_the_last_say_not_which(grammar: Grammar, said: str) -> None:
+    of_many = asked(("reminders.cancel", {"about": "call mum"}), {"reminders": REMINDERS})
+    assert await answer(grammar, said, of_many)
+    [user, call, told, heard] = of_many
+    more = replace(told, text=told.text.replace('"data": {', '"data": {"more": 2, '))
+    assert await answer(grammar, said, (user, call, more, heard)) is None
+    assert await answer(grammar, "the first one", (user, call, more, heard)) == [{"about": "reminder_1"}]
+
+
+async def test_appointments_of_one_name_on_one_day_are_chosen_by_their_id(grammar: Grammar) -> None:
+    day = {"several": ["Dentist Monday at 9 AM", "Dentist Monday at 3 PM"], "days": ["2026-11-23"] * 2}
+    of_a_day = asked(("calendar.remove", {"title": "dentist"}), day | {"ids": ["event_a", "event_b"]})
+    assert await answer(grammar, "the one at three", of_a_day) == [{"title": "event_b", "day": "2026-11-23"}]
 
 
 async def test_neither_is_an_answer_too(grammar: Grammar) -> None:
