@@ -121,7 +121,7 @@ class Commands:
             said.append(asked.ask.sentence)
         text = ""
         if goes_on and len(results) > 1 and commands[0].tool == UNDO:
-            text = await self._instead(*results, do)
+            text = await self._instead(results[0], results[1], do)
         text = text or " ".join(said)
         await emit(TextDelta(text))
         broken = [f"{call.name}: {result.error}" for call, result in zip(calls, results, strict=True) if _broke(result)]

@@ -237,6 +237,13 @@ async def test_only_alarms_that_were_named_can_be_meant(world: Any) -> None:
     assert (len(answer.data["alarms"]), answer.data["more"]) == (5, 2)
 
 
+async def test_an_alarm_that_was_taken_back_is_put_back(world: Any) -> None:
+    await world.ok("alarms.set", when="tomorrow at seven")
+    undone = await world.ok("history.undo")
+    await world.ok("history.undo", receipt=undone.receipt.id)
+    assert await world.said("alarms.list") == "There is 1 alarm: tomorrow at 7 AM."
+
+
 async def test_which_of_a_days_alarms_is_asked(world: Any) -> None:
     await world.ok("alarms.set", when="every day at seven")
     await world.ok("alarms.set", when="every day at eight")
