@@ -48,9 +48,9 @@ def chosen(
     if len(names) == 1:
         return min(holding, key=rank)
     if names:
-        found = [named(thing) for thing in holding]
-        among = series([spoken(name) for name in found[:NAMED]], "or")
-        raise ToolFailed("invalid", f"{which}: {among}?", several=found)
+        found, more = [named(thing) for thing in holding[:NAMED]], len(holding[NAMED:])
+        among = [spoken(name) for name in found] + ([f"one of {more} more"] if more else [])
+        raise ToolFailed("invalid", f"{which}: {series(among, 'or')}?", several=found, more=more)
     by_name = {plain(named(thing)): thing for thing in things}
     near = get_close_matches(plainly, by_name, n=1, cutoff=0.8 if guess else 0.6)
     if near and guess:

@@ -262,6 +262,14 @@ async def test_a_few_of_its_words_are_enough(world: Any, about: str) -> None:
     assert await world.said("reminders.done", about=about) == "Done: take the bins out."
 
 
+async def test_only_reminders_that_were_named_can_be_meant(world: Any) -> None:
+    for hour in range(1, 8):
+        await world.ok("reminders.add", text="call mum", when=f"tomorrow at {hour} pm")
+    answer = await world.refused("reminders.cancel", about="mum")
+    assert answer.text.endswith("call mum tomorrow at 5 PM, or one of 2 more?")
+    assert (len(answer.data["reminders"]), answer.data["more"]) == (5, 2)
+
+
 async def test_when_several_could_be_meant_it_asks_which(world: Any) -> None:
     await world.ok("reminders.add", text="call mum", when="at five")
     await world.ok("reminders.add", text="call dad", when="at six")

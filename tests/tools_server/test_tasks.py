@@ -156,6 +156,14 @@ async def test_removing_never_guesses(world: Any) -> None:
     assert titles(await world.ok("tasks.list")) == ["Buy milk"]
 
 
+async def test_only_tasks_that_were_named_can_be_meant(world: Any) -> None:
+    for number in range(1, 8):
+        await world.ok("tasks.add", title=f"Call number {number}")
+    answer = await world.refused("tasks.done", title="call")
+    assert answer.text.endswith(" or one of 2 more?")
+    assert (len(answer.data["several"]), answer.data["more"]) == (5, 2)
+
+
 async def test_when_several_could_be_meant_it_asks_which(world: Any) -> None:
     await world.ok("tasks.add", title="Buy milk")
     await world.ok("tasks.add", title="Buy bread")

@@ -296,9 +296,11 @@ def _found(call: Call, words: str, *, told: bool = False) -> Reminder:
         )
     apart = dict(zip(reversed(told_apart(found, *_seen_by(call))), reversed(found), strict=True))
     if len(apart) > 1:
-        *others, last = [*reversed(apart)][:NAMED]  # the next one first, as they were found
-        rows = [shown(apart[label], call.now(), call.zone) for label in (*others, last)]
-        raise ToolFailed("invalid", f"Which reminder: {', '.join(others)}, or {last}?", reminders=rows)
+        named, more = [*reversed(apart)][:NAMED], len(apart) - NAMED  # the next one first, as they were found
+        *others, last = [*named, f"one of {more} more"] if more > 0 else named
+        rows = [shown(apart[label], call.now(), call.zone) for label in named]
+        asked = f"Which reminder: {', '.join(others)}, or {last}?"
+        raise ToolFailed("invalid", asked, reminders=rows, more=max(more, 0))
     return found[0]
 
 
