@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TypeVar
 
 import anyio
 import anyio.to_thread
@@ -30,6 +29,7 @@ from atlas.llm_host import prompt as prompts
 from atlas.llm_host.cache import Cache
 from atlas.llm_host.compute import Compute
 from atlas.llm_host.constrain import Constraint, check, schema_rule
+from atlas.llm_host.desks import Desks
 from atlas.llm_host.embed import Embedder
 from atlas.llm_host.generate import Answer, Call, Generation, Part, Reading, Writing
 from atlas.llm_host.line import Line, Place
@@ -38,8 +38,6 @@ from atlas.llm_host.shelf import Later, Shelf, at_once, identity
 from atlas.llm_host.weights import Sampler, Weights
 
 MOST_UNWRITTEN_BYTES = 512 * 1024**2  # of states that wait for the disk; one alone may have more, as a 70B's has
-DESKS = 2  # requests worked out at a time: the longest prompt takes fifty megabytes while it is cut into tokens
-T = TypeVar("T")
 Filing = tuple[Callable[[], None], int, anyio.Event]  # what is to be done, the bytes it holds, and that it was done
 log = logging.getLogger("atlas.llm_host")
 
@@ -108,7 +106,7 @@ class Host:
         self._loaded: Loaded | None = None
         self.line = Line()
         self.compute = Compute()
-        self._desks = anyio.CapacityLimiter(DESKS)
+        self.desks = Desks()
         self.embedder = Embedder(options.embedder, options.threads, options.name)
         # What is to be done with files, in this order. It waits here for a disk, and computing does not.
         self._file, self._to_file = anyio.create_memory_object_stream[Filing](math.inf)
@@ -153,20 +151,7 @@ class Host:
                 code="model_not_found",
                 param="model",
             )
-        return await self.aside(partial(_job, loaded, ask))
-
-    async def aside(self, work: Callable[[], T]) -> T:
-        """Do what takes long and computes nothing, in a thread, and few such at a time. Cancelling waits for its end.
-
-        Raises `RequestError` where `work` does.
-        """
-        outcome = await anyio.to_thread.run_sync(_refusal_or, work, limiter=self._desks)
-        if not isinstance(outcome, RequestError):
-            return outcome
-        try:
-            raise outcome
-        finally:  # else it holds this frame, and this frame it, and with it every prompt that was too long
-            del outcome
+        return await self.desks.work_out(ask.priority, partial(_job, loaded, ask))
 
     async def answer(self, job: Job, place: Place, give: Callable[[Part], None]) -> None:
         """Give the parts of an answer; the last has `finish`. Cancelling stops it before the next token.
@@ -265,14 +250,6 @@ class Host:
         await done.wait()
         if troubles:
             raise EngineError(f"a kept conversation cannot be deleted: {troubles[0]}") from troubles[0]
-
-
-def _refusal_or(work: Callable[[], T]) -> T | RequestError:
-    """Return what `work` does, or why it is refused: raised, asyncio would keep it until Python looks for circles."""
-    try:
-        return work()
-    except RequestError as refused:
-        return refused
 
 
 def _warm(weights: Weights) -> None:

@@ -8,7 +8,6 @@ import secrets
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +26,7 @@ from atlas.errors import EngineError, RequestError
 from atlas.llm_host.embed import parse as parse_texts
 from atlas.llm_host.generate import Call, Part
 from atlas.llm_host.line import Place
-from atlas.llm_host.request import TooLong, forgotten, parse
+from atlas.llm_host.request import Ask, TooLong, forgotten, parse
 from atlas.strict_json import unbroken
 
 if TYPE_CHECKING:  # URLs can be understood without loading llama.cpp
@@ -47,47 +46,56 @@ def problem(message: str, status: int, code: str | None = None, param: str | Non
 
 
 class Reply(Response):
-    """Answers a job, streamed or whole, and drops it when the client is gone (or hung up on: `server.Connection`).
+    """Answers what a body asks, streamed or whole, and drops it when the client is gone, or `server` hung up on it.
 
-    Its place in line is left when the model is done, however long the answer takes to be read.
+    Its place in line is had before the prompt is worked out, and left when the model is done, however long the answer
+    takes to be read.
     """
 
-    def __init__(self, host: Host, job: Job) -> None:
+    def __init__(self, host: Host, body: bytes) -> None:
         super().__init__()
-        self._host, self._job = host, job
+        self._host, self._body = host, body
+        self._ask: Ask
+        self._job: Job
         self._place: Place
         self._line = ExitStack()  # closed, it leaves the place
-        self._head = {"id": f"chatcmpl-{secrets.token_hex(12)}", "created": int(time.time()), "model": job.ask.model}
+        self._head: dict[str, Any] = {"id": f"chatcmpl-{secrets.token_hex(12)}", "created": int(time.time())}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve."""
-        ask = self._job.ask
-        try:
-            with self._line:
-                # Now, while it can still be refused with a status.
-                place = self._host.line.place(ask.priority, ask.conversation, ahead=ask.prefill)
-                self._place = self._line.enter_context(place)
-                async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(_when_gone, receive, tasks.cancel_scope)
-                    if ask.stream:
-                        await self._streamed(send)
-                    else:
-                        await (await self._whole())(scope, receive, send)
-                    tasks.cancel_scope.cancel()
-        except RequestError as full:
-            await refusal(full)(scope, receive, send)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_when_gone, receive, tasks.cancel_scope)
+            try:
+                await self._served(scope, receive, send)
+            except RequestError as refused:
+                await refusal(refused)(scope, receive, send)
+            tasks.cancel_scope.cancel()
+
+    async def _served(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve, or raise `RequestError` while it can still be refused with a status."""
+        self._ask = ask = await self._host.desks.read(parse, self._body)
+        self._body = b""  # it may wait for long now
+        self._head["model"] = ask.model
+        with self._line:
+            place = self._host.line.place(ask.priority, ask.conversation, ahead=ask.prefill)
+            self._place = self._line.enter_context(place)
+            self._job = await self._host.job(ask)
+            if ask.stream:
+                await self._streamed(send)
+            else:
+                await (await self._whole())(scope, receive, send)
 
     async def _whole(self) -> Response:
         try:
             with self._line:
-                body = await (self._read_ahead() if self._job.ask.prefill else self._answered())
+                body = await (self._read_ahead() if self._ask.prefill else self._answered())
         except EngineError as trouble:
             return problem(str(trouble), 500, "engine_failed")
         return JSONResponse(body)
 
     async def _read_ahead(self) -> dict[str, Any]:
         usage = await self._host.read_ahead(self._job, self._place)
-        return {"object": "atlas.prefill", "model": self._job.ask.model, "usage": _usage_body(usage)}
+        return {"object": "atlas.prefill", "model": self._ask.model, "usage": _usage_body(usage)}
 
     async def _answered(self) -> dict[str, Any]:
         parts: list[Part] = []
@@ -132,7 +140,7 @@ class Reply(Response):
                 bodies = [{"index": i, **_call_body(call)} for i, call in enumerate(last.calls)]
                 events.append(self._chunk({"tool_calls": bodies}))
             events.append(self._chunk({}, last.finish))
-            if self._job.ask.include_usage:
+            if self._ask.include_usage:
                 events.append({**self._chunk(), "choices": [], "usage": _usage_body(last.usage)})
         done = isinstance(last, EngineError) or last.finish
         return b"".join(map(_event, events)) + (b"data: [DONE]\n\n" if done else b"")
@@ -207,13 +215,11 @@ def app(host: Host) -> Starlette:
 
     async def chat(request: Request) -> Response:
         try:
-            raw = await _read(request)
-            job = await host.job(await host.aside(partial(parse, raw)))  # the largest take seconds
+            return Reply(host, await _read(request))
         except RequestError as error:
             return refusal(error)
         except ClientDisconnect:
             return Response(status_code=400)
-        return Reply(host, job)
 
     async def embeddings(request: Request) -> Response:
         reply = Response(status_code=400)  # nobody reads it: the client is gone

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any, cast
 
 import anyio
 import pytest
 
 from atlas.conversation import Usage
+from atlas.llm_host.desks import Desks
 from atlas.llm_host.generate import Part
 from atlas.llm_host.http import Reply
 from atlas.llm_host.line import ROOM, Line, Place
-from atlas.llm_host.request import parse
+from atlas.llm_host.request import Ask
 from tests.conftest import virtual_time
 
 CHATS = 1 + ROOM["chat"]
@@ -28,7 +28,10 @@ class Scripted:
     """A host whose model says two words, and is then done."""
 
     def __init__(self) -> None:
-        self.line = Line()
+        self.line, self.desks = Line(), Desks()
+
+    async def job(self, ask: Ask) -> Ask:
+        return ask
 
     async def answer(self, _job: Any, place: Place, give: Callable[[Part], None]) -> None:
         async with self.line.called(place):
@@ -44,8 +47,7 @@ async def listen() -> dict[str, Any]:
 
 async def ask(host: Scripted, send: Any, *, stream: bool) -> None:
     body = '{"model": "m", "messages": [{"role": "user", "content": "hello"}], "stream": %s}'
-    job = SimpleNamespace(ask=parse((body % ("true" if stream else "false")).encode()))
-    await Reply(cast("Any", host), cast("Any", job))({"type": "http"}, listen, send)
+    await Reply(cast("Any", host), (body % ("true" if stream else "false")).encode())({"type": "http"}, listen, send)
 
 
 async def take_nothing(message: Any) -> None:
