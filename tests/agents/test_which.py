@@ -148,6 +148,12 @@ async def test_a_command_with_a_verb_of_its_own_is_done_and_is_no_answer(grammar
     ) == grammar.commands("cancel the gym alarm")
 
 
+async def test_a_command_that_may_have_been_misheard_is_no_answer_either(grammar: Grammar) -> None:
+    heard = turn("cancel the pizza timer", history=OF_TIMERS, alternatives=("the pizza timer",))
+    understood = Commands("family", grammar, ScriptedTools([])).understand(heard)
+    assert understood == grammar.commands("cancel the pizza timer")
+
+
 async def test_what_could_start_a_new_one_still_names_an_old_one(grammar: Grammar) -> None:
     timers = [TIMERS[0] | {"seconds": 300}, TIMERS[1] | {"seconds": 600}]
     ten = asked(("timers.add", {"by_seconds": 60}), {"timers": timers})
