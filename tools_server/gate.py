@@ -181,7 +181,7 @@ class Gate:
             code = ESCAPE if failed.data.get("reason") in _WAYS_OUT else None
             answer = Answer(str(failed), failed.data, error=failed.error, code=code)
             entry.outcome, entry.reason = failed.error, printable(str(failed.data.get("reason", "")))
-            entry.untrusted |= failed.untrusted or self._others.wished(str(failed), failed.data)
+            entry.untrusted |= failed.untrusted or self._others.wished(str(failed), failed.data, tool=wish.tool)
         except anyio.get_cancelled_exc_class():
             entry.outcome = "cancelled"
             raise
@@ -218,7 +218,7 @@ class Gate:
         if (decision.verdict != "allow" or asked) and (
             unmet := await self._unconfirmed(call, spec, deed, wish.reply, entry)
         ):
-            entry.untrusted |= self._others.wished(unmet.text)
+            entry.untrusted |= self._others.wished(unmet.text, tool=spec.name)
             return unmet
         if self._meter:
             entry.cost = self._meter.spent(wish.agent, actor, spec.action)
@@ -226,7 +226,7 @@ class Gate:
         assert isinstance(result, Result)
         # A yes makes the deed a person's, and the words that it tells of remain who wished for it.
         entry.untrusted |= result.untrusted or (waiting is not None and waiting.tainted)
-        entry.untrusted |= not spec.routine and self._others.wished(result.text, result.data)
+        entry.untrusted |= not spec.routine and self._others.wished(result.text, result.data, tool=spec.name)
         return self._answer(spec, result)
 
     def _decision(self, entry: Entry, spec: ToolSpec, arguments: Mapping[str, Any]) -> Decision:

@@ -6,7 +6,7 @@ import json
 import secrets
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -189,12 +189,21 @@ class State:
             place = found[0]["place"]
             yield _kept(found[0])
 
-    def tainted_receipts(self, after: int) -> Iterator[tuple[int, Kept]]:
-        """Give the receipts of what was wished after reading words of others, with their places: those `after` one."""
-        for row in self.rows(
-            "SELECT rowid AS place, * FROM receipts WHERE tainted AND rowid > ? ORDER BY rowid", after
-        ):
-            yield row["place"], _kept(row)
+    def receipts_of_taint(self, after: int, matters: Callable[[str, str], bool]) -> Iterator[tuple[int, Kept | None]]:
+        """Give what was wished after reading words of others, and of what changed since then what `matters`.
+
+        Receipts with their places, the oldest first, of those `after` a place; None instead of one that does not
+        matter. `matters` is asked with the JSON of before and after: there may be very many to be read.
+        """
+        since = "rowid >= (SELECT min(rowid) FROM receipts WHERE tainted)"
+        page = (
+            f"SELECT rowid AS place, * FROM receipts WHERE rowid > ? AND {since}"  # noqa: S608  # no value in it
+            " AND (tainted OR before <> 'null' OR undoes <> '') ORDER BY rowid LIMIT 100"
+        )
+        while rows := self.rows(page, after):
+            for row in rows:
+                after = row["place"]
+                yield after, _kept(row) if row["tainted"] or matters(row["before"], row["after"]) else None
 
     def receipt(self, id: str) -> Kept | None:
         """Return one receipt."""

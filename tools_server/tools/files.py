@@ -19,6 +19,7 @@ from pydantic import Field
 from tools_server.arguments import whole
 from tools_server.paths import FILE_BYTES, Entry, PathDenied
 from tools_server.state import Kept
+from tools_server.strangers import is_households
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 from tools_server.wording import aloud, count, one_line, series, size, some, spoken
 from tools_server.writing import contents
@@ -202,9 +203,10 @@ def _words_of_others(call: Call, place: Place) -> dict[str, str]:
     if not call.tainted:
         return {}
     try:
-        return {"text": place.root.read(place.path)[0].decode("utf-8", "replace")}
+        text = place.root.read(place.path)[0].decode("utf-8", "replace")
     except PathDenied:  # a folder, or more than a paper may be: `move` says what is wrong with it, if anything is
         return {}
+    return {} if is_households(place.path, text) else {"text": text}  # what in it is a stranger's is known already
 
 
 async def _remove_question(call: Call, path: str) -> str:

@@ -83,7 +83,7 @@ def _ours(call: Call, root: Root, document: str) -> bool:
     try:
         paper = read(root, document)
         strangers = call.gate.strangers
-        return not (paper.of_others or strangers.wished_in(paper.text) or strangers.wished(document))
+        return not (paper.of_others or strangers.wished_in(paper.text, document) or strangers.wished(document))
     except (PathDenied, Unreadable):
         return False
 
