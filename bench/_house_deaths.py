@@ -108,7 +108,7 @@ async def _talk(
         async with door.client(house, timeout=TURN_SECONDS) as client:
             while True:
                 sentence = chance.choice([*COMMANDS, TALK])
-                one = Said(agent, person, "".join(chance.choices(SYLLABLES, k=5)), COMMANDS.get(sentence, ""))
+                one = Said(agent, person, _new_word(said, chance), COMMANDS.get(sentence, ""))
                 said.append(one)
                 body: dict[str, Any] = {
                     "model": agent,
@@ -119,6 +119,14 @@ async def _talk(
                 answer = await client.post("/v1/chat/completions", json=body)
                 one.acknowledged = _is_done(answer, one)
                 assert one.acknowledged or dying.is_set(), (sentence, answer.text)
+
+
+def _new_word(said: list[Said], chance: random.Random) -> str:
+    """Return a word that nobody has said: found anywhere else, it has come through a wall."""
+    while True:
+        word = "".join(chance.choices(SYLLABLES, k=5))
+        if all(one.word != word for one in said):
+            return word
 
 
 def _is_done(answer: httpx2.Response, one: Said) -> bool:

@@ -46,7 +46,8 @@ class Items:
         for later in order[place:]:
             self._items.move_to_end(later)
         while len(self._items) > MAX_ITEMS:
-            self._items.popitem(last=False)
+            oldest, _ = self._items.popitem(last=False)
+            self._noted.discard(oldest)
         return order[place - 1] if place else None
 
     def before(self, item_id: str) -> str | None:
@@ -59,6 +60,7 @@ class Items:
         """Take an item out and return it. Raises `RequestError` when there is none of that id."""
         item = self.get(item_id)
         del self._items[item["id"]]
+        self._noted.discard(item["id"])
         return item
 
     def all(self) -> list[Json]:

@@ -10,13 +10,15 @@ from typing import Any
 
 import anyio
 import pytest
-from anyio.abc import SocketStream
+from anyio.abc import SocketAttribute, SocketStream
+from anyio.streams.tls import TLSListener
 
 from atlas.conversation import Message, Tool, ToolCall
 from atlas.errors import ConfigError, ContextFull, EngineError, LlmBusy, LlmGone
 from atlas.llm import backend_openai
 from atlas.llm.backend import Calls, Delta, Finished, Words
 from atlas.llm.backend_openai import BackendSettings, OpenAiBackend
+from tests.certificates import certificate, serving
 
 TIMER = Tool(
     "timers.start",
@@ -340,3 +342,20 @@ async def test_a_page_instead_of_a_list_of_models_is_not_ready(data: Path) -> No
 
 async def test_a_key_is_not_printed() -> None:
     assert "secret" not in repr(BackendSettings("m", api_key="secret"))
+
+
+async def test_encryption_is_kept_however_its_name_is_spelled(tmp_path: Path) -> None:
+    """A house that nobody vouches for is told nothing, above all no key."""
+    server = Server(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}")
+    plain = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    listener = TLSListener(plain, serving(certificate(tmp_path)))
+    port = plain.extra(SocketAttribute.local_port)
+    backend = await backend_openai.open(BackendSettings("m", f"HTTPS://localhost:{port}/v1", own_host=False))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(listener.serve, server.answer)
+        with pytest.raises(LlmGone, match="CERTIFICATE_VERIFY_FAILED"):
+            await backend.health()
+        await backend.aclose()
+        tasks.cancel_scope.cancel()
+    await listener.aclose()
+    assert server.asked == []

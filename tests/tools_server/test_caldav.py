@@ -9,7 +9,7 @@ import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,9 @@ from zoneinfo import ZoneInfo
 
 import httpx2
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 from pydantic import ValidationError
 
+from tests.certificates import certificate
 from tests.processes import free_port
 from tests.tools_server.conftest import Straight
 from tools_server.calendars import diary
@@ -89,30 +86,6 @@ class Radicale:
 
 def _tls(certificate: Path | None) -> dict[str, Any]:
     return {"ssl": True, "certificate": certificate, "key": certificate} if certificate else {}
-
-
-def certificate(folder: Path) -> Path:
-    """A file with a key and its certificate for localhost, which nobody vouches for but itself."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    begin = datetime.now(UTC) - timedelta(days=1)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(begin)
-        .not_valid_after(begin + timedelta(days=2))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    file = folder / "localhost.pem"
-    pem = serialization.Encoding.PEM
-    secret = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    file.write_bytes(secret + made.public_bytes(pem))
-    return file
 
 
 @pytest.fixture(scope="module")

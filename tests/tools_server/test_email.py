@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import imaplib
 import socket
-import ssl
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from email import message_from_bytes
 from pathlib import Path
 from typing import Any
@@ -19,11 +18,8 @@ import anyio
 import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, Session
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
+from tests.certificates import certificate, serving
 from tests.processes import free_port
 from tests.tools_server.conftest import Straight
 from tools_server.boot import BootFailed, Settings, opened_gate
@@ -138,32 +134,6 @@ def post_office(post: Post, **how: Any) -> Iterator[int]:
         yield controller.server.sockets[0].getsockname()[1]
     finally:
         controller.stop()
-
-
-def certificate(data: Path, name: str) -> tuple[Path, ssl.SSLContext]:
-    """Make a throwaway certificate for a name, by itself its own authority."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(datetime.now(UTC) - timedelta(hours=1))
-        .not_valid_after(datetime.now(UTC) + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    pem, private = data / f"{name}.pem", data / f"{name}.key"
-    pem.write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    private.write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    )
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(pem, private)
-    return pem, context
 
 
 @pytest.fixture
@@ -308,7 +278,8 @@ async def test_a_wrong_password_is_said_and_nothing_is_sent(data: Path, sending:
 
 @pytest.mark.parametrize("tls", ["implicit", "starttls"])
 async def test_a_server_with_the_right_certificate_is_believed(data: Path, post: Post, tls: str) -> None:
-    pem, context = certificate(data, "mail.example.org")
+    pem = certificate(data, "mail.example.org")
+    context = serving(pem)
     how = {"ssl_context": context} if tls == "implicit" else {"tls_context": context, "require_starttls": True}
     with post_office(post, **how, auth_require_tls=tls == "starttls") as port:
         smtp = f"host = 'mail.example.org', port = {port}, tls = '{tls}', authority_file = '{pem}'"
@@ -322,7 +293,8 @@ async def test_a_server_with_the_right_certificate_is_believed(data: Path, post:
 async def test_a_server_with_another_certificate_gets_neither_password_nor_mail(
     data: Path, post: Post, tls: str, trusted: bool
 ) -> None:
-    pem, context = certificate(data, "other.example.org")
+    pem = certificate(data, "other.example.org")
+    context = serving(pem)
     how = {"ssl_context": context} if tls == "implicit" else {"tls_context": context}
     with post_office(post, **how, auth_require_tls=False) as port:
         smtp = f"host = 'mail.example.org', port = {port}, tls = '{tls}'"
@@ -354,7 +326,8 @@ def test_passwords_go_in_the_clear_only_inside_the_house(data: Path) -> None:
 @pytest.mark.real
 async def test_a_mail_leaves_by_the_one_way_out_and_by_no_other(data: Path, post: Post) -> None:
     """The egress knows the mail server; another port of the same machine it does not."""
-    pem, context = certificate(data, "localhost")
+    pem = certificate(data, "localhost")
+    context = serving(pem)
     with post_office(post, ssl_context=context) as port:
         command = [sys.executable, "-m", "atlas.egress", "--socket", str(data / "e.sock")]
         command += ["--record", str(data / "e.jsonl"), "--allow", f"localhost:{port}"]
@@ -498,13 +471,13 @@ def test_mail_is_looked_for_from_a_day_in_the_past(words: str, day: str) -> None
 @pytest.mark.real
 async def test_a_mailbox_is_opened_only_for_the_right_certificate(data: Path) -> None:
     port = free_port()
-    pem, _ = certificate(data, "imap.example.org")
+    pem = certificate(data, "imap.example.org")
     command = [str(Path(sys.executable).parent / "pymap"), "--host", "127.0.0.1", "--port", str(port)]
-    command += ["--cert", str(pem), "--key", str(data / "imap.example.org.key"), "dict"]
+    command += ["--cert", str(pem), "--key", str(pem), "dict"]
     async with await anyio.open_process(command, stdin=None, stdout=None) as process:
         try:
             with anyio.fail_after(60):
-                await anyio.to_thread.run_sync(_reached, port)
+                await anyio.to_thread.run_sync(_reached, port, abandon_on_cancel=True)
             for host, said in (("imap.example.org", "There is no mail."), ("other.example.org", "I do not believe")):
                 imap = f"host = '{host}', port = {port}, tls = 'starttls', authority_file = '{pem}'"
                 with house(data, account(data, imap=imap)) as opened:

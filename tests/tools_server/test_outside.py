@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
 import socket
-import ssl
 import subprocess
 import sys
 import threading
@@ -14,10 +12,8 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
+from tests.certificates import certificate, serving
 from tools_server.reach.outside import NOWHERE, Outside, Unreachable
 
 
@@ -135,34 +131,9 @@ def test_one_answer_is_fetched_within_its_size(data: Path) -> None:
             outside.fetch(f"http://127.0.0.1:{port}/", 5, most=999)
 
 
-def certificate(folder: Path, name: str) -> Path:
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
-    began = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(began)
-        .not_valid_after(began + datetime.timedelta(days=36_500))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    file = folder / f"{name}.pem"
-    file.write_bytes(private + made.public_bytes(serialization.Encoding.PEM))
-    return file
-
-
 def test_encryption_is_from_end_to_end_and_only_with_who_was_meant(data: Path) -> None:
     theirs, other = certificate(data, "localhost"), certificate(data, "other")
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(theirs)
+    context = serving(theirs)
 
     def secret(came: socket.socket) -> None:
         with context.wrap_socket(came, server_side=True) as told:
