@@ -70,7 +70,7 @@ class OpenAiBackend:
             # One attempt: a request that is repeated would be answered twice.
             transport=httpx2.AsyncHTTPTransport(
                 uds=str(settings.socket) if settings.socket else None,
-                verify=httpx2.URL(self._url).scheme == "https",  # else reading the world's certificates is for nothing: 90 ms
+                verify=httpx2.URL(self._url).scheme == "https",  # else the world's certificates are read in vain: 90 ms
             ),
             headers=key,
             timeout=httpx2.Timeout(settings.first_words_seconds, connect=CONNECT_SECONDS),
