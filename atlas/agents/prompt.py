@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
+from functools import cache
 
 from atlas.agents.persona import Persona
 from atlas.agents.tongues import spoken
@@ -21,7 +22,6 @@ FORGET_EXCHANGES = 4  # at once, when there is no room: else every prompt would 
 MOST_FACT_CHARACTERS = 1200  # of all that somebody asked to be remembered; the latest come first
 
 MOST_KNOWN_CHARACTERS = 400  # of those that a very small model is shown
-CORRECTIONS = (*spoken("not_done"), *spoken("not_known"))  # what the house puts behind a model's words that are not so
 
 TOOL_RULES = (
     "Use a tool when it is needed to do or to look up something. Say that something was done only after the tool's"
@@ -198,8 +198,14 @@ def _talk(past: Sequence[list[Message]]) -> list[list[Message]]:
 
 
 def _is_not_its_own(message: Message) -> bool:
-    corrected = any(sentence in message.text for sentence in CORRECTIONS)
+    corrected = any(sentence in message.text for sentence in _corrections())
     return message.author == "tool" or message.ours or bool(message.calls) or corrected
+
+
+@cache
+def _corrections() -> tuple[str, ...]:
+    """Return what the house puts behind a model's words that are not so, in any language."""
+    return *spoken("not_done"), *spoken("not_known")
 
 
 def _answer(exchange: Sequence[Message]) -> str:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self, cast
 
 import yaml
 
@@ -23,22 +23,66 @@ log = logging.getLogger("atlas")
 
 
 class Tongue:
-    """One language, compiled: `tongue["i_have"]` is the pattern of a form; one that it has not is never found."""
+    """One language: `tongue["i_have"]` is the pattern of a form; one that it has not is never found.
 
-    def __init__(self, told: Mapping[str, Any]) -> None:
-        self.language: str = told["language"]
-        self.says: Mapping[str, str] = told["says"]
-        self.topics = {name: _phrase(rf"\b(?:{said})\b") for name, said in told["topics"].items()}
-        self.doings = [(_phrase(rf"\b(?:{how})\b"), frozenset(what.split())) for what, how in told["doings"]]
-        self.numbers: Mapping[str, int] = told.get("numbers", {})
-        self.irregular: Mapping[str, str] = told.get("irregular", {})
-        self.words = {name: frozenset(words) for name, words in told["words"].items()}
-        self._parts = {"topics": f"(?:{'|'.join(said.pattern for said in self.topics.values())})"}
-        for name, part in told["parts"].items():
-            self._parts[name] = f"(?:{self._filled(part)})"
-        said_of = told["comparing"]["opposed"]
-        self.opposites = [tuple(self._opposed(said_of, said) for said in pair) for pair in told["opposites"]]
-        self._forms = {name: _phrase(self._filled(form)) for name, form in _forms(told) if name != "opposed"}
+    It is read and compiled when it is first asked for something. `open_tongues` does that before anybody waits.
+    """
+
+    def __init__(self, language: str) -> None:
+        self.language = language
+
+    @property
+    def says(self) -> Mapping[str, str]:
+        """Sentences of the house itself, by their names."""
+        return cast("Mapping[str, str]", _told(self.language)["says"])
+
+    @cached_property
+    def topics(self) -> Mapping[str, re.Pattern[str]]:
+        """What a sentence can be about, and how that is said."""
+        return {name: _phrase(rf"\b(?:{said})\b") for name, said in _told(self.language)["topics"].items()}
+
+    @cached_property
+    def doings(self) -> Sequence[tuple[re.Pattern[str], frozenset[str]]]:
+        """How a doing is told, and what tools call it."""
+        return [(_phrase(rf"\b(?:{how})\b"), frozenset(what.split())) for what, how in _told(self.language)["doings"]]
+
+    @cached_property
+    def numbers(self) -> Mapping[str, int]:
+        """Numbers that are written as words."""
+        return cast("Mapping[str, int]", _told(self.language).get("numbers", {}))
+
+    @cached_property
+    def irregular(self) -> Mapping[str, str]:
+        """Verbs whose past has no ending, and their base."""
+        return cast("Mapping[str, str]", _told(self.language).get("irregular", {}))
+
+    @cached_property
+    def words(self) -> Mapping[str, frozenset[str]]:
+        """Words that rules treat alike, by the name of their set."""
+        return {name: frozenset(words) for name, words in _told(self.language)["words"].items()}
+
+    @cached_property
+    def opposites(self) -> Sequence[tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]]:
+        """Pairs of which only one can be so: how each is said to stand, and how it is only spoken of."""
+        told = _told(self.language)
+        return [tuple(self._opposed(told["comparing"]["opposed"], said) for said in pair) for pair in told["opposites"]]
+
+    @cached_property
+    def _parts(self) -> Mapping[str, str]:
+        parts = {"topics": f"(?:{'|'.join(said.pattern for said in self.topics.values())})"}
+        for name, part in _told(self.language)["parts"].items():
+            parts[name] = f"(?:{_filled(part, parts)})"
+        return parts
+
+    @cached_property
+    def _forms(self) -> Mapping[str, re.Pattern[str]]:
+        forms = _forms(_told(self.language))
+        return {name: _phrase(_filled(form, self._parts)) for name, form in forms if name != "opposed"}
+
+    def open(self) -> Self:
+        """Read and compile everything now: a first sentence would wait for it, for tenths of a second."""
+        assert self._forms and self.topics and self.doings and self.opposites and self.words
+        return self
 
     def __getitem__(self, form: str) -> re.Pattern[str]:
         return self._forms[form]
@@ -46,9 +90,6 @@ class Tongue:
     def has(self, words: str, *forms: str) -> bool:
         """Tell whether any of these forms is in `words`."""
         return any(self._forms[form].search(words) for form in forms)
-
-    def _filled(self, pattern: str) -> str:
-        return _PART.sub(lambda part: self._parts[part[1]], "".join(pattern.splitlines()))
 
     def _opposed(self, said_of: str, said: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
         """Return how a thing is said to stand so, and how it is only spoken of."""
@@ -60,6 +101,10 @@ Tongues = tuple[Tongue, ...]  # of a house: first the one it speaks
 
 def _phrase(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
+
+
+def _filled(pattern: str, parts: Mapping[str, str]) -> str:
+    return _PART.sub(lambda part: parts[part[1]], "".join(pattern.splitlines()))
 
 
 def _forms(told: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -81,11 +126,6 @@ def _told(language: str) -> Mapping[str, Any]:
     return told
 
 
-@lru_cache
-def _open(language: str) -> Tongue:
-    return Tongue(_told(language))
-
-
 def languages() -> tuple[str, ...]:
     """Return the languages that claims are known in."""
     return tuple(sorted(file.stem for file in HONESTY.glob("*.yaml")))
@@ -104,8 +144,9 @@ def open_tongues(language: str) -> Tongues:
     """
     if language not in languages():
         log.warning("honesty language=%s: claims are only checked in English, as agents/honesty has no file", language)
-        return ENGLISH
-    return ENGLISH if language == "en" else (_open(language), *ENGLISH)
+        language = "en"
+    tongues = ENGLISH if language == "en" else (Tongue(language), *ENGLISH)
+    return tuple(tongue.open() for tongue in tongues)
 
 
-ENGLISH: Tongues = (_open("en"),)
+ENGLISH: Tongues = (Tongue("en"),)

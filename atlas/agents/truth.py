@@ -20,8 +20,6 @@ from atlas.agents.tongues import ENGLISH, Tongue, Tongues
 from atlas.agents.wanted import read
 from atlas.conversation import ToolCall, ToolResult
 
-NOT_DONE = ENGLISH[0].says["not_done"]
-NOT_KNOWN = ENGLISH[0].says["not_known"]
 LONGEST_CHARACTERS = 600  # a sentence is not held back longer than this; what never ends is no claim
 _END = re.compile(r"[.!?…]+[\"'”’“«)\]*_]*(?=\s)\s+|\n+")
 

@@ -10,6 +10,7 @@ import pytest
 
 from atlas.agents.agent import Agent, Answer
 from atlas.agents.grammar import Grammar
+from atlas.agents.tongues import ENGLISH
 from atlas.assent import Assents
 from atlas.conversation import Actor, ToolCall, Turn
 from atlas.events import Event, TextDelta
@@ -17,6 +18,8 @@ from atlas.llm.backend import Calls, Words
 from atlas.llm.backend_scripted import Line, Prompt, ScriptedBackend, ScriptedSettings
 from atlas.mcp.tools_scripted import Household, ScriptedTools
 from tests.houses import assents_of, english
+
+NOT_DONE, NOT_KNOWN = (ENGLISH[0].says[name] for name in ("not_done", "not_known"))
 
 ANNA = Actor("Anna", "phone", "adult", "kitchen")
 

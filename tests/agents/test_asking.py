@@ -9,7 +9,6 @@ from atlas.agents.agent import Agent
 from atlas.agents.grammar import Grammar
 from atlas.agents.minds import open_agent
 from atlas.agents.reply import ONE_AT_A_TIME
-from atlas.agents.truth import NOT_DONE
 from atlas.assent import Assents, open_wording
 from atlas.config import LlmConfig
 from atlas.conversation import HOUSE, Message, ToolCall
@@ -17,6 +16,7 @@ from atlas.events import TextDelta, ToolFinished
 from atlas.llm.backend import Calls
 from atlas.llm.backend_scripted import ScriptedBackend
 from atlas.mcp.tools_scripted import Household, ScriptedTools
+from tests.agents.conftest import NOT_DONE
 
 from .conftest import Room, ask, says, turn, wants
 

@@ -14,7 +14,6 @@ from atlas.agents.agent_chat import MISUSED, MOST_ROUNDS, NOTHING_SAID, TOO_LONG
 from atlas.agents.grammar import Grammar
 from atlas.agents.minds import open_agent
 from atlas.agents.persona import Persona, open_persona
-from atlas.agents.truth import NOT_DONE
 from atlas.assent import Assents
 from atlas.config import LlmConfig
 from atlas.conversation import Actor, Message, ToolCall, Usage
@@ -23,6 +22,7 @@ from atlas.events import Event, TextDelta, ToolFinished
 from atlas.llm.backend import Calls, Finished
 from atlas.llm.backend_scripted import ScriptedBackend, Vanish
 from atlas.mcp.tools_scripted import Done, Household, ScriptedTools
+from tests.agents.conftest import NOT_DONE
 from tests.houses import choosing
 
 from .conftest import ANNA, Room, ask, says, turn, wants

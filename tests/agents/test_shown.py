@@ -16,7 +16,6 @@ from atlas.agents.agent_asking import Asking
 from atlas.agents.agent_chat import MISUSED, MOST_CALLS, MOST_SHORTENINGS, NO_ROOM, TOO_LONG, Chat
 from atlas.agents.choosing import MOST_TOOLS
 from atlas.agents.persona import Persona, open_persona
-from atlas.agents.truth import NOT_DONE, NOT_KNOWN
 from atlas.assent import Assents
 from atlas.conversation import Actor, Message, Tool, ToolCall, Usage
 from atlas.errors import ContextFull, EngineError, LlmBusy, LlmGone
@@ -24,6 +23,7 @@ from atlas.events import ToolFinished
 from atlas.llm.backend import Calls, Finished, Words
 from atlas.llm.backend_scripted import Prompt, ScriptedBackend, ScriptedSettings
 from atlas.mcp.tools_scripted import Action, Done, Household, Preview, Refused, ScriptedTools
+from tests.agents.conftest import NOT_DONE, NOT_KNOWN
 from tests.houses import choosing
 
 from .conftest import ANNA, ask, says, turn, wants

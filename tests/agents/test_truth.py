@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atlas.agents.truth import NOT_DONE, NOT_KNOWN, Deeds, Truth, correction, is_true
+from atlas.agents.truth import Deeds, Truth, correction, is_true
 from atlas.conversation import Receipt, ToolCall, ToolResult
+from tests.agents.conftest import NOT_DONE, NOT_KNOWN
 
 TIMER = Deeds(changed=("timers.start started a 10-minute timer",))
 
@@ -370,3 +373,9 @@ def test_ordinary_talk_comes_out_letter_by_letter(sentences: list[str], sizes: l
         size = sizes[at % len(sizes)]
         said, at = said + truth.feed(text[at : at + size], Deeds()), at + size
     assert said + truth.settle(Deeds()) == text
+
+
+def test_no_language_is_read_before_one_is_opened() -> None:
+    watch = "sys.addaudithook(lambda event, told: event == 'open' and 'honesty' in str(told[0]) and print(told[0]))"
+    script = f"import sys; {watch}; import atlas.agents.prompt, atlas.agents.reply, atlas.agents.truth"
+    assert subprocess.check_output([sys.executable, "-c", script], text=True) == ""

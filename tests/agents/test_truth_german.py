@@ -12,13 +12,13 @@ from atlas.agents.grammar import Grammar
 from atlas.agents.minds import open_agent
 from atlas.agents.templates import open_sentences
 from atlas.agents.tongues import ENGLISH, HONESTY, languages, open_tongues
-from atlas.agents.truth import NOT_DONE, Deeds, Truth, correction, is_true
+from atlas.agents.truth import Deeds, Truth, correction, is_true
 from atlas.agents.wanted import read
 from atlas.assent import Assents
 from atlas.config import LlmConfig
 from atlas.conversation import Receipt, ToolCall, ToolResult
 from atlas.mcp.tools_scripted import ScriptedTools
-from tests.agents.conftest import ask, says
+from tests.agents.conftest import NOT_DONE, ask, says
 
 GERMAN = open_tongues("de")
 NICHT_GETAN = GERMAN[0].says["not_done"]
