@@ -33,7 +33,9 @@ def main(arguments: Sequence[str]) -> int:
     if given.name not in known:
         raise ConfigError(f"there is no benchmark {given.name!r}", hint=f"there are {', '.join(known)}")
     measured = import_module(f"bench.{given.name}")
-    # Told to end, it ends what it started and takes its folders away, as at Ctrl-C.
+    # Told to end, it ends what it started and takes its folders away, as at Ctrl-C, which a shell has background jobs
+    # ignore.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     figures: dict[str, float] = anyio.run(measured.measure, load_config(os.environ))
     report = judged(given.name, figures, measured.TARGETS)

@@ -116,7 +116,7 @@ def test_a_schema_without_a_grammar_is_refused_by_the_name_of_its_tool(
 def test_arguments_are_checked_against_the_whole_schema_and_nothing_is_fetched_for_it() -> None:
     unique = {"type": "object", "properties": {"a": {"type": "array", "uniqueItems": True}}}
     assert check({"a": [1, 2]}, unique) == ""
-    assert "$.a" in check({"a": [1, 1]}, unique)
+    assert check({"a": [1, 1]}, unique) == "properties.a.uniqueItems is true"
     assert "cannot be followed" in check({}, {"$ref": "http://localhost/x"})
 
 
