@@ -19,8 +19,8 @@ if TYPE_CHECKING:  # what an answer means can be understood without loading llam
     from atlas.llm_host.weights import Sampler, Weights
 
 # Words are told at most this often: each telling costs this process and the reader's about a millisecond of the
-# processors that compute the next. Twenty-five a second, as in a film, look and sound as steady as they come.
-STRIDE_SECONDS = 0.04
+# processors that compute the next. Twenty a second look and sound as steady as they come.
+STRIDE_SECONDS = 0.05
 Finish = Literal["stop", "length"]
 
 
