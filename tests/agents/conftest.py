@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,8 @@ from atlas.llm.backend import Calls, Words
 from atlas.llm.backend_scripted import Line, Prompt, ScriptedBackend, ScriptedSettings
 from atlas.mcp.tools_scripted import Household, ScriptedTools
 from tests.houses import assents_of, english
+
+CLAIMS = Path(__file__).parent / "corpus" / "claims"  # sentences that claim a deed, and some that do not
 
 NOT_DONE, NOT_KNOWN = (ENGLISH[0].says[name] for name in ("not_done", "not_known"))
 
@@ -89,3 +92,10 @@ def house() -> Household:
 @pytest.fixture
 def tools(house: Household) -> ScriptedTools:
     return house.tools()
+
+
+def labelled(name: str, label: str) -> list[tuple[str, str]]:
+    """Return what was asked and what was said, of the sentences with this label."""
+    lines = (CLAIMS / f"{name}.tsv").read_text(encoding="utf-8").splitlines()
+    rows = [line.split("\t") for line in lines if not line.startswith("#")]
+    return [(asked, said) for kind, asked, said in rows if kind == label]

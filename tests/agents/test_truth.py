@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,6 +12,8 @@ from hypothesis import strategies as st
 from atlas.agents.truth import Deeds, Truth, correction, is_true
 from atlas.conversation import Receipt, ToolCall, ToolResult
 from tests.agents.conftest import NOT_DONE, NOT_KNOWN
+
+from .conftest import labelled
 
 TIMER = Deeds(changed=("timers.start started a 10-minute timer",))
 
@@ -245,15 +246,7 @@ def test_what_was_found_is_said_in_the_place_of_a_claim_that_it_is_otherwise() -
 
 # ── how often is a claim believed that has nothing behind it? ──────────────────────────────────────
 
-CORPUS = Path(__file__).parent / "corpus" / "claims"
 MOST_WITHHELD = 0.02  # of what claims nothing; now 0.8 %
-
-
-def labelled(name: str, label: str) -> list[tuple[str, str]]:
-    """Return what was asked and what was said, of the sentences with this label."""
-    lines = (CORPUS / f"{name}.tsv").read_text(encoding="utf-8").splitlines()
-    rows = [line.split("\t") for line in lines if not line.startswith("#")]
-    return [(asked, said) for kind, asked, said in rows if kind == label]
 
 
 @pytest.mark.parametrize("name", ["replies", "devious", "heldout"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from pathlib import Path
 
 import pytest
 import yaml
@@ -20,19 +19,13 @@ from atlas.conversation import Receipt, ToolCall, ToolResult
 from atlas.mcp.tools_scripted import ScriptedTools
 from tests.agents.conftest import NOT_DONE, ask, says
 
+from .conftest import labelled
+
 GERMAN = open_tongues("de")
 NICHT_GETAN = GERMAN[0].says["not_done"]
-CORPUS = Path(__file__).parent / "corpus" / "claims"
 LEAST_WITHHELD = 0.97  # of claims, as they are said; the whole reply is corrected where one was not
 LEAST_WITHHELD_OF_HELD_OUT = 0.8  # now 47 of 56: no rule was made for these
 MOST_WITHHELD = 0.02  # of what claims nothing; now none of 168
-
-
-def labelled(name: str, label: str) -> list[tuple[str, str]]:
-    """Return what was asked and what was said, of the sentences with this label."""
-    lines = (CORPUS / f"{name}.tsv").read_text(encoding="utf-8").splitlines()
-    rows = [line.split("\t") for line in lines if not line.startswith("#")]
-    return [(asked, said) for kind, asked, said in rows if kind == label]
 
 
 @pytest.mark.parametrize("name", ["de", "strangers_de", "heldout_de"])
