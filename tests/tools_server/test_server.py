@@ -362,6 +362,7 @@ async def test_over_http_live_calls_are_finished_or_told_too(
         wire.client(path, mode=era) as client,
         http(path) as beside,  # a failed request would take its neighbours in one client down
     ):
+        await client.list_tools()  # else it asks for them after the answer, of a server that may be gone by then
 
         async def wait() -> None:
             told.append((await client.call_tool("slow.wait", {"seconds": seconds})).content[0].text)
