@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from itertools import count
 
 import pytest
 
 from atlas.errors import EngineError
 from atlas.llm_host.formats import GENERIC
-from atlas.llm_host.generate import Answer, Call
+from atlas.llm_host.generate import STRIDE_SECONDS, Answer, Call, Generation, Writing
 from atlas.llm_host.learn import HERMES
 from atlas.llm_host.prompt import Prompts
 from tests.llm_host import templates
@@ -18,6 +20,49 @@ from tests.llm_host.templates import Vocabulary
 def said(answer: Answer, text: str, size: int = 1) -> str:
     raw = text.encode()
     return "".join(answer.add(raw[at : at + size]) for at in range(0, len(raw), size))
+
+
+class Recited(Generation):
+    """A text, word after word."""
+
+    def __init__(self, text: str) -> None:
+        self._left = re.findall(r"\s*\S+", text)
+
+    @property
+    def over(self) -> bool:
+        return not self._left
+
+    def step(self) -> bytes:
+        return self._left.pop(0).encode()
+
+
+def told(text: str, seconds: float) -> list[str]:
+    """Return what is told of a text whose words take so many seconds each."""
+    ticks, tellings = count(), list[str]()
+    writing = Writing(Recited(text), Answer(), lambda: next(ticks) * seconds)
+    writing.stretch(lambda: True, tellings.append)
+    return tellings
+
+
+def test_the_first_word_and_the_end_of_a_clause_are_told_at_once_and_other_words_wait_for_company() -> None:
+    text = "Well, on the whole I would say no: it is 3.5 miles, or more! Ask again"
+    assert told(text, STRIDE_SECONDS / 1000) == [
+        "Well,",
+        " on",
+        " the whole I would say no: it",
+        " is 3.5 miles, or",
+        " more! Ask",
+        " again",
+    ]
+
+
+def test_a_slow_model_is_told_word_by_word() -> None:
+    assert told("I would not know", STRIDE_SECONDS) == ["I", " would", " not", " know"]
+
+
+def test_what_is_quicker_is_told_a_few_times_a_second() -> None:
+    tellings = told("on and on " * 100, STRIDE_SECONDS / 7.5)
+    assert {len(words.split()) for words in tellings[1:-1]} == {8}
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
