@@ -51,6 +51,7 @@ class Chat:
         context_tokens: int,
         zone: tzinfo | None = None,
         tongues: Tongues = ENGLISH,
+        told: facts.Told | None = None,  # that other minds look into as well
     ) -> None:
         self.name = persona.name
         self._persona = persona
@@ -61,12 +62,13 @@ class Chat:
         self._context_tokens = context_tokens
         self._zone = zone
         self._tongues = tongues
+        self._told = told or facts.Told(tools)
 
     async def respond(self, turn: Turn, emit: Emit) -> Answer:
         """See `Agent.respond`. Never declines."""
         reply = Reply(turn, emit, self._tongues)
         end: End = "failed"
-        shown = await self._shown(turn)
+        shown = await self._shown(turn, await self._told.to(turn))
         if shown.untrusted:
             await emit(Tainted())
         try:
@@ -94,7 +96,7 @@ class Chat:
 
     async def prepare(self, turn: Turn) -> bool:
         """See `Agent.prepare`: the model reads what it will be shown, as far as that is known."""
-        shown = await self._shown(turn)
+        shown = await self._shown(turn, await self._told.ahead_of(turn))
         try:
             told = self._prompt(shown, turn, ())
         except prompt.TooLong:
@@ -102,11 +104,10 @@ class Chat:
         await self._backend.prefill(told.messages, shown.tools, conversation=self._key(turn), priority=_priority(turn))
         return True
 
-    async def _shown(self, turn: Turn) -> prompt.Shown:
-        """Return what the model sees of the house for this turn."""
+    async def _shown(self, turn: Turn, known: ToolResult | None) -> prompt.Shown:
+        """Return what the model sees of the house for this turn, with what is `known` of it."""
         listed = await self._tools.listed()
         few = self._choosing.few(turn.text, turn.history, listed) if self._trusted else ()
-        known = await facts.looked_up(self._tools, turn)
         return prompt.Shown(
             self._persona,
             few,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from atlas.agents import facts, prompt
 from atlas.agents.agent import Answer
 from atlas.agents.answering import Answering, Question
-from atlas.agents.facts import Fact
+from atlas.agents.facts import Fact, Told
 from atlas.agents.grammar import Grammar
 from atlas.agents.tool_use import carry_out, report
 from atlas.conversation import Message, ToolCall, ToolResult, Turn, fresh_id
@@ -21,6 +21,8 @@ from atlas.mcp.tools import Tools
 FORGET = "facts.forget"
 CALENDAR = "calendar.find"  # what else a sentence may ask for: a birthday is as likely told as written down there
 
+LookUp = Callable[[Turn], Awaitable[ToolResult | None]]
+
 
 class Facts:
     """An agent that says again what one person asked to be remembered; it declines everything else.
@@ -29,10 +31,11 @@ class Facts:
     where the calendar would be asked instead of it, and knows nothing.
     """
 
-    def __init__(self, name: str, grammar: Grammar, tools: Tools, *, model_has_tools: bool) -> None:
+    def __init__(self, name: str, grammar: Grammar, tools: Tools, told: Told, *, model_has_tools: bool) -> None:
         self.name = name
         self._grammar = grammar
         self._tools = tools
+        self._told = told
         self._model_has_tools = model_has_tools
         self._answering = Answering(grammar.own)
         self._says: Mapping[str, str] = grammar.own["answering"]["says"]
@@ -42,19 +45,19 @@ class Facts:
         """See `Agent.respond`. "Forget that", said of a fact, is asked about as always."""
         if meant := self._meant(turn):
             return await carry_out(ToolCall(fresh_id("call"), FORGET, {"text": meant}), self._tools, turn, emit)
-        found = await self._found(turn)
+        found = await self._found(turn, self._told.to)
         return await self._say(*found, emit) if found else None
 
     async def prepare(self, turn: Turn) -> bool:
         """See `Agent.prepare`."""
-        return bool(self._meant(turn) or await self._found(turn))
+        return bool(self._meant(turn) or await self._found(turn, self._told.ahead_of))
 
     def _meant(self, turn: Turn) -> str:
         """Return the fact that "forget that" means: the only one of the last exchange; "" when there is none."""
         said = self._forget_that.fullmatch(self._grammar.plain_words(turn.text))
         return _only_fact(turn.history) if said and turn.channel else ""
 
-    async def _found(self, turn: Turn) -> tuple[ToolResult, Sequence[Fact]] | None:
+    async def _found(self, turn: Turn, told: LookUp) -> tuple[ToolResult, Sequence[Fact]] | None:
         """Return the facts that answer a turn, and the result in which they stood; none, when nobody told."""
         question = None if turn.instructions else self._answering.question(turn.text)  # who instructs wants the model
         if question is None:
@@ -62,7 +65,7 @@ class Facts:
         commands = self._grammar.commands(turn.text)
         if [command.tool for command in commands] != ([CALENDAR] if commands or self._model_has_tools else []):
             return None
-        known = await facts.looked_up(self._tools, turn)
+        known = await told(turn)
         if known is None:
             return None
         found = self._answering.answers(question, facts.read(known))

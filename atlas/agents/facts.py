@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import anyio
 
-from atlas.conversation import ToolCall, ToolResult, Turn, fresh_id
+from atlas.conversation import Actor, ToolCall, ToolResult, Turn, fresh_id
 from atlas.mcp.tools import Tools
 from atlas.trace import current
 
 LIST = "facts.list"
 SECONDS = 1.0  # nobody waits longer for them: an answer without them is better than none
+AHEAD_SECONDS = 30.0  # what was read while somebody spoke is good for no longer than they go on
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +25,53 @@ class Fact:
     own: bool = False  # theirs alone; else everybody's, and perhaps told by another
 
 
-async def looked_up(tools: Tools, turn: Turn) -> ToolResult | None:
-    """Return what `LIST` says to this turn's actor; `None` when it cannot, or not in time. Cancelling is safe."""
+_Look = list[ToolResult | None]  # empty until somebody has looked
+
+
+class Told:
+    """What one agent's people told it. All its minds look once a turn, and once for what they read ahead of one.
+
+    Every look is a row of the audit. No turn goes by what was seen before it, and nothing is kept after it: whoever has
+    a fact forgotten has it forgotten here too.
+    """
+
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
+        self._answering: dict[tuple[str, Actor], _Look] = {}
+        self._ahead: dict[Actor, tuple[float, _Look]] = {}  # with when the first words of it came
+
+    @contextmanager
+    def during(self, turn: Turn) -> Iterator[None]:
+        """Answer `turn` inside; it may change what everybody is told."""
+        self._answering[turn.id, turn.actor] = []
+        try:
+            yield
+        finally:
+            self._answering.pop((turn.id, turn.actor), None)
+            self._ahead.clear()
+
+    async def to(self, turn: Turn) -> ToolResult | None:
+        """Return what the tool server tells this turn's actor; `None` when it cannot, or not in time.
+
+        Cancelling is safe.
+        """
+        return await self._seen(self._answering.get((turn.id, turn.actor), []), turn)
+
+    async def ahead_of(self, turn: Turn) -> ToolResult | None:
+        """Return the same for a turn that nobody answers yet: perhaps as it was when they began to speak."""
+        since, look = self._ahead.get(turn.actor, (turn.at, []))
+        if turn.at - since > AHEAD_SECONDS:
+            since, look = turn.at, []
+        self._ahead[turn.actor] = since, look
+        return await self._seen(look, turn)
+
+    async def _seen(self, look: _Look, turn: Turn) -> ToolResult | None:
+        if not look:
+            look.append(await _looked_up(self._tools, turn))
+        return look[-1]
+
+
+async def _looked_up(tools: Tools, turn: Turn) -> ToolResult | None:
     if not any(tool.name == LIST for tool in await tools.listed()):
         return None
     with anyio.move_on_after(SECONDS), current().stage("tool"):

@@ -12,6 +12,7 @@ from atlas.agents.agent_commands import Commands
 from atlas.agents.agent_facts import Facts
 from atlas.agents.agent_memory import Recall, WithMemory
 from atlas.agents.choosing import Choosing
+from atlas.agents.facts import Told
 from atlas.agents.grammar import Grammar
 from atlas.agents.persona import open_persona
 from atlas.agents.tongues import open_tongues
@@ -46,6 +47,24 @@ class InOrder:
         return False
 
 
+class Remembering:
+    """An agent whose minds share one look at what they were told."""
+
+    def __init__(self, mind: Agent, told: Told) -> None:
+        self.name = mind.name
+        self._mind = mind
+        self._told = told
+
+    async def respond(self, turn: Turn, emit: Emit) -> Answer | None:
+        """See `Agent.respond`."""
+        with self._told.during(turn):
+            return await self._mind.respond(turn, emit)
+
+    async def prepare(self, turn: Turn) -> bool:
+        """See `Agent.prepare`."""
+        return await self._mind.prepare(turn)
+
+
 def open_agent(
     name: str,
     llm: LlmConfig,
@@ -61,18 +80,22 @@ def open_agent(
     The grammar is shared by all agents: it holds nothing of anybody.
     """
     persona, choosing = open_persona(name, trusted=llm.tools), Choosing(grammar.own, grammar.plain_words)
-    tongues = open_tongues(grammar.own["language"])
+    tongues, told = open_tongues(grammar.own["language"]), Told(tools)
     chat = Chat(
-        persona, backend, tools, choosing, trusted=llm.tools, context_tokens=llm.context, zone=zone, tongues=tongues
+        *(persona, backend, tools, choosing),
+        trusted=llm.tools,
+        context_tokens=llm.context,
+        zone=zone,
+        tongues=tongues,
+        told=told,
     )
     words = "remembering" in grammar.own  # for what was said; in a language without them, that is left to the model
     minds: list[Agent] = [
-        *([Facts(name, grammar, tools, model_has_tools=llm.tools)] if "answering" in grammar.own else ()),
+        *([Facts(name, grammar, tools, told, model_has_tools=llm.tools)] if "answering" in grammar.own else ()),
         *([Recall(name, grammar, memory, zone)] if memory and words else ()),
         Commands(name, grammar, tools, model_has_tools=llm.tools),
         *(() if llm.tools else [Unasked(name, assents)]),
         chat,
     ]
-    if memory and words:
-        return Asking(InOrder(name, minds), WithMemory(name, tools, memory, grammar), assents)
-    return Asking(InOrder(name, minds), tools, assents)
+    answered = WithMemory(name, tools, memory, grammar) if memory and words else tools
+    return Remembering(Asking(InOrder(name, minds), answered, assents), told)

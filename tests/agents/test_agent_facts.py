@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import anyio
 import pytest
 
 from atlas.agents.agent import Agent
@@ -15,6 +16,7 @@ from atlas.agents.prompt import words_of_others
 from atlas.assent import Assents
 from atlas.config import LlmConfig
 from atlas.conversation import Actor, Message, Tool, Turn
+from atlas.llm.backend_scripted import ScriptedBackend
 from atlas.mcp.tools_scripted import Action, Done, Preview, ScriptedTools
 
 from .conftest import ANNA, Room, ask, says, turn
@@ -70,8 +72,9 @@ def knowing() -> Knowing:
 class Talk:
     """A conversation with an agent, as the house keeps it."""
 
-    def __init__(self, agent: Agent) -> None:
+    def __init__(self, agent: Agent, model: ScriptedBackend) -> None:
         self.agent = agent
+        self.model = model
         self.history: tuple[Message, ...] = ()
 
     async def __call__(self, text: str, **more: Any) -> str:
@@ -84,7 +87,7 @@ class Talk:
 def opened(knowing: Knowing, grammar: Grammar, assents: Assents, *, trusted: bool = False) -> Talk:
     assents.tools = knowing.tools
     model = says(["The moon knows."])
-    return Talk(open_agent("family", LlmConfig(tools=trusted), model, knowing.tools, grammar, assents))
+    return Talk(open_agent("family", LlmConfig(tools=trusted), model, knowing.tools, grammar, assents), model)
 
 
 @pytest.fixture
@@ -244,3 +247,82 @@ async def test_no_result_of_a_tool_can_break_this(talk: Talk) -> None:
         assert await talk("when is bin day") == "The moon knows."
         talk.history = (Message("user", "x"), Message("tool", result, call_id="c"))
         assert await talk.agent.respond(Turn("t", "forget that", ANNA, 0.0, history=talk.history), Room().emit)
+
+
+# ── looked up once: every look is a row of the audit, and a write to the disk ──────────────────────
+
+
+def looks(knowing: Knowing) -> int:
+    return sum(call.name == "facts.list" for call in knowing.tools.calls)
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+async def test_one_turn_looks_once_whoever_answers_it(
+    knowing: Knowing, grammar: Grammar, assents: Assents, trusted: bool
+) -> None:
+    talk = opened(knowing, grammar, assents, trusted=trusted)
+    assert await talk("when is the war over?") == "The moon knows."
+    assert looks(knowing) == 1
+    await talk("turn that into a poem")
+    assert looks(knowing) == 2
+    await talk("remember that bin day is Thursday")
+    assert looks(knowing) == 2, "a command needs no facts"
+
+
+async def test_while_somebody_speaks_it_is_looked_up_once_and_by_the_turn_itself_anew(
+    talk: Talk, knowing: Knowing
+) -> None:
+    for words in ("", "", "when is", "when is the war over", "when is the war over"):
+        assert await talk.agent.prepare(turn(words))
+    assert looks(knowing) == 1
+    knowing.facts["Anna"] = ["The sky is a lid"]
+    await talk("when is the war over")
+    assert looks(knowing) == 2
+    assert "The sky is a lid" in talk.model.prompts[-1].messages[0].text, "what was told meanwhile is known"
+
+
+async def test_what_was_forgotten_is_not_read_ahead_again(talk: Talk, knowing: Knowing) -> None:
+    def read() -> str:
+        return talk.model.read_ahead[-1].messages[0].text
+
+    knowing.facts["Anna"] = ["My pin is 4711"]
+    await talk.agent.prepare(turn("forget"))
+    assert "4711" in read()
+    await talk("what is my pin")
+    await talk.agent.prepare(turn("forget that"))
+    assert await talk("forget that") == "Forget that My pin is 4711?"
+    await talk.agent.prepare(turn("", history=talk.history))
+    assert "4711" in read()
+    assert await talk("yes") == "I forgot: My pin is 4711."
+    await talk.agent.prepare(turn("", history=talk.history))
+    assert "4711" not in read()
+    assert await talk("what is my pin") == NOTHING
+
+
+async def test_what_was_read_ahead_for_nothing_is_not_believed_much_later(talk: Talk, knowing: Knowing) -> None:
+    knowing.facts["Anna"] = ["My pin is 4711"]
+    await talk.agent.prepare(turn(""))
+    knowing.facts["Anna"] = []
+    await talk.agent.prepare(turn("", at=turn("").at + 3600))
+    assert "4711" not in talk.model.read_ahead[-1].messages[0].text
+
+
+async def test_two_people_at_once_are_each_told_their_own(talk: Talk, knowing: Knowing) -> None:
+    knowing.facts |= {"Anna": ["My pin is 4711"], "Ben": ["My pin is 1234"]}
+    for actor in (ANNA, BEN):
+        await talk.agent.prepare(turn("", actor=actor))
+    said: dict[tuple[str, str], str] = {}
+
+    async def asks(actor: Actor, words: str) -> None:
+        answer, _ = await ask(talk.agent, words, actor=actor, id=words)
+        said[actor.person, words] = answer.text
+
+    async with anyio.create_task_group() as tasks:
+        for actor in (ANNA, BEN):
+            tasks.start_soon(asks, actor, "what is my pin")
+            tasks.start_soon(asks, actor, "tell me a story")
+    assert said["Anna", "what is my pin"] == "You told me: My pin is 4711."
+    assert said["Ben", "what is my pin"] == "You told me: My pin is 1234."
+    shown = [prompt.messages[0].text for prompt in (*talk.model.read_ahead, *talk.model.prompts)]
+    assert sorted(text.rpartition("pin is ")[2] for text in shown) == ["1234.", "1234.", "4711.", "4711."]
+    assert looks(knowing) == 6
