@@ -27,7 +27,10 @@ _NAMES = ("name", "list", "person", "assignee", "agent", "sender", "to")
 _PLACES = ("place", "country", "folder", "path", "start", "end")
 _TITLES = ("title", "about", "words", "new_title", "subject")
 _FOUND_BY = ("title", "about")  # what a tool looks for need not hold the article it was said with
+_KEPT = ("text", "more", "title", "new_title", "subject")  # as it was written
 _WRITES = ("add", "create", "list")
+_MARKS = ',.!?;:…"“”()[]–'
+_BETWEEN = rf"[\s{re.escape(_MARKS)}]+"
 _TWO_MOMENTS = re.compile(r"\bwhen[a-d] when[a-d]\b")
 
 
@@ -79,7 +82,7 @@ class Slots:
             name, value = _argument(result.intent.name, entity, heard)
             if isinstance(value, str) and entity.is_wildcard and not (value := self._credible(name, value)):
                 return ()
-            arguments[name] = value
+            arguments[name] = _as_written(value, heard.written) if name in _KEPT else value
         arguments.pop("ignored", None)
         tool = TOOL_OF_PUBLIC_INTENT.get(result.intent.name, result.intent.name)
         if tool.split(".")[-1] not in _WRITES:
@@ -318,6 +321,13 @@ def _argument(intent: str, entity: MatchEntity, heard: Heard) -> tuple[str, Any]
             value = value.replace(plain, original)
         return name, " ".join(value.split())
     return name, value
+
+
+def _as_written(value: str, written: str) -> str:
+    """Return a free text with the marks that were written inside a word: in "anna.smith@example.org", in a password."""
+    words = _BETWEEN.join(map(re.escape, value.split()))
+    found = re.search(rf"(?<!\w){words}(?!\w)", written.replace("’", "'"), re.IGNORECASE)
+    return " ".join(filter(None, (word.strip(_MARKS) for word in found[0].split()))) if found else value
 
 
 def _ends_openly(result: RecognizeResult, plain: str) -> bool:
