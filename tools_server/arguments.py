@@ -12,6 +12,8 @@ from tools_server.toolkit import ToolFailed, ToolSpec
 
 ARGUMENT_BYTES = 64 * 1024  # a long note is a tenth of it
 ARGUMENT_DEPTH = 16
+MOST_PAIRS = 100_000  # of a part of the schema and a part of the arguments: each may meet each, and takes some 10 µs
+TOO_LARGE = "The arguments are too large."
 PRINTED_CHARACTERS = 300
 
 
@@ -23,6 +25,10 @@ def checked(spec: ToolSpec, given: Any) -> tuple[dict[str, Any], str]:
     arguments = {} if given is None else given
     if problem := unusable(arguments):
         raise ToolFailed("invalid", problem)
+    if (
+        _parts(spec.schema) * _parts(arguments) > MOST_PAIRS
+    ):  # another server's schema has up to 400 choices for an item
+        raise ToolFailed("invalid", TOO_LARGE)
     # Closest to the root first, so that the sentence names the argument, not a detail inside it.
     wrong = min(spec.validator.iter_errors(arguments), key=lambda error: len(error.path), default=None)
     if wrong is not None:
@@ -39,7 +45,7 @@ def unusable(value: Any) -> str:
         item, depth = left.pop()
         size += len(item) + 8 if isinstance(item, (str, list, dict)) else 8
         if depth > ARGUMENT_DEPTH or size > ARGUMENT_BYTES:
-            return "The arguments are too large."
+            return TOO_LARGE
         if isinstance(item, float) and not math.isfinite(item):
             return "The arguments hold a number that is not a number."
         if isinstance(item, str) and any("\ud800" <= character <= "\udfff" for character in item):
@@ -49,6 +55,16 @@ def unusable(value: Any) -> str:
         elif isinstance(item, list):
             left += [(part, depth + 1) for part in item]
     return ""
+
+
+def _parts(value: Any) -> int:
+    """Return how many values there are in a value, itself among them."""
+    count, left = 0, [value]
+    while left:
+        item = left.pop()
+        count += 1
+        left += item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
+    return count
 
 
 def raw_digest(given: Any) -> str:

@@ -7,23 +7,17 @@ arguments as an object instead of a string; the one `function_call` of old. Noth
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from jsonschema import Draft202012Validator, ValidationError
-from jsonschema.exceptions import SchemaError
-from referencing import Registry
-from referencing.exceptions import Unresolvable
-
 from atlas import strict_json
 from atlas.conversation import Tool, ToolCall, fresh_id
 from atlas.errors import EngineError, InvalidCall
+from atlas.schemas import Misfit, hold
 
 MAX_CALLS = 32
 MAX_ARGUMENT_LETTERS = 256 * 1024
-UNFIT = (ValueError, RecursionError, ArithmeticError, re.error, ValidationError, SchemaError, Unresolvable)
 
 
 @dataclass(slots=True)
@@ -123,12 +117,10 @@ def _call(part: _Part, offered: Mapping[str, Tool]) -> ToolCall:
         )
     try:
         arguments = strict_json.loads(part.text or "{}", pairs=_without_doubles)
-        schema = {"type": "object", **tool.parameters}
-        Draft202012Validator(schema, registry=Registry()).validate(arguments)  # the registry fetches nothing
-    except UNFIT as trouble:
-        reason = trouble.message if isinstance(trouble, ValidationError) else trouble
+        hold(arguments, {"type": "object", **tool.parameters})
+    except (Misfit, ValueError, RecursionError) as trouble:
         what = f"the model called {tool.name} with arguments that do not fit"
-        raise InvalidCall(what, f"{what}: {reason}") from trouble
+        raise InvalidCall(what, f"{what}: {trouble}") from trouble
     return ToolCall(part.id or fresh_id("call"), tool.name, arguments)
 
 

@@ -7,7 +7,6 @@ checked against the original by `check`. A schema that cannot be projected eithe
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, lru_cache
@@ -15,15 +14,14 @@ from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
-from jsonschema import Draft202012Validator, ValidationError, validators
+from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 from llguidance import LLMatcher, LLTokenizer
 from llguidance.numpy import allocate_token_bitmask, fill_next_token_bitmask
 from numpy.typing import NDArray
-from referencing import Registry
-from referencing.exceptions import Unresolvable
 
 from atlas.errors import EngineError, RequestError
+from atlas.schemas import Misfit, hold
 
 # Keywords that the grammar compiler rejects, or whose bound makes huge grammars. `check` still holds arguments to them.
 NEVER_IN_GRAMMAR = {
@@ -41,9 +39,6 @@ COMPACT = {"whitespace_flexible": False, "item_separator": ",", "key_separator":
 SPACED = COMPACT | {"item_separator": ", ", "key_separator": ": "}
 MAX_DEPTH = 64
 MAX_REFERENCES = 200  # different ones, in one schema
-SHOWN = 80  # letters of a rule that was broken
-MOST_SEARCHED = 1_000  # letters, for a pattern with lookaround: the time grows with their square
-MOST_CHOICES = 4  # in such a pattern; each doubles the time
 MAX_RULES_KEPT = 256  # compiled once each; a request brings the same tools every time, at most half as many
 MOST_KEPT_CHARACTERS = 16_384  # of a schema; with such ones alone, memory for them ends at some twelve megabytes
 
@@ -236,67 +231,12 @@ def _can_end(part: Any, ends: set[str]) -> bool:
 
 
 def check(arguments: Any, schema: Mapping[str, Any]) -> str:
-    """Return which rule of the original schema `arguments` break, without their words; "" when none. Fetches nothing.
-
-    Its patterns are matched in time that grows with the text alone, so that no schema can hold up the process.
-    """
+    """Return which rule of the original schema `arguments` break, without their words; "" when none."""
     try:
-        _Checked(dict(schema), registry=Registry()).validate(arguments)
-    except ValidationError as trouble:
-        wanted = False if trouble.schema is False else trouble.validator_value
-        return f"{'.'.join(map(str, trouble.absolute_schema_path))} is {json.dumps(wanted)[:SHOWN]}"
-    except (Unresolvable, RecursionError, ArithmeticError, re.error) as trouble:
-        return f"its schema cannot be followed: {trouble}"
+        hold(arguments, schema)
+    except Misfit as trouble:
+        return trouble.rule
     return ""
-
-
-def _matches(pattern: str, text: str) -> bool:
-    """Say whether a pattern is found in `text`. Raises `re.error` for one that only backtracking could find, slowly."""
-    rule = "%json " + json.dumps({"type": "string", "pattern": pattern})
-    matcher = LLMatcher(_bytes(), LLMatcher.grammar_from_lark(f"start: {rule}\n"), log_level=0)
-    if matcher.is_error():
-        if len(text) <= MOST_SEARCHED and _is_quick(pattern):
-            return re.search(pattern, text) is not None
-        raise re.error(f"pattern {pattern!r}: {_first_line(matcher.get_error())}")
-    raw = json.dumps(text, ensure_ascii=False).encode("utf-8", "replace")
-    return bool(matcher.consume_tokens(list(raw)) and matcher.is_accepting())
-
-
-def _is_quick(pattern: str) -> bool:
-    """Say whether a backtracking search for a pattern has few ways to go: one repetition, of no group, few choices.
-
-    `(?=a)(a|a)*b` repeats a choice, and thirty `a?` in a row are thirty choices: either doubles the ways each time.
-    """
-    plain = re.sub(r"\\.", "x", pattern, flags=re.DOTALL).replace("(?", "(")
-    repeated = re.findall(r"[*+{]", plain)
-    return len(repeated) <= 1 and not re.search(r"\)[*+{]", plain) and len(re.findall(r"[?|]", plain)) <= MOST_CHOICES
-
-
-def _pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[ValidationError]:
-    if isinstance(instance, str) and not _matches(pattern, instance):
-        yield ValidationError(f"{instance!r} does not match {pattern!r}")
-
-
-def _pattern_properties(validator: Any, patterns: Any, instance: Any, _schema: Any) -> Iterator[ValidationError]:
-    for pattern, part in patterns.items() if isinstance(instance, dict) else ():
-        for name, value in instance.items():
-            if _matches(pattern, name):
-                yield from validator.descend(value, part, path=name, schema_path=pattern)
-
-
-def _additional_properties(validator: Any, part: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
-    for name, value in instance.items() if isinstance(instance, dict) else ():
-        known = name in schema.get("properties", {})
-        if not known and not any(_matches(pattern, name) for pattern in schema.get("patternProperties", {})):
-            yield from validator.descend(value, part, path=name)
-
-
-_PATTERNED = {
-    "pattern": _pattern,
-    "patternProperties": _pattern_properties,
-    "additionalProperties": _additional_properties,
-}
-_Checked = validators.extend(Draft202012Validator, _PATTERNED)  # type: ignore[no-untyped-call]
 
 
 def quoted(text: str) -> str:

@@ -27,3 +27,23 @@ def test_no_log_quotes_what_a_model_wrote_and_the_model_reads_it(name: str, argu
         calls.finished({TIMER.name: TIMER})
     assert SECRET not in str(wrong.value)
     assert SECRET in wrong.value.told
+
+
+SLOW = "(a+)+$"  # a backtracking engine looks at 30,000 letters of it for longer than the sun will shine
+
+
+@pytest.mark.parametrize(
+    ("end", "fits"), [("", True), ("!", False)], ids=["a text that fits is passed", "one that does not is refused"]
+)
+def test_a_pattern_of_any_tool_is_held_to_and_cannot_hold_up_the_house(end: str, fits: bool) -> None:
+    note = Tool("note", "Note.", {"properties": {"text": {"type": "string", "pattern": SLOW}}})
+    calls = PartialCalls()
+    written = json.dumps({"text": "a" * 30_000 + end})
+    calls.add({"tool_calls": [{"index": 0, "function": {"name": "note", "arguments": written}}]})
+    if fits:
+        (call,) = calls.finished({"note": note})
+        assert call.arguments == {"text": "a" * 30_000}
+    else:
+        with pytest.raises(InvalidCall, match="do not fit") as wrong:
+            calls.finished({"note": note})
+        assert len(wrong.value.told) < 1_000, "what is told goes into a prompt"
