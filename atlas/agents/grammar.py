@@ -58,6 +58,7 @@ class Grammar:
         self._seconds: str = own["seconds"]
         numbers: Sequence[str] = own["numbers"]
         self._numbers = {word: str(value) for value, word in enumerate(numbers)}
+        self._written = re.compile(rf"\b(?:{'|'.join(numbers[::-1]) or _NUMBER})\b", re.IGNORECASE)
         self._counted = re.compile(rf"\b({'|'.join(numbers[::-1]) or '(?!)'})(?={own['units']})", re.IGNORECASE)
         self._marks = [(re.compile(pattern, re.IGNORECASE), to) for pattern, to in own["marks"]]
         self._rewrites = [(re.compile(pattern, re.IGNORECASE), to) for pattern, to in own["rewrites"]]
@@ -138,6 +139,10 @@ class Grammar:
     def plain_words(self, text: str) -> str:
         """Return the words of `text` without punctuation and politeness."""
         return self._bare(text)[0] if len(text) <= LONGEST_CHARACTERS else ""
+
+    def digits(self, words: str) -> str:
+        """Return the words with every number that is written out as digits."""
+        return self._written.sub(lambda found: self._numbers.get(found[0].lower()) or str(number_of(found[0])), words)
 
     def _matched(self, text: str) -> tuple[Command, ...]:
         """Return what one match of the whole text says."""

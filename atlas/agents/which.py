@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from atlas.agents.durations import UP_TO_99, number_of
 from atlas.agents.grammar import Grammar
 from atlas.agents.slots import Command
 from atlas.conversation import Message, ToolCall
@@ -16,11 +16,7 @@ from atlas.conversation import Message, ToolCall
 MEANT_BY = {"reminders": "about", "alarms": "name", "timers": "name"}
 MOST_AT_ONCE = 5  # as many as are named in a question
 LONGEST_ANSWER_WORDS = 10
-_NUMBERS = re.compile(rf"\b{UP_TO_99}\b", re.IGNORECASE)
-_PAST = re.compile(r"\b(half|quarter|\d{1,2})(?: minute)?(?: (past|to))? (\d{1,2})\b(?! minute)")
-_SPELT = re.compile(r"\b(\d{1,2}) (\d{2})\b(?! (?:minute|second))")
 _WORDS = re.compile(r"\d{1,2}:\d\d|[^\W_]+")
-_MINUTES = {"half": 30, "quarter": 15}
 
 Called = Mapping[str, Any]  # the arguments that mean one of several
 One = tuple[Called, frozenset[str]]  # and the words that tell it from the others
@@ -40,6 +36,49 @@ class Places:
         return next((at for at, way in enumerate(self._ordinals[:count]) if way.fullmatch(said)), None)
 
 
+class Labels:
+    """How one language tells one thing from others like it: by its name, its time, its room …"""
+
+    def __init__(self, grammar: Grammar) -> None:
+        own = grammar.own["tells"]
+        self._digits = grammar.digits
+        self._same = [(re.compile(said), to) for said, to in own["same"]]
+        self._clocks = [(re.compile(said), step) for said, step in own["clocks"]]
+        self._units: Sequence[tuple[int, str]] = own["units"]
+
+    def plain(self, words: str) -> frozenset[str]:
+        """Return words without case, with times as "7:30" and numbers as digits: "half past seven" is one of them."""
+        told = self._digits(words.lower())
+        for said, to in self._same:
+            told = said.sub(to, told)
+        for said, step in self._clocks:
+            told = said.sub(partial(_clock, step=step), told)
+        return frozenset(_WORDS.findall(told))
+
+    def several(self, call: ToolCall, data: Mapping[str, Any]) -> list[One]:
+        """Return what `data` names to choose from: none, when `call` cannot be told which."""
+        for kind, argument in MEANT_BY.items():
+            if rows := data.get(kind):
+                return [({argument: row["id"]}, self._of(row)) for row in rows]
+        titles = data.get("several", ())
+        if days := data.get("days"):  # appointments of one name
+            events = zip(data.get("ids", ()), days, titles, strict=False)
+            return [({"title": id, "day": day}, self.plain(title)) for id, day, title in events]
+        for argument, value in call.arguments.items():  # the one that all of the titles hold the words of
+            if isinstance(value, str) and titles and all(self.plain(value) <= self.plain(title) for title in titles):
+                return [({argument: title}, self.plain(title)) for title in titles]
+        return []
+
+    def _of(self, row: Mapping[str, Any]) -> frozenset[str]:
+        """Return the words that a person would tell a reminder, an alarm or a timer by."""
+        seconds = int(row.get("seconds", 0))
+        length = next(
+            (said.format(seconds // unit) for unit, said in self._units if seconds and seconds % unit == 0), ""
+        )
+        said = (str(row.get(key, "")) for key in ("text", "name", "person", "room", "when"))
+        return self.plain(" ".join([*said, length]))
+
+
 class Which:
     """How one language says which of several is meant."""
 
@@ -47,6 +86,7 @@ class Which:
         own = grammar.own
         self._grammar = grammar
         self._places = Places(own)
+        self._labels = Labels(grammar)
         self._every = re.compile(own["every_one"], re.IGNORECASE)
         verbs: Mapping[str, str] = own["answer_verbs"]
         self._verbs = {done: re.compile(rf"(?:{verb})\b ?", re.IGNORECASE) for done, verb in verbs.items()}
@@ -58,7 +98,10 @@ class Which:
         """Return the calls that `text` chooses when a tool has just asked which; what to say to a "no"; else `()`."""
         if (found := _asked(history)) is None:
             return ()
-        call, several, more = found
+        call, data = found
+        several, more = self._labels.several(call, data), bool(data.get("more"))
+        if len(several) < 2:
+            return ()
         if re.fullmatch(self._left["answers"], self._grammar.unmarked(text), re.IGNORECASE):
             return self._left["says"]
         words = self._without_its_verb(text, call)
@@ -86,13 +129,13 @@ class Which:
             return every if len(every) <= MOST_AT_ONCE and not more else ()
         if (place := self._places.of(said, len(every), more=more)) is not None:
             return [every[place]]
-        telling = _plain(self._unsaid.sub(" ", words))
+        telling = self._labels.plain(self._unsaid.sub(" ", words))
         fitting = [called for called, label in several if telling and telling <= label]
         return fitting if len(fitting) == 1 else ()
 
 
-def _asked(history: Sequence[Message]) -> tuple[ToolCall, list[One], bool] | None:
-    """Return the call whose tool asked which is meant, as the last thing said, those named, and if there are more."""
+def _asked(history: Sequence[Message]) -> tuple[ToolCall, Mapping[str, Any]] | None:
+    """Return the call whose tool asked which is meant, as the last thing said, and what it named."""
     calls: dict[str, ToolCall] = {}
     told: dict[str, Any] = {}
     for message in reversed(history):
@@ -104,8 +147,7 @@ def _asked(history: Sequence[Message]) -> tuple[ToolCall, list[One], bool] | Non
     for id, result in told.items():
         # Only who heard the tool's own words heard its order.
         if id in calls and result and history[-1].text.endswith(result["text"]):
-            several = _several(calls[id], result["data"])
-            return (calls[id], several, bool(result["data"].get("more"))) if len(several) > 1 else None
+            return calls[id], result["data"]
     return None
 
 
@@ -119,40 +161,8 @@ def _read(result: str) -> Any:
     return told if asked and isinstance(told.get("data"), dict) else None
 
 
-def _several(call: ToolCall, data: Mapping[str, Any]) -> list[One]:
-    for kind, argument in MEANT_BY.items():
-        if rows := data.get(kind):
-            return [({argument: row["id"]}, _label(row)) for row in rows]
-    titles = data.get("several", ())
-    if days := data.get("days"):  # appointments of one name
-        events = zip(data.get("ids", ()), days, titles, strict=False)
-        return [({"title": id, "day": day}, _plain(title)) for id, day, title in events]
-    for argument, value in call.arguments.items():  # the one that all of the titles hold the words of
-        if isinstance(value, str) and titles and all(_plain(value) <= _plain(title) for title in titles):
-            return [({argument: title}, _plain(title)) for title in titles]
-    return []
-
-
-def _label(row: Mapping[str, Any]) -> frozenset[str]:
-    """Return the words that a person would tell a reminder, an alarm or a timer by."""
-    seconds = int(row.get("seconds", 0))
-    length = f"{seconds // 60} minute" if seconds and seconds % 60 == 0 else f"{seconds} second" if seconds else ""
-    return _plain(" ".join([*(str(row.get(key, "")) for key in ("text", "name", "person", "room", "when")), length]))
-
-
-def _plain(words: str) -> frozenset[str]:
-    """Return the words without case, with times as "7:30" and numbers as digits: "half past seven" is one of them."""
-    digits = _NUMBERS.sub(
-        lambda found: str(number_of(found[0])), words.lower().replace("'s", "").replace("o'clock", "")
-    )
-    digits = re.sub(r"(?<=\d)(?=[ap]m\b)", " ", digits).replace("minutes", "minute")
-    return frozenset(_WORDS.findall(_SPELT.sub(r"\1:\2", _PAST.sub(_past, digits))))
-
-
-def _past(found: re.Match[str]) -> str:
-    if not found[2] and found[1] != "half":
-        return found[0]
-    minutes, hour = _MINUTES.get(found[1]) or int(found[1]), int(found[3])
-    if found[2] == "to":
-        minutes, hour = 60 - minutes, (hour - 2) % 12 + 1
-    return f"{hour}:{minutes:02d}"
+def _clock(found: re.Match[str], step: int) -> str:
+    """Return a time that was told by an hour and minutes before or after it, as "7:30"; a full hour as "7"."""
+    minutes = int(found["hour"]) * 60 + step * int(found.groupdict().get("minutes", 1) or 0)
+    hour, minute = (minutes // 60 - 1) % 12 + 1, minutes % 60
+    return f"{hour}:{minute:02d}" if minute else str(hour)
