@@ -46,8 +46,8 @@ class Request:
 
     @cached_property
     def asks_how_things_stand(self) -> bool:
-        """Whether somebody asks how things stand in the house, or whether something was done."""
-        if self._finds("asks_if_done"):
+        """Whether somebody asks how things stand in the house, what is written there, or whether something was done."""
+        if self._finds("asks_if_done", "asks_of_own"):
             return True
         named = bool(topics(self.words, self._tongues))
         return named and any(
