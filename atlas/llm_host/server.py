@@ -84,7 +84,8 @@ def main() -> None:
         listener = listen(given.socket, given.port or 0)
         anyio.run(serve, options, listener)
     except* AtlasError as troubles:
-        outcome = max(_say(trouble) for trouble in troubles.exceptions if isinstance(trouble, AtlasError))
+        outcome = 1
+        _say(troubles)
     if given.socket and not outcome:
         given.socket.unlink(missing_ok=True)
     logging.shutdown()
@@ -92,9 +93,12 @@ def main() -> None:
     os._exit(outcome)
 
 
-def _say(trouble: AtlasError) -> int:
-    log.error("%s%s", trouble, f" ({trouble.hint})" if trouble.hint else "")
-    return 1
+def _say(troubles: BaseExceptionGroup[AtlasError]) -> None:
+    for trouble in troubles.exceptions:
+        if isinstance(trouble, BaseExceptionGroup):  # of the group in which the model is loaded, in that of `serve`
+            _say(trouble)
+        else:
+            log.error("%s%s", trouble, f" ({trouble.hint})" if trouble.hint else "")
 
 
 def _give_memory_back() -> None:

@@ -8,6 +8,7 @@ bound by arithmetic and are not predicted. Sources: the types of ggml, the buffe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -103,7 +104,7 @@ def shape_of(header: Header, name: str = "") -> Shape:
     total = sum(per_layer)
     active = 1.0 if not (experts and all_experts) else (total - experts + experts * used / all_experts) / total
     return Shape(
-        name=name or str(header.metadata.get("general.name", header.architecture)),
+        name=name or _printable(header.metadata.get("general.name", header.architecture)),
         layers=layers,
         context=_number(header, "context_length", 0),
         heads_kv=heads_kv,
@@ -115,7 +116,9 @@ def shape_of(header: Header, name: str = "") -> Shape:
         other_bytes=other,
         active=active,
         heads=max(heads),
-        vocabulary=next((tensor.shape[1] for tensor in header.tensors if tensor.name == EMBEDDING), 0),
+        vocabulary=next(
+            (tensor.shape[1] for tensor in header.tensors if tensor.name == EMBEDDING and tensor.shape[1:]), 0
+        ),
         state_bytes=_state_bytes(header),
     )
 
@@ -197,6 +200,8 @@ def _speed(shape: Shape, gpus: Sequence[Memory], ram: Memory, gpu_bytes: int, wh
     read = (
         shape.active * sum(shape.layer_bytes) + shape.other_bytes / 2 + cache
     )  # one embedding row, but all of the output
+    if not read:
+        return None
     on_gpu = read * gpu_bytes / whole
     if (on_gpu and not slowest) or (whole > gpu_bytes and not ram.bytes_per_second):
         return None
@@ -245,10 +250,8 @@ def _state_bytes(header: Header) -> int:
 
 
 def _layer_of(tensor: str, layers: int) -> int | None:
-    parts = tensor.split(".")
-    if parts[0] == "blk" and len(parts) > 1 and parts[1].isdecimal() and int(parts[1]) < layers:
-        return int(parts[1])
-    return None
+    found = re.match(r"blk\.(\d{1,4})(\.|$)", tensor)
+    return int(found[1]) if found and int(found[1]) < layers else None
 
 
 def _windowed(window: int, pattern: Any, layers: int) -> tuple[bool, ...]:
@@ -278,6 +281,11 @@ def _of_each_layer(header: Header, key: str, layers: int, default: tuple[int, ..
             raise _nonsense(header, key, value)
         return tuple(value)
     return (_number(header, key),) * layers
+
+
+def _printable(said: Any) -> str:
+    """Return what a header says as a terminal may have it: on one line, and without orders to it."""
+    return "".join(letter if letter.isprintable() else "�" for letter in str(said))
 
 
 def _nonsense(header: Header, key: str, value: Any) -> EngineError:

@@ -108,11 +108,16 @@ def read_header(file: Path) -> Header:
 
 
 def parts_of(file: Path) -> list[Path]:
-    """Return the files of the model that `file` is, or is a part of, in order, whether they are there or not."""
+    """Return the files of the model that `file` is, or is a part of, in order, whether they are there or not.
+
+    Raises `EngineError` for a name that says there are none.
+    """
     split = SPLIT.fullmatch(file.name)
     if not split:
         return [file]
     stem, _, count = split.groups()
+    if not int(count):
+        raise EngineError(f"{file.name} says that it is of 0 parts", hint="pull the model again")
     return [file.with_name(f"{stem}-{number:05}-of-{count}.gguf") for number in range(1, int(count) + 1)]
 
 

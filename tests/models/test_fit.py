@@ -135,6 +135,38 @@ def test_a_shape_that_cannot_be_is_refused_in_a_sentence_or_makes_no_difference(
         longest_context(shape, [], RAM_64)
 
 
+ODD_TENSORS = {
+    "a layer of a number too long to read": [Tensor(f"blk.{'9' * 5000}.x", (1,), "F32", 4)],
+    "words without a count": [Tensor("token_embd.weight", (1,), "F32", 4)],
+    "none, and nothing to keep": [],
+}
+
+
+@pytest.mark.parametrize("odd", ODD_TENSORS)
+def test_odd_tensors_are_counted_and_end_in_no_traceback(tmp_path: Path, small_gguf: bytes, odd: str) -> None:
+    file = tmp_path / "small.gguf"
+    file.write_bytes(small_gguf)
+    header = read_header(file)
+    metadata = {**header.metadata, "llama.attention.head_count_kv": 0}
+    shape = shape_of(replace(header, metadata=metadata, tensors=tuple(ODD_TENSORS[odd])))
+    assert shape.weight_bytes == sum(tensor.bytes for tensor in ODD_TENSORS[odd])
+    assert fit(shape, [CARD_16], replace(RAM_64, bytes_per_second=1e10), 4096).fits
+    assert fit(shape, [], replace(RAM_64, bytes_per_second=1e10), 4096).fits
+
+
+def test_a_model_in_no_parts_is_no_model(tmp_path: Path, small_gguf: bytes) -> None:
+    file = tmp_path / "small-00001-of-00000.gguf"
+    file.write_bytes(small_gguf)
+    with pytest.raises(EngineError, match="of 0 parts"):
+        read_model(file)
+
+
+def test_the_name_of_a_model_does_not_write_on_the_terminal(tmp_path: Path, small_gguf: bytes) -> None:
+    file = tmp_path / "small.gguf"
+    file.write_bytes(small_gguf.replace(b"Small", b"\x1b[2Ja"))
+    assert "\x1b" not in fit(shape_of(read_header(file)), [], RAM_64, 4096).advice
+
+
 # ── keys and values ────────────────────────────────────────────────────────────────────────────────
 
 
