@@ -10,7 +10,6 @@ from difflib import get_close_matches
 from pathlib import Path
 
 import anyio
-import httpx2
 import tomlkit
 from tomlkit.items import Table
 
@@ -21,11 +20,10 @@ from atlas.models import catalogue, fetch, machine
 from atlas.models.catalogue import Model
 from atlas.models.fit import GIB, Fit, Memory, Shape, fit, longest_context, shape_of
 from atlas.models.gguf import read_model
-from atlas.models.pull import HUB, Progress, Puller
+from atlas.models.pull import HUB, Progress, Puller, client
 
 CATALOGUE = Path(__file__).parents[2] / "models" / "catalogue.toml"
 CONTEXTS = (4_096, 8_192, 32_768)  # tokens: a chat, a long one, a document
-CONNECT_SECONDS = 15.0
 BAR = 24  # characters
 SETTING_OF = {"stt": "stt_model", "tts": "voice"}  # of [speech]
 
@@ -134,9 +132,8 @@ def pull(model: Model, folder: Path, source: Path | None) -> None:
 
 
 async def _pull(model: Model, folder: Path, source: Path | None) -> None:
-    timeout = httpx2.Timeout(None, connect=CONNECT_SECONDS)
-    async with httpx2.AsyncClient(timeout=timeout) as client:
-        puller = Puller(model, folder, show, client, os.environ.get("ATLAS_MODELS_HUB", HUB))
+    async with client() as hub:
+        puller = Puller(model, folder, show, hub, os.environ.get("ATLAS_MODELS_HUB", HUB))
         await (puller.take(source) if source else puller.pull())
 
 

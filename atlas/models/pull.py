@@ -32,6 +32,7 @@ HASH_HEADER, SIZE_HEADER = "x-linked-etag", "x-linked-size"  # what that hub say
 SHA256_DIGITS = 64
 BLOCK_BYTES = 1 << 20
 SYNC_BYTES = 64 << 20  # how much a power cut may cost
+CONNECT_SECONDS = 15.0
 STALL_SECONDS = 30.0
 RETRIES = 6  # in a row, without a byte between them
 BUSY = (429, 500, 502, 503, 504)  # answers of a server that may do better in a moment
@@ -63,6 +64,11 @@ HINTS = {
 }
 Tell = Callable[[Progress], None]
 Digest: TypeAlias = "hashlib._Hash"
+
+
+def client() -> httpx2.AsyncClient:
+    """Return a client that gives up a server which takes a question and says nothing."""
+    return httpx2.AsyncClient(timeout=httpx2.Timeout(STALL_SECONDS, connect=CONNECT_SECONDS))
 
 
 class Puller:
@@ -154,13 +160,16 @@ class Puller:
             answer = await self._head(self._address(file))
             digest = answer.headers.get(HASH_HEADER, "").strip('"')
             if len(digest) == SHA256_DIGITS:
-                return int(answer.headers[SIZE_HEADER]), digest
+                if (size := int(answer.headers[SIZE_HEADER])) < 1:
+                    raise ValueError(f"a size of {size} bytes")  # noqa: TRY301 - as what is no number
+                return size, digest
             if known:
                 return file.bytes, known
             # A small file: the hub says nothing of it, so what it sends now is what it must be from now on.
             whole = await self._whole(file)
         except (httpx2.HTTPError, KeyError, ValueError) as trouble:
-            raise EngineError(f"the server says nothing of {file.name}: {trouble}", hint="try again later") from trouble
+            what = f"the server says nothing of {file.name}: {_why(trouble)}"
+            raise EngineError(what, hint="try again later") from trouble
         return len(whole), hashlib.sha256(whole).hexdigest()
 
     async def _head(self, address: str) -> httpx2.Response:
@@ -214,8 +223,10 @@ class Puller:
                 begin = self._start_of(file, answer, size, file.bytes)
                 hashed = digest if begin else hashlib.sha256()
                 size = await self._save(file, answer.aiter_raw(), hashed, begin)
+        except httpx2.TooManyRedirects as circles:
+            raise EngineError(f"{file.name} cannot be had: too many redirects", hint="try again later") from circles
         except (httpx2.TransportError, httpx2.StreamError) as trouble:
-            return str(trouble) or type(trouble).__name__
+            return _why(trouble)
         return "" if size == file.bytes else "the connection ended early"
 
     def _start_of(self, file: ModelFile, answer: httpx2.Response, size: int, total: int | None) -> int:
@@ -228,6 +239,8 @@ class Puller:
             raise EngineError(
                 f"{file.name} cannot be had: the server answered {status}", hint=HINTS.get(status, "try again later")
             )
+        if answer.url.scheme != "https" and any(before.url.scheme == "https" for before in answer.history):
+            raise EngineError(f"the server of {file.name} sends it on without encryption", hint="report this")
         if headers.get("content-encoding", "identity") != "identity":
             raise EngineError(f"the server of {file.name} sends it packed, unasked", hint="report this")
         begin, _, said = headers.get("content-range", "").removeprefix("bytes ").partition("/")
@@ -235,9 +248,9 @@ class Puller:
             size, said = 0, headers.get("content-length", "*")
         elif not begin.startswith(f"{size}-"):
             raise EngineError(f"the server of {file.name} sent another part than was asked for", hint=AGAIN)
-        if total is not None and said.isdecimal() and int(said) != total:
+        if total is not None and said.isdecimal() and said != str(total):
             raise EngineError(
-                f"{file.name} has {said} bytes at its server, and {total} in the catalogue",
+                f"{file.name} has {said[:20]} bytes at its server, and {total} in the catalogue",
                 hint="its maker has changed it: report this",
             )
         return size
@@ -356,8 +369,13 @@ async def _with_patience(blocks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, 
         except StopAsyncIteration:
             return
         except TimeoutError as stalled:
-            raise httpx2.ReadTimeout(f"nothing came for {STALL_SECONDS:g} s") from stalled
+            raise httpx2.ReadTimeout("") from stalled
         yield block
+
+
+def _why(trouble: Exception) -> str:
+    silent = isinstance(trouble, httpx2.ReadTimeout)
+    return f"nothing came for {STALL_SECONDS:g} s" if silent else str(trouble) or type(trouble).__name__
 
 
 async def _blocks(file: Path) -> AsyncIterator[bytes]:

@@ -302,3 +302,61 @@ async def test_hashing_what_is_there_already_is_shown_and_the_count_never_goes_b
     assert counts[0] == 90_000
     assert counts == sorted(counts)
     assert counts[-1] == len(CONTENT)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (lambda _method, path, _headers: reply("302 Found", location=path), "redirects"),
+        (
+            lambda _method, _path, headers: reply(
+                "206 Partial Content", CONTENT[9:], content_range=f"bytes 9-{len(CONTENT) - 1}/{'9' * 5000}"
+            ),
+            "bytes at its server",
+        ),
+    ],
+    ids=["it sends round in circles", "it says a size that no number holds"],
+)
+async def test_a_server_that_fools_about_is_refused_in_a_sentence(tmp_path: Path, answer: Answer, said: str) -> None:
+    part(tmp_path, CONTENT[:9])
+    with pytest.raises(EngineError, match=said):
+        await bring(MODEL, tmp_path, answer)
+
+
+@pytest.mark.parametrize("size", [-5, 0])
+async def test_a_size_that_no_file_has_is_not_believed(tmp_path: Path, size: int) -> None:
+    with pytest.raises(EngineError, match=r"says nothing of weights\.gguf"):
+        await bring(UNKNOWN, tmp_path, lambda *_: reply("200 OK", **says(DIGEST, size)))
+
+
+@pytest.mark.parametrize("model", [MODEL, UNKNOWN], ids=["known", "unknown"])
+async def test_a_server_that_takes_the_question_and_never_answers_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: Model
+) -> None:
+    monkeypatch.setattr(pull, "STALL_SECONDS", 0.01)
+    monkeypatch.setattr(pull, "RETRIES", 1)
+
+    async def silent(stream: anyio.abc.SocketStream) -> None:
+        async with stream:
+            await stream.receive()
+            with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+                await stream.receive()
+
+    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    async with listener, anyio.create_task_group() as tasks, pull.client() as client:
+        tasks.start_soon(listener.serve, silent)
+        address = f"http://127.0.0.1:{listener.extra(anyio.abc.SocketAttribute.local_port)}"
+        with anyio.fail_after(10), pytest.raises(EngineError, match="nothing"):
+            await Puller(model, tmp_path, lambda _progress: None, client, address).pull()
+        tasks.cancel_scope.cancel()
+
+
+async def test_what_began_encrypted_does_not_go_on_in_the_open(tmp_path: Path) -> None:
+    def hub(request: httpx2.Request) -> httpx2.Response:
+        if request.url.scheme == "https" and request.method == "GET":
+            return httpx2.Response(302, headers={"location": "http://cheap.example/weights.gguf"})
+        return httpx2.Response(200, content=CONTENT)
+
+    async with httpx2.AsyncClient(transport=httpx2.MockTransport(hub)) as client:
+        with pytest.raises(EngineError, match="without encryption"):
+            await Puller(UNKNOWN, tmp_path, lambda _progress: None, client).pull()
