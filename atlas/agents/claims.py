@@ -94,17 +94,17 @@ def _is_as_asked(words: str, asked: Request, tongue: Tongue) -> bool:
 def _does_as_asked(words: str, asked: Request, tongue: Tongue) -> bool:
     """Tell whether somebody says to do, or to have done, just what was asked for: "I took a picture"."""
     things = set(WORD.findall(asked.words.lower())[:10]) - tongue.words["articles"]
-    wanted = {_base(word, tongue) for word in things} - tongue.words["often_said"]
+    wanted = {tongue.base(word) for word in things} - tongue.words["often_said"]
     for said in tongue["i_am_doing"].finditer(words):
         verb = said["verb"].lower()
-        is_past = _base(verb, tongue) != verb.removesuffix("e") or verb in tongue.words["same_in_the_past"]
+        is_past = tongue.infinitive(verb) != verb or verb in tongue.words["same_in_the_past"]
         if not (said["how"] or is_past) or tongue.has(said[0], "a_no"):
             continue
-        if _base(verb, tongue) in wanted or (verb in tongue.words["doing"] and _shares(words, things, tongue)):
+        if tongue.base(verb) in wanted or (verb in tongue.words["doing"] and _shares(words, things, tongue)):
             return True
     going_on = tongue["under_way"].search(words)
     return going_on is not None and (
-        _base(going_on["verb"].lower(), tongue) in wanted or tongue.has(going_on["rest"], "right_now")
+        tongue.base(going_on["verb"].lower()) in wanted or tongue.has(going_on["rest"], "right_now")
     )
 
 
@@ -117,15 +117,3 @@ def _says_yes(words: str, asked: Request, tongue: Tongue) -> bool:
     if not asked.asks_how_things_stand:
         return False
     return tongue.has(words, "a_yes") and not tongue.has(" ".join(WORD.findall(words)[:4]), "a_no")
-
-
-def _base(word: str, tongue: Tongue) -> str:
-    """Return a verb as it is asked for: "turning", "turned" → "turn"."""
-    if word in tongue.irregular:
-        return tongue.irregular[word].removesuffix("e")
-    for ending in tongue.words["endings"]:
-        stem = word.removesuffix(ending)
-        if stem != word and len(stem) > 2:
-            doubled = stem[-1] == stem[-2] and stem[-1] not in "ls"
-            return (stem[:-1] if doubled else stem).removesuffix("e")
-    return word.removesuffix("e")

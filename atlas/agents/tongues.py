@@ -51,10 +51,22 @@ class Tongue:
         """Numbers that are written as words."""
         return cast("Mapping[str, int]", _told(self.language).get("numbers", {}))
 
+    def infinitive(self, verb: str) -> str:
+        """Return a verb as it is asked for: "turned", "turning" → "turn", though "making" → "mak"."""
+        irregular = _told(self.language).get("irregular", {})
+        return str(irregular[verb]) if verb in irregular else self._ended.sub(_undoubled, verb)
+
+    def base(self, verb: str) -> str:
+        """Return what "make", "making" and "made" have in common."""
+        return self._silent.sub("", self.infinitive(verb))
+
     @cached_property
-    def irregular(self) -> Mapping[str, str]:
-        """Verbs whose past has no ending, and their base."""
-        return cast("Mapping[str, str]", _told(self.language).get("irregular", {}))
+    def _ended(self) -> re.Pattern[str]:
+        return _phrase(_told(self.language).get("ended", _NEVER))
+
+    @cached_property
+    def _silent(self) -> re.Pattern[str]:
+        return _phrase(_told(self.language).get("silent", _NEVER))
 
     @cached_property
     def words(self) -> Mapping[str, frozenset[str]]:
@@ -82,6 +94,7 @@ class Tongue:
     def open(self) -> Self:
         """Read and compile everything now: a first sentence would wait for it, for tenths of a second."""
         assert self._forms and self.topics and self.doings and self.opposites and self.words
+        assert self._ended and self._silent
         return self
 
     def __getitem__(self, form: str) -> re.Pattern[str]:
@@ -101,6 +114,11 @@ Tongues = tuple[Tongue, ...]  # of a house: first the one it speaks
 
 def _phrase(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
+
+
+def _undoubled(ending: re.Match[str]) -> str:
+    """Return the letter that was doubled before an ending: "stopped" → "stop"."""
+    return ending.groupdict().get("doubled") or ""
 
 
 def _filled(pattern: str, parts: Mapping[str, str]) -> str:
