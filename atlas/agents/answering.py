@@ -57,7 +57,7 @@ class Answering:
         self._not_about = re.compile(rf"\b(?:{words['not_about']})\b")
         self._same = [(re.compile(said), to) for said, to in words["same"]]
         self._small = frozenset(words["small"].split())
-        self._definite = re.compile(rf"\b(?:{words['definite']})\b|\w's\b")
+        self._definite = re.compile(rf"\b(?:{words['definite']})\b|{words['owned']}")
         self._introduced = re.compile(rf"(?:{words['definite']}|{words['indefinite']})\b", re.IGNORECASE)
         self._any = re.compile(rf"\b(?:{words['indefinite']}) (.*)")
         self._ending = re.compile(words["endings"])
