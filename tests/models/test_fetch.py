@@ -10,7 +10,7 @@ import pytest
 from atlas.cli.models import CATALOGUE
 from atlas.errors import ConfigError, EngineError
 from atlas.models.catalogue import PINS, Model, ModelFile, load
-from atlas.models.fetch import ensure, fetch, missing
+from atlas.models.fetch import STAMP, ensure, fetch, missing, settle
 
 
 def a_model(content: bytes) -> Model:
@@ -35,12 +35,65 @@ def test_a_whole_model_is_verified_once_and_then_known(tmp_path: Path) -> None:
     assert missing([model], tmp_path) == []
 
 
-@pytest.mark.parametrize("pins", ['{"weights.bin": 7}', '{"weights.bin": ["x", 1]}', "[1]", "7", "{", "[" * 9999])
+@pytest.mark.parametrize(
+    "pins", ['{"weights.bin": 7}', '{"weights.bin": ["x", 1]}', "[1]", "7", "{", "[" * 9999, '{"a": [1e999, ""]}']
+)
 def test_pins_that_make_no_sense_pin_nothing(tmp_path: Path, pins: str) -> None:
     file = ModelFile("weights.bin", "weights.bin", 7)
     model = Model("toy", "llm", "Toy", "CC0-1.0", "nobody", (file,), hub="nobody/toy")
     on_disk(model, tmp_path, b"weights").with_name(PINS).write_text(pins)
     assert model.faults(tmp_path) == ["toy/weights.bin is not known: its hash was never pinned"]
+
+
+@pytest.mark.parametrize("stamp", ["\xff", "[]", "{", "[" * 99_999])
+def test_a_stamp_that_makes_no_sense_is_none(tmp_path: Path, stamp: str) -> None:
+    model = a_model(b"weights")
+    on_disk(model, tmp_path, b"weights").with_name(STAMP).write_bytes(stamp.encode("latin-1"))
+    assert missing([model], tmp_path) == [model]
+
+
+def test_where_no_stamp_can_be_written_a_whole_model_is_used_all_the_same(tmp_path: Path) -> None:
+    model = a_model(b"weights")
+    on_disk(model, tmp_path, b"weights").with_name(STAMP).mkdir()
+    ensure([model], tmp_path, lambda line: pytest.fail(line))
+
+
+@pytest.mark.parametrize("before", ["nothing", "a folder", "a file", "a link", "a link to nowhere"])
+def test_a_model_takes_the_place_of_whatever_stands_there_and_of_a_link_only_of_the_link(
+    tmp_path: Path, before: str
+) -> None:
+    place, disk, fresh = tmp_path / "toy", tmp_path / "other disk", tmp_path / "fresh"
+    for folder in (disk, fresh):
+        folder.mkdir()
+    (disk / "old").write_text("old")
+    (fresh / "new").write_text("new")
+    match before:
+        case "a folder":
+            place.mkdir()
+            (place / "old").write_text("old")
+        case "a file":
+            place.write_text("old")
+        case "a link":
+            place.symlink_to(disk)
+        case "a link to nowhere":
+            place.symlink_to(tmp_path / "nowhere")
+    settle(fresh, place)
+    assert [path.name for path in place.iterdir()] == ["new"] and not place.is_symlink()
+    assert [path.name for path in disk.iterdir()] == ["old"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other disk", "toy"]
+
+
+def test_a_disk_that_refuses_is_spoken_of_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "models").write_text("a file")
+    with pytest.raises(EngineError, match="models"):
+        fetch(a_model(b"weights"), tmp_path / "models")
+
+
+@pytest.mark.parametrize("content", [b"\xff", b"toy = 5", b"x = " + b"[" * 5000], ids=["bytes", "number", "depths"])
+def test_what_is_no_catalogue_is_said_to_be_none(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "catalogue.toml").write_bytes(content)
+    with pytest.raises(ConfigError, match="is no catalogue of models"):
+        load(tmp_path / "catalogue.toml")
 
 
 def test_a_changed_byte_is_found_and_the_file_named(tmp_path: Path) -> None:
