@@ -161,7 +161,7 @@ async def test_a_week_off_tells_a_recurring_alarm_once(reopened: Any) -> None:
 
 async def test_tomorrows_can_be_skipped(world: Any) -> None:
     await world.ok("alarms.set", when="every day at seven")
-    assert await world.said("alarms.skip") == "Skipping the 7 AM alarm tomorrow at 7 AM. The next is Sunday at 7 AM."
+    assert await world.said("alarms.skip") == "Skipping the 7 AM alarm tomorrow. The next is Sunday at 7 AM."
     assert await world.said("alarms.list") == "There is 1 alarm: every day at 7 AM, next Sunday at 7 AM."
     world.pass_seconds(22 * HOUR)
     assert await due(world) == []
@@ -171,7 +171,7 @@ async def test_tomorrows_can_be_skipped(world: Any) -> None:
 
 async def test_skipping_tomorrows_leaves_todays(world: Any) -> None:
     await world.ok("alarms.set", when="every day at ten pm")
-    said = "Skipping the 10 PM alarm tomorrow at 10 PM. The next is today at 10 PM."
+    said = "Skipping the 10 PM alarm tomorrow. The next is today at 10 PM."
     assert await world.said("alarms.skip", day="tomorrow") == said
     assert await world.said("alarms.list") == "There is 1 alarm: every day at 10 PM, but not tomorrow."
     world.pass_seconds(13 * HOUR)
@@ -184,7 +184,7 @@ async def test_a_day_that_is_skipped_stays_so_while_it_rings_is_switched_and_is_
     await world.ok("alarms.set", actor=ANNA, when="every day at seven")
     world.pass_seconds(22 * HOUR)
     await ring(world)
-    said = "Skipping the 7 AM alarm tomorrow at 7 AM. The next is Monday at 7 AM."
+    said = "Skipping the 7 AM alarm tomorrow. The next is Monday at 7 AM."
     assert await world.said("alarms.skip", actor=ANNA, day="tomorrow") == said
     world.pass_seconds(30)
     assert len(await due(world)) == 1, "what rings now is today's"
@@ -194,7 +194,7 @@ async def test_a_day_that_is_skipped_stays_so_while_it_rings_is_switched_and_is_
     monday = MORNING + 22 * HOUR + 2 * DAY
     assert (await world.ok("alarms.due", "house")).data["next_at"] == monday
     assert await world.said("alarms.skip", actor=ANNA, day="Wednesday") == (
-        "Skipping the 7 AM alarm Wednesday at 7 AM. The next is Monday at 7 AM."
+        "Skipping the 7 AM alarm on Wednesday. The next is Monday at 7 AM."
     )
     await world.ok("history.undo", actor=ANNA)
     assert await world.said("alarms.list") == "There is 1 alarm: every day at 7 AM, next Monday at 7 AM."
@@ -250,7 +250,9 @@ async def test_which_of_a_days_alarms_is_asked(world: Any) -> None:
     answer = await world.refused("alarms.skip", day="tomorrow")
     assert answer.text == "Which alarm: every day at 7 AM or every day at 8 AM?"
     second = answer.data["alarms"][1]["id"]
-    assert (await world.said("alarms.skip", day="Sunday", name=second)).startswith("Skipping the 8 AM alarm Sunday")
+    assert (await world.said("alarms.skip", day="Sunday", name=second)).startswith(
+        "Skipping the 8 AM alarm on Sunday. "
+    )
     assert (await world.said("alarms.skip", day="tomorrow", time="8 AM")).startswith("Skipping the 8 AM alarm tomorrow")
 
 
@@ -260,7 +262,7 @@ async def test_cancelling_tomorrows_takes_no_other_days_ring(world: Any) -> None
     await world.ok("alarms.set", when="today at eight pm")
     assert await world.said("alarms.cancel", day="today", time="8") == "Alarm cancelled: today at 8 PM."
     assert await world.said("alarms.cancel", day="tomorrow", time="8") == "Alarm cancelled: tomorrow at 8 AM."
-    said = "Skipping the 10 PM alarm tomorrow at 10 PM. The next is today at 10 PM."
+    said = "Skipping the 10 PM alarm tomorrow. The next is today at 10 PM."
     assert await world.said("alarms.cancel", day="tomorrow") == said
 
 

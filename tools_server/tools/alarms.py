@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 import sqlite3
 from dataclasses import asdict, replace
-from datetime import date, tzinfo
+from datetime import date, datetime, tzinfo
 from typing import Annotated
 
 from pydantic import Field
@@ -285,11 +285,19 @@ def _left_out(call: Call, alarm: Alarm, day: date | None) -> Result:
         raise ToolFailed(
             "failed", f"The {label(alarm, call.zone)} leaves out {MOST_SKIPPED} days already. Turn it off."
         )
-    said = f"Skipping the {label(alarm, call.zone)} {moment_words(local(at, call.zone), wall)}."
+    said = f"Skipping the {label(alarm, call.zone)} {_left_out_words(alarm, local(at, call.zone), wall)}."
     coming = after if after is None or after.at > now else following(after, now, call.zone)
     if coming:
         said += f" The next is {moment_words(local(coming.at, call.zone), wall)}."
     return _changed(call, [alarm], [after], said)
+
+
+def _left_out_words(alarm: Alarm, at: datetime, now: datetime) -> str:
+    """Return "tomorrow at 7 AM"; without the time where the alarm is called by it."""
+    if alarm.name:
+        return moment_words(at, now)
+    day = day_words(at.date(), now.date())
+    return day if day in ("today", "tomorrow") else f"on {day}"
 
 
 def _narrow(call: Call, name: str, time: str, day: date | None = None) -> list[Alarm]:
