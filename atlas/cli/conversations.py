@@ -37,8 +37,8 @@ def main(arguments: Sequence[str]) -> int:
     forget = commands.add_parser("forget", help="forget for good; what was done stays done")
     how = forget.add_mutually_exclusive_group()
     how.add_argument("--everything", action="store_true", help="all of it")
-    how.add_argument("--last", metavar="N", help="the last N exchanges")
-    how.add_argument("--minutes", metavar="N", type=int, help="the last N minutes")
+    how.add_argument("--last", metavar="N", type=_count, help="the last N exchanges")
+    how.add_argument("--minutes", metavar="N", type=_count, help="the last N minutes")
     forget.add_argument("--yes", action="store_true", help="do not ask before everything is forgotten")
     for command in (search, export, forget):
         command.add_argument("--agent", help="whose memory: family, work, …; else the usual agent's")
@@ -53,6 +53,13 @@ def main(arguments: Sequence[str]) -> int:
     ):
         forget.error("say what: --everything, --last N, --minutes N, or --since and --until")
     return anyio.run(work, load_config(os.environ), given)
+
+
+def _count(text: str) -> int:
+    """Read how many; argparse names the option. Raises `ArgumentTypeError`."""
+    if not (text.isascii() and text.isdecimal() and int(text)):
+        raise argparse.ArgumentTypeError(f"it must be a whole number from 1 on, not {text!r}")
+    return int(text)
 
 
 async def work(config: Config, given: argparse.Namespace) -> int:
@@ -102,8 +109,8 @@ async def _forget(house: httpx2.AsyncClient, query: dict[str, str], given: argpa
             return 1
         query["everything"] = "true"
     elif given.last:
-        query["last"] = given.last
-    elif given.minutes is not None:
+        query["last"] = str(given.last)
+    elif given.minutes:
         query["last_seconds"] = str(60 * given.minutes)
     gone = await _told(house, "DELETE", "", query)
     print(f"Forgotten: {gone['exchanges']} exchange{'s' * (gone['exchanges'] != 1)} with {gone['agent']}.")

@@ -67,7 +67,11 @@ def run(arguments: Sequence[str]) -> int:
 def said(trouble: AtlasError) -> str:
     """Return an error as a person should read it: what happened, and what to do now."""
     what = str(trouble).rstrip(".")
-    return f"atlas: {what}." + (f"\n       Now: {trouble.hint.rstrip('.')}." if trouble.hint else "")
+    return f"atlas: {what}." + (f"\n       Now: {_ended(trouble.hint)}" if trouble.hint else "")
+
+
+def _ended(sentence: str) -> str:
+    return sentence if sentence.endswith("?") else f"{sentence.rstrip('.')}."
 
 
 def usage() -> str:

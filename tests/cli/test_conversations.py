@@ -73,6 +73,15 @@ def test_forgetting_nothing_in_particular_says_what_can_be_forgotten(capsys: pyt
     assert "--everything, --last N, --minutes N, or --since" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("wrong", [("--minutes", "0"), ("--minutes", "-5"), ("--last", "0"), ("--last", "two")])
+def test_what_is_no_number_to_forget_is_named_with_its_option(
+    wrong: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        conversations.main(["forget", *wrong])
+    assert f"argument {wrong[0]}: it must be a whole number from 1 on, not '{wrong[1]}'" in capsys.readouterr().err
+
+
 async def test_everything_is_not_forgotten_where_nobody_can_be_asked(
     world: SmallHouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:

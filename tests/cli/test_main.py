@@ -45,6 +45,7 @@ def test_trouble_is_a_sentence_and_what_to_do() -> None:
     assert said(ConfigError("the port is taken", hint="choose another")) == (
         "atlas: the port is taken.\n       Now: choose another."
     )
+    assert said(ConfigError("nothing is called 'x'", hint="did you mean y?")).endswith("Now: did you mean y?")
 
 
 def raising(monkeypatch: pytest.MonkeyPatch, trouble: BaseException) -> int:
