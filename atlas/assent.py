@@ -34,6 +34,8 @@ NAME_CHARACTERS = 100
 LONGEST_CHARACTERS = 80  # a longer answer is none
 
 GROWN_UPS = ("owner", "adult")
+_ASKED = re.compile(r"[?？][\s\"'”’)]*$")  # "Yes?" asks what was meant
+
 Meaning = Literal["yes", "named", "no", "unclear", ""]  # "named": a yes that names the deed; "": no answer at all
 Answered = tuple[ToolCall, Assent]  # the call that waited, and what was answered
 
@@ -108,7 +110,8 @@ class Wording:
         if len(text) > LONGEST_CHARACTERS:
             return ""
         words = _plain(text)
-        return self._means(words, tool) or self._means(self._ends.sub("", words), tool)
+        meaning = self._means(words, tool) or self._means(self._ends.sub("", words), tool)
+        return "unclear" if _ASKED.search(text) and meaning in ("yes", "named") else meaning
 
     def is_taken_note(self, text: str) -> bool:
         """Tell whether `text` only shows that something was heard: "okay", "never mind"."""

@@ -135,6 +135,11 @@ def test_this_is_neither(text: str) -> None:
     assert open_wording("en").means(text, "tasks.remove") == ""
 
 
+@pytest.mark.parametrize("text", ["Yes?", "sure?", "yes, do it??", "Yes, remove it? "])
+def test_a_yes_that_asks_is_asked_about(text: str) -> None:
+    assert open_wording("en").means(text, "tasks.remove") == "unclear"
+
+
 @pytest.mark.parametrize(
     ("text", "tool_name", "meaning"),
     [

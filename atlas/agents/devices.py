@@ -9,6 +9,7 @@ from typing import Any
 from atlas.agents import durations, moments
 
 LONGEST_NAME_WORDS = 4
+_STRANGE = re.compile(r"[^\w\s'’&+/.°-]")  # no device is called so, and no speaker would say it
 _NUMBER = re.compile(rf"\d+|{durations.UP_TO_99}", re.IGNORECASE)
 
 Arguments = dict[str, Any]
@@ -76,6 +77,7 @@ class Devices:
             one["device"] = name
         strange = any(word.lower() in self._never_names for word in [*words, *one.get("room", "").split()])
         strange = strange or last.lower() in self._never_devices
+        strange = strange or bool(_STRANGE.search(name))
         strange = strange or bool(_NUMBER.fullmatch(name))  # "turn off my seven", before "o'clock alarm"
         if strange or not 0 < len(words) <= LONGEST_NAME_WORDS:
             return None
