@@ -11,6 +11,7 @@ import mcp.types
 from mcp import MCPError
 
 from atlas.conversation import Actor, Ask, AskLevel, Assent, Receipt, Tool, ToolCall, ToolResult
+from atlas.strict_json import unbroken
 
 ACTOR_META = "atlas.house/actor"
 TURN_META = "atlas.house/turn"
@@ -42,7 +43,7 @@ def tools(listed: Iterable[mcp.types.Tool]) -> tuple[Tool, ...]:
 def tool(listed: mcp.types.Tool) -> Tool:
     """Return one listed tool. One that does not say that it only reads is taken to change things."""
     read_only = listed.annotations is not None and listed.annotations.read_only_hint is True
-    return Tool(listed.name, scrub(listed.description or ""), clean(listed.input_schema), read_only)
+    return Tool(listed.name, unbroken(listed.description or ""), clean(listed.input_schema), read_only)
 
 
 def request(
@@ -55,7 +56,7 @@ def request(
     }
     meta |= {TAINTED_META: True} if tainted else {}
     try:
-        params = {"name": scrub(call.name), "arguments": clean(call.arguments), "_meta": clean(meta)}
+        params = {"name": unbroken(call.name), "arguments": clean(call.arguments), "_meta": clean(meta)}
         params |= _answer(assent) if assent else {}
     except RecursionError as deep:
         raise NotJson("they are nested too deeply") from deep
@@ -81,7 +82,7 @@ def _result(call: ToolCall, answer: mcp.types.CallToolResult | mcp.types.InputRe
     if ASK_META in (answer.meta or {}) or isinstance(answer, mcp.types.InputRequiredResult):
         return _asked(call, (answer.meta or {}).get(ASK_META))
     texts = [part.text for part in answer.content if isinstance(part, mcp.types.TextContent)]
-    text = scrub("\n".join(texts)).strip()
+    text = unbroken("\n".join(texts)).strip()
     meta: Mapping[str, Any] = answer.meta or {}
     data = answer.structured_content if isinstance(answer.structured_content, dict) else {}
     if answer.is_error or ERROR_META in meta:
@@ -107,7 +108,7 @@ def _asked(call: ToolCall, found: Any) -> ToolResult:
     readable = all(isinstance(text, str) and text.strip() and len(text) <= ASK_CHARACTERS for text in texts)
     if not readable or isinstance(expires_at, bool) or not isinstance(expires_at, (int, float)):
         return failure(call, CONFIRM, "Somebody must say yes to that first, and I can't ask. Nothing was done.")
-    identity, sentence, digest = (scrub(str(text)) for text in texts)
+    identity, sentence, digest = (unbroken(str(text)) for text in texts)
     level: AskLevel = "confirm" if found.get("level") == "confirm" else "explicit"  # unknown ones are no weaker
     ask = Ask(identity, " ".join(sentence.split()), level, float(expires_at), call.name, digest)
     return ToolResult(call.id, False, ask.sentence, error=CONFIRM, ask=ask)
@@ -117,7 +118,7 @@ def refusal(call: ToolCall, error: MCPError) -> ToolResult:
     """Return the result of a call that the protocol itself refused."""
     kind = _ERROR_OF_CODE.get(error.code, "failed")
     return failure(
-        call, kind, f"The tool {scrub(call.name)} refused: {scrub(error.message).strip() or 'no reason given'}"
+        call, kind, f"The tool {unbroken(call.name)} refused: {unbroken(error.message).strip() or 'no reason given'}"
     )
 
 
@@ -131,19 +132,14 @@ def _receipt(found: Any, text: str) -> Receipt | None:
     if not isinstance(found, Mapping) or not isinstance(found.get("id"), str) or not found["id"]:
         return None
     changed = found.get("changed")
-    return Receipt(scrub(found["id"]), scrub(changed) if isinstance(changed, str) and changed else text)
-
-
-def scrub(text: str) -> str:
-    """Replace lone surrogates: models emit them, and one is enough to break an MCP connection."""
-    return text.encode("utf-8", "replace").decode("utf-8") if any("\ud800" <= c <= "\udfff" for c in text) else text
+    return Receipt(unbroken(found["id"]), unbroken(changed) if isinstance(changed, str) and changed else text)
 
 
 def clean(value: Any) -> Any:
-    """Return `value` as JSON can carry it, texts scrubbed. Raises `NotJson` for what it cannot carry."""
+    """Return `value` as JSON can carry it, texts unbroken. Raises `NotJson` for what it cannot carry."""
     match value:
         case str():
-            return scrub(value)
+            return unbroken(value)
         case bool() | int() | None:
             return value
         case float():
@@ -151,7 +147,7 @@ def clean(value: Any) -> Any:
                 raise NotJson("not a finite number")
             return value
         case Mapping():
-            return {scrub(str(key)): clean(inner) for key, inner in value.items()}
+            return {unbroken(str(key)): clean(inner) for key, inner in value.items()}
         case Sequence() if not isinstance(value, (bytes, bytearray)):
             return [clean(inner) for inner in value]
     raise NotJson(f"a {type(value).__name__} is not JSON")

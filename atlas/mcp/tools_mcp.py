@@ -16,6 +16,7 @@ from pydantic import BaseModel, Discriminator, Tag, TypeAdapter, ValidationError
 
 from atlas.conversation import Actor, Assent, Tool, ToolCall, ToolResult
 from atlas.mcp import adapter
+from atlas.strict_json import unbroken
 
 ADDRESS = "http://tools/mcp"  # the host is a name that the server checks; the socket is where it is
 PROTOCOL = "2026-07-28"  # every request stands alone: no handshake to repeat after the server restarts
@@ -102,7 +103,7 @@ class McpTools:
             request = adapter.request(call, actor, turn_id, assent, tainted=tainted)
         except adapter.NotJson as trouble:
             return adapter.failure(
-                call, "invalid", f"The arguments of {adapter.scrub(call.name)} cannot be used: {trouble}."
+                call, "invalid", f"The arguments of {unbroken(call.name)} cannot be used: {trouble}."
             )
         with anyio.move_on_after(self._settings.call_seconds):
             return await self._until_answered(call, request)

@@ -198,6 +198,5 @@ def test_what_json_cannot_carry_is_refused(value: Any) -> None:
         adapter.request(ToolCall("call_1", "t", {"a": [value]}), ANNA, "turn_1")
 
 
-def test_half_a_character_becomes_a_question_mark_and_whole_ones_stay() -> None:
-    assert adapter.scrub("milk \ud83d!") == "milk ?!"
-    assert adapter.scrub("милк 🥛 ü") == "милк 🥛 ü"
+def test_half_a_character_is_replaced_and_whole_ones_stay() -> None:
+    assert adapter.clean({"milk \ud83d!": ["милк 🥛 ü"]}) == {"milk \ufffd!": ["милк 🥛 ü"]}
