@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 
 import anyio
 
-from atlas import trace
+from atlas import logs, trace
 from atlas.agents import prompt
 from atlas.agents.agent import Agent, Answer
 from atlas.agents.hearsay import Hearsay
@@ -264,7 +264,7 @@ class House:
             _path(exchange),
             "cancelled" if cancelled else "failed",
             telling.messages(),
-            error="" if cancelled else repr(trouble),
+            error="" if cancelled else logs.kind(trouble),
             tainted=telling.tainted,
         )
         with anyio.CancelScope(shield=True):

@@ -20,6 +20,7 @@ FLOORS = {
     "atlas.thoughts": 0,
     "atlas.strict_json": 0,
     "atlas.schemas": 0,
+    "atlas.logs": 0,
     "atlas.llm": 1,
     "atlas.speech": 1,
     "atlas.mcp": 1,

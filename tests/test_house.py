@@ -302,12 +302,12 @@ async def test_a_mistake_of_ours_still_ends_the_turn_and_is_not_hidden(world: Wo
         told.append(event)
 
     async def mistaken(turn: Turn, emit: Emit) -> Answer:
-        raise KeyError("oops")
+        raise KeyError("the code is 4711")
 
     world.agents["family"].script = mistaken
     with pytest.raises(KeyError):
         await world.house.reply(turn_of("hello"), emit)
-    assert [event.end for event in told if isinstance(event, TurnEnded)] == ["failed"]
+    assert [(event.end, event.error) for event in told if isinstance(event, TurnEnded)] == [("failed", "KeyError")]
 
 
 async def test_two_turns_of_one_conversation_take_turns_and_other_rooms_do_not_wait(world: World) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import logging
 import os
 import sqlite3
 import sys
@@ -69,11 +68,12 @@ def _main() -> None:
 def _serve(settings: Settings, stdio: bool) -> None:
     # The other commands need none of this, and a call over ssh should not wait a second for it.
     from tools_server.boot import BootFailed
+    from tools_server.failures import log_to_stderr
     from tools_server.walls import walled
     from tools_server.wires.wire_http import listener, serve_http
     from tools_server.wires.wire_stdio import serve_stdio
 
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s %(message)s")
+    log_to_stderr()
     try:
         with nullcontext(None) if stdio else listener(settings) as listening:
             inside = walled(replace(settings, listening=listening))

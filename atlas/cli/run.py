@@ -18,7 +18,7 @@ from typing import NoReturn
 
 import anyio
 
-from atlas import __version__
+from atlas import __version__, logs
 from atlas.cli import door
 from atlas.cli.children import Program, supervised
 from atlas.cli.keys import (
@@ -203,5 +203,5 @@ def say_ready(config: Config, token: str, *, first_time: bool, seconds: float) -
 
 def write_logs() -> None:
     """Send the log of the house to stderr; libraries speak up only when something is wrong."""
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(levelname).1s %(message)s")
+    logs.to_stderr(logging.WARNING, "%(asctime)s %(levelname).1s %(message)s")
     log.setLevel(logging.INFO)

@@ -215,7 +215,7 @@ class OpenAiBackend:
                             return
                         event = _object(line.data)
                         if failed := error_in(event):
-                            raise refusal(self.model, 0, failed)
+                            raise refusal(self.model, 0, failed, own=self._settings.own_host)
                         if _delta(_first(event.get("choices"))).get("content"):
                             seconds = self._settings.idle_seconds
                         yield event
@@ -230,7 +230,8 @@ class OpenAiBackend:
         raise self._refusal(response, text)
 
     def _refusal(self, reply: httpx2.Response, text: str) -> EngineError:
-        return refusal(self.model, reply.status_code, text, reply.headers.get("retry-after", ""))
+        wait = reply.headers.get("retry-after", "")
+        return refusal(self.model, reply.status_code, text, wait, own=self._settings.own_host)
 
 
 def _index(item: Any) -> int:
@@ -274,9 +275,9 @@ def _object(text: str) -> Mapping[str, Any]:
     try:
         event = json.loads(text)
     except (ValueError, RecursionError) as trouble:
-        raise LlmGone(f"the server's answer is not JSON: {text[:80]!r}") from trouble
+        raise LlmGone(f"the server's answer is not JSON, but {len(text)} letters") from trouble
     if not isinstance(event, dict):
-        raise LlmGone(f"the server's answer is no JSON object: {text[:80]!r}")
+        raise LlmGone("the server's answer is JSON, but no object")
     return event
 
 

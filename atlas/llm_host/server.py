@@ -18,6 +18,7 @@ from pathlib import Path
 import anyio
 import uvicorn
 
+from atlas import logs
 from atlas.errors import AtlasError
 from atlas.llm_host.host import Host, Options
 from atlas.llm_host.http import app
@@ -71,7 +72,7 @@ def main() -> None:
     parser.add_argument("--embedder", type=Path, help="the GGUF file of a sentence encoder, called by its folder")
     parser.add_argument("--kept", type=Path, metavar="FOLDER", help="where conversations go on from after a restart")
     given = parser.parse_args()
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
+    logs.to_stderr(logging.INFO, "%(asctime)s %(name)s %(message)s")
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     options = Options(
         *(given.model, given.name, given.context, given.threads, given.gpu_layers, given.conversations),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -127,6 +128,47 @@ def test_whoever_can_act_is_told_whether_it_is_worth_another_try(
 ) -> None:
     trouble = refusal("big", status, body)
     assert type(trouble) is kind and len(str(trouble)) < 600
+
+
+SAID = "the code for the shed is 4711"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"error": {"message": f"could not parse the message {SAID!r}", "type": "BadRequestError", "code": 400}},
+        {"detail": [{"loc": ["body", "messages", 0], "msg": "field required", "input": {"content": SAID}}]},
+        {"error": SAID},
+        {"error": {"message": f"maximum context length is 8192 tokens, and not {SAID}"}},
+    ],
+    ids=["quoted", "the body", "nothing but", "a full context"],
+)
+@pytest.mark.parametrize("status", [0, 400, 429, 500])
+def test_what_a_person_said_is_not_in_an_error_that_quotes_it(body: dict[str, Any], status: int) -> None:
+    trouble = refusal("big", status, json.dumps(body))
+    assert not {"shed", "4711"} & set(re.findall(r"\w+", f"{trouble} {trouble.hint}"))
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        (
+            {"error": {"message": "model 'x' not found, try pulling it first"}},
+            "model '…' not found, try pulling it first",
+        ),
+        ({"message": '"auto" tool choice requires --enable-auto-tool-choice'}, "requires --enable-auto-tool-choice"),
+        ({"detail": [{"loc": ["body", "stop"], "msg": "field required"}]}, "field required"),
+        ({"error": {"message": "This model's maximum context length is 8192 tokens."}}, "context 8192"),
+        ({"error": "CUDA out of memory. Tried to allocate 20.00 MiB"}, "CUDA out of memory"),
+    ],
+)
+def test_what_is_left_of_an_error_says_what_to_mend(body: dict[str, Any], wanted: str) -> None:
+    assert wanted in str(refusal("big", 400, json.dumps(body)))
+
+
+def test_our_own_host_quotes_nobody_and_is_passed_on_whole() -> None:
+    body = json.dumps({"error": {"message": "tool 'lamp' has a schema without a grammar", "code": "invalid_schema"}})
+    assert "'lamp'" in str(refusal("big", 400, body, own=True))
 
 
 def test_how_long_a_busy_server_wants_to_be_left_alone_is_passed_on() -> None:

@@ -1,0 +1,41 @@
+"""A log says where something went wrong and of what kind it was, and never what somebody has said."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from types import ModuleType
+
+import pytest
+
+import atlas.logs
+import tools_server.failures
+from atlas.errors import EngineError
+
+SECRET = "the code is 4711"
+
+
+def looked_up() -> None:
+    try:
+        {}[SECRET]
+    except KeyError as missing:
+        raise ExceptionGroup(
+            "two at once", [ValueError(SECRET), PermissionError(13, "Permission denied", SECRET)]
+        ) from missing
+
+
+@pytest.mark.parametrize("of", [atlas.logs, tools_server.failures], ids=["house", "tool server"])
+def test_a_failure_is_told_by_its_place_and_kinds(of: ModuleType) -> None:
+    try:
+        looked_up()
+    except ExceptionGroup:
+        record = logging.LogRecord("atlas", logging.ERROR, "here", 1, "%s failed", ("a call",), sys.exc_info())
+    line = of.Wordless("%(message)s").format(record)
+    assert line.startswith("a call failed\n") and SECRET not in line
+    for wanted in ("test_logs.py", "in looked_up", "KeyError", "ExceptionGroup", "ValueError", "Permission denied"):
+        assert wanted in line
+
+
+def test_what_is_worded_for_the_log_is_in_it() -> None:
+    assert atlas.logs.kind(EngineError("the disk is full")) == "the disk is full"
+    assert atlas.logs.kind(KeyError(SECRET)) == "KeyError"
