@@ -9,7 +9,6 @@ from typing import Any
 
 from atlas.agents import durations, moments
 from atlas.agents.devices import Arguments
-from atlas.agents.durations import UP_TO_99, number_of
 from atlas.agents.grammar import Grammar, Half
 from atlas.agents.slots import Command
 from atlas.agents.which import Places
@@ -36,7 +35,6 @@ TIMED = ("timers.start", "timers.add", "timers.left", "timers.pause", "timers.re
 CHANGES = ("alarms.cancel", "tasks.add", "tasks.done", "tasks.move", "timers.add", "timers.cancel", "timers.pause")
 LIMITS = {"temperature": (5, 35), "brightness": (1, 100), "volume": (0, 100), "position": (0, 100)}
 READS = ("calendar.free", "calendar.list", "clock.date", "clock.time", "clock.until", "home.state", *PLACED)
-_NUMBER = re.compile(rf"({UP_TO_99}|\d{{1,3}})(?: (percent|degrees))?", re.IGNORECASE)
 
 
 class Amends:
@@ -57,6 +55,12 @@ class Amends:
         self._around = re.compile(own["around_an_answer"], re.IGNORECASE)
         self._left: Mapping[str, str] = own["left"]
         self._in_minutes: str = own["in_minutes"]
+        self._number = re.compile(own["a_number"], re.IGNORECASE)
+        self._place = re.compile(own["a_place"], re.IGNORECASE)
+        self._lead = {of: re.compile(rf"^(?:{before})", re.IGNORECASE) for of, before in own["before_the_new"].items()}
+        self._later = re.compile(own["later"], re.IGNORECASE)
+        self._weather_at: str = own["weather_at"]
+        self._on: Mapping[str, bool] = own["on_or_off"]
         self._places = Places(own)
 
     def correction(self, text: str, history: Sequence[Message]) -> tuple[Command, ...]:
@@ -77,7 +81,7 @@ class Amends:
                 made = whole
         made = made or self._other_kind(last, rest)
         if made is None and self._meant.search(found["how"]):
-            made = self._other_things(last, rest) or _other_number(last, rest)
+            made = self._other_things(last, rest) or self._other_number(last, rest)
         if made is None or dict(made.arguments) == dict(last.arguments):
             return ()
         return (made,) if last.name in READS else (Command(UNDO, {}), made)
@@ -93,11 +97,13 @@ class Amends:
         if last is None or self._grammar.is_negated(text):
             return None
         if last.name == "home.turn" and (to := self._switched.fullmatch(words)):
-            return Command(last.name, dict(last.arguments) | {"on": (to["to"] or to["back"]).lower() == "on"})
+            return Command(last.name, dict(last.arguments) | {"on": self._on[(to["to"] or to["back"]).lower()]})
         if last.name == "home.set" and (step := self._stepped.fullmatch(self._grammar.plain_words(text))):
             return self._stepped_by(last, self._steps[(step["step"] or step["way"]).lower()])
         if more := self._more_time.fullmatch(self._grammar.plain_words(text)):
-            return _longer(last, _seconds(more["more"] or more["longer"] or more["less"]), shorter=bool(more["less"]))
+            seconds = self._seconds(more["more"] or more["longer"] or more["less"])
+            if longer := _longer(last, seconds, shorter=bool(more["less"])):
+                return longer
         if (found := self._followed.match(words)) is None:
             return None
         rest = found["rest"] or found["more"]
@@ -146,16 +152,16 @@ class Amends:
 
     def _told(self, asked: str, said: str, words: str) -> str:
         """Return what an open question was answered with, as it belongs into the command; "" when it was not."""
-        number = _NUMBER.fullmatch(said)
+        number = self._number_in(said)
         match asked:
             case "when" if moment := moments.whole(said):
                 return moment.text
-            case "length" if number and not number[2]:
+            case "length" if number and not number["unit"]:
                 return self._in_minutes.format(said)
-            case "length" if _seconds(said):
+            case "length" if self._seconds(said):
                 return said
-            case "percent" if number and number[2] != "degrees":
-                return number[1]
+            case "percent" if number and number["unit"] in (None, "percent"):
+                return number["number"]
             case "words" if self._grammar.slots.is_doing(said) and not self._grammar.commands(words):
                 return said
         return ""
@@ -163,7 +169,7 @@ class Amends:
     def _anew(self, last: ToolCall, said: str) -> Command | None:
         """Return the last command with its time, place, room or number said anew; `None` when that is not said."""
         arguments: Arguments = dict(last.arguments)
-        seconds = _seconds(said)
+        seconds = self._seconds(said)
         if last.name == "timers.start" and seconds:
             return Command(last.name, arguments | {"seconds": seconds})
         if last.name == "timers.add" and seconds:
@@ -172,33 +178,33 @@ class Amends:
         if last.name in ("alarms.snooze", "reminders.snooze") and seconds >= 60:
             return Command(last.name, arguments | {"minutes": round(seconds / 60)})
         timed = last.name in WHEN or last.name == "weather.now"
-        if timed and (moment := moments.whole(re.sub(r"^for ", "", said))):
+        if timed and self._grammar.own["moments"] and (moment := moments.whole(self._new(said, "when"))):
             return self._at(last, arguments, moment)
-        if last.name in PLACED and (place := re.fullmatch(r"(?:in|for) (\S+(?: \S+){0,3})", said, re.IGNORECASE)):
-            return Command(last.name, arguments | {"place": place[1]})
-        room = re.sub(r"^(?:in )?(?:the |my )?", "", said, flags=re.IGNORECASE)
+        if last.name in PLACED and (place := self._place.fullmatch(said)):
+            return Command(last.name, arguments | {"place": place["place"]})
+        room = self._new(said, "room")
         if last.name in ROOMED and room.lower() in self._grammar.slots.devices.rooms:
             kept = {key: value for key, value in arguments.items() if key != "everything"}
             return Command(last.name, kept | {"room": room})
-        if last.name == "home.set" and (number := _NUMBER.fullmatch(said)):
+        if last.name == "home.set" and (number := self._number_in(said)):
             for name in ("brightness", "position", "volume", "temperature"):
                 if name in arguments:
-                    return Command(last.name, arguments | {name: _value(number[1])})
-        if last.name == "home.turn" and said.lower() in ("on", "off"):
-            return Command(last.name, arguments | {"on": said.lower() == "on"})
+                    return Command(last.name, arguments | {name: int(number["number"])})
+        if last.name == "home.turn" and said.lower() in self._on:
+            return Command(last.name, arguments | {"on": self._on[said.lower()]})
         return None
 
     def _at(self, last: ToolCall, arguments: Arguments, moment: moments.Moment) -> Command | None:
         if last.name == "weather.now":
-            weather = self._grammar.read(f"weather {moment.text}")
+            weather = self._grammar.read(self._weather_at.format(moment.text))
             return Command(weather.tool, arguments | dict(weather.arguments)) if weather else None
         if (name := WHEN.get(last.name)) is None:
             return None
-        if any(part.text.lower().endswith(" later") for part in moment.parts):
+        if any(self._later.search(part.text) for part in moment.parts):
             return None  # than it was, or from now?
         new = moment.text if last.name in READS else moments.corrected(str(arguments.get(name, "")), moment)
         if last.name == "weather.forecast":
-            weather = self._grammar.read(f"weather {new}")
+            weather = self._grammar.read(self._weather_at.format(new))
             return Command(last.name, arguments | dict(weather.arguments)) if weather else None
         return Command(last.name, arguments | {name: new})
 
@@ -216,7 +222,7 @@ class Amends:
             return None
         [thing] = new.arguments["items"]
         items = list(last.arguments["items"])
-        alike = [at for at, item in enumerate(items) if {*item.lower().split()} & {*thing.lower().split()}]
+        alike = [at for at, item in enumerate(items) if _of_one_kind(item.lower(), thing.lower())]
         if len(alike) != 1:
             return None
         items[alike[0]] = thing
@@ -229,6 +235,33 @@ class Amends:
         if not things or not all(self._grammar.slots.is_thing(thing) for thing in things):
             return None
         return Command(last.name, dict(last.arguments) | {"items": things})
+
+    def _other_number(self, last: ToolCall, said: str) -> Command | None:
+        """Return a timer of another number of minutes, or of seconds when it was of seconds: "make it fifteen"."""
+        seconds = int(last.arguments.get("seconds", 0)) if last.name == "timers.start" else 0
+        number = self._number_in(said)
+        if number is None or number["unit"] or not 0 < seconds < 3600:
+            return None
+        return Command(
+            last.name, dict(last.arguments) | {"seconds": int(number["number"]) * (60 if seconds >= 60 else 1)}
+        )
+
+    def _number_in(self, said: str) -> re.Match[str] | None:
+        """Return the number that `said` is, in digits, and its unit."""
+        return self._number.fullmatch(self._grammar.digits(said))
+
+    def _seconds(self, said: str) -> int:
+        """Return the length of time that `said` is, from end to end; 0 when it is none."""
+        words = self._new(said, "length")
+        for told in (words, self._grammar.plain_words(words)):
+            found = durations.find(told)
+            if len(found) == 1 and (found[0].start, found[0].end) == (0, len(told)):
+                return found[0].seconds
+        return 0
+
+    def _new(self, said: str, of: str) -> str:
+        """Return what is said anew, without the words that lead to it."""
+        return self._lead[of].sub("", said, count=1)
 
 
 def last_call(history: Sequence[Message]) -> ToolCall | None:
@@ -253,11 +286,9 @@ def _ok(result: str) -> bool:
     return isinstance(told, dict) and told.get("ok") is True
 
 
-def _seconds(said: str) -> int:
-    """Return the length of time that `said` is, from end to end; 0 when it is none."""
-    words = re.sub(r"^(?:for|by) ", "", said)
-    found = durations.find(words)
-    return found[0].seconds if len(found) == 1 and (found[0].start, found[0].end) == (0, len(words)) else 0
+def _of_one_kind(thing: str, other: str) -> bool:
+    """Tell whether `other` says the name again: milk, oat milk, buttermilk."""
+    return bool({*thing.split()} & {*other.split()}) or other.endswith(thing)
 
 
 def _longer(last: ToolCall, seconds: int, *, shorter: bool) -> Command | None:
@@ -270,16 +301,3 @@ def _longer(last: ToolCall, seconds: int, *, shorter: bool) -> Command | None:
     if last.arguments.get("seconds") and not which.get("name"):
         which["seconds"] = last.arguments["seconds"]  # which is how long it was set for, however long it runs
     return Command("timers.add", which | {"by_seconds": -seconds if shorter else seconds})
-
-
-def _other_number(last: ToolCall, said: str) -> Command | None:
-    """Return a timer of another number of minutes, or of seconds when it was of seconds: "make it fifteen"."""
-    seconds = int(last.arguments.get("seconds", 0)) if last.name == "timers.start" else 0
-    number = _NUMBER.fullmatch(said)
-    if number is None or number[2] or not 0 < seconds < 3600:
-        return None
-    return Command(last.name, dict(last.arguments) | {"seconds": _value(number[1]) * (60 if seconds >= 60 else 1)})
-
-
-def _value(words: str) -> int:
-    return int(words) if words.isdigit() else number_of(words)
