@@ -70,7 +70,8 @@ def refusal(model: str, status: int, text: str, retry_after: str = "", *, own: b
         body = None
     error = _error(body)
     message = str(error.get("message") or text)
-    says = f"{model} {'failed' if not status else f'answered {status}'}: {message[:MOST_SHOWN] if own else _known(message)}"
+    said = message[:MOST_SHOWN] if own else _known(message)
+    says = f"{model} {'failed' if not status else f'answered {status}'}: {said}"
     words = {error.get("code"), error.get("type")}
     if any(isinstance(word, str) and word in FULL_CODES for word in words) or FULL.search(message):
         prompt, context = _sizes(error, message)
