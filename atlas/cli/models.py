@@ -73,10 +73,11 @@ def named(name: str, models: Sequence[Model]) -> Model:
     for model in models:
         if model.name == name:
             return model
-    near = get_close_matches(name, [model.name for model in models], n=1, cutoff=0.3)
+    names = [model.name for model in models]
+    near = [one for one in names if one.startswith(name)] or get_close_matches(name, names, n=1, cutoff=0.3)
     raise ConfigError(
         f"the catalogue has no model {name!r}",
-        hint=f"did you mean {near[0]}?" if near else "`atlas models list` shows what there is",
+        hint=f"did you mean {' or '.join(near[:3])}?" if near else "`atlas models list` shows what there is",
     )
 
 
@@ -91,6 +92,8 @@ def listing(models: Sequence[Model], folder: Path) -> int:
         here = "on disk" if (folder / model.name).is_dir() else ""
         size = f"{model.bytes / 1e9:7.2f} GB{' ' if model.verified else '?'}"
         print(f"{model.name:34} {model.role:9} {size} {model.licence:24} {here}".rstrip())
+    if not models:
+        print("Nothing to pull: what this needs came with Atlas.")
     if not all(model.verified for model in models):
         print("\n? nobody has computed the hashes from the files yet; a pull compares with its maker's server")
     return 0

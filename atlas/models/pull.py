@@ -11,7 +11,6 @@ import fcntl
 import hashlib
 import json
 import os
-import shutil
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import aclosing, contextmanager
@@ -25,7 +24,7 @@ import httpx2
 
 from atlas.errors import EngineError
 from atlas.models.catalogue import PINS, Model, ModelFile, pins_in
-from atlas.models.fetch import disk_troubles, settle, stamp
+from atlas.models.fetch import check_room, disk_troubles, settle, stamp
 
 HUB = "https://huggingface.co"
 HASH_HEADER, SIZE_HEADER = "x-linked-etag", "x-linked-size"  # what that hub says of a large file before it is sent
@@ -40,7 +39,7 @@ REDIRECTS = 5
 MOST_UNSAID_BYTES = 64 << 20  # of a file that the hub says no hash of: those are small, or it is another kind of server
 AS_IT_IS = {"accept-encoding": "identity"}  # ranges of what was compressed on the way would be ranges of another file
 FIRST_WAIT_SECONDS = 1.0
-SPARE = 1.05  # of the disk: the rest of the house goes on writing
+THROWN_AWAY = "it was thrown away; pull it again, and report it if it comes again"
 SPEED_SECONDS = 5.0  # over which speed is averaged
 AGAIN = "run the same command again: it goes on where it stopped"
 
@@ -104,15 +103,25 @@ class Puller:
         with self._alone(), disk_troubles(self._folder, AGAIN):
             self._check_room()
             for file in self._model.files:
-                places = (source / file.name, source / self._model.name / file.name)
-                found = next((place for place in places if place.is_file()), None)
-                if found is None:
-                    raise EngineError(f"{source} holds no {file.name}", hint=f"it belongs to {self._model.name}")
+                found = self._found_in(source, file)
                 if not file.sha256:
                     raise EngineError(f"nobody knows what {file.name} must hash to", hint="pull it once, online")
-                if (size := await self._save(file, _blocks(found), hashlib.sha256(), 0)) < file.bytes:
+                spoilt = f"copy it to there again: {found} is not what its maker published"
+                if (size := await self._save(file, _blocks(found), hashlib.sha256(), 0, spoilt)) < file.bytes:
                     raise EngineError(f"{found} has {size} bytes, not {file.bytes}", hint="copy it to there again")
             self._finish()
+
+    def _found_in(self, source: Path, file: ModelFile) -> Path:
+        """Return where a file lies in a folder. Raises `EngineError`, saying where else it can be had."""
+        for place in (source / file.name, source / self._model.name / file.name):
+            if place.is_file():
+                return place
+        if not source.is_dir():
+            raise EngineError(f"{source} is no folder", hint="is the disk plugged in, and mounted there?")
+        elsewhere = f"copy the folder models/{self._model.name} of another house to there"
+        if self._model.hub:
+            elsewhere = f"another machine gets it from {self._address(file)}"
+        raise EngineError(f"{source} holds no {file.name}", hint=elsewhere)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -167,6 +176,11 @@ class Puller:
                 return file.bytes, known
             # A small file: the hub says nothing of it, so what it sends now is what it must be from now on.
             whole = await self._whole(file)
+        except (httpx2.ConnectError, httpx2.ConnectTimeout) as nobody:
+            raise EngineError(
+                f"{httpx2.URL(self._repository).host} cannot be reached: {_why(nobody)}",
+                hint=f"check the network, or bring it on a disk: atlas models pull {self._model.name} --from FOLDER",
+            ) from nobody
         except (httpx2.HTTPError, KeyError, ValueError) as trouble:
             what = f"the server says nothing of {file.name}: {_why(trouble)}"
             raise EngineError(what, hint="try again later") from trouble
@@ -255,7 +269,9 @@ class Puller:
             )
         return size
 
-    async def _save(self, file: ModelFile, blocks: AsyncIterator[bytes], digest: Digest, size: int) -> int:
+    async def _save(
+        self, file: ModelFile, blocks: AsyncIterator[bytes], digest: Digest, size: int, spoilt: str = THROWN_AWAY
+    ) -> int:
         """Append `blocks` behind the first `size` bytes, hashing; return the size then. Too much is refused."""
         path = self._part / file.name
         unsynced = 0
@@ -277,15 +293,15 @@ class Puller:
                     self._done_of(file, size)
             _sync(out)
         if size == file.bytes:
-            self._judge(file, digest.hexdigest())
+            self._judge(file, digest.hexdigest(), spoilt)
         return size
 
-    def _judge(self, file: ModelFile, found: str) -> None:
+    def _judge(self, file: ModelFile, found: str, spoilt: str = THROWN_AWAY) -> None:
         if found != file.sha256:
             (self._part / file.name).unlink()
             raise EngineError(
                 f"{file.name} is not what the catalogue says: its sha256 is {found}",
-                hint="it was thrown away; pull it again, and report it if it comes again",
+                hint=spoilt,
             )
         self._done += file.bytes
         self._show(0)
@@ -316,13 +332,7 @@ class Puller:
 
     def _check_room(self) -> None:
         there = sum(path.stat().st_size for path in self._part.iterdir() if path.is_file())
-        needed = int((self._model.bytes - there) * SPARE)
-        free = shutil.disk_usage(self._folder).free
-        if needed > free:
-            raise EngineError(
-                f"{self._model.name} needs {needed / 1e9:.1f} GB more on the disk, and {free / 1e9:.1f} GB are free",
-                hint=f"make room, or point [models] folder at a larger disk than {self._folder}",
-            )
+        check_room(self._model.name, self._folder, self._model.bytes - there)
 
     def _finish(self) -> None:
         settle(self._part, self._folder / self._model.name)

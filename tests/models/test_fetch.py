@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -130,6 +131,13 @@ def test_a_package_that_cannot_be_had_leaves_what_is_there_and_says_what_to_do(
     assert "\n" not in str(refusal.value)
     assert file.read_bytes() == b"older"
     assert [path.name for path in tmp_path.iterdir()] == ["toy"]  # nothing half-done is left lying
+
+
+def test_a_disk_without_room_is_not_taken_for_a_network_that_is_down(tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match=r"toy needs .* GB more on the disk") as refusal:
+        ensure([replace(a_model(b"weights"), files=(ModelFile("huge.bin", "huge.bin", 10**15),))], tmp_path, print)
+    assert "larger disk" in refusal.value.hint
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_catalogue_names_folders_licences_and_hashes() -> None:

@@ -86,6 +86,13 @@ def test_a_language_model_becomes_an_agents_own(house: Path, small_gguf: bytes) 
 def test_a_misspelt_model_is_told_the_nearest(house: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["models", "pull", "llama-3.1-70b"]) == 1
     assert "did you mean llama-3.1-70b-instruct?" in capsys.readouterr().err
+    assert run(["models", "pull", "qwen3"]) == 1
+    assert "did you mean qwen3-4b-instruct-2507?" in capsys.readouterr().err
+
+
+def test_a_role_without_files_of_its_own_is_no_empty_page(house: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["models", "list", "--role", "wake"]) == 0
+    assert "came with Atlas" in capsys.readouterr().out
 
 
 def test_fit_speaks_of_no_context_that_the_model_does_not_know(

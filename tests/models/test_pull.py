@@ -268,3 +268,29 @@ async def test_a_disk_brings_a_model_too(tmp_path: Path, inside: str) -> None:
         with pytest.raises(EngineError, match="holds no weights"):
             await Puller(MODEL, house, lambda progress: None, client).take(usb)
     assert MODEL.faults(house) == [], "what was there stays when a later try fails"
+
+
+async def test_a_disk_that_brings_nothing_says_what_to_do_about_it(tmp_path: Path) -> None:
+    usb, house = tmp_path / "usb", tmp_path / "house"
+    house.mkdir()
+    async with httpx2.AsyncClient() as client:
+        puller = Puller(replace(MODEL, hub="some/toy"), house, lambda progress: None, client)
+        with pytest.raises(EngineError, match="usb is no folder") as refusal:
+            await puller.take(usb)
+        assert "plugged in" in refusal.value.hint
+        usb.mkdir()
+        with pytest.raises(EngineError, match=r"holds no config\.json") as refusal:
+            await puller.take(usb)
+        assert "https://huggingface.co/some/toy/resolve/main/config.json" in refusal.value.hint
+        (usb / "config.json").write_bytes(b"?" + CONFIG[1:])
+        with pytest.raises(EngineError, match=r"config\.json is not what the catalogue says") as refusal:
+            await puller.take(usb)
+        assert "copy it to there again" in refusal.value.hint
+
+
+async def test_a_house_without_a_network_is_told_of_disks(tmp_path: Path) -> None:
+    unknown = replace(MODEL, files=(a_file("config.json", CONFIG, False),))
+    async with httpx2.AsyncClient(trust_env=False) as client:
+        with pytest.raises(EngineError, match=r"127\.0\.0\.1 cannot be reached") as refusal:
+            await Puller(unknown, tmp_path, lambda progress: None, client, "http://127.0.0.1:1").pull()
+    assert "atlas models pull toy --from FOLDER" in refusal.value.hint
