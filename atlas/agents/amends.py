@@ -65,11 +65,11 @@ class Amends:
 
     def correction(self, text: str, history: Sequence[Message]) -> tuple[Command, ...]:
         """Return the last command anew with what `text` corrects, after taking it back if it changed anything."""
-        last = last_call(history)
+        last, changed = last_call(history)
         words = self._grammar.unmarked(text)
         if last and self._taken_back.fullmatch(words):
-            changed = last.name not in READS and last.name in ROOMED + THINGS + CHANGES + tuple(WHEN)
-            return (Command(UNDO, {}),) if changed else ()
+            back = changed and last.name in ROOMED + THINGS + CHANGES + tuple(WHEN)
+            return (Command(UNDO, {}),) if back else ()
         found = self._corrected.match(words)
         if last is None or found is None or (found["moved"] and last.name in READS):
             return ()
@@ -84,7 +84,7 @@ class Amends:
             made = self._other_things(last, rest) or self._other_number(last, rest)
         if made is None or dict(made.arguments) == dict(last.arguments):
             return ()
-        return (made,) if last.name in READS else (Command(UNDO, {}), made)
+        return (Command(UNDO, {}), made) if changed else (made,)  # else something older would be taken back
 
     def left_alone(self, text: str) -> str:
         """Return what is said to "never mind" when nothing was done that it could take back; "" to anything else."""
@@ -92,7 +92,7 @@ class Amends:
 
     def follow_up(self, text: str, history: Sequence[Message]) -> Command | None:
         """Return the last command for one thing more, "and eggs too", or what "turn it off again" wants of it."""
-        last = last_call(history)
+        last, _ = last_call(history)
         words = self._grammar.unmarked(text)
         if last is None or self._grammar.is_negated(text):
             return None
@@ -264,26 +264,29 @@ class Amends:
         return self._lead[of].sub("", said, count=1)
 
 
-def last_call(history: Sequence[Message]) -> ToolCall | None:
-    """Return the last call of the last exchange, when it worked; nothing older is ever corrected."""
+def last_call(history: Sequence[Message]) -> tuple[ToolCall | None, bool]:
+    """Return the last call of the last exchange, when it worked, and whether it changed anything.
+
+    Nothing older is ever corrected.
+    """
     calls: list[ToolCall] = []
-    worked: set[str] = set()
+    worked: dict[str, bool] = {}
     for message in reversed(history):
         if message.author == "user":
             break
         calls += [call for call in reversed(message.calls) if call.name != UNDO]
-        if message.author == "tool" and _ok(message.text):
-            worked.add(message.call_id)
-    return calls[0] if calls and calls[0].id in worked else None
+        if message.author == "tool" and (told := _read(message.text)).get("ok") is True:
+            worked[message.call_id] = told.get("changed") is True
+    return (calls[0], worked[calls[0].id]) if calls and calls[0].id in worked else (None, False)
 
 
-def _ok(result: str) -> bool:
+def _read(result: str) -> Mapping[str, Any]:
     """Read what `prompt.result` wrote."""
     try:
         told: Any = json.loads(result)
     except ValueError:
-        return False
-    return isinstance(told, dict) and told.get("ok") is True
+        return {}
+    return told if isinstance(told, dict) else {}
 
 
 def _of_one_kind(thing: str, other: str) -> bool:

@@ -139,6 +139,7 @@ def _facts(facts: Sequence[str]) -> str:
 def result(found: ToolResult) -> str:
     """Return a tool result as the model reads it. JSON quotes what is inside, so no text in it can end it."""
     told: dict[str, object] = {"ok": found.ok, **({UNTRUSTED: True} if found.untrusted else {})}
+    told |= {"changed": True} if found.receipt else {}  # what follows is understood by it: see amends.py
     said = {"text": found.text} | ({"error": found.error} if found.error else {})
     whole = json.dumps(told | said | ({"data": found.data} if found.data else {}), ensure_ascii=False, default=str)
     if len(whole) <= RESULT_CHARACTERS:

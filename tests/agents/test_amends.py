@@ -37,6 +37,7 @@ class Talk:
         self.refuses = ""
         self.error = "not_found"
         self.undoes = 9  # so many times
+        self.idle = ""  # the tool that finds nothing to change
         actions = [(Tool(name, name, {"type": "object"}), self._action(name)) for name in names]
         self.tools = ScriptedTools(actions, previews)
         self.agent = Commands("family", grammar, self.tools)
@@ -47,7 +48,7 @@ class Talk:
             self.undoes -= name == "history.undo"
             if name == self.refuses or self.undoes < 0:
                 raise Refused(self.error, "There is none.")
-            return Done(f"{name} done.", changed="" if name in READS else name)
+            return Done(f"{name} done.", changed="" if name in (*READS, self.idle) else name)
 
         return act
 
@@ -200,6 +201,33 @@ async def test_what_was_refused_is_not_taken_back(talk: Talk) -> None:
     talk.refuses = "timers.start"
     await talk.say("set a timer for five minutes")
     assert await talk.say("no, ten minutes") is None, "the last change would be an older one"
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "wanted"),
+    [
+        ("wake me at seven", "no, at eight", ("alarms.set", {"when": "at eight"})),  # it was set already
+        ("put milk on the list", "I meant butter", ("lists.add", {"items": ["butter"]})),  # it was on it already
+    ],
+)
+async def test_what_changed_nothing_is_put_right_and_nothing_older_taken_back(
+    talk: Talk, first: str, then: str, wanted: tuple[str, dict[str, Any]]
+) -> None:
+    await talk.say("set a timer for five minutes")
+    talk.idle = wanted[0]
+    await talk.say(first)
+    await talk.say(then)
+    [(name, arguments)] = talk.did[2:]
+    assert (name, arguments | wanted[1]) == (wanted[0], arguments)
+
+
+@pytest.mark.parametrize(("then", "said"), [("cancel that", None), ("never mind", "All right.")])
+async def test_what_changed_nothing_cannot_be_taken_back(talk: Talk, then: str, said: str | None) -> None:
+    await talk.say("set a timer for five minutes")
+    talk.idle = "lists.add"
+    await talk.say("put milk on the list")
+    assert await talk.say(then) == said
+    assert len(talk.did) == 2, "the timer goes on"
 
 
 async def test_nothing_new_is_done_when_the_old_cannot_be_taken_back(talk: Talk) -> None:
