@@ -59,6 +59,43 @@ def test_a_denied_command_does_nothing(grammar: Grammar) -> None:
             assert grammar.commands(f"Please do not {said}") == ()
 
 
+@pytest.mark.parametrize(
+    "fact",
+    [
+        "the boiler was serviced in March",
+        "bin day is Thursday",
+        "Ben doesn't eat eggs",
+        "the spare key is at the neighbours",
+        "Grandma lives in Bristol",
+    ],
+)
+def test_a_fact_is_told_without_a_that_as_well(grammar: Grammar, fact: str) -> None:
+    assert calls(grammar.commands(f"remember {fact}")) == [("facts.remember", {"text": fact})]
+
+
+def test_a_fact_may_come_before_the_wish_to_have_it_remembered(grammar: Grammar) -> None:
+    told = [("facts.remember", {"text": "my favourite colour is green"})]
+    assert calls(grammar.commands("My favourite colour is green, please remember that.")) == told
+    assert grammar.commands("my favourite colour is green, don't remember that") == ()
+    assert grammar.commands("the teacher has always said remember that") == ()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "remember the film that was on last night",
+        "remember the day we were in Rome",
+        "remember when it was warm",
+        "remember the boiler",
+        "remember who is coming",
+        "remember the time is short",
+        "remember kids it is only a game",
+    ],
+)
+def test_what_is_only_called_to_mind_is_no_fact(grammar: Grammar, said: str) -> None:
+    assert grammar.commands(said) == ()
+
+
 @pytest.mark.parametrize("said", ["hey " * 250_000, "set a timer for ten minutes " * 40_000, "a" * 1_000_000])
 def test_a_text_as_long_as_a_book_is_no_command_and_costs_nothing(grammar: Grammar, said: str) -> None:
     assert grammar.read(said) is None
