@@ -38,6 +38,7 @@ MOST_COUNTED = 500  # letters or items: beyond it a grammar counts so long that 
 COMPACT = {"whitespace_flexible": False, "item_separator": ",", "key_separator": ":", "coerce_one_of": True}
 SPACED = COMPACT | {"item_separator": ", ", "key_separator": ": "}
 MAX_DEPTH = 64
+MOST_NAMES = 3_000  # of properties and keywords in one schema: the time for its grammar grows with their square
 MAX_REFERENCES = 200  # different ones, in one schema
 MAX_RULES_KEPT = 256  # compiled once each; a request brings the same tools every time, at most half as many
 MOST_KEPT_CHARACTERS = 16_384  # of a schema; with such ones alone, memory for them ends at some twelve megabytes
@@ -80,7 +81,9 @@ class Constraint:
 def valid_schema(schema: Any, what: str, param: str) -> None:
     """Raise `RequestError` naming `what` unless `schema` is a JSON schema."""
     try:
-        reason = _once(_invalid, json.dumps(schema))
+        text = json.dumps(schema)
+        many = text.count('": ') > MOST_NAMES
+        reason = f"it has over {MOST_NAMES} names" if many else _once(_invalid, text)
     except RecursionError:
         reason = "it is nested too deeply"
     if reason:
@@ -183,8 +186,11 @@ def endless(schema: Mapping[str, Any]) -> str:
     if len(targets) > MAX_REFERENCES:
         return f"it has over {MAX_REFERENCES} references"
     ends: set[str] = set()
-    while newly := {ref for ref, part in targets.items() if ref not in ends and _can_end(part, ends)}:
-        ends |= newly
+    try:
+        while newly := {ref for ref, part in targets.items() if ref not in ends and _can_end(part, ends)}:
+            ends |= newly
+    except (TypeError, AttributeError):  # the rules of schemas are only held where schemas are expected
+        return "a reference in it leads to what is no schema"
     return f"{min(targets.keys() - ends)!r} contains itself without end" if len(ends) < len(targets) else ""
 
 

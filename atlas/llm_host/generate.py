@@ -211,13 +211,12 @@ class Answer:
     def end(self, *, whole: bool) -> tuple[str, list[Call]]:
         """Return the last words, and the calls. An answer that was cut short (not `whole`) has no calls."""
         last = self._thoughts.add(self._characters.decode(b"", final=True)) + self._thoughts.end()
-        rest = "" if self.stopped else self._text + last
-        self._text = ""
+        self._text += "" if self.stopped else last
         if not self._calling or not self._form:
-            return rest, []
+            return self._until_stop() + self._text, []
         if not whole:
             return "", []
-        found = calls_in(rest, self._form)
+        found = calls_in(self._text, self._form)
         if found is None:
             raise EngineError("a tool call came out broken")
         return "", [Call(*parts) for parts in found]

@@ -13,6 +13,7 @@ from atlas.llm_host.constrain import valid_schema
 from atlas.llm_host.line import PRIORITIES
 
 MAX_TEXT_STOPS, MAX_TOOLS, MAX_NAME_LETTERS = 4, 128, 64  # as at OpenAI
+MAX_STOP_LETTERS = 1_000  # one is looked for after every token, in time that grows with its square
 # Without a temperature the model answers soberly: small models wander above it, and loop without a penalty.
 DEFAULT_TEMPERATURE, DEFAULT_TOP_P, DEFAULT_TOP_K, DEFAULT_REPEAT = 0.2, 0.9, 40, 1.1
 DEFAULT_MAX_TOKENS = 512  # minutes of speech; a model that loops is not let loop longer
@@ -233,8 +234,9 @@ def _response_schema(body: Mapping[str, Any], tools: tuple[dict[str, Any], ...])
 def _stops(body: Mapping[str, Any]) -> tuple[str, ...]:
     stops = body.get("stop", [])
     stops = [stops] if isinstance(stops, str) else stops
-    if not isinstance(stops, list) or len(stops) > MAX_TEXT_STOPS or not all(isinstance(s, str) and s for s in stops):
-        _wrong("stop", f"must be a text, or a list of at most {MAX_TEXT_STOPS} texts")
+    fits = isinstance(stops, list) and len(stops) <= MAX_TEXT_STOPS
+    if not fits or not all(isinstance(s, str) and 0 < len(s) <= MAX_STOP_LETTERS for s in stops):
+        _wrong("stop", f"must be a text, or a list of at most {MAX_TEXT_STOPS}, of 1 to {MAX_STOP_LETTERS} letters")
     return tuple(stops)
 
 

@@ -168,7 +168,7 @@ class Shelf:
         if head.get("key") != _digest(key.encode()):
             raise ValueError("it is of another conversation")
         tokens, size = head.get("tokens"), head.get("bytes")
-        if not (type(tokens) is int and type(size) is int and tokens >= 0):
+        if not (type(tokens) is int and type(size) is int and tokens >= 0 and size >= 0):
             raise ValueError("its head is damaged")
         if HEAD_BYTES + tokens * array("i").itemsize + size != os.fstat(file.fileno()).st_size:
             raise ValueError("it is not whole")

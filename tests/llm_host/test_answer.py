@@ -84,6 +84,11 @@ def test_a_stop_string_is_found_across_pieces_and_never_comes_out() -> None:
     assert answer.end(whole=True) == ("", [])
 
 
+def test_a_stop_string_that_might_have_begun_a_thought_is_one_at_the_end_too() -> None:
+    answer = Answer(["<"])
+    assert said(answer, "<") + answer.end(whole=True)[0] == ""
+
+
 def test_what_only_looked_like_a_stop_comes_out_at_the_end() -> None:
     answer = Answer(["END"])
     assert said(answer, "a EN") == "a "

@@ -71,6 +71,7 @@ def test_halves_of_surrogate_pairs_are_mended_wherever_they_stand() -> None:
         ({"logit_bias": {"1": 5}}, "logit_bias"),
         ({"stop": ["a", "b", "c", "d", "e"]}, "stop"),
         ({"stop": [""]}, "stop"),
+        ({"stop": ["a" * 1_001]}, "stop"),
         ({"stream": 1}, "stream"),
         ({"tools": {}}, "tools"),
         ({"tools": [TOOL, TOOL]}, "tools[1].function.name"),

@@ -229,6 +229,35 @@ def nested(depth: int) -> dict[str, Any]:
     return schema
 
 
+NO_SCHEMAS = [
+    *(
+        {"minItems": "a"},
+        {"minItems": []},
+        {"properties": 5, "required": ["b"]},
+        {"required": 5},
+        {"required": [["b"]]},
+    ),
+    *(
+        {"properties": {"b": {}}, "required": [["b"]]},
+        {"anyOf": 5},
+        {"allOf": 5},
+        {"properties": ["b"], "required": ["b"]},
+    ),
+]
+
+
+@pytest.mark.parametrize("part", NO_SCHEMAS)
+def test_a_reference_to_what_is_no_schema_is_refused_by_name(part: dict[str, Any]) -> None:
+    schema = {"properties": {"x": {"$ref": "#/elsewhere"}}, "elsewhere": part}
+    with pytest.raises(RequestError, match="'lamp'"):
+        schema_rule(arguments_schema(schema), "tool 'lamp'", "tools")
+
+
+def test_a_schema_with_more_names_than_can_be_looked_at_is_refused_before_it_is_looked_at() -> None:
+    with pytest.raises(RequestError, match=r"'lamp'.*names"):
+        valid_schema({"properties": {f"p{i}": True for i in range(40_000)}}, "tool 'lamp'", "tools")
+
+
 @pytest.mark.parametrize(
     "schema",
     [

@@ -67,6 +67,18 @@ def test_a_file_whose_head_counts_in_nonsense_is_ignored(data: Path, wrong: str)
     assert files(data) == []
 
 
+@pytest.mark.parametrize("tokens", [4, 10**13, 10**30])
+def test_a_file_that_claims_more_tokens_than_it_holds_is_ignored(data: Path, tokens: int) -> None:
+    shelf = Shelf(data, "me")
+    shelf.put("anna", [1, 2, 3], b"")
+    (file,) = files(data)
+    head, rest = file.read_bytes()[:HEAD_BYTES], file.read_bytes()[HEAD_BYTES:]
+    lie = head.replace(b'"tokens": 3, "bytes": 0', f'"tokens": {tokens}, "bytes": {12 - 4 * tokens}'.encode())
+    file.write_bytes(lie.strip().ljust(HEAD_BYTES) + rest)
+    assert shelf.tokens("anna") == [] and shelf.get("anna") is None
+    assert files(data) == []
+
+
 @pytest.mark.parametrize("size", [0, 1, HEAD_BYTES, HEAD_BYTES + 5, -1])
 def test_a_file_that_was_cut_short_is_ignored(data: Path, size: int) -> None:
     shelf = Shelf(data, "me")
