@@ -15,7 +15,7 @@ import signal
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from pathlib import Path
 from subprocess import DEVNULL
@@ -56,21 +56,13 @@ async def measure(config: Config) -> Mapping[str, float]:
     seed = random.SystemRandom().randrange(2**32)
     seen = await survive(KILLS, seed)
     house = await _house_deaths.survive(config, HOUSE_KILLS, seed)
-    return {
-        "kills": float(seen.kills),
-        "acknowledged": float(seen.acknowledged),
-        "under_way": float(seen.under_way),
-        "lost": float(len(seen.lost)),
-        "half_written": float(len(seen.half_written)),
-        "record_problems": float(len(seen.record_problems)),
-        "rows_missing": float(len(seen.rows_missing)),
-        "house_kills": float(house.kills),
-        "house_acknowledged": float(house.acknowledged),
-        "house_under_way": float(house.under_way),
-        "house_lost": float(len(house.lost)),
-        "house_leaked": float(len(house.leaked)),
-        "house_orphans": float(len(house.orphans)),
-    }
+    return {**_figures(seen), **{f"house_{name}": value for name, value in _figures(house).items()}}
+
+
+def _figures(seen: Seen | _house_deaths.Seen) -> dict[str, float]:
+    """Return what was counted, and of what was wrong how often it was."""
+    told = ((field.name, getattr(seen, field.name)) for field in fields(seen) if field.name != "seed")
+    return {name: float(len(found) if isinstance(found, list) else found) for name, found in told}
 
 
 @dataclass(slots=True)
