@@ -75,7 +75,7 @@ def test_a_fact_is_told_without_a_that_as_well(grammar: Grammar, fact: str) -> N
 
 def test_a_fact_may_come_before_the_wish_to_have_it_remembered(grammar: Grammar) -> None:
     told = [("facts.remember", {"text": "my favourite colour is green"})]
-    assert calls(grammar.commands("My favourite colour is green, please remember that.")) == told
+    assert calls(grammar.commands("my favourite colour is green, please remember that.")) == told
     assert grammar.commands("my favourite colour is green, don't remember that") == ()
     assert grammar.commands("the teacher has always said remember that") == ()
 
