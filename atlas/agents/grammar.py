@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from hassil.recognize import RecognizeResult
@@ -20,6 +21,7 @@ __all__ = ["Command", "Grammar", "Half", "open_grammar"]
 LONGEST_CHARACTERS = 200  # no command is longer; longer text is conversation, and costs time to match
 REMEMBERED = 32  # sentences
 MOST_COMMANDS = 3  # in one sentence; who strings more together is telling a story
+MOST_JOINTS = 12  # "and", "then" or a comma where one may end; each is tried, and costs about a millisecond
 # Of silence, before a command is acted on that could go on ("… and thirty seconds"). Pauses inside a phrase are mostly
 # shorter; after any other sentence the speaker is given longer.
 OPEN_COMMAND_SECONDS = 0.35
@@ -68,7 +70,9 @@ class Grammar:
         self._negation = re.compile(own["negations"], re.IGNORECASE)
         self._told = re.compile(own["told"], re.IGNORECASE)
         self._second_command = re.compile(own["second_commands"], re.IGNORECASE)
-        # A voice asks about the same words several times: at a pause, at their end, and when they are answered.
+        # A voice asks about the same words several times, at a pause, at their end, and when they are answered; and so
+        # do the minds, one after the other.
+        self._all = lru_cache(REMEMBERED)(self._one_or_several)
         self._one = lru_cache(REMEMBERED)(self._matched)
         self._joint = re.compile(own["joints"], re.IGNORECASE)
         self._silence = re.compile(own["silence"], re.IGNORECASE)
@@ -80,9 +84,7 @@ class Grammar:
         """
         if len(text) > LONGEST_CHARACTERS or self.is_negated(text):
             return ()
-        if self._second_command.search(text):  # likelier to be several, and each match costs milliseconds
-            return self._several(text) or self._one(text)
-        return self._one(text) or self._several(text)
+        return self._all(text)
 
     def read(self, text: str) -> Command | None:
         """Return the command that `text` is when it is exactly one; else `None`."""
@@ -164,9 +166,14 @@ class Grammar:
                 return (*surest[:-1], replace(surest[-1], whole=closed))
         return ()
 
+    def _one_or_several(self, text: str) -> tuple[Command, ...]:
+        if self._second_command.search(text):  # likelier to be several, and each match costs milliseconds
+            return self._several(text) or self._one(text)
+        return self._one(text) or self._several(text)
+
     def _several(self, text: str) -> tuple[Command, ...]:
         """Return the commands of a sentence that joins whole ones with "and" or "then"."""
-        for joint in self._joint.finditer(text):
+        for joint in islice(self._joint.finditer(text), MOST_JOINTS):
             if first := self._one(text[: joint.start()]):
                 rest = text[joint.end() :]
                 more = self._one(rest) or self._several(rest)
