@@ -10,6 +10,7 @@ from atlas.agents.agent_asking import Asking, Assents, Unasked
 from atlas.agents.agent_chat import Chat
 from atlas.agents.agent_commands import Commands
 from atlas.agents.agent_facts import Facts
+from atlas.agents.agent_help import Help
 from atlas.agents.agent_memory import Recall, WithMemory
 from atlas.agents.choosing import Choosing
 from atlas.agents.facts import Told
@@ -94,6 +95,7 @@ def open_agent(
         *([Facts(name, grammar, tools, told, model_has_tools=llm.tools)] if "answering" in grammar.own else ()),
         *([Recall(name, grammar, memory, zone)] if memory and words else ()),
         Commands(name, grammar, tools, model_has_tools=llm.tools),
+        Help(name, grammar, tools),
         *(() if llm.tools else [Unasked(name, assents)]),
         chat,
     ]

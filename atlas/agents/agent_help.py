@@ -1,0 +1,51 @@
+"""Help: what an agent can be asked for, said of the tools that it really has; without a model, which would invent."""
+
+from __future__ import annotations
+
+import re
+
+from atlas.agents.agent import Answer
+from atlas.agents.grammar import Grammar
+from atlas.conversation import Message, Turn
+from atlas.events import Emit, TextDelta
+from atlas.mcp.tools import Tools
+
+
+class Help:
+    """An agent that answers "what can you do", and declines everything else.
+
+    A client with instructions of its own made somebody else of the agent: what that one can do, its model says.
+    """
+
+    def __init__(self, name: str, grammar: Grammar, tools: Tools) -> None:
+        self.name = name
+        self._grammar = grammar
+        self._tools = tools
+        self._own = grammar.own["help"]
+        self._asked = re.compile(self._own["asked"], re.IGNORECASE)
+
+    async def respond(self, turn: Turn, emit: Emit) -> Answer | None:
+        """See `Agent.respond`."""
+        words = await self._words() if await self.prepare(turn) else ""
+        if not words:
+            return None
+        await emit(TextDelta(words))
+        return Answer(words, "command", "done", (Message("assistant", words),))
+
+    async def prepare(self, turn: Turn) -> bool:
+        """See `Agent.prepare`."""
+        asked = self._asked.fullmatch(self._grammar.unmarked(turn.text))
+        return bool(asked or self._asked.fullmatch(self._grammar.plain_words(turn.text))) and not turn.instructions
+
+    async def _words(self) -> str:
+        """Return what this agent can do, and one thing to try; "" when none of its tools is there."""
+        offered = {tool.name for tool in await self._tools.listed()}
+        families = {name.partition(".")[0] for name in offered}
+        can = [words for family, words in self._own["can"].items() if family in families]
+        if not can:
+            return ""
+        series = self._own["last"].format(", ".join(can[:-1]), can[-1]) if len(can) > 1 else can[0]
+        tries = [said for tool, said in self._own["such_as"].items() if tool in offered]
+        return " ".join(
+            [self._own["says"].format(can=series), *(self._own["try"].format(such_as=one) for one in tries[:1])]
+        )
