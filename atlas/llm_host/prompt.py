@@ -75,8 +75,11 @@ class Prompts:
         tools = sorted(tools, key=lambda tool: str(tool["function"]["name"]))
         form = self.format
         # Only now that arguments are no longer JSON in a text, where a control token could hide behind an escape.
-        shaped = self._harmless(_native(messages, form) if form.native else _plain(messages, tools))
-        offered = self._harmless(tools) if form.native else []
+        try:
+            shaped = self._harmless(_native(messages, form) if form.native else _plain(messages, tools))
+            offered = self._harmless(tools) if form.native else []
+        except RecursionError as deep:
+            raise RequestError("messages or tools are nested too deeply", code="invalid_messages") from deep
         try:
             return self._render(shaped, offered, manners=self.manners) + self.manners.ending
         except UNFIT:  # most templates take any order of messages, some insist on turns

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -195,6 +196,18 @@ def test_messages_in_any_order_are_taken(model: Model, conversation: list[Wire])
         text = model.prompts.text(conversation, offered).replace(SPLIT, "")
         for message in conversation:
             assert message["content"] in text or json.dumps(message["content"])[1:-1] in text
+
+
+@pytest.mark.parametrize("depth", [600, 900])
+def test_what_is_nested_too_deeply_is_written_or_refused(model: Model, depth: int) -> None:
+    deep = json.loads('{"a":' * depth + "1" + "}" * depth)
+    for arguments in (deep, '{"a":' * depth + "1" + "}" * depth):
+        wish = {"id": IDS[0], "type": "function", "function": {"name": "clock__time", "arguments": arguments}}
+        called = {"role": "assistant", "content": "", "tool_calls": [wish]}
+        with suppress(RequestError):
+            assert model.prompts.tokens([user("Hi."), called, *results(1)], [])
+    with suppress(RequestError):
+        assert model.prompts.tokens([user("Hi.")], [tool("clock__time", {"default": deep})])
 
 
 def test_no_answer_begins_within_a_thought(model: Model) -> None:
