@@ -142,7 +142,21 @@ def test_who_asked_for_a_deed_hears_that_there_was_none(asked: str, said: str, a
 
 @pytest.mark.timeout(10)
 @pytest.mark.parametrize(
-    "words", ["„", "“", "»", "ich habe ", "das licht ist ", "der ", "auf der liste ", "mach ", "und dann ", "timer "]
+    "words",
+    [
+        "„",
+        "“",
+        "»",
+        "ich habe ",
+        "das licht ist ",
+        "der ",
+        "auf der liste ",
+        "mach ",
+        "und dann ",
+        "timer ",
+        "12 ",
+        "7-a ",
+    ],
 )
 def test_a_flood_of_words_is_read_at_once(words: str) -> None:
     is_true((words * 600)[:600], Deeds(asked="mach das Licht aus"), GERMAN)
