@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from codecs import getincrementaldecoder
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ from atlas.thoughts import Thoughts
 CONNECT_SECONDS = 5.0
 HEALTH_SECONDS = 3.0
 MAX_EVENT_BYTES = 1024 * 1024  # one event of a stream; a whole call may be in it
+MAX_ANSWER_BYTES = 64 * 1024 * 1024  # that is not streamed: two thousand long vectors
 MAX_ERROR_BYTES = 4096  # of an error's body, for the log
 DOT = "__"  # OpenAI's tool names have no dots
 
@@ -91,18 +93,19 @@ class OpenAiBackend:
         offered = {_wire_name(tool.name): tool for tool in tools} if self._settings.tools else {}
         body = self._body(messages, offered, tool_choice, limits, conversation, priority)
         calls, usage, finish, thoughts = PartialCalls(), Usage(), "", Thoughts()
+        halves = getincrementaldecoder("utf-16-le")("replace")  # of characters: some servers cut one in two
         async with aclosing(self._events(body)) as events:
             async for event in events:
                 usage = _usage(event) or usage
                 choice = _first(event.get("choices"))
                 delta = _delta(choice)
-                if words := thoughts.add(_words(delta)):
+                if words := thoughts.add(halves.decode(_words(delta).encode("utf-16-le", "surrogatepass"))):
                     yield Words(words)
                 calls.add(delta)
                 finish = choice.get("finish_reason") or finish
         if not finish:
             raise LlmGone(f"{self.model} stopped in the middle of an answer")
-        if words := thoughts.end():
+        if words := thoughts.add(halves.decode(b"", final=True)) + thoughts.end():
             yield Words(words)
         made = calls.finished(offered) if finish != "length" else ()  # a call that was cut short is no call
         if made:
@@ -151,11 +154,10 @@ class OpenAiBackend:
     async def health(self) -> str:
         """Return the model's name, or raise `LlmGone`."""
         path = self._url.removesuffix("/v1") + "/health" if self._settings.own_host else f"{self._url}/models"
-        with _as_llm_gone(self.model):
-            reply = await self._http.get(path, timeout=HEALTH_SECONDS)
-            if reply.status_code != 200:
-                raise LlmGone(f"{self.model} is not ready: {reply.text[:MAX_ERROR_BYTES]}")
-            facts = _object(reply.text)
+        reply, text = await self._whole("GET", path, HEALTH_SECONDS)
+        if reply.status_code != 200:
+            raise LlmGone(f"{self.model} is not ready: {text[:MAX_ERROR_BYTES]}")
+        facts = _object(text)
         return str(facts.get("model", self.model))
 
     async def aclose(self) -> None:
@@ -195,11 +197,18 @@ class OpenAiBackend:
 
     async def _post(self, path: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the whole answer to a request that is not streamed."""
-        with _as_llm_gone(self.model):
-            reply = await self._http.post(f"{self._url}{path}", json=body)
-            if reply.status_code != 200:
-                raise self._refusal(reply, reply.text[:MAX_ERROR_BYTES])
-            return _object(reply.text)
+        reply, text = await self._whole("POST", self._url + path, self._settings.first_words_seconds, body)
+        if reply.status_code != 200:
+            raise self._refusal(reply, text[:MAX_ERROR_BYTES])
+        return _object(text)
+
+    async def _whole(
+        self, method: str, url: str, seconds: float, body: Mapping[str, Any] | None = None
+    ) -> tuple[httpx2.Response, str]:
+        """Return a reply that is not streamed, and its text; neither its length nor its time is without end."""
+        with _as_llm_gone(self.model), anyio.fail_after(seconds):
+            async with self._http.stream(method, url, json=body) as reply:
+                return reply, await _beginning(reply, MAX_ANSWER_BYTES)
 
     async def _events(self, body: Mapping[str, Any]) -> AsyncGenerator[Mapping[str, Any], None]:
         """Yield the JSON objects of the stream until it says it is done."""
@@ -224,9 +233,10 @@ class OpenAiBackend:
     async def _response(self, body: Mapping[str, Any]) -> AsyncIterator[httpx2.Response]:
         async with self._http.stream("POST", f"{self._url}/chat/completions", json=body) as response:
             if response.status_code == 200:
+                response.encoding = "utf-8"  # as JSON always is: a header may name what is no encoding of text
                 yield response
                 return
-            text = await _beginning(response)
+            text = await _beginning(response, MAX_ERROR_BYTES)
         raise self._refusal(response, text)
 
     def _refusal(self, reply: httpx2.Response, text: str) -> EngineError:
@@ -243,7 +253,10 @@ def _vector(item: Any) -> tuple[float, ...]:
     numbers = item.get("embedding") if isinstance(item, dict) else None
     if not isinstance(numbers, list) or not all(isinstance(number, (int, float)) for number in numbers):
         raise EngineError("a vector of an embedding is no list of numbers")
-    length = math.hypot(*numbers)
+    try:
+        length = math.hypot(*numbers)
+    except OverflowError:  # a whole number of hundreds of digits
+        length = math.inf
     if not length or not math.isfinite(length):
         raise EngineError("a vector of an embedding has no direction")
     return tuple(number / length for number in numbers)
@@ -262,13 +275,13 @@ def _as_llm_gone(model: str) -> Iterator[None]:
         raise LlmGone(f"{model} said nothing for too long", hint="is the LLM host overloaded?") from trouble
 
 
-async def _beginning(response: httpx2.Response) -> str:
-    read = b""
+async def _beginning(response: httpx2.Response, most_bytes: int) -> str:
+    read = bytearray()
     async for piece in response.aiter_bytes():
         read += piece
-        if len(read) >= MAX_ERROR_BYTES:
+        if len(read) >= most_bytes:
             break
-    return read[:MAX_ERROR_BYTES].decode("utf-8", "replace")
+    return read[:most_bytes].decode("utf-8", "replace")
 
 
 def _object(text: str) -> Mapping[str, Any]:

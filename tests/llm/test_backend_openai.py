@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager, suppress
@@ -276,6 +277,7 @@ async def test_a_server_that_is_not_ours_is_not_told_who_waits_for_a_vector(data
         [{"embedding": "AAAA"}],
         [{"embedding": [0, 0]}],
         [{"embedding": [1, None]}],
+        [{"embedding": [10**400]}],
         [1],
         [{"embedding": [1]}] * 2,
     ],
@@ -359,3 +361,54 @@ async def test_encryption_is_kept_however_its_name_is_spelled(tmp_path: Path) ->
         tasks.cancel_scope.cancel()
     await listener.aclose()
     assert server.asked == []
+
+
+def head(kind: str, **more: str) -> bytes:
+    lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in more.items())
+    return f"HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\nconnection: close\r\n{lines}\r\n".encode()
+
+
+@pytest.mark.parametrize("charset", ["hex", "undefined", "rot13", "utf-16", "no such thing"])
+async def test_json_is_utf_8_whatever_a_server_calls_it(data: Path, charset: str) -> None:
+    said = [head(f"text/event-stream; charset={charset}"), event({"content": "grün"}, "stop")]
+    async with before(Server(*said), data) as backend:
+        assert (await everything(backend))[0] == Words("grün")
+    said = [head(f"application/json; charset={charset}"), b'{"model": "m", "data": [{"embedding": [2]}]}']
+    async with before(Server(*said), data) as backend:
+        assert (await backend.embed(["hello"])).vectors == ((1.0,),) and await backend.health() == "m"
+
+
+@pytest.mark.parametrize(
+    ("pieces", "words"), [([r"a\ud83d", r"\ude00b"], "a😀b"), ([r"a\ud83d", "b"], "a�b"), ([r"\ude00a\ud83d"], "�a�")]
+)
+async def test_halves_of_a_character_are_joined_and_lone_ones_replaced(
+    data: Path, pieces: list[str], words: str
+) -> None:
+    events = [b'data: {"choices": [{"delta": {"content": "%b"}}]}\n\n' % piece.encode() for piece in pieces]
+    async with before(Server(HEAD, *events, event({}, "stop")), data) as backend:
+        assert "".join(delta.text for delta in await everything(backend) if isinstance(delta, Words)) == words
+
+
+async def test_an_answer_without_end_is_given_up(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend_openai, "MAX_ANSWER_BYTES", 10_000)
+    packed = gzip.compress(b" " * 1_000_000 + b'{"data": [{"embedding": [2]}]}')
+    async with before(Server(head("application/json", content_encoding="gzip"), packed), data) as backend:
+        with pytest.raises(LlmGone):
+            await backend.embed(["hello"])
+
+
+async def test_an_answer_that_trickles_is_given_up(data: Path) -> None:
+    async def trickle(client: SocketStream) -> None:
+        async with client:
+            await client.receive()
+            await client.send(head("application/json"))
+            with suppress(anyio.BrokenResourceError):
+                while True:
+                    await client.send(b" ")
+
+    server = Server()
+    server.answer = trickle  # type: ignore[method-assign]
+    with anyio.fail_after(5):
+        async with before(server, data, first_words_seconds=0.02) as backend:
+            with pytest.raises(LlmGone):
+                await backend.embed(["hello"])
