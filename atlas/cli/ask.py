@@ -43,7 +43,7 @@ async def ask(config: Config, question: str, agent: str, room: str, as_json: boo
         "messages": [{"role": "user", "content": question}],
         "stream": True,
         "stream_options": {"include_usage": True},
-        "atlas": {"remember": True, "device": "terminal"} | ({"room": room} if room else {}),
+        "atlas": {"remember": True} | door.device() | ({"room": room} if room else {}),
     }
     told: dict[str, Any] = {}
     text = ""

@@ -19,7 +19,6 @@ from atlas.config import Config
 from atlas.config import load as load_config
 from atlas.errors import AtlasError
 
-TERMINAL = "terminal"  # the device that `atlas ask` says it is
 ANSWER_SECONDS = 120.0  # forgetting writes the whole memory anew
 CONNECT_SECONDS = 5.0
 
@@ -44,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
         command.add_argument("--agent", help="whose memory: family, work, …; else the usual agent's")
         command.add_argument("--person", help="whose words, by name")
         command.add_argument("--room", help="of which room")
-        command.add_argument("--device", default=TERMINAL, help="of which device, when nobody is named (terminal)")
+        command.add_argument("--device", help="of which device, when nobody is named; else what this terminal said")
         command.add_argument("--since", help="from then on: 2026-11-22, or 2026-11-22T16:30")
         command.add_argument("--until", help="until before then")
     given = parser.parse_args(arguments)
@@ -65,7 +64,7 @@ def _count(text: str) -> int:
 async def work(config: Config, given: argparse.Namespace) -> int:
     """Do what was asked for. Raises `AtlasError` when the house is not there or says no."""
     named = {key: getattr(given, key) for key in ("agent", "person", "room", "device", "since", "until")}
-    query = {key: value for key, value in named.items() if value}
+    query = door.device() | {key: value for key, value in named.items() if value}
     try:
         async with door.client(config, timeout=httpx2.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)) as house:
             match given.command:

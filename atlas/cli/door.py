@@ -14,6 +14,7 @@ from atlas.config import Config
 from atlas.errors import AtlasError, ConfigError
 
 NO_TOKEN_STATUS = 401
+TERMINAL = "terminal"  # the device that the owner's terminal says it is
 
 
 def address(config: Config, scheme: str = "http") -> str:
@@ -26,6 +27,12 @@ def token(config: Config, environment: Mapping[str, str] | None = None) -> str:
     """Return $ATLAS_TOKEN, else the owner's own. Raises `ConfigError` when there is none."""
     given = (environment if environment is not None else os.environ).get("ATLAS_TOKEN")
     return given or read_secret(config.owner_token)
+
+
+def device(environment: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the device to say, if any: whoever brings a token of their own is its device, and may say no other."""
+    given = (environment if environment is not None else os.environ).get("ATLAS_TOKEN")
+    return {} if given else {"device": TERMINAL}
 
 
 def not_running(config: Config) -> ConfigError:

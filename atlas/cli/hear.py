@@ -149,7 +149,7 @@ async def hear(config: Config, sound: AudioChunk, agent: str = "", *, first_soun
 @asynccontextmanager
 async def connected(config: Config, agent: str) -> AsyncGenerator[ClientConnection, None]:
     """Open the realtime door with the terminal's token."""
-    query = urlencode({"model": agent or "atlas", "device": "terminal", "announce": "false"})
+    query = urlencode({"model": agent or "atlas", "announce": "false"} | door.device())
     url = f"{door.address(config, 'ws')}/v1/realtime?{query}"
     headers = {"authorization": f"Bearer {door.token(config)}"}
     try:

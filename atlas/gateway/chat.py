@@ -246,7 +246,7 @@ def speaking_for(actor: Actor, own: Fields) -> Actor:
     for key, roles in MAY_SAY.items():
         if own.value(key) not in (None, getattr(actor, key)) and actor.role not in roles:
             raise RequestError(
-                f"a {actor.role} may not say {own.name(key)}", code="permission_denied", param=own.name(key)
+                f"the role {actor.role} may not say {own.name(key)}", code="permission_denied", param=own.name(key)
             )
     return Actor(
         person=own.text("person", actor.person, MAX_NAME_CHARACTERS),

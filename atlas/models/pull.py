@@ -120,7 +120,7 @@ class Puller:
             raise EngineError(f"{source} is no folder", hint="is the disk plugged in, and mounted there?")
         elsewhere = f"copy the folder models/{self._model.name} of another house to there"
         if self._model.hub:
-            elsewhere = f"another machine gets it from {self._address(file)}"
+            elsewhere = f"get it from {self._address(file)} on another machine"
         raise EngineError(f"{source} holds no {file.name}", hint=elsewhere)
 
     @contextmanager

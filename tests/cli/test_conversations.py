@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 import anyio.to_thread
 import pytest
 
-from atlas.cli import conversations
+from atlas.cli import ask, conversations
+from atlas.cli.keys import prepare_folders, write_secret
 from atlas.config import Config, GatewayConfig
 from atlas.errors import AtlasError
 from tests.gateway.small_house import SmallHouse, served
@@ -22,7 +23,8 @@ async def world(config: Config, data: Path, monkeypatch: pytest.MonkeyPatch) -> 
     async with served(config, data) as small:
         at = replace(config, gateway=GatewayConfig(port=urlsplit(small.url).port or 0))
         monkeypatch.setattr(conversations, "load_config", lambda environment: at)
-        monkeypatch.setenv("ATLAS_TOKEN", small.tokens["owner"])
+        prepare_folders(at)
+        write_secret(at.owner_token, small.tokens["owner"])
         async with small.http() as http:
             for text in ("hello there", "why is the sky blue"):
                 body = {"model": "family", "messages": [{"role": "user", "content": text}]}
@@ -89,6 +91,17 @@ async def test_everything_is_not_forgotten_where_nobody_can_be_asked(
     with pytest.raises(AtlasError, match="no terminal"):
         await run("forget", "--everything")
     assert await run("search", "hello") == 0
+
+
+async def test_whoever_has_a_token_of_their_own_asks_and_searches_with_it(
+    world: SmallHouse, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(ask, "load_config", conversations.load_config)
+    monkeypatch.setenv("ATLAS_TOKEN", world.tokens["adult"])
+    assert await anyio.to_thread.run_sync(ask.main, ["--agent", "family", "why is the sky blue"]) == 0
+    assert capsys.readouterr().out == "The sky is blue.\n"
+    assert await run("search", "sky") == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2, "and nothing that was said at the owner's terminal"
 
 
 async def test_a_house_that_is_not_there_is_said_so(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
