@@ -8,6 +8,7 @@ The URLs are in `http.py`, the work in `host.py`.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import ctypes
 import logging
 import os
@@ -74,6 +75,7 @@ def main() -> None:
     given = parser.parse_args()
     logs.to_stderr(logging.INFO, "%(asctime)s %(name)s %(message)s")
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    logging.getLogger("uvicorn.error").addFilter(_is_no_stop)
     options = Options(
         *(given.model, given.name, given.context, given.threads, given.gpu_layers, given.conversations),
         embedder=given.embedder,
@@ -100,6 +102,11 @@ def _say(troubles: BaseExceptionGroup[AtlasError]) -> None:
             _say(trouble)
         else:
             log.error("%s%s", trouble, f" ({trouble.hint})" if trouble.hint else "")
+
+
+def _is_no_stop(record: logging.LogRecord) -> bool:
+    """Say whether a line is worth keeping: answers that a signal ends leave a traceback each, and nothing is wrong."""
+    return not (record.exc_info and record.exc_info[0] is asyncio.CancelledError)
 
 
 def _give_memory_back() -> None:

@@ -204,6 +204,20 @@ def test_a_socket_file_left_behind_is_replaced_and_a_signal_ends_the_host(data: 
             assert not second.socket.exists()
 
 
+def test_a_host_that_is_stopped_while_it_answers_leaves_no_traceback(data: Path, models: Path) -> None:
+    body = json.dumps({"model": MODEL, "messages": HELLO, "max_tokens": 1500}).encode()
+    head = b"POST /v1/chat/completions HTTP/1.1\r\nhost: llm\r\ncontent-length: %d\r\n\r\n" % len(body)
+    with running(data, models) as host, socket.socket(socket.AF_UNIX) as one, socket.socket(socket.AF_UNIX) as other:
+        for client in (one, other):
+            client.connect(str(host.socket))
+            client.sendall(head + body)
+        while host.http.get("/health").json()["requests"] < 2:
+            pass
+        host.process.send_signal(signal.SIGTERM)
+        assert host.process.wait(timeout=5) == 0
+        assert "ASGI" not in host.log.read_text()
+
+
 def test_a_model_that_is_no_model_ends_the_host_with_a_reason(data: Path) -> None:
     for content in (None, b"GGUF but not really"):
         file = data / "broken.gguf"
