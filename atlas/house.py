@@ -218,7 +218,8 @@ class House:
         if agent not in self._minds:
             raise RequestError(f"no agent is called {agent!r}", code="model_not_found", param="agent")
         if actor.role not in self.config.agents[agent].roles:
-            raise RequestError(f"a {actor.role} may not talk to the agent {agent!r}", code="forbidden", param="agent")
+            said = f"the role {actor.role} may not talk to the agent {agent!r}"
+            raise RequestError(said, code="forbidden", param="agent")
         return self._minds[agent].memory, belonging_to(agent, actor)
 
     async def warm(self) -> None:

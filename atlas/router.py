@@ -144,7 +144,7 @@ def _asked_for(name: str, reason: str, turn: Turn, agents: Mapping[str, AgentCon
         )
     if turn.actor.role not in agents[name].roles:
         raise RequestError(
-            f"a {turn.actor.role} may not talk to the agent {name!r}",
+            f"the role {turn.actor.role} may not talk to the agent {name!r}",
             code="forbidden",
             param="model",
             spoken=f"I'm sorry, the {_plain(name)} agent isn't for you.",

@@ -149,7 +149,7 @@ async def test_the_work_agents_memory_is_a_file_of_its_own(world: World, data: P
 
 
 async def test_an_agent_that_is_not_for_this_person_is_refused_before_anything_happens(world: World) -> None:
-    with pytest.raises(RequestError, match="may not talk"):
+    with pytest.raises(RequestError, match="the role guest may not talk"):
         await world.ask("hello", Actor("", "phone", "guest"), agent="work")
     assert world.agents["work"].turns == []
 
@@ -463,7 +463,7 @@ async def test_a_turn_that_is_answered_while_its_past_is_forgotten_is_not_rememb
 
 
 async def test_a_memory_is_nobodys_who_may_not_talk_to_its_agent(world: World) -> None:
-    with pytest.raises(RequestError, match="may not talk"):
+    with pytest.raises(RequestError, match="the role guest may not talk"):
         world.house.memory_of("work", Actor("", "phone", "guest"))
     with pytest.raises(RequestError, match="no agent"):
         world.house.memory_of("nobody", ADA)
