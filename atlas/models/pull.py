@@ -91,7 +91,7 @@ class Puller:
         Raises `EngineError`: no room on the disk, no answer after several tries, or a file that is not what the
         catalogue says; then that file is thrown away, the others stay.
         """
-        with self._alone(), disk_troubles(self._folder, AGAIN):
+        with disk_troubles(self._folder, AGAIN), self._alone():
             await self._pin()
             self._check_room()
             for file in self._model.files:
@@ -100,10 +100,12 @@ class Puller:
 
     async def take(self, source: Path) -> None:
         """Bring every file from a folder instead: `source/FILE` or `source/NAME/FILE`. Raises `EngineError`."""
-        with self._alone(), disk_troubles(self._folder, AGAIN):
+        with disk_troubles(self._folder, AGAIN), self._alone():
             self._check_room()
             for file in self._model.files:
                 found = self._found_in(source, file)
+                if (part := self._part / file.name).exists() and found.samefile(part):
+                    raise EngineError(f"{found} is the download itself", hint="go on with it without --from")
                 if not file.sha256:
                     raise EngineError(f"nobody knows what {file.name} must hash to", hint="pull it once, online")
                 spoilt = f"copy it to there again: {found} is not what its maker published"

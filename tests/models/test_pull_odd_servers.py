@@ -360,3 +360,18 @@ async def test_what_began_encrypted_does_not_go_on_in_the_open(tmp_path: Path) -
     async with httpx2.AsyncClient(transport=httpx2.MockTransport(hub)) as client:
         with pytest.raises(EngineError, match="without encryption"):
             await Puller(UNKNOWN, tmp_path, lambda _progress: None, client).pull()
+
+
+async def test_a_disk_that_holds_the_download_itself_is_not_emptied(tmp_path: Path) -> None:
+    file = part(tmp_path, CONTENT[:9])
+    async with httpx2.AsyncClient() as client:
+        with pytest.raises(EngineError, match="is the download itself"):
+            await Puller(MODEL, tmp_path, lambda _progress: None, client).take(file.parent)
+    assert file.read_bytes() == CONTENT[:9]
+
+
+async def test_a_file_where_the_download_should_lie_is_spoken_of(tmp_path: Path) -> None:
+    (tmp_path / ".toy.part").write_text("mine")
+    async with httpx2.AsyncClient() as client:
+        with pytest.raises(EngineError, match=r"\.toy\.part: File exists"):
+            await Puller(MODEL, tmp_path, lambda _progress: None, client).take(tmp_path)
