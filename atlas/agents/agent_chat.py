@@ -68,7 +68,7 @@ class Chat:
         """See `Agent.respond`. Never declines."""
         reply = Reply(turn, emit, self._tongues)
         end: End = "failed"
-        shown = await self._shown(turn, await self._told.to(turn))
+        shown = await self._shown(turn, self._told.to)
         if shown.untrusted:
             await emit(Tainted())
         try:
@@ -96,7 +96,7 @@ class Chat:
 
     async def prepare(self, turn: Turn) -> bool:
         """See `Agent.prepare`: the model reads what it will be shown, as far as that is known."""
-        shown = await self._shown(turn, await self._told.ahead_of(turn))
+        shown = await self._shown(turn, self._told.ahead_of)
         try:
             told = self._prompt(shown, turn, ())
         except prompt.TooLong:
@@ -104,14 +104,18 @@ class Chat:
         await self._backend.prefill(told.messages, shown.tools, conversation=self._key(turn), priority=_priority(turn))
         return True
 
-    async def _shown(self, turn: Turn, known: ToolResult | None) -> prompt.Shown:
-        """Return what the model sees of the house for this turn, with what is `known` of it."""
-        listed = await self._tools.listed()
-        few = self._choosing.few(turn.text, turn.history, listed) if self._trusted else ()
+    async def _shown(self, turn: Turn, told: facts.LookUp) -> prompt.Shown:
+        """Return what the model sees of the house for this turn: of what was told, only one with tools sees anything.
+
+        A smaller one recites it in any talk, wrongly. What is asked for is said again without it: see agent_facts.py.
+        """
+        if not self._trusted:
+            return prompt.Shown(self._persona, (), trusted=False)
+        known = await told(turn)
         return prompt.Shown(
             self._persona,
-            few,
-            self._trusted,
+            self._choosing.few(turn.text, turn.history, await self._tools.listed()),
+            trusted=True,
             facts=tuple(fact.text for fact in reversed(facts.read(known))),
             untrusted=bool(known and known.untrusted),
         )

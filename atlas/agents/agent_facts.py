@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from atlas.agents import facts, prompt
 from atlas.agents.agent import Answer
 from atlas.agents.answering import Answering, Question
-from atlas.agents.facts import Fact, Told
+from atlas.agents.facts import Fact, LookUp, Told
 from atlas.agents.grammar import Grammar
 from atlas.agents.tool_use import carry_out, report
 from atlas.conversation import Message, ToolCall, ToolResult, Turn, fresh_id
@@ -21,14 +21,12 @@ from atlas.mcp.tools import Tools
 FORGET = "facts.forget"
 CALENDAR = "calendar.find"  # what else a sentence may ask for: a birthday is as likely told as written down there
 
-LookUp = Callable[[Turn], Awaitable[ToolResult | None]]
-
 
 class Facts:
     """An agent that says again what one person asked to be remembered; it declines everything else.
 
-    A small model is told those facts and makes something up all the same. One that has tools is asked first, but
-    where the calendar would be asked instead of it, and knows nothing.
+    A small model is told none of those facts, and makes something up. One that has tools is asked first, but where
+    the calendar would be asked instead of it, and knows nothing.
     """
 
     def __init__(self, name: str, grammar: Grammar, tools: Tools, told: Told, *, model_has_tools: bool) -> None:

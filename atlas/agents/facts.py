@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -25,6 +25,7 @@ class Fact:
     own: bool = False  # theirs alone; else everybody's, and perhaps told by another
 
 
+LookUp = Callable[[Turn], Awaitable[ToolResult | None]]
 _Look = list[ToolResult | None]  # empty until somebody has looked
 
 

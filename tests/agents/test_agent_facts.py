@@ -95,6 +95,12 @@ def talk(knowing: Knowing, grammar: Grammar, assents: Assents) -> Talk:
     return opened(knowing, grammar, assents)
 
 
+@pytest.fixture
+def talk_with_tools(knowing: Knowing, grammar: Grammar, assents: Assents) -> Talk:
+    """A model with tools answers, and is shown the facts."""
+    return opened(knowing, grammar, assents, trusted=True)
+
+
 async def test_what_was_told_answers_the_question_and_no_model_is_asked(talk: Talk) -> None:
     assert await talk("remember that bin day is Thursday") == "I'll remember: bin day is Thursday."
     assert await talk("when is bin day?") == "You told me: bin day is Thursday."
@@ -230,7 +236,7 @@ async def test_forget_that_means_the_fact_that_was_just_spoken_of(talk: Talk, kn
 async def test_a_program_forgets_no_fact_by_that(talk: Talk, knowing: Knowing) -> None:
     await talk("remember that bin day is Thursday")
     await talk("forget that", channel=None)
-    assert [call.name for call in knowing.tools.calls] == ["facts.remember", "facts.list"]
+    assert [call.name for call in knowing.tools.calls] == ["facts.remember"]
 
 
 async def test_of_several_facts_none_is_meant(talk: Talk, knowing: Knowing) -> None:
@@ -264,65 +270,72 @@ async def test_one_turn_looks_once_whoever_answers_it(
     assert await talk("when is the war over?") == "The moon knows."
     assert looks(knowing) == 1
     await talk("turn that into a poem")
-    assert looks(knowing) == 2
+    assert looks(knowing) == (2 if trusted else 1), "a model without tools is shown no facts"
+    before = looks(knowing)
     await talk("remember that bin day is Thursday")
-    assert looks(knowing) == 2, "a command needs no facts"
+    assert looks(knowing) == before, "a command needs no facts"
 
 
 async def test_while_somebody_speaks_it_is_looked_up_once_and_by_the_turn_itself_anew(
-    talk: Talk, knowing: Knowing
+    talk_with_tools: Talk, knowing: Knowing
 ) -> None:
+    talk = talk_with_tools
     for words in ("", "", "when is", "when is the war over", "when is the war over"):
         assert await talk.agent.prepare(turn(words))
     assert looks(knowing) == 1
     knowing.facts["Anna"] = ["The sky is a lid"]
     await talk("when is the war over")
     assert looks(knowing) == 2
-    assert "The sky is a lid" in talk.model.prompts[-1].messages[0].text, "what was told meanwhile is known"
+    assert "The sky is a lid" in talk.model.prompts[-1].messages[-1].text, "what was told meanwhile is known"
 
 
-async def test_what_was_forgotten_is_not_read_ahead_again(talk: Talk, knowing: Knowing) -> None:
-    def read() -> str:
-        return talk.model.read_ahead[-1].messages[0].text
+async def test_what_was_forgotten_is_not_read_ahead_again(
+    knowing: Knowing, grammar: Grammar, assents: Assents, talk_with_tools: Talk
+) -> None:
+    talk = talk_with_tools
 
-    knowing.facts["Anna"] = ["My pin is 4711"]
-    await talk.agent.prepare(turn("forget"))
-    assert "4711" in read()
-    await talk("what is my pin")
-    await talk.agent.prepare(turn("forget that"))
-    assert await talk("forget that") == "Forget that My pin is 4711?"
-    await talk.agent.prepare(turn("", history=talk.history))
-    assert "4711" in read()
-    assert await talk("yes") == "I forgot: My pin is 4711."
-    await talk.agent.prepare(turn("", history=talk.history))
-    assert "4711" not in read()
-    assert await talk("what is my pin") == NOTHING
+    async def read_ahead() -> str:
+        await talk.agent.prepare(turn("", history=talk.history))
+        return talk.model.read_ahead[-1].messages[-1].text
+
+    await talk("remember that my pin is 4711")
+    assert "4711" in await read_ahead()
+    assert await talk("forget that") == "Forget that my pin is 4711?"
+    assert "4711" in await read_ahead()
+    assert await talk("yes") == "I forgot: my pin is 4711."
+    assert "4711" not in await read_ahead()
+    assert await opened(knowing, grammar, assents)("what is my pin") == NOTHING
 
 
-async def test_what_was_read_ahead_for_nothing_is_not_believed_much_later(talk: Talk, knowing: Knowing) -> None:
+async def test_what_was_read_ahead_for_nothing_is_not_believed_much_later(
+    talk_with_tools: Talk, knowing: Knowing
+) -> None:
+    talk = talk_with_tools
     knowing.facts["Anna"] = ["My pin is 4711"]
     await talk.agent.prepare(turn(""))
+    assert "4711" in talk.model.read_ahead[-1].messages[-1].text
     knowing.facts["Anna"] = []
     await talk.agent.prepare(turn("", at=turn("").at + 3600))
-    assert "4711" not in talk.model.read_ahead[-1].messages[0].text
+    assert "4711" not in talk.model.read_ahead[-1].messages[-1].text
 
 
-async def test_two_people_at_once_are_each_told_their_own(talk: Talk, knowing: Knowing) -> None:
+async def test_two_people_at_once_are_each_told_their_own(
+    knowing: Knowing, grammar: Grammar, assents: Assents, talk: Talk, talk_with_tools: Talk
+) -> None:
     knowing.facts |= {"Anna": ["My pin is 4711"], "Ben": ["My pin is 1234"]}
+    said: dict[str, str] = {}
+
+    async def asks(actor: Actor) -> None:
+        said[actor.person] = (await ask(talk.agent, "what is my pin", actor=actor, id="one"))[0].text
+        await ask(talk_with_tools.agent, "tell me a story", actor=actor, id="two")
+
     for actor in (ANNA, BEN):
-        await talk.agent.prepare(turn("", actor=actor))
-    said: dict[tuple[str, str], str] = {}
-
-    async def asks(actor: Actor, words: str) -> None:
-        answer, _ = await ask(talk.agent, words, actor=actor, id=words)
-        said[actor.person, words] = answer.text
-
+        await talk_with_tools.agent.prepare(turn("", actor=actor))
     async with anyio.create_task_group() as tasks:
         for actor in (ANNA, BEN):
-            tasks.start_soon(asks, actor, "what is my pin")
-            tasks.start_soon(asks, actor, "tell me a story")
-    assert said["Anna", "what is my pin"] == "You told me: My pin is 4711."
-    assert said["Ben", "what is my pin"] == "You told me: My pin is 1234."
-    shown = [prompt.messages[0].text for prompt in (*talk.model.read_ahead, *talk.model.prompts)]
-    assert sorted(text.rpartition("pin is ")[2] for text in shown) == ["1234.", "1234.", "4711.", "4711."]
+            tasks.start_soon(asks, actor)
+    assert said == {"Anna": "You told me: My pin is 4711.", "Ben": "You told me: My pin is 1234."}
+    model = talk_with_tools.model
+    shown = [prompt.messages[-1].text for prompt in (*model.read_ahead, *model.prompts)]
+    assert sorted(text.rpartition("pin is ")[2][:4] for text in shown) == ["1234", "1234", "4711", "4711"]
     assert looks(knowing) == 6

@@ -121,15 +121,19 @@ async def test_a_guest_is_told_no_facts() -> None:
     assert not any("nuts" in message.text for prompt in model.prompts for message in prompt.messages)
 
 
-async def test_a_small_model_knows_the_latest_facts_from_its_system_text() -> None:
-    tools = await with_more(
-        Household(), facts(*(f"fact {n} {'x' * 50}" for n in range(50)), "Anna is allergic to nuts.")
-    )
+async def test_a_small_model_is_shown_no_facts_for_it_would_recite_them_in_any_talk() -> None:
+    household = facts("The wifi password is 4711", "Anna is allergic to nuts", untrusted=True)
+    tools = await with_more(Household(), household)
     model = says(["Well."])
-    await ask(chat(model, tools, trusted=False), "what may I cook")
-    system, request = model.prompts[0].messages
-    assert system.text.startswith("You are Atlas.\n\nYou know: Anna is allergic to nuts; fact 49 ")
-    assert len(system.text) < 500 and request.text == "what may I cook"
+    agent = chat(model, tools, trusted=False)
+    asked = ("good morning", "what may I cook for Anna", "tell me about passwords")
+    for words in asked:
+        await agent.prepare(turn(words))
+        answer, room = await ask(agent, words)
+        assert not answer.tainted and room.kinds == ["TextDelta"], "it has read nobody's words"
+    for shown, words in zip((*model.prompts, *model.read_ahead), asked * 2, strict=True):
+        assert [message.text for message in shown.messages] == ["You are Atlas.", words], "it always begins the same"
+    assert tools.calls == [], "and nothing is looked up for it"
 
 
 async def test_a_small_model_sees_nothing_that_it_would_repeat_for_ever() -> None:
