@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import shutil
@@ -22,6 +23,9 @@ from hypothesis import HealthCheck, settings
 from atlas.audio import AudioChunk
 from atlas.config import Config, load
 
+# Modules and tests make a million things that stay. Looking through them for litter, again and again, costs a quarter
+# of all the time that it takes to read them, in every worker.
+gc.disable()
 ROOT = Path(__file__).parent.parent
 # Machines stall: how long an example takes says nothing. `./check` tries more examples than `./check --quick`.
 UNHURRIED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
@@ -30,6 +34,13 @@ settings.register_profile("thorough", max_examples=150, **UNHURRIED)
 settings.load_profile(os.environ.get("ATLAS_EXAMPLES", "quick"))
 # Every HTTP client reads whom the whole world trusts, for 30 ms. Tests open thousands: one reading is enough for all.
 httpcore2.default_ssl_context = cache(httpcore2.default_ssl_context)
+
+
+def pytest_collection_finish() -> None:
+    """Look for litter from here on, and only among what tests make."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture

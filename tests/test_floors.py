@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -55,14 +56,29 @@ def package_of(module: str) -> str | None:
     return None
 
 
-def modules(folder: str) -> Iterator[tuple[str, Path]]:
+@cache
+def modules(folder: str) -> tuple[tuple[str, Path], ...]:
+    return tuple(_modules(folder))
+
+
+def _modules(folder: str) -> Iterator[tuple[str, Path]]:
     for path in sorted((ROOT / folder).rglob("*.py")):
         parts = path.relative_to(ROOT).with_suffix("").parts
         yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
 
 
-def imports(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def imports(path: Path) -> tuple[str, ...]:
+    return tuple(_imports(path))
+
+
+def _imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -129,7 +145,7 @@ def test_the_first_line_of_every_module_is_its_caption() -> None:
     missing = []
     for folder in ("atlas", "tools_server", "bench"):
         for module, path in modules(folder):
-            caption = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+            caption = ast.get_docstring(parsed(path))
             if not caption or not caption.splitlines()[0].endswith((".", "?")):
                 missing.append(module)
     assert missing == []
