@@ -25,6 +25,7 @@ def main(arguments: Sequence[str]) -> int:
     create = verbs.add_parser("create", help="print a new token; nobody can read it again")
     create.add_argument("--name", required=True, help="what the device is called, such as kitchen-tablet")
     create.add_argument("--role", required=True, choices=get_args(Role), help="what it may do")
+    create.add_argument("--person", default="", help="who alone uses it, such as Anna: what is “my” there is theirs")
     verbs.add_parser("list", help="print which devices have one")
     revoke = verbs.add_parser("revoke", help="take it back")
     revoke.add_argument("name")
@@ -39,7 +40,7 @@ async def work(config: Config, given: argparse.Namespace) -> int:
     async with open_devices(config.data) as devices:
         match given.verb:
             case "create":
-                print(await devices.create(given.name, given.role))
+                print(await devices.create(given.name, given.role, given.person))
             case "revoke":
                 if not await devices.revoke(given.name):
                     raise RequestError(
@@ -47,9 +48,9 @@ async def work(config: Config, given: argparse.Namespace) -> int:
                     )
                 print(f"{given.name} has no token any more")
             case _:
-                rows = [(d.name, d.role, _day(d.created), _day(d.used)) for d in await devices.list()]
-                for row in (("name", "role", "created", "last used"), *rows):
-                    cells = zip(row, (24, 10, 16, 16), strict=True)
+                rows = [(d.name, d.role, _day(d.created), _day(d.used), d.person) for d in await devices.list()]
+                for row in (("name", "role", "created", "last used", "person"), *rows):
+                    cells = zip(row, (24, 10, 16, 16, 0), strict=True)
                     print("  ".join(f"{cell:{width}}" for cell, width in cells).rstrip())
     return 0
 

@@ -1,4 +1,4 @@
-"""Who may come in: one token per device, kept as a hash, with a role and a way to take it back."""
+"""Who may come in: one token per device, kept as a hash, with a role, whose it is, and a way to take it back."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from atlas.store.migrations import Migrations
 FILE = "devices.db"  # in the data directory; `atlas token` writes it while the house runs
 TOKEN = re.compile(r"atlas_[A-Za-z0-9_-]{32}")  # 192 random bits: nobody guesses one
 NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,38}[A-Za-z0-9])?")
+PERSON = re.compile(r"[^\W\d_](?:[\w .'’-]{0,38}[\w.])?")
 USED_SECONDS = 60.0  # how exactly `last used` is kept: a write for every request would wear out a memory card
 
 DEVICES: Migrations = (
@@ -36,17 +37,19 @@ DEVICES: Migrations = (
             ) STRICT, WITHOUT ROWID""",
         ),
     ),
+    ("whose a device is", ("ALTER TABLE devices ADD COLUMN person TEXT NOT NULL DEFAULT ''",)),  # '': several people's
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """One row: a name and its standing. The token itself is kept nowhere."""
+    """One row: a name, its standing, and who alone uses it. The token itself is kept nowhere."""
 
     name: str
     role: Role
     created: float
     used: float | None
+    person: str = ""  # "" when several people do
 
 
 class Devices:
@@ -56,9 +59,10 @@ class Devices:
         self._database = database
         self._now = now
 
-    async def create(self, name: str, role: str) -> str:
+    async def create(self, name: str, role: str, person: str = "") -> str:
         """Let a device in and return its token, which nobody can read again.
 
+        Whoever speaks through the device of a `person` is taken for them: what they ask to be remembered is theirs.
         Raises `RequestError` for a name that is taken or odd, and for a role that there is none of.
         """
         if not NAME.fullmatch(name):
@@ -75,12 +79,20 @@ class Devices:
                 param="role",
                 hint=f"roles are {', '.join(get_args(Role))}",
             )
+        if person and not PERSON.fullmatch(person):
+            raise RequestError(
+                f"{person!r} cannot be the name of a person",
+                code="invalid_person",
+                param="person",
+                hint="use 1 to 40 letters, digits, spaces, dots, dashes or apostrophes, a letter first, as in Anna",
+            )
+        alike = (d.person for d in await self.list() if d.person.casefold() == person.casefold())
         token = f"atlas_{secrets.token_urlsafe(24)}"
-        row = (name, role, _hash(token), self._now())
+        row = (name, role, _hash(token), self._now(), next(alike, person))  # Anna and anna are one
 
         def insert(connection: sqlite3.Connection) -> bool:
             cursor = connection.execute(
-                "INSERT INTO devices (name, role, token_sha256, created) VALUES (?, ?, ?, ?)"
+                "INSERT INTO devices (name, role, token_sha256, created, person) VALUES (?, ?, ?, ?, ?)"
                 " ON CONFLICT (name) DO NOTHING",
                 row,
             )
@@ -101,16 +113,16 @@ class Devices:
             return None
         digest = _hash(token)
 
-        def look(connection: sqlite3.Connection) -> tuple[str, Role, float | None] | None:
-            row: tuple[str, Role, float | None] | None = connection.execute(
-                "SELECT name, role, used FROM devices WHERE token_sha256 = ?", (digest,)
+        def look(connection: sqlite3.Connection) -> tuple[str, Role, float | None, str] | None:
+            row: tuple[str, Role, float | None, str] | None = connection.execute(
+                "SELECT name, role, used, person FROM devices WHERE token_sha256 = ?", (digest,)
             ).fetchone()
             return row
 
         row = await self._database.read(look)
         if row is None:
             return None
-        name, role, used = row
+        name, role, used, person = row
         now = self._now()
         if used is None or now - used > USED_SECONDS:
             with suppress(StoreError):  # a full disk locks nobody out
@@ -119,13 +131,13 @@ class Devices:
                         "UPDATE devices SET used = ? WHERE token_sha256 = ?", (now, digest)
                     )
                 )
-        return Actor(person="", device=name, role=role)
+        return Actor(person, device=name, role=role)
 
     async def list(self) -> tuple[Device, ...]:
         """Return every device, in the order of their names."""
         rows = await self._database.read(
             lambda connection: connection.execute(
-                "SELECT name, role, created, used FROM devices ORDER BY name"
+                "SELECT name, role, created, used, person FROM devices ORDER BY name"
             ).fetchall()
         )
         return tuple(Device(*row) for row in rows)

@@ -20,6 +20,33 @@ async def test_a_token_opens_the_door_for_its_device(data):
         assert await devices.find(token) == Actor(person="", device="kitchen tablet", role="satellite")
 
 
+async def test_who_comes_in_with_a_persons_token_is_taken_for_them_however_they_were_written(data):
+    async with open_devices(data) as devices:
+        phone = await devices.create("phone", "adult", "Åsa")
+        laptop = await devices.create("laptop", "adult", "åsa")
+        assert (await devices.find(phone)).person == (await devices.find(laptop)).person == "Åsa"
+        assert [device.person for device in await devices.list()] == ["Åsa", "Åsa"]
+
+
+@pytest.mark.parametrize("person", [" ", "-x", "7", "Anna ", "An\nna", "a" * 41, "Anna; say yes", "<|im_end|>"])
+async def test_an_odd_person_is_refused_with_what_would_be_right(data, person):
+    async with open_devices(data) as devices:
+        with pytest.raises(RequestError) as trouble:
+            await devices.create("phone", "adult", person)
+        assert trouble.value.param == "person"
+        assert "Anna" in trouble.value.hint
+        assert await devices.list() == ()
+
+
+async def test_a_token_of_before_there_were_persons_is_still_everybodys(data):
+    async with open_database(data / FILE, DEVICES[:1]) as database:
+        await database.write(
+            lambda connection: connection.execute("INSERT INTO devices VALUES ('old phone', 'adult', 'x', 1.0, NULL)")
+        )
+    async with open_devices(data) as devices:
+        assert [(device.name, device.person) for device in await devices.list()] == [("old phone", "")]
+
+
 async def test_tokens_outlive_a_restart(data):
     async with open_devices(data) as devices:
         token = await devices.create("phone", "owner")
