@@ -14,6 +14,14 @@ def test_what_no_other_reader_would_take_is_refused(text: str) -> None:
             strict_json.loads(given)
 
 
+@pytest.mark.parametrize("text", ["1e999", '{"a": [-1e999]}', '{"\\ud83d\\ude00": 1e999}'])
+def test_a_number_too_large_is_read_or_refused_as_one_asks(text: str) -> None:
+    assert "inf" in str(strict_json.loads(text))
+    for read in (strict_json.FINITE.raw_decode, lambda text: strict_json.loads(text, finite=True)):
+        with pytest.raises(ValueError, match="too large"):
+            read(text)
+
+
 @pytest.mark.parametrize("half", [r'"a\ud83d"', r'{"\udfff": 1}', b'["\xed\xa0\xbd"]', '"\ud83d"'])
 def test_half_of_a_character_is_refused_or_mended(half: str | bytes) -> None:
     with pytest.raises(ValueError, match="half of a character"):

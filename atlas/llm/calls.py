@@ -116,7 +116,7 @@ def _call(part: _Part, offered: Mapping[str, Tool]) -> ToolCall:
             f"the model called {part.name!r}, which it was not offered",
         )
     try:
-        arguments = strict_json.loads(part.text or "{}", pairs=_without_doubles)
+        arguments = strict_json.loads(part.text or "{}", finite=True, pairs=_without_doubles)
         hold(arguments, {"type": "object", **tool.parameters})
     except (Misfit, ValueError, RecursionError) as trouble:
         what = f"the model called {tool.name} with arguments that do not fit"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from atlas.llm_host.constrain import arguments_schema, one_of, quoted, schema_rule
+from atlas.strict_json import FINITE
 
 MAX_CALLS = 8  # in one answer; nobody asks for more at once, and each makes the grammar larger
 ID_LETTERS = 9  # Mistral's templates refuse any other length
@@ -151,7 +152,7 @@ def _read(text: str, form: Format) -> tuple[tuple[str, Any, str] | None, str]:
         glue = form.glue[place] if place < len(form.glue) else ""
         try:
             if slot == "arguments":
-                read[slot], at = json.JSONDecoder().raw_decode(text)
+                read[slot], at = FINITE.raw_decode(text)
             else:
                 at = text.index(glue) if slot == "name" else ID_LETTERS
                 read[slot] = text[:at]

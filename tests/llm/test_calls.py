@@ -29,6 +29,16 @@ def test_no_log_quotes_what_a_model_wrote_and_the_model_reads_it(name: str, argu
     assert SECRET in wrong.value.told
 
 
+@pytest.mark.parametrize("arguments", ['{"degrees": 1e999}', json.loads('{"degrees": -1e999}')], ids=["text", "object"])
+def test_a_number_that_is_too_large_to_be_one_is_no_argument(arguments: object) -> None:
+    """No JSON can hold an infinity: the tool, or the next prompt, would be sent what cannot be read."""
+    warm = Tool("warm", "Heat.", {"properties": {"degrees": {"type": "number"}}})
+    calls = PartialCalls()
+    calls.add({"tool_calls": [{"index": 0, "function": {"name": "warm", "arguments": arguments}}]})
+    with pytest.raises(InvalidCall, match="do not fit"):
+        calls.finished({"warm": warm})
+
+
 SLOW = "(a+)+$"  # a backtracking engine looks at 30,000 letters of it for longer than the sun will shine
 
 

@@ -127,9 +127,12 @@ def test_a_call_that_was_cut_short_is_no_call() -> None:
     assert answer.end(whole=False) == ("", [])
 
 
-def test_a_call_that_is_broken_is_an_error_and_not_words() -> None:
+@pytest.mark.parametrize(
+    "call", ['{"name":"a",', '{"name":"a","arguments":{"n":1e999}}', '{"name":"a","arguments":{"n":NaN}}']
+)
+def test_a_call_that_is_broken_is_an_error_and_not_words(call: str) -> None:
     answer = Answer(form=GENERIC)
-    said(answer, '{"name":"a",')
+    said(answer, call)
     with pytest.raises(EngineError):
         answer.end(whole=True)
 
