@@ -64,7 +64,7 @@ class Facts:
         if [command.tool for command in commands] != ([CALENDAR] if commands or self._model_has_tools else []):
             return None
         known = await told(turn)
-        if known is None:
+        if known is None or (commands and not known.ok):
             return None
         found = self._answering.answers(question, facts.read(known))
         if commands:
@@ -83,8 +83,7 @@ class Facts:
     async def _say(self, known: ToolResult, found: Sequence[Fact], emit: Emit) -> Answer:
         """Say the facts, and remember of the look-up no more than those."""
         if not found:
-            await emit(TextDelta(self._says["nothing"]))
-            return Answer(self._says["nothing"], "command", "done", (Message("assistant", self._says["nothing"]),))
+            return await self._say_nothing(known, emit)
         says = self._says["own" if all(fact.own for fact in found) else "everybodys"]
         text = says.format("; ".join(fact.text.rstrip(".") for fact in found))
         call = ToolCall(fresh_id("call"), facts.LIST, {})
@@ -98,6 +97,15 @@ class Facts:
             Message("assistant", text),
         )
         return Answer(text, "command", "done", messages)
+
+    async def _say_nothing(self, known: ToolResult, emit: Emit) -> Answer:
+        """Say that nobody told it, that they may not hear it, or that it could not look: and then why."""
+        broken = not known.ok and known.error != "denied"
+        says = self._says["unread" if broken else "nothing"] if broken or known.ok else known.text
+        says += f" {known.text}" if known.error == "failed" else ""
+        await emit(TextDelta(says))
+        error = f"{facts.LIST}: {known.error}" if broken else ""
+        return Answer(says, "command", "failed" if broken else "done", (Message("assistant", says),), error=error)
 
 
 def _only_fact(history: Sequence[Message]) -> str:

@@ -53,7 +53,7 @@ class Answering:
         self._holds = {name: re.compile(kind.get("holds", ""), re.IGNORECASE) for name, kind in kinds.items()}
         self._light = {name: frozenset(kind.get("light", "").split()) for name, kind in kinds.items()}
         self._topical = {name for name, kind in kinds.items() if kind.get("topical")}
-        self._private = re.compile("|".join(words["private"]))
+        self._private = re.compile("|".join(_filled(one, words["private_parts"]) for one in words["private"]))
         self._not_about = re.compile(rf"\b(?:{words['not_about']})\b")
         self._same = [(re.compile(said), to) for said, to in words["same"]]
         self._small = frozenset(words["small"].split())
@@ -144,3 +144,8 @@ class Answering:
             and long.startswith(short)
             and self._ending.fullmatch(long, len(short)) is not None
         )
+
+
+def _filled(pattern: str, parts: Mapping[str, str]) -> str:
+    """Return the pattern with its <parts>, which may have parts of their own."""
+    return re.sub(r"<(\w+)>", lambda part: f"(?:{_filled(parts[part[1]], parts)})", pattern)

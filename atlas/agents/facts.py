@@ -52,7 +52,7 @@ class Told:
             self._ahead.clear()
 
     async def to(self, turn: Turn) -> ToolResult | None:
-        """Return what the tool server tells this turn's actor; `None` when it cannot, or not in time.
+        """Return what the tool server tells this turn's actor, or why not; `None` where it remembers no facts.
 
         Cancelling is safe.
         """
@@ -73,12 +73,15 @@ class Told:
 
 
 async def _looked_up(tools: Tools, turn: Turn) -> ToolResult | None:
-    if not any(tool.name == LIST for tool in await tools.listed()):
+    call = ToolCall(fresh_id("call"), LIST, {})
+    listed = await tools.listed()
+    if not listed:
+        return ToolResult(call.id, False, "", error="gone")  # a tool server that was never reached
+    if not any(tool.name == LIST for tool in listed):
         return None
     with anyio.move_on_after(SECONDS), current().stage("tool"):
-        found = await tools.call(ToolCall(fresh_id("call"), LIST, {}), turn.actor, turn.id)
-        return found if found.ok else None
-    return None
+        return await tools.call(call, turn.actor, turn.id)
+    return ToolResult(call.id, False, "", error="timeout")
 
 
 def read(found: ToolResult | None) -> tuple[Fact, ...]:

@@ -17,7 +17,7 @@ from atlas.assent import Assents
 from atlas.config import LlmConfig
 from atlas.conversation import Actor, Message, Tool, Turn
 from atlas.llm.backend_scripted import ScriptedBackend
-from atlas.mcp.tools_scripted import Action, Done, Preview, ScriptedTools
+from atlas.mcp.tools_scripted import Action, Done, Preview, Refused, ScriptedTools
 
 from .conftest import ANNA, Room, ask, says, turn
 
@@ -116,31 +116,90 @@ async def test_what_nobody_told_is_left_to_the_model(talk: Talk) -> None:
 NOTHING = "I don't know that. Tell me with “remember that”, and I will."
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "Where did I put the passport?",
-        "where are my keys",
-        "do you know where we keep the spare key",
-        "what's the plumber's number?",
-        "what is our door code",
-        "tell me the wifi password",
-        "what is my locker number again",
-        "what's my favourite colour",
-    ],
-)
+OURS = """
+Where did I put the passport? | where are my keys | do you know where we keep the spare key | what is our door code
+what's the plumber's number? | tell me the wifi password | what is my locker number again | what's my favourite colour
+What colour is my car? | where is the boiler | when is bin day | Where is my coat? | where's the fuse box
+where is the stopcock | where are the scissors kept | where is the remote | where can I find the ladder
+where are the spare keys | where's the first aid kit | when do the bins go out | what day is recycling
+when does the cleaner come | when is the rent due | how often are the bins emptied | tell me where my coat is
+what size are my shoes | what make is our boiler | what year is my car | what breed is our dog
+who is our dentist | who's my landlord | how old is our boiler | how tall is my daughter | how much is our rent
+how far is my office | how often is my inhaler due | when does my train leave | where does my sister live
+what's the dog's name | what's the alarm code | what is the gate code again | tell me the safe combination
+what time do I start on Monday | what is our cat called | what kind of boiler do we have
+what colour is the sofa | where did we park | how old is the dog | where did mum put the keys
+where are the Christmas decorations | what's my sister's phone number
+when did our warranty expire | remind me where the spare key is
+"""
+THE_WORLDS = """
+what's the world's largest number | what is my purpose | what's the number of gold | where is Paris
+where is the Eiffel Tower | what colour is the sky | when is the war over | where is the Great Wall of China
+where is the equator | where is the nearest car | where is the liver | where is my appendix | where are my kidneys
+where is our galaxy | how old is our universe | how big is our planet | how far is our nearest star
+what colour are bananas | how big is my brain | what colour is my blood | what is the sun's size | where are my ribs
+what year was the car invented | when was recycling invented | when did recycling start | when was the umbrella invented
+who is our prime minister | who is our king | who was the first president | who painted the Mona Lisa
+how many bones do we have | what type of joints do we have | how many planets are there | how tall is Mount Everest
+how old is the earth | how much is a barrel of oil | what is the capital of France | what is the code of Hammurabi
+where do penguins live | where do our surnames come from | where does the Nile start | when do swallows leave
+when is the summer solstice | where is the key of Solomon | where is the Tower of London | what size is a football pitch
+what breed is Lassie | what kind of animal is a whale | what is pi | what is the king's name | where does rubbish go
+where can I get a tent | what day did the war end | where was the telephone invented | why is the sky blue
+"""
+
+
+def each(questions: str) -> list[str]:
+    return [one.strip() for line in questions.strip().splitlines() for one in line.split("|")]
+
+
+@pytest.mark.parametrize("question", each(OURS))
 async def test_what_nobody_can_know_but_who_was_told_is_not_made_up(talk: Talk, question: str) -> None:
     await talk("remember that my cat is black")
     for _ in range(2):  # to have asked before is no knowledge
         assert await talk(question) == NOTHING
 
 
-@pytest.mark.parametrize(
-    "question",
-    ["what's the world's largest number", "what is my purpose", "what's the number of gold", "where is Paris"],
-)
+@pytest.mark.parametrize("question", each(THE_WORLDS))
 async def test_what_the_world_knows_is_left_to_the_model(talk: Talk, question: str) -> None:
     assert await talk(question) == "The moon knows."
+
+
+# ── what cannot be looked up ───────────────────────────────────────────────────────────────────────
+
+UNREAD = "I can't look up what I was told right now, so I don't know."
+
+
+@pytest.mark.parametrize(
+    ("refusal", "said"),
+    [
+        (
+            ("failed", "I could not read facts/Anna.md: it is not text."),
+            f"{UNREAD} I could not read facts/Anna.md: it is not text.",
+        ),
+        (("gone", "I can't reach my tools right now, so nothing was done."), UNREAD),
+        (("timeout", "That took too long, so I gave it up."), UNREAD),
+        (("denied", "That is private to the people who live here."), "That is private to the people who live here."),
+    ],
+)
+async def test_where_the_paper_cannot_be_read_it_says_so_and_makes_nothing_up(
+    talk: Talk, knowing: Knowing, refusal: tuple[str, str], said: str
+) -> None:
+    def refused(arguments: Mapping[str, Any], actor: Actor) -> Done:
+        raise Refused(*refusal)
+
+    knowing.tools._actions["facts.list"] = _tool("facts.list", refused, reads=True)
+    answer, _ = await ask(talk.agent, "where is my coat")
+    assert answer.text == said
+    assert (answer.end, bool(answer.error)) == (("done", False) if refusal[0] == "denied" else ("failed", True))
+    assert await talk("where is the Eiffel Tower") == "The moon knows.", "for that no paper is needed"
+
+
+async def test_a_tool_server_that_was_never_reached_has_not_said_that_it_knows_nothing(
+    knowing: Knowing, grammar: Grammar, assents: Assents
+) -> None:
+    knowing.tools = ScriptedTools([])
+    assert await opened(knowing, grammar, assents)("where is my coat") == UNREAD
 
 
 async def test_what_was_told_to_the_model_itself_it_may_know(talk: Talk) -> None:
@@ -151,7 +210,7 @@ async def test_what_was_told_to_the_model_itself_it_may_know(talk: Talk) -> None
 async def test_a_house_that_remembers_no_facts_does_not_offer_to(
     knowing: Knowing, grammar: Grammar, assents: Assents
 ) -> None:
-    knowing.tools = ScriptedTools([])
+    knowing.tools = ScriptedTools([_tool("calendar.find", knowing.find, reads=True)])
     assert await opened(knowing, grammar, assents)("where are my keys") == "The moon knows."
 
 
@@ -250,7 +309,7 @@ async def test_of_several_facts_none_is_meant(talk: Talk, knowing: Knowing) -> N
 async def test_no_result_of_a_tool_can_break_this(talk: Talk) -> None:
     for result in ("", "[]", '{"ok": true, "data": []}', '{"ok": true, "data": {"facts": [{}, 3]}}', "{" * 9):
         talk.history = (Message("user", "x"), Message("tool", result, call_id="c"))
-        assert await talk("when is bin day") == "The moon knows."
+        assert await talk("when is bin day") == NOTHING
         talk.history = (Message("user", "x"), Message("tool", result, call_id="c"))
         assert await talk.agent.respond(Turn("t", "forget that", ANNA, 0.0, history=talk.history), Room().emit)
 
