@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from atlas import __version__
 from atlas.conversation import Usage
@@ -35,7 +35,14 @@ if TYPE_CHECKING:  # URLs can be understood without loading llama.cpp
 MAX_BODY_BYTES = 1024 * 1024
 BODY_SECONDS = 10  # a client that sends its body slower is given up
 
-STATUS = {"model_loading": 503, "model_not_found": 404, "too_many_requests": 429, "too_large": 413, "slow_body": 408}
+STATUS = {
+    "model_loading": 503,
+    "model_stopping": 503,
+    "model_not_found": 404,
+    "too_many_requests": 429,
+    "too_large": 413,
+    "slow_body": 408,
+}
 
 
 def problem(message: str, status: int, code: str | None = None, param: str | None = None, **more: Any) -> JSONResponse:
@@ -206,6 +213,35 @@ def refusal(error: RequestError) -> JSONResponse:
     """Return the answer to a request that asks for something impossible."""
     more = {"atlas": error.figures} if isinstance(error, TooLong) else {}
     return problem(str(error), STATUS.get(error.code, 400), error.code, error.param, **more)
+
+
+class Closing:
+    """An app that refuses, once it is `stopping`, what it has not begun to answer: whoever asks is to come again."""
+
+    def __init__(self, inner: ASGIApp, stopping: anyio.Event) -> None:
+        self._inner, self._stopping = inner, stopping
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve."""
+        begun = False
+
+        async def begin(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        async def stop() -> None:
+            await self._stopping.wait()
+            if not begun:
+                tasks.cancel_scope.cancel()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(stop)
+            await self._inner(scope, receive, begin)
+            tasks.cancel_scope.cancel()
+        if self._stopping.is_set() and not begun:
+            stopped = RequestError("the model is stopping; the next process has it", code="model_stopping")
+            await refusal(stopped)(scope, receive, send)
 
 
 def app(host: Host) -> Starlette:

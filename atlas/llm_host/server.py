@@ -22,7 +22,7 @@ import uvicorn
 from atlas import logs
 from atlas.errors import AtlasError
 from atlas.llm_host.host import Host, Options
-from atlas.llm_host.http import app
+from atlas.llm_host.http import Closing, app
 from atlas.llm_host.listening import Connection, Server, listen
 
 SHUTDOWN_SECONDS = 1  # for answers that are being sent; who asked has them again from the next process
@@ -34,9 +34,9 @@ log = logging.getLogger("atlas.llm_host")
 
 async def serve(options: Options, listener: socket.socket) -> None:
     """Serve until SIGTERM or SIGINT. Raises `EngineError`, in a group, when the model cannot be loaded."""
-    host = Host(options)
+    host, stopping = Host(options), anyio.Event()
     config = uvicorn.Config(
-        app(host),
+        Closing(app(host), stopping),
         http=Connection,
         lifespan="off",
         log_config=None,
@@ -45,17 +45,18 @@ async def serve(options: Options, listener: socket.socket) -> None:
     )
     server = Server(config)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_leave_on_signal, server)
+        tasks.start_soon(_leave_on_signal, server, stopping)
         tasks.start_soon(host.run)
         await server.serve(sockets=[listener])
         await host.close()
         tasks.cancel_scope.cancel()
 
 
-async def _leave_on_signal(server: Server) -> None:
+async def _leave_on_signal(server: Server, stopping: anyio.Event) -> None:
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         async for _signal in signals:
             server.should_exit = True
+            stopping.set()
 
 
 def main() -> None:

@@ -204,7 +204,7 @@ def test_a_socket_file_left_behind_is_replaced_and_a_signal_ends_the_host(data: 
             assert not second.socket.exists()
 
 
-def test_a_host_that_is_stopped_while_it_answers_leaves_no_traceback(data: Path, models: Path) -> None:
+def test_a_host_that_is_stopped_says_so_to_who_waits_and_leaves_no_traceback(data: Path, models: Path) -> None:
     body = json.dumps({"model": MODEL, "messages": HELLO, "max_tokens": 1500}).encode()
     head = b"POST /v1/chat/completions HTTP/1.1\r\nhost: llm\r\ncontent-length: %d\r\n\r\n" % len(body)
     with running(data, models) as host, socket.socket(socket.AF_UNIX) as one, socket.socket(socket.AF_UNIX) as other:
@@ -215,6 +215,9 @@ def test_a_host_that_is_stopped_while_it_answers_leaves_no_traceback(data: Path,
             pass
         host.process.send_signal(signal.SIGTERM)
         assert host.process.wait(timeout=5) == 0
+        for client in (one, other):
+            said = client.recv(4096).decode()
+            assert said.startswith("HTTP/1.1 503 ") and "retry-after: 1" in said and '"model_stopping"' in said
         assert "ASGI" not in host.log.read_text()
 
 
