@@ -46,14 +46,22 @@ class Commands:
             return None
         if isinstance(understood, str):
             return await _say(understood, emit)
-        needed = set(understood.tools) if isinstance(understood, Half) else {one.tool for one in understood}
+        half = understood if isinstance(understood, Half) else None
+        commands = half.beside if half else understood
+        assert not isinstance(commands, Half)
+        needed = {one.tool for one in commands} | {*(half.tools if half else ())}
         offered = await self._tools.listed()
         if offered and not needed <= {tool.name for tool in offered}:
             # This agent has no such tool. A list that was never seen forbids nothing: the server will.
             return None if self._model_has_tools else await _say(NO_TOOL, emit)
-        if isinstance(understood, Half):
-            return await _say(understood.question, emit)
-        return await self._carry_out(understood, turn, emit, goes_on=goes_on)
+        if half is None:
+            return await self._carry_out(commands, turn, emit, goes_on=goes_on)
+        looks = {tool.name for tool in offered if tool.read_only}
+        if not {one.tool for one in commands} <= looks:
+            return None  # a deed is not done beside a question
+        if not commands:
+            return await _say(half.question, emit)
+        return await self._carry_out(commands, turn, emit, goes_on=False, then=half.question)
 
     async def prepare(self, turn: Turn) -> bool:
         """See `Agent.prepare`. A command needs no head start."""
@@ -91,8 +99,10 @@ class Commands:
         # A question about what may have been misheard would not be calm.
         return self._grammar.half(turn.text), False
 
-    async def _carry_out(self, commands: Sequence[Command], turn: Turn, emit: Emit, *, goes_on: bool) -> Answer:
-        """Do one command after the other. A question comes last, and there is at most one."""
+    async def _carry_out(
+        self, commands: Sequence[Command], turn: Turn, emit: Emit, *, goes_on: bool, then: str = ""
+    ) -> Answer:
+        """Do one command after the other. A question comes last, and there is at most one: `then`, or a tool's."""
         # To take something back repeats nobody's words.
         tainted = goes_on and _last_was_of_others(turn) and any(command.tool != UNDO for command in commands)
         calls: list[ToolCall] = []
@@ -122,7 +132,7 @@ class Commands:
         text = ""
         if goes_on and len(results) > 1 and commands[0].tool == UNDO:
             text = await self._instead(results[0], results[1], do)
-        text = text or " ".join(said)
+        text = text or " ".join([*said, *filter(None, [then])])
         await emit(TextDelta(text))
         broken = [f"{call.name}: {result.error}" for call, result in zip(calls, results, strict=True) if _broke(result)]
         return Answer(

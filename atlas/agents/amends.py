@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 from atlas.agents import durations, moments
@@ -47,6 +48,7 @@ class Amends:
         self._meant = re.compile(own["meant"], re.IGNORECASE)
         self._followed = re.compile(own["followed"], re.IGNORECASE)
         self._taken_back = re.compile(own["taken_back"], re.IGNORECASE)
+        self._again = re.compile(own["again"], re.IGNORECASE)
         self._stepped = re.compile(own["stepped"], re.IGNORECASE)
         self._steps: Mapping[str, Mapping[str, int]] = own["steps"]
         self._more_time = re.compile(own["more_time"], re.IGNORECASE)
@@ -63,10 +65,15 @@ class Amends:
         self._on: Mapping[str, bool] = own["on_or_off"]
         self._places = Places(own)
 
-    def correction(self, text: str, history: Sequence[Message]) -> tuple[Command, ...]:
-        """Return the last command anew with what `text` corrects, after taking it back if it changed anything."""
+    def correction(self, text: str, history: Sequence[Message]) -> tuple[Command, ...] | str:
+        """Return the last command anew with what `text` corrects, after taking it back if it changed anything.
+
+        What to say instead, when it was done just so; `()` for no correction.
+        """
         last, changed = last_call(history)
         words = self._grammar.unmarked(text)
+        if self._again.fullmatch(words) and _took_back(history):
+            return (Command(UNDO, {"again": True}),)
         if last and self._taken_back.fullmatch(words):
             back = changed and last.name in ROOMED + THINGS + CHANGES + tuple(WHEN)
             return (Command(UNDO, {}),) if back else ()
@@ -82,13 +89,22 @@ class Amends:
         made = made or self._other_kind(last, rest)
         if made is None and self._meant.search(found["how"]):
             made = self._other_things(last, rest) or self._other_number(last, rest)
-        if made is None or dict(made.arguments) == dict(last.arguments):
+        if made is None:
             return ()
+        if dict(made.arguments) == dict(last.arguments):
+            return self._so_already(rest) if changed else ()
         return (Command(UNDO, {}), made) if changed else (made,)  # else something older would be taken back
 
+    def _so_already(self, said: str) -> str:
+        """Return what is said of a last command that has what it was corrected to; a whole sentence is not repeated."""
+        so: Mapping[str, str] = self._grammar.own["so_already"]
+        return so["whole"] if self._grammar.commands(said) else so["part"].format(said)
+
     def left_alone(self, text: str) -> str:
-        """Return what is said to "never mind" when nothing was done that it could take back; "" to anything else."""
-        return self._left["says"] if self._left_alone.fullmatch(self._grammar.unmarked(text)) else ""
+        """Return what is said to "never mind" and to "don't set a timer", which nothing is done for; "" to the rest."""
+        if self._left_alone.fullmatch(self._grammar.unmarked(text)):
+            return self._left["says"]  # nothing was done that it could take back
+        return self._left["denied"] if self._grammar.denied(text) else ""
 
     def follow_up(self, text: str, history: Sequence[Message]) -> Command | None:
         """Return the last command for one thing more, "and eggs too", or what "turn it off again" wants of it."""
@@ -125,10 +141,11 @@ class Amends:
 
     def answer(self, text: str, history: Sequence[Message]) -> Command | str | None:
         """Return what `text` answers when the last thing said was a question about half a command."""
-        if len(history) < 2 or history[-1].author != "assistant" or history[-2].author != "user":
+        if not history or history[-1].author != "assistant":
             return None
-        half = self._grammar.half(history[-2].text)
-        if half is None or half.question != history[-1].text:
+        asked = next((message.text for message in reversed(history) if message.author == "user"), "")
+        half = self._grammar.half(asked)
+        if half is None or not history[-1].text.endswith(half.question):
             return None
         words = self._grammar.unmarked(text)
         if re.fullmatch(self._left["answers"], words, re.IGNORECASE):
@@ -278,6 +295,13 @@ def last_call(history: Sequence[Message]) -> tuple[ToolCall | None, bool]:
         if message.author == "tool" and (told := _read(message.text)).get("ok") is True:
             worked[message.call_id] = told.get("changed") is True
     return (calls[0], worked[calls[0].id]) if calls and calls[0].id in worked else (None, False)
+
+
+def _took_back(history: Sequence[Message]) -> bool:
+    """Tell whether the last exchange took something back."""
+    last = list(takewhile(lambda message: message.author != "user", reversed(history)))
+    undone = {call.id for message in last for call in message.calls if call.name == UNDO}
+    return any(message.call_id in undone and _read(message.text).get("changed") is True for message in last)
 
 
 def _read(result: str) -> Mapping[str, Any]:

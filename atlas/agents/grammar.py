@@ -43,6 +43,7 @@ class Half:
     tools: tuple[str, ...]  # that an answer may lead to
     asks: Mapping[str, Any]  # as written in asks.yaml
     heard: Mapping[str, str]  # the slots that were said
+    beside: tuple[Command, ...] = ()  # what was said with it and lacks nothing: "add milk and what time is it"
 
     def says(self, written: str, answer: str = "") -> str:
         """Return what would have been said at once, with the answer in its place."""
@@ -68,6 +69,7 @@ class Grammar:
         self._closer = re.compile(rf"[ ,]+(?:{'|'.join(own['closers'])})$", re.IGNORECASE)
         self._filler = re.compile(rf"[ ,]+(?:{'|'.join(own['fillers'])})$", re.IGNORECASE)
         self._negation = re.compile(own["negations"], re.IGNORECASE)
+        self._denied = [(re.compile(pattern, re.IGNORECASE), to) for pattern, to in own["denied"]]
         self._told = re.compile(own["told"], re.IGNORECASE)
         self._second_command = re.compile(own["second_commands"], re.IGNORECASE)
         # A voice asks about the same words several times, at a pause, at their end, and when they are answered; and so
@@ -95,6 +97,31 @@ class Grammar:
         """Return what `text` asks for when one thing is missing; `None` for anything else."""
         if len(text) > LONGEST_CHARACTERS or self.is_negated(text) or self.commands(text):
             return None
+        return self._halved(text) or self._half_beside(text)
+
+    def denied(self, text: str) -> bool:
+        """Tell whether `text` is a command, or half of one, and a "don't", and nothing more."""
+        if not self.is_negated(text):
+            return False
+        words, _ = self._bare(text)
+        bare = words
+        for pattern, to in self._denied:
+            bare = pattern.sub(to, bare, count=1)
+        if bare == words or self.is_negated(bare):
+            return False
+        return self.read(bare) is not None or (not self.commands(bare) and self._halved(bare) is not None)
+
+    def _half_beside(self, text: str) -> Half | None:
+        """Return half of a command, and the whole one that a sentence joins with it, whichever is said first."""
+        for joint in islice(self._joint.finditer(text), MOST_JOINTS):
+            sides = text[: joint.start()], text[joint.end() :]
+            for lacking, whole in (sides, sides[::-1]):
+                if (beside := self._one(whole)) and (half := self._halved(lacking)):
+                    return replace(half, beside=beside)
+        return None
+
+    def _halved(self, text: str) -> Half | None:
+        """Return what all of `text` asks for when one thing is missing."""
         words, _ = self._bare(text)
         heard = self._heard(words, text)
         for result in sorted(self._templates.match(heard.plain), key=_guessed):

@@ -38,7 +38,9 @@ class Talk:
         self.error = "not_found"
         self.undoes = 9  # so many times
         self.idle = ""  # the tool that finds nothing to change
-        actions = [(Tool(name, name, {"type": "object"}), self._action(name)) for name in names]
+        actions = [
+            (Tool(name, name, {"type": "object"}, read_only=name in READS), self._action(name)) for name in names
+        ]
         self.tools = ScriptedTools(actions, previews)
         self.agent = Commands("family", grammar, self.tools)
         self.history: list[Message] = []
@@ -465,7 +467,6 @@ async def test_other_words_than_an_answer_are_a_new_request(talk: Talk) -> None:
         "add two and two",
         "add salt to the soup",
         "add some drama to the story",
-        "don't add milk",
         "cancel my subscription to the paper",
         "remind me",
         "remove the stain from my shirt",
@@ -519,3 +520,70 @@ def test_a_history_that_is_not_ours_is_only_words(grammar: Grammar) -> None:
     )
     agent = Commands("family", grammar, ScriptedTools([]))
     assert agent.understand(turn("no, ten minutes", history=strange)) is None
+
+
+async def test_a_correction_to_what_is_so_already_says_that_it_is(talk: Talk) -> None:
+    await talk.say("set a timer for ten minutes")
+    assert await talk.say("no, ten minutes") == "It is ten minutes already."
+    assert await talk.say("set a timer for ten minutes") == "timers.start done."
+    assert await talk.say("no, I said set a timer for ten minutes") == "It is so already."
+    await talk.say("add milk to the shopping list")
+    assert await talk.say("I meant milk") == "It is milk already."
+    assert [tool for tool, _ in talk.did] == ["timers.start", "timers.start", "lists.add"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["don't set a timer", "Please don't turn off the kitchen light.", "do not lock the front door", "don't add milk"],
+)
+async def test_who_says_not_to_do_something_hears_that_it_was_not_done(talk: Talk, said: str) -> None:
+    assert await talk.say(said) == "All right. I did nothing."
+    assert talk.did == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "don't you think it is cold",
+        "don't worry",
+        "don't stop",
+        "don't set a timer, set an alarm at 7",
+        "don't set a timer for ten minutes and lock the front door",
+        "don't set a timer but lock the front door",
+        "I don't set a timer",
+        "why don't you set a timer",
+    ],
+)
+async def test_other_denials_are_left_to_the_model(talk: Talk, said: str) -> None:
+    assert await talk.say(said) is None
+    assert talk.did == []
+
+
+async def test_what_must_not_be_forgotten_is_asked_for_still(talk: Talk) -> None:
+    assert "When" in str(await talk.say("don't let me forget to call mum"))
+
+
+@pytest.mark.parametrize(
+    "said", ["add milk and what time is it", "what time is it and add milk", "Add milk, what time is it?"]
+)
+async def test_a_question_beside_half_a_command_is_answered_before_what_is_missing_is_asked(
+    talk: Talk, said: str
+) -> None:
+    assert await talk.say(said) == "clock.time done. Shall I put that on the shopping list, or on your tasks?"
+    assert await talk.say("the shopping list") == "lists.add done."
+    assert talk.did == [("clock.time", {}), ("lists.add", {"items": ["milk"]})]
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["add milk and what is love", "add milk and what else", "add milk and lock the front door", "add milk and why"],
+)
+async def test_half_a_command_beside_anything_but_a_question_for_the_house_does_nothing(talk: Talk, said: str) -> None:
+    assert await talk.say(said) is None
+    assert talk.did == []
+
+
+async def test_a_question_that_the_house_has_no_tool_for_is_not_answered_by_half(grammar: Grammar) -> None:
+    talk = Talk(grammar, ["lists.add", "tasks.add"])
+    assert await talk.say("add milk and what time is it") is None
+    assert talk.did == []
