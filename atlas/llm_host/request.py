@@ -9,10 +9,11 @@ from typing import Any, NoReturn
 
 from atlas import strict_json
 from atlas.errors import RequestError
-from atlas.llm_host.constrain import valid_schema
+from atlas.llm_host.constrain import names_in, valid_schema
 from atlas.llm_host.line import PRIORITIES
 
 MAX_TEXT_STOPS, MAX_TOOLS, MAX_NAME_LETTERS = 4, 128, 64  # as at OpenAI
+MOST_NAMES_IN_ALL = 10_000  # of the schemas of all tools: 78 each; to check them takes seconds, meanwhile others wait
 MAX_STOP_LETTERS = 1_000  # one is looked for after every token, in time that grows with its square
 # Without a temperature the model answers soberly: small models wander above it, and loop without a penalty.
 DEFAULT_TEMPERATURE, DEFAULT_TOP_P, DEFAULT_TOP_K, DEFAULT_REPEAT = 0.2, 0.9, 40, 1.1
@@ -197,7 +198,11 @@ def _tools(body: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
         names.add(name)
         if not isinstance(function.get("parameters", {}), dict):
             _wrong(f"{where}.function.parameters", f"of tool {name!r} must be a JSON schema", code="invalid_schema")
-        valid_schema(function.get("parameters", {}), f"tool {name!r}", "tools")
+    schemas = {tool["function"]["name"]: tool["function"].get("parameters", {}) for tool in tools}
+    if sum(map(names_in, schemas.values())) > MOST_NAMES_IN_ALL:
+        _wrong("tools", f"have schemas of over {MOST_NAMES_IN_ALL} names in all", code="invalid_schema")
+    for name, schema in schemas.items():
+        valid_schema(schema, f"tool {name!r}", "tools")
     return tuple(tools)
 
 

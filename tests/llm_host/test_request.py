@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from atlas.errors import RequestError
-from atlas.llm_host.request import forgotten, parse
+from atlas.llm_host.constrain import MOST_NAMES
+from atlas.llm_host.request import MAX_TOOLS, forgotten, parse
 
 HELLO: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "hello"}]}
 TOOL = {"type": "function", "function": {"name": "a", "parameters": {"type": "object"}}}
@@ -94,6 +95,40 @@ def test_what_is_wrong_is_named(change: dict[str, Any], param: str) -> None:
         parse(json.dumps({**HELLO, **change}).encode())
     assert wrong.value.param == param
     assert param.split("[")[0] in str(wrong.value) or "tool" in str(wrong.value)
+
+
+ORDINARY = {  # a tool as people write them, with all that may be said of an argument
+    "type": "object",
+    "properties": {
+        name: {"type": "string", "description": "What it is.", "enum": ["a", "b"], "default": "a"} for name in "abcde"
+    },
+    "required": ["a"],
+    "additionalProperties": False,
+}
+
+
+def with_tools(count: int, parameters: object) -> bytes:
+    tools = [{"type": "function", "function": {"name": f"t{i}", "parameters": parameters}} for i in range(count)]
+    return json.dumps({**HELLO, "tools": tools}).encode()
+
+
+def test_as_many_ordinary_tools_as_may_be_are_not_too_many() -> None:
+    assert len(parse(with_tools(MAX_TOOLS, ORDINARY)).tools) == MAX_TOOLS
+
+
+@pytest.mark.parametrize(
+    ("count", "parameters"),
+    [
+        (8, {"properties": {f"p{i}": {} for i in range(MOST_NAMES - 1)}}),
+        (1, {"allOf": [True] * (MOST_NAMES + 1)}),
+        (8, {"anyOf": [{}] * (MOST_NAMES - 1)}),
+    ],
+    ids=["names of many tools", "parts without names", "parts of many tools"],
+)
+def test_tools_that_would_take_minutes_to_check_are_refused_unchecked(count: int, parameters: object) -> None:
+    with pytest.raises(RequestError, match="over") as wrong:
+        parse(with_tools(count, parameters))
+    assert (wrong.value.code, wrong.value.param) == ("invalid_schema", "tools")
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"3", b'{"a":NaN}', b"[" * 100_000, b"\xff\xfe", b"9" * 5000])
