@@ -37,7 +37,7 @@ def put_back(call: Call, table: str, kept: Kept) -> Result:
                 put(call, table, before[id])
             else:
                 drop(call, table, id)
-        said = f"Taken back: {kept.changed}"
+        said = call.taken_back(kept)
         receipt = call.receipt(said, before=list(after.values()) or None, after=list(before.values()) or None)
     return Result(said, {"ids": ids}, receipt)
 

@@ -209,6 +209,13 @@ class State:
         """Return one receipt."""
         return next(map(_kept, self.rows("SELECT * FROM receipts WHERE id = ?", id)), None)
 
+    def deed(self, kept: Kept) -> tuple[Kept, bool]:
+        """Return what was done at first, and whether `kept` took it back: to take that back is to do it again."""
+        took_back = False
+        while kept.undoes and (undone := self.receipt(kept.undoes)):
+            kept, took_back = undone, not took_back
+        return kept, took_back
+
     def close(self) -> None:
         """Fold the write-ahead log into the file and let go. Idempotent."""
         self._db.close()

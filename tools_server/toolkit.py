@@ -139,6 +139,11 @@ class Call:
             tainted=self.tainted,
         )
 
+    def taken_back(self, kept: Kept) -> str:
+        """Return how it is said that a change is taken back; of one that took back another, that this is done again."""
+        deed, took_back = self.state.deed(kept)
+        return f"{'Done again' if took_back else 'Taken back'}: {deed.changed}"
+
 
 @dataclass(frozen=True, slots=True)
 class Live:

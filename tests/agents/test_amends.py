@@ -587,3 +587,18 @@ async def test_a_question_that_the_house_has_no_tool_for_is_not_answered_by_half
     talk = Talk(grammar, ["lists.add", "tasks.add"])
     assert await talk.say("add milk and what time is it") is None
     assert talk.did == []
+
+
+async def test_right_after_an_undo_put_it_back_does_it_again_and_else_takes_it_back(talk: Talk) -> None:
+    await talk.say("wake me at seven")
+    await talk.say("put it back")
+    assert talk.did[-1] == ("history.undo", {})
+    await talk.say("put it back")
+    assert talk.did[-1] == ("history.undo", {"again": True})
+    await talk.say("what time is it")
+    await talk.say("put it back")
+    assert talk.did[-1] == ("history.undo", {})
+    await talk.say("undo that")
+    assert talk.did[-1] == ("history.undo", {}), "the change before it"
+    await talk.say("redo that")
+    assert talk.did[-1] == ("history.undo", {"again": True})

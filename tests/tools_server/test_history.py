@@ -85,11 +85,43 @@ async def test_an_undo_is_a_change_with_a_receipt_and_can_be_undone(world: Any) 
     undone = await world.ok("history.undo", actor=KITCHEN)
     assert (undone.receipt.tool, undone.receipt.undo) == ("timers.start", True)
     assert await world.said("timers.list") == "There are no timers."
-    assert await world.said("history.undo", actor=KITCHEN) == "Your pizza timer is back, with 10 minutes left."
+    again = await world.said("history.undo", actor=KITCHEN, again=True)
+    assert again == "Your pizza timer is back, with 10 minutes left."
     assert await world.said("timers.list") == before
     assert await world.said("history.undo", actor=KITCHEN) == "Pizza timer cancelled."
     told = await world.said("history.last", actor=KITCHEN, count=4)
     assert told.count("That is taken back since.") == 3
+
+
+async def test_a_second_undo_takes_back_the_change_before_and_only_again_does_it_again(world: Any) -> None:
+    async def undo(**more: Any) -> str:
+        return str(await world.said("history.undo", actor=KITCHEN, **more))
+
+    async def items() -> list[str]:
+        return [item["text"] for item in (await world.ok("lists.read", actor=KITCHEN)).data["items"]]
+
+    for thing in ("milk", "eggs", "jam"):
+        await world.ok("lists.add", actor=KITCHEN, items=[thing])
+    assert await undo() == "Taken back: Added jam to the shopping list."
+    assert await undo() == "Taken back: Added eggs to the shopping list."
+    assert await items() == ["milk"]
+    assert await undo(again=True) == "Done again: Added eggs to the shopping list."
+    assert await items() == ["milk", "eggs"]
+    assert await undo() == "Taken back: Added eggs to the shopping list.", "what was done again is a change like any"
+    assert await undo(again=True) == "Done again: Added eggs to the shopping list."
+    assert await undo(again=True) == "Done again: Added jam to the shopping list."
+    assert await items() == ["milk", "eggs", "jam"]
+    for thing in ("jam", "eggs", "milk"):
+        assert await undo() == f"Taken back: Added {thing} to the shopping list."
+    assert await items() == []
+    answer = await world.refused("history.undo", actor=KITCHEN)
+    assert answer.text == "I haven't changed anything for you that I could take back."
+
+
+async def test_what_was_never_taken_back_is_not_done_again(world: Any) -> None:
+    await world.ok("timers.start", actor=KITCHEN, seconds=600)
+    answer = await world.refused("history.undo", actor=KITCHEN, again=True)
+    assert answer.text == "I haven't taken back anything for you that I could do again."
 
 
 async def test_the_same_change_is_not_taken_back_twice(world: Any) -> None:
@@ -115,7 +147,10 @@ async def test_that_is_not_last_nights(world: Any) -> None:
     await world.ok("timers.start", actor=KITCHEN, seconds=604_800)
     world.pass_seconds(3 * 3600)
     answer = await world.refused("history.undo", actor=KITCHEN)
-    assert answer.text == ("I haven't changed anything for you in the last hour. Today at 9 AM: Timer set for 7 days.")
+    assert answer.text == (
+        "I haven't changed anything for you in the last hour that I could take back."
+        " Today at 9 AM: Timer set for 7 days."
+    )
     await world.ok("history.undo", actor=KITCHEN, receipt=answer.data["changes"][0]["receipt"])
 
 
@@ -166,7 +201,7 @@ async def test_taking_back_the_taking_back_of_what_needed_a_yes_is_not_a_way_aro
     await world.ok("tasks.add", actor=KITCHEN, title="Buy milk")
     await world.ok("tasks.remove", actor=KITCHEN, title="Buy milk")
     assert await world.said("history.undo", actor=KITCHEN) == "Buy milk is back on the task board, to do."
-    answer = await world.refused("history.undo", actor=KITCHEN)
+    answer = await world.refused("history.undo", actor=KITCHEN, again=True)
     assert answer.text == "I don't do that again just by taking it back. Ask me for it anew."
     assert "Buy milk" in await world.said("tasks.list")
 
@@ -229,7 +264,7 @@ async def test_all_timers_come_back_and_those_that_ended_are_named(world: Any) -
     assert await world.said("timers.list") == (
         "There are 2 timers. Your pizza timer is paused with 10 minutes left. Your 20 minute timer has 18 minutes left."
     )
-    await world.ok("history.undo")
+    await world.ok("history.undo", again=True)
     assert await world.said("timers.list") == "There are no timers."
 
 
@@ -285,7 +320,7 @@ async def test_an_added_task_goes_away_and_comes_back(world: Any) -> None:
     text = (world.board / "buy-milk.md").read_bytes()
     assert await world.said("history.undo") == "Buy milk is off the task board again."
     assert list(world.board.iterdir()) == []
-    assert await world.said("history.undo") == "Buy milk is back on the task board, to do."
+    assert await world.said("history.undo", again=True) == "Buy milk is back on the task board, to do."
     assert (world.board / "buy-milk.md").read_bytes() == text
 
 
@@ -298,7 +333,7 @@ async def test_a_moved_task_is_byte_for_byte_as_it_was(world: Any) -> None:
     assert file.read_bytes() != before
     assert await world.said("history.undo") == "Buy milk is to do again."
     assert file.read_bytes() == before
-    assert await world.said("history.undo") == "Buy milk is done again."
+    assert await world.said("history.undo", again=True) == "Buy milk is done again."
 
 
 async def test_a_task_that_somebody_edited_since_is_left_alone_and_named(world: Any) -> None:

@@ -242,7 +242,7 @@ async def undo(call: Call, servers: Sequence[Server], receipt: Kept) -> Result:
         now = await _written(call, server, lambda dav: dav.restore(before["href"], before["text"]))
     else:
         now = await _written(call, server, lambda dav: dav.remove(_item(after)), gone=after["href"])
-    said = f"I took it back: {receipt.changed}"
+    said = call.taken_back(receipt)
     return Result(said, {}, call.receipt(said, before=after, after=_kept(server, now) if now else None))
 
 

@@ -41,9 +41,10 @@ async def last(
 async def take_back(
     call: Call,
     receipt: Annotated[str, Field(max_length=60, description="A receipt's id; empty is the last change")] = "",
+    again: Annotated[bool, Field(description="true to do again what was taken back last")] = False,
 ) -> Result:
-    """Take back the last change, or the one with a given receipt."""
-    kept = _chosen(call, receipt.strip())
+    """Take back the last change, and the next time the one before it; or the one with a given receipt."""
+    kept = _chosen(call, receipt.strip(), again=again)
     back = _allowed(call, kept)
     with _alone(call, kept):
         return await back(replace(call, tool=kept.tool, arguments=kept.arguments, undoes=kept.id), kept)
@@ -52,8 +53,11 @@ async def take_back(
 # ── which change is meant ──────────────────────────────────────────────────────────────────────────
 
 
-def _chosen(call: Call, id: str) -> Kept:
-    """Return the change to take back. Raises `ToolFailed` when there is none, or it is taken back already."""
+def _chosen(call: Call, id: str, *, again: bool) -> Kept:
+    """Return the change to take back: with `again`, one that itself took something back.
+
+    Raises `ToolFailed` when there is none, or it is taken back already.
+    """
     if id:
         kept = call.state.receipt(id)
         if kept is None or not _seen(call, kept, everyone=call.actor.role == "owner"):
@@ -62,13 +66,15 @@ def _chosen(call: Call, id: str) -> Kept:
             raise ToolFailed("failed", f"That is taken back already: {kept.changed}")
         return kept
     mine = (kept for kept in call.state.receipts(LOOKED_AT) if not kept.undone_by and _seen(call, kept, everyone=False))
-    newest = next(mine, None)
+    newest = next((kept for kept in mine if call.state.deed(kept)[1] == again), None)
+    did, do = ("taken back", "do again") if again else ("changed", "take back")
     if newest is None:
-        raise ToolFailed("not_found", "I haven't changed anything for you that I could take back.")
+        raise ToolFailed("not_found", f"I haven't {did} anything for you that I could {do}.")
     if call.now() - newest.at > LATELY_SECONDS:
         raise ToolFailed(
             "not_found",
-            f"I haven't changed anything for you in the last hour. {_ago(call, newest)}: {newest.changed}",
+            f"I haven't {did} anything for you in the last hour that I could {do}."
+            f" {_ago(call, newest)}: {newest.changed}",
             changes=[_shown(call, newest)],
         )
     return newest
@@ -108,7 +114,7 @@ def _allowed(call: Call, kept: Kept) -> Undo:
         decision = call.gate.decide(each.name, kept.arguments)
         if not decision.allowed:
             raise ToolFailed("denied", decision.reason, rule=decision.rule)
-        if each is spec and kept.undoes and decision.verdict != "allow":
+        if each is spec and call.state.deed(kept)[1] and decision.verdict != "allow":
             # To take back an undo is to do the deed again, and that took a person's yes.
             raise ToolFailed("confirm", "I don't do that again just by taking it back. Ask me for it anew.")
     return back

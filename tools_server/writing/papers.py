@@ -281,7 +281,7 @@ async def put_back(call: Call, receipt: Kept) -> Result:
     """Undo a change of one file, as `restore` does, and say so."""
     file = (receipt.after or receipt.before)["file"]
     restore(call, receipt, file)
-    said = f"I took it back: {receipt.changed}"
+    said = call.taken_back(receipt)
     return Result(said, {"file": file}, call.receipt(said, before=receipt.after, after=receipt.before))
 
 
