@@ -24,3 +24,12 @@ def test_a_fact_answers_until_it_is_forgotten(house: Running) -> None:
     assert said("what's the plumber's number?") == nobody_told
     assert "nothing open" in said("yes"), "nothing is imitated"
     assert said("forget that").endswith("?")
+
+
+def test_what_was_told_is_not_recited_in_other_talk(house: Running) -> None:
+    for fact in ("the wifi password is otter-4711", "bin day is Thursday", "our dentist is Mario"):
+        house.told("ask", f"remember that {fact}", "--room", "attic")
+    for talk in ("hello Atlas", "Thanks a lot.", "I had a long day at work.", "What shall we talk about?"):
+        told = house.told("ask", talk, "--room", "attic")
+        assert told["path"] == "model", told
+        assert not any(word in told["reply"].lower() for word in ("password", "otter", "bin day", "mario")), told
