@@ -8,10 +8,12 @@ import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 import anyio
 import tomlkit
-from tomlkit.items import Table
+from tomlkit.container import Container
+from tomlkit.items import AbstractTable, Table, Whitespace
 
 from atlas.config import Config
 from atlas.config import load as load_config
@@ -44,7 +46,7 @@ def main(arguments: Sequence[str]) -> int:
     checked.add_argument("name", nargs="?")
     fitted = verbs.add_parser("fit", help="what a model needs, and what this machine has")
     fitted.add_argument("name", help="of the catalogue, or a path to a GGUF file")
-    fitted.add_argument("--sequences", type=int, default=1, help="conversations side by side")
+    fitted.add_argument("--sequences", type=_count, default=1, help="conversations side by side")
     used = verbs.add_parser("use", help="write it into atlas.toml")
     used.add_argument("name")
     used.add_argument("--agent", default="family", help="whose model (only for language models)")
@@ -66,6 +68,12 @@ def main(arguments: Sequence[str]) -> int:
         case "use":
             use(named(given.name, models), given.agent, config)
     return 0
+
+
+def _count(text: str) -> int:
+    if (number := int(text)) < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
 
 
 def named(name: str, models: Sequence[Model]) -> Model:
@@ -106,7 +114,8 @@ def verification(models: Sequence[Model], folder: Path, *, every: bool) -> int:
         if every or model.default or (folder / model.name).is_dir():
             faults = model.faults(folder)
             bad += len(faults)
-            print(f"{model.name:34} {'; '.join(faults) or 'whole'}")
+            said = "; ".join(fault.removeprefix(f"{model.name}/") for fault in faults)
+            print(f"{model.name:34} {said or 'whole'}")
     if bad:
         print("atlas: `atlas models fetch` or `atlas models pull NAME` replaces what is wrong.", file=sys.stderr)
     return 1 if bad else 0
@@ -227,13 +236,13 @@ def use(model: Model, agent: str, config: Config) -> None:
         if agent not in config.agents:
             raise ConfigError(f"no agent is called {agent!r}", hint=f"there are {', '.join(config.agents)}")
         placed = fit(shape_of(read_model(gguf_of(model, config.models.folder))), *_here(), _config_context(model))
-        section = _table(table, "llm", model.name)
-        section["kind"], section["model"], section["tools"] = "embedded", model.name, model.tools
-        section["context"], section["gpu_layers"] = _config_context(model), placed.layers_on_gpu
-        _table(table, "agents", agent)["llm"] = model.name
+        written = {"kind": "embedded", "model": model.name, "tools": model.tools}
+        written |= {"context": _config_context(model), "gpu_layers": placed.layers_on_gpu}
+        _write(table, "llm", model.name, **written)
+        _write(table, "agents", agent, llm=model.name)
         said = f"the {agent} agent thinks with {model.name}. {placed.advice}"
     elif model.role in SETTING_OF:
-        _table(table, "speech")[SETTING_OF[model.role]] = model.name
+        _write(table, "speech", **{SETTING_OF[model.role]: model.name})
         said = f"the house uses {model.name} as its {'ears' if model.role == 'stt' else 'voice'}."
     else:
         raise ConfigError(
@@ -254,12 +263,47 @@ def _here() -> tuple[list[Memory], Memory]:
     return machine.gpus(), machine.ram(measured=False)
 
 
-def _table(table: tomlkit.TOMLDocument, *names: str) -> Table:
+def _write(table: tomlkit.TOMLDocument, *names: str, **settings: Any) -> None:
+    """Write settings into a section, before the comment on what follows it; a new section follows those of its kind."""
+    before: Any = table
+    for name in names:
+        known = (item for key, item in _body(before) if key is not None and key.key == name)
+        before = next(known, before)
+    comment = _comment_on_next(before) if isinstance(before, Table) else []
+    section = _table(table, *names)
+    section.update(settings)
+    if comment and not isinstance(_body(section)[-1][1], Whitespace):
+        section.add(tomlkit.nl())
+    _body(section).extend(comment)
+
+
+def _comment_on_next(section: Any) -> list[Any]:
+    """Take from the end of a section what stands below its first empty line there."""
+    body = _body(section)
+    if body and isinstance(body[-1][1], Table):
+        return _comment_on_next(body[-1][1])
+    begin = len(body)
+    while begin and body[begin - 1][0] is None:
+        begin -= 1
+    empty = (at for at in range(begin, len(body)) if isinstance(body[at][1], Whitespace))
+    begin = next(empty, len(body)) + 1
+    comment = body[begin:]
+    del body[begin:]
+    return comment
+
+
+def _body(section: Any) -> list[Any]:
+    """Return the lines of a section as tomlkit keeps them: key and item, and no key for comments and empty lines."""
+    container: Container = section if isinstance(section, Container) else section.value
+    return container.body
+
+
+def _table(table: tomlkit.TOMLDocument, *names: str) -> AbstractTable:
     """Return a section of a document, made when it is not there."""
-    here: tomlkit.TOMLDocument | Table = table
+    here: tomlkit.TOMLDocument | AbstractTable = table
     for number, name in enumerate(names, 1):
         if name not in here:
             here[name] = tomlkit.table(is_super_table=number < len(names))
         here = here[name]
-    assert isinstance(here, Table)
+    assert isinstance(here, AbstractTable)
     return here

@@ -42,6 +42,13 @@ def a_voice(folder: Path) -> Model:
     return Model("some-voice", "tts", "Some voice", "CC0-1.0", "nobody", (file,), hub="some/voice")
 
 
+def a_language_model(folder: Path, weights: bytes) -> Model:
+    (folder / "small").mkdir(parents=True)
+    (folder / "small" / "small.gguf").write_bytes(weights)
+    file = ModelFile("small.gguf", "small.gguf", len(weights), hashlib.sha256(weights).hexdigest())
+    return Model("small", "llm", "Small", "CC0-1.0", "nobody", (file,), hub="a/small", tools=True)
+
+
 def test_the_catalogue_has_what_a_real_house_needs() -> None:
     known = {model.name: model for model in catalogue.load(models.CATALOGUE)}
     assert {"llama-3.1-70b-instruct", "phi-3-mini-4k-instruct", "whisper-large-v3-turbo"} <= set(known)
@@ -67,12 +74,7 @@ def test_a_model_that_is_not_whole_is_not_used(house: Path) -> None:
 
 
 def test_a_language_model_becomes_an_agents_own(house: Path, small_gguf: bytes) -> None:
-    folder = house / "weights" / "small"
-    folder.mkdir(parents=True)
-    (folder / "small.gguf").write_bytes(small_gguf)
-    file = ModelFile("small.gguf", "small.gguf", len(small_gguf), hashlib.sha256(small_gguf).hexdigest())
-    model = Model("small", "llm", "Small", "CC0-1.0", "nobody", (file,), hub="a/small", tools=True)
-    models.use(model, "family", load(os.environ))
+    models.use(a_language_model(house / "weights", small_gguf), "family", load(os.environ))
     config = load(os.environ)
     assert config.agents["family"].llm == "small"
     assert (config.llm["small"].kind, config.llm["small"].tools, config.llm["small"].context) == (
@@ -81,6 +83,69 @@ def test_a_language_model_becomes_an_agents_own(house: Path, small_gguf: bytes) 
         8192,
     )
     assert "# who thinks" in (house / "atlas.toml").read_text()
+
+
+NEXT = """
+# Who talks to which agent.
+
+# The family's.
+[agents.family]
+wake_words = ["alexa"]
+# Not its own model.
+
+# The way out.
+[egress]
+allow = []
+"""
+
+
+@pytest.mark.parametrize(
+    ("llm", "before_next"),
+    [
+        ('[llm.embedded]\nkind = "embedded"\n# of the small one\n', "gpu_layers = 0\n"),
+        ('[llm]\nembedded = {kind = "embedded"}\n', "gpu_layers = 0\n"),
+        ('[llm.small]\nkind = "embedded"\n', "gpu_layers = 0\n"),
+        ('[llm.embedded]\nkind = "embedded"\n\n# a house\n[house]\n\n[llm.other]\nkind = "embedded"\n', '"embedded"\n'),
+    ],
+    ids=["tables", "inline", "its own table", "tables apart"],
+)
+def test_a_comment_stays_above_the_table_that_it_belongs_to(
+    house: Path, small_gguf: bytes, llm: str, before_next: str
+) -> None:
+    (house / "atlas.toml").write_text('[models]\nfolder = "weights"\n\n' + llm + NEXT)
+    models.use(a_language_model(house / "weights", small_gguf), "family", load(os.environ))
+    written = (house / "atlas.toml").read_text()
+    comments = "# Who talks to which agent.\n\n# The family's.\n"
+    assert before_next + "\n" + comments + "[agents.family]" in written
+    assert 'llm = "small"\n\n# The way out.\n[egress]' in written
+    assert "# a house\n[house]" in written or "# a house" not in llm
+    assert load(os.environ).llm["small"].model == "small"
+
+
+def test_an_agent_whose_settings_stand_on_one_line_gets_its_model_too(house: Path, small_gguf: bytes) -> None:
+    (house / "atlas.toml").write_text('[models]\nfolder = "weights"\n\n[agents]\nfamily = {wake_words = ["alexa"]}\n')
+    models.use(a_language_model(house / "weights", small_gguf), "family", load(os.environ))
+    family = load(os.environ).agents["family"]
+    assert (family.llm, list(family.wake_words)) == ("small", ["alexa"])
+
+
+def test_a_model_is_needed_for_at_least_one_conversation(house: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for wrong in ("0", "-1", "some"):
+        with pytest.raises(SystemExit) as ended:
+            run(["models", "fit", "phi-3-mini-4k-instruct", "--sequences", wrong])
+        assert ended.value.code == 2
+        assert "--sequences" in capsys.readouterr().err
+
+
+def test_what_is_wrong_with_a_model_is_said_with_its_name_once(house: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    voice = a_voice(house / "weights")
+    assert models.verification([voice], house / "weights", every=True) == 0
+    assert capsys.readouterr().out.split() == ["some-voice", "whole"]
+    (house / "weights" / "some-voice" / "some-voice.onnx").write_bytes(b"")
+    assert models.verification([voice], house / "weights", every=True) == 1
+    line = capsys.readouterr().out
+    assert "some-voice.onnx is" in line
+    assert line.replace("some-voice.onnx", "").count("some-voice") == 1
 
 
 def test_a_misspelt_model_is_told_the_nearest(house: Path, capsys: pytest.CaptureFixture[str]) -> None:
