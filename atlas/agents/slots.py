@@ -64,6 +64,7 @@ class Slots:
         self._everyone = frozenset(own["everyone"])
         self._doings = frozenset(own["doings"])
         self._second_command = re.compile(own["second_commands"], re.IGNORECASE)
+        self._owning = re.compile(own["owning"])
         self._destinations = re.compile(own["destinations"], re.IGNORECASE)
         self._spoken_to = re.compile(own["spoken_to"], re.IGNORECASE)
         self._and = re.compile(own["and"], re.IGNORECASE)
@@ -135,7 +136,7 @@ class Slots:
             return "everyone"
         words = without(words, self._tidied)
         if argument in _NAMES and argument != "name":
-            words = [re.sub(r"'s?$", "", word) for word in words]
+            words = [self._owning.sub("", word) for word in words]
         inner = {*words[1:-1]} & self._tidied  # "brushing my teeth"
         strange = any({word.lower()} - inner & self._never_names or any(c.isdigit() for c in word) for word in words)
         too_long = len(words) > LONGEST_NAME_WORDS or bool(moments.find(" ".join(words)))

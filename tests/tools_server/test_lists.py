@@ -237,3 +237,9 @@ async def test_a_list_has_room_for_so_much(world: Any) -> None:
     assert (await world.refused("lists.add", items=["milk"])).text == "The shopping list is full: 500 things are on it."
     answer = await world.ok("lists.read")
     assert answer.text.endswith("thing 14 and 485 more.")
+
+
+async def test_a_line_of_nothing_but_digits_or_spaces_holds_nobody_up(world: Any) -> None:
+    """A pattern that begins anew at each of them would need seconds for each look at it."""
+    write(world, f"- [ ] {'1' * 9_000}a\n- [ ] b{'1 ' * 4_500}a\n- [ ] eggs 12x\n")
+    assert (await world.ok("lists.add", items=["eggs"])).data["already"] == ["eggs 12x"]

@@ -267,7 +267,8 @@ _SHORT = r"(?:kg|g|l|ml|cl|lbs?|oz|dozen)"  # these need no "of"
 _AMOUNT = re.compile(
     rf"(?:{_NUMBER}\s*)?(?:{_UNIT}\s+of\s+|{_SHORT}\s+(?:of\s+)?)(?=\S)|{_NUMBER}\s+(?=\S)", re.IGNORECASE
 )
-_TIMES = re.compile(r"\s*(?:\(?[x×]\s?\d+\)?|\d+\s?[x×])\s*$", re.IGNORECASE)
+# It begins where spaces and digits do: tried at each of a thousand digits, it would read them all a thousand times.
+_TIMES = re.compile(r"(?<!\s)\s*(?:\(?[x×]\s?\d+\)?|(?<!\d)\d+\s?[x×])\s*$", re.IGNORECASE)
 _ONE_THING = ("mac and cheese", "fish and chips", "salt and pepper", "half and half")  # an "and" that parts nothing
 
 
