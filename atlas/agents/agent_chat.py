@@ -66,7 +66,7 @@ class Chat:
 
     async def respond(self, turn: Turn, emit: Emit) -> Answer:
         """See `Agent.respond`. Never declines."""
-        reply = Reply(turn, emit, self._tongues)
+        reply = Reply(turn, emit, self._tongues, self._zone)
         end: End = "failed"
         shown = await self._shown(turn, self._told.to)
         if shown.untrusted:

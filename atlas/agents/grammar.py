@@ -113,7 +113,7 @@ class Grammar:
 
     def _half_beside(self, text: str) -> Half | None:
         """Return half of a command, and the whole one that a sentence joins with it, whichever is said first."""
-        for joint in islice(self._joint.finditer(text), MOST_JOINTS):
+        for joint in islice(self._joint.finditer(text), MOST_COMMANDS):
             sides = text[: joint.start()], text[joint.end() :]
             for lacking, whole in (sides, sides[::-1]):
                 if (beside := self._one(whole)) and (half := self._halved(lacking)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import datetime, tzinfo
 
 from atlas.agents import prompt
 from atlas.agents.agent import Answer
@@ -16,15 +17,15 @@ ONE_AT_A_TIME = "One thing at a time. "  # before a question, when more was to b
 
 
 class Reply:
-    """One answer. Lives for one turn. `tongues`: the languages that its claims are known in."""
+    """One answer. Lives for one turn. `tongues`: the languages that its claims are known in; `zone`: the house's."""
 
-    def __init__(self, turn: Turn, emit: Emit, tongues: Tongues = ENGLISH) -> None:
+    def __init__(self, turn: Turn, emit: Emit, tongues: Tongues = ENGLISH, zone: tzinfo | None = None) -> None:
         self.turn = turn
         self.emit = emit
         self.said = ""
         self.so_far: list[Message] = []  # this turn's messages, as the model wrote and read them
         self.receipts: list[Receipt] = []
-        self.deeds = Deeds(asked=turn.text)
+        self.deeds = Deeds(asked=turn.text, now=datetime.fromtimestamp(turn.at, zone).astimezone(zone))
         self.usage = Usage()
         self.error = ""
         self.asked: Asked | None = None  # what a person must say yes to, before anything else is done

@@ -51,6 +51,16 @@ class Tongue:
         """Numbers that are written as words."""
         return cast("Mapping[str, int]", _told(self.language).get("numbers", {}))
 
+    @property
+    def weekdays(self) -> Sequence[str]:
+        """The days of the week from Monday on; none in a language that no present day is told in."""
+        return cast("Sequence[str]", _told(self.language).get("weekdays", ()))
+
+    @property
+    def months(self) -> Sequence[str]:
+        """The months from January on; none in a language that no present day is told in."""
+        return cast("Sequence[str]", _told(self.language).get("months", ()))
+
     def infinitive(self, verb: str) -> str:
         """Return a verb as it is asked for: "turned", "turning" → "turn", though "making" → "mak"."""
         irregular = _told(self.language).get("irregular", {})

@@ -11,11 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from atlas.agents.claims import claim
 from atlas.agents.deed_words import plain, topics
 from atlas.agents.durations import UP_TO_99, number_of
 from atlas.agents.owning_up import owns_up
+from atlas.agents.present import contradicts_clock
 from atlas.agents.tongues import ENGLISH, Tongue, Tongues
 from atlas.agents.wanted import read
 from atlas.conversation import ToolCall, ToolResult
@@ -44,6 +46,7 @@ class Deeds:
     asked: str = ""  # what the person said: a reply that says it is so claims it
     told: tuple[str, ...] = ()  # what the tools said of the changes, in words fit to be spoken
     found: tuple[str, ...] = ()  # and of what was looked up
+    now: datetime | None = None  # by the house's clock
 
     def done(self, call: ToolCall, result: ToolResult) -> Deeds:
         """Return these and one that changed something."""
@@ -82,7 +85,26 @@ def is_true(sentence: str, deeds: Deeds, tongues: Tongues = ENGLISH) -> bool:
                 return False
             case "state" if not _shown(plain(sentence), deeds.changed + deeds.read, tongue, tongues, done=False):
                 return False
-    return True
+    return _is_present(sentence, deeds, tongues)
+
+
+def _is_present(sentence: str, deeds: Deeds, tongues: Tongues) -> bool:
+    """Tell whether a time or day that is said to be now is so: by the clock, or as it was looked up in this turn."""
+    words = plain(sentence)
+    if deeds.now is None or _looked_up(words, deeds, tongues):
+        return True
+    asked = read(deeds.asked, tongues)
+    return not any(contradicts_clock(words, asked, deeds.now, tongue) for tongue in tongues)
+
+
+def _looked_up(words: str, deeds: Deeds, tongues: Tongues) -> bool:
+    shown = " ".join(deeds.changed + deeds.read).lower()
+    days = {day for tongue in tongues for day in (*tongue.weekdays, *tongue.months)} & {*_words(words)}
+    return (
+        bool(shown)
+        and _numbers(words, tongues) <= _near(_numbers(shown, tongues))
+        and all(day in shown for day in days)
+    )
 
 
 def _shown(words: str, deeds: Sequence[str], tongue: Tongue, tongues: Tongues, *, done: bool) -> bool:
@@ -253,6 +275,6 @@ def _confession(sentence: str, deeds: Deeds, tongues: Tongues) -> str:
         return says["did"].format(" ".join(deeds.told))
     asked = read(deeds.asked, tongues)
     kinds = {claim(sentence, asked, tongue) for tongue in tongues}
-    if "state" in kinds and "deed" not in kinds:
+    if "deed" not in kinds:  # but how things stand, or what time it is
         return says["found"].format(" ".join(deeds.found)) if deeds.found else says["not_known"]
     return says["not_done"]
