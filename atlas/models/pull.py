@@ -7,13 +7,12 @@ The same door takes files from a folder, such as a USB disk.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
-from contextlib import aclosing, contextmanager
+from contextlib import ExitStack, aclosing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
@@ -24,7 +23,7 @@ import httpx2
 
 from atlas.errors import EngineError
 from atlas.models.catalogue import PINS, Model, ModelFile, pins_in
-from atlas.models.fetch import check_room, disk_troubles, settle, stamp
+from atlas.models.fetch import alone_in, check_room, disk_troubles, settle, stamp
 
 HUB = "https://huggingface.co"
 HASH_HEADER, SIZE_HEADER = "x-linked-etag", "x-linked-size"  # what that hub says of a large file before it is sent
@@ -127,20 +126,21 @@ class Puller:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Let nobody else pull this model meanwhile."""
+        """Let nobody else pull this model meanwhile. What is empty then is taken away."""
         self._part.mkdir(parents=True, exist_ok=True)
-        lock = os.open(self._part, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as taken:
-            raise EngineError(f"{self._model.name} is being pulled already", hint="wait for that to end") from taken
-        else:
+        with ExitStack() as door:
+            try:
+                door.enter_context(alone_in(self._part))
+            except BlockingIOError as taken:
+                raise EngineError(f"{self._model.name} is being pulled already", hint="wait for that to end") from taken
             for file in self._model.files:
                 if (path := self._part / file.name).is_symlink():  # what it leads to is not ours to write
                     path.unlink()
-            yield
-        finally:
-            os.close(lock)
+            try:
+                yield
+            finally:
+                with suppress(OSError):  # it holds something, or is in its place
+                    self._part.rmdir()
 
     async def _pin(self) -> None:
         """Ask the maker's server for what nobody here has verified, before anything large is pulled.
@@ -213,37 +213,39 @@ class Puller:
         return f"{self._repository}/{file.inside}"
 
     async def _bring(self, file: ModelFile) -> None:
-        waits, before = 0, 0
+        digest, size = await anyio.to_thread.run_sync(self._hash_of_part, file, abandon_on_cancel=True)
+        if size >= file.bytes:
+            self._judge(file, digest.hexdigest())
+            return
+        waits, most = 0, size
         while True:
-            digest, size = await anyio.to_thread.run_sync(self._hash_of_part, file, abandon_on_cancel=True)
-            if size >= file.bytes:
-                self._judge(file, digest.hexdigest())
+            trouble, digest = await self._ask(file, digest, size)
+            if not trouble:
                 return
-            if size > before:
-                waits, before = 0, size
-            if waits:
-                await anyio.sleep(FIRST_WAIT_SECONDS * 2 ** (waits - 1))
-            if not (trouble := await self._ask(file, digest, size)):
-                return
-            waits += 1
+            size = _size_of(self._part / file.name)
+            waits, most = (0, size) if size > most else (waits + 1, most)
             if waits > RETRIES:
                 raise EngineError(f"{file.name} could not be pulled: {trouble}", hint=AGAIN)
+            await anyio.sleep(FIRST_WAIT_SECONDS * 2 ** (waits - 1) if waits else 0)
 
-    async def _ask(self, file: ModelFile, digest: Digest, size: int) -> str:
-        """Ask for what comes after the first `size` bytes, and save it; return why that ended too early, else ""."""
+    async def _ask(self, file: ModelFile, digest: Digest, size: int) -> tuple[str, Digest]:
+        """Ask for what comes after the first `size` bytes, and save it.
+
+        Return why that ended too early, else "", and the hash of what is there now.
+        """
         wanted = AS_IT_IS | ({"range": f"bytes={size}-"} if size else {})
         try:
             async with self._client.stream("GET", self._address(file), headers=wanted, follow_redirects=True) as answer:
                 if answer.status_code in BUSY:
-                    return f"the server answered {answer.status_code}"
+                    return f"the server answered {answer.status_code}", digest
                 begin = self._start_of(file, answer, size, file.bytes)
-                hashed = digest if begin else hashlib.sha256()
-                size = await self._save(file, answer.aiter_raw(), hashed, begin)
+                digest = digest if begin else hashlib.sha256()
+                size = await self._save(file, answer.aiter_raw(), digest, begin)
         except httpx2.TooManyRedirects as circles:
             raise EngineError(f"{file.name} cannot be had: too many redirects", hint="try again later") from circles
         except (httpx2.TransportError, httpx2.StreamError) as trouble:
-            return _why(trouble)
-        return "" if size == file.bytes else "the connection ended early"
+            return _why(trouble), digest
+        return "" if size == file.bytes else "the connection ended early", digest
 
     def _start_of(self, file: ModelFile, answer: httpx2.Response, size: int, total: int | None) -> int:
         """Return the byte that an answer begins at. A server that knows no ranges begins anew.
@@ -386,6 +388,10 @@ async def _blocks(file: Path) -> AsyncIterator[bytes]:
     with file.open("rb") as source:
         while block := await anyio.to_thread.run_sync(source.read, BLOCK_BYTES):
             yield block
+
+
+def _size_of(file: Path) -> int:
+    return file.stat().st_size if file.is_file() else 0
 
 
 def _sync(out: BinaryIO) -> None:

@@ -11,7 +11,7 @@ import pytest
 from atlas.cli.models import CATALOGUE
 from atlas.errors import ConfigError, EngineError
 from atlas.models.catalogue import PINS, Model, ModelFile, load
-from atlas.models.fetch import STAMP, ensure, fetch, missing, settle
+from atlas.models.fetch import STAMP, ensure, fetch, missing, scratch, settle
 
 
 def a_model(content: bytes) -> Model:
@@ -131,6 +131,18 @@ def test_a_package_that_cannot_be_had_leaves_what_is_there_and_says_what_to_do(
     assert "\n" not in str(refusal.value)
     assert file.read_bytes() == b"older"
     assert [path.name for path in tmp_path.iterdir()] == ["toy"]  # nothing half-done is left lying
+
+
+def test_what_a_killed_fetch_left_is_swept_away_and_what_another_still_uses_is_left(tmp_path: Path) -> None:
+    with scratch(tmp_path) as used:
+        (killed := tmp_path / ".fetch-killed" / "package").mkdir(parents=True)
+        (killed / "half").write_text("half")
+        (tmp_path / ".fetch-link").symlink_to(elsewhere := tmp_path / "toy", target_is_directory=True)
+        elsewhere.mkdir()
+        with scratch(tmp_path) as fresh:
+            assert used.is_dir() and fresh.is_dir() and elsewhere.is_dir()
+            assert not killed.parent.exists()
+    assert not used.exists() and not fresh.exists()
 
 
 def test_a_disk_without_room_is_not_taken_for_a_network_that_is_down(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import random
 import signal
 import sys
@@ -11,6 +12,7 @@ import textwrap
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 
 import anyio
@@ -129,6 +131,8 @@ async def test_a_pull_cut_ten_times_at_random_ends_with_the_right_bytes(tmp_path
     assert counts[-1] == told[-1].total == len(CONTENT) + len(CONFIG)
     assert missing([MODEL], tmp_path) == []
     assert not (tmp_path / ".toy.part").exists()
+    hashed_again = sum(before == after for before, after in pairwise(counts))
+    assert hashed_again <= 2 * len(hub.asked), "what this run has brought is hashed once"
 
 
 @pytest.mark.real
@@ -226,6 +230,14 @@ async def test_what_is_gone_is_said_to_be_gone(tmp_path: Path) -> None:
         with pytest.raises(EngineError, match="the server answered 404") as told:
             await bring(MODEL, tmp_path, hub)
         assert told.value.hint == "it is no longer there"
+
+
+async def test_a_pull_that_brought_nothing_leaves_nothing(tmp_path: Path) -> None:
+    async with open_hub() as hub:
+        hub.files.clear()
+        with pytest.raises(EngineError):
+            await bring(MODEL, tmp_path, hub)
+    assert os.listdir(tmp_path) == []
 
 
 async def test_a_disk_without_room_is_noticed_before_anything_is_pulled(tmp_path: Path) -> None:
