@@ -122,6 +122,8 @@ def test_in_every_combination_who_is_asked_for_answers_or_nobody_does() -> None:
         ("work, any new mail?", "work", "any new mail?"),
         ("Work any new mail", "work", "any new mail"),
         ("ask work any new mail", "work", "any new mail"),
+        ("ask work for any new mail", "work", "any new mail"),
+        ("Ask work for my next meeting.", "work", "my next meeting."),
         ("Work agent, the merger is off.", "work", "the merger is off."),
         ("work, summarise this:\nfirst line\nsecond line", "work", "summarise this:\nfirst line\nsecond line"),
     ],

@@ -298,7 +298,7 @@ async def test_of_many_the_newest_are_said_and_all_are_counted(world: World) -> 
         await world.told(f"boiler {number}", (10 - number) * MINUTE)
     said = await world.ask("what did I say about boilers")
     assert "boiler 1" not in said
-    assert said.endswith("“boiler 4.” That is out of five.")
+    assert said.endswith("“boiler 4.” There are five in all.")
 
 
 async def test_asking_about_the_past_is_no_talk_about_it_and_leaves_no_copy_of_it(world: World, data: Path) -> None:

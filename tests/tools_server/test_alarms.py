@@ -298,6 +298,23 @@ async def test_alarms_are_told_apart_by_name_and_time(world: Any) -> None:
     assert (await world.refused("alarms.cancel")).text == "There are no alarms."
 
 
+@pytest.mark.parametrize("name", ["weekday", "the weekday alarm", "weekdays"])
+async def test_one_without_a_name_is_called_by_the_days_that_it_rings_on(world: Any, name: str) -> None:
+    await world.ok("alarms.set", when="every weekday at seven")
+    await world.ok("alarms.set", when="every Saturday at nine")
+    await world.ok("alarms.set", when="every day at ten")
+    assert (await world.said("alarms.skip", name=name)).startswith("Skipping the 7 AM alarm on Monday.")
+    assert (await world.said("alarms.cancel", name="Saturday")) == "Alarm cancelled: every Saturday at 9 AM."
+    assert (await world.refused("alarms.cancel", name="Sunday")).text.startswith("There is no sunday alarm.")
+    assert (await world.refused("alarms.cancel", name="gym")).text.startswith("There is no gym alarm.")
+
+
+async def test_a_name_goes_before_the_days(world: Any) -> None:
+    await world.ok("alarms.set", when="every weekday at seven")
+    await world.ok("alarms.set", when="tomorrow at eight", name="weekday")
+    assert await world.said("alarms.cancel", name="weekday") == "Alarm cancelled: weekday, tomorrow at 8 AM."
+
+
 async def test_a_long_list_is_summarised(world: Any) -> None:
     for hour in range(4, 12):
         await world.ok("alarms.set", when=f"tomorrow at {hour} AM")

@@ -307,7 +307,7 @@ def _narrow(call: Call, name: str, time: str, day: date | None = None) -> list[A
         raise ToolFailed("not_found", "There are no alarms.")
     found, wanted = every, _name(name)
     if wanted:
-        found = [alarm for alarm in found if wanted in (alarm.name, alarm.id)]
+        found = [alarm for alarm in found if wanted in (alarm.name, alarm.id)] or _on_days(call, every, wanted)
     if time.strip():
         clock = _clock(call, time)
         found = [alarm for alarm in found if _rings_at(alarm, clock, call.zone)]
@@ -320,6 +320,16 @@ def _narrow(call: Call, name: str, time: str, day: date | None = None) -> list[A
         there = series([listed(alarm, call.now(), call.zone) for alarm in every[:NAMED]], "and")
         raise ToolFailed("not_found", f"There is no {asked}{at}. There is: {there}.")
     return found
+
+
+def _on_days(call: Call, alarms: list[Alarm], name: str) -> list[Alarm]:
+    """Return the alarms whose rule is named: the "weekday" alarm, the "Saturday" one."""
+    try:
+        said = read_words(f"every {name}", call.local().date())
+    except NotUnderstood:
+        return []
+    rules = [(alarm, alarm.recurrence.rule) for alarm in alarms if alarm.recurrence]
+    return [alarm for alarm, rule in rules if said.days and rule.days == said.days and rule.frequency == said.frequency]
 
 
 def _one(call: Call, found: list[Alarm]) -> Alarm:
