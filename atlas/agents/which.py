@@ -35,6 +35,10 @@ class Places:
             return count - 1
         return next((at for at, way in enumerate(self._ordinals[:count]) if way.fullmatch(said)), None)
 
+    def is_beyond(self, said: str, count: int) -> bool:
+        """Tell whether one is said that comes after the last of `count`."""
+        return any(way.fullmatch(said) for way in self._ordinals[count:])
+
 
 class Labels:
     """How one language tells one thing from others like it: by its name, its time, its room …"""
@@ -92,10 +96,14 @@ class Which:
         self._verbs = {done: re.compile(rf"(?:{verb})\b ?", re.IGNORECASE) for done, verb in verbs.items()}
         self._around = re.compile(own["around_an_answer"], re.IGNORECASE)
         self._left: Mapping[str, str] = own["left"]
+        self._only: Sequence[str] = own["only"]
         self._unsaid = re.compile(own["says_not_which"], re.IGNORECASE)
 
     def answer(self, text: str, history: Sequence[Message]) -> tuple[Command, ...] | str:
-        """Return the calls that `text` chooses when a tool has just asked which; what to say to a "no"; else `()`."""
+        """Return the calls that `text` chooses when a tool has just asked which; `()` for none.
+
+        To a "no", and to one that was not named, what to say.
+        """
         if (found := _asked(history)) is None:
             return ()
         call, data = found
@@ -107,7 +115,10 @@ class Which:
         words = self._without_its_verb(text, call)
         if self._grammar.is_negated(text) or len(words.split()) > LONGEST_ANSWER_WORDS:
             return ()
-        return tuple(Command(call.name, {**call.arguments, **one}) for one in self._chosen(words, several, more=more))
+        chosen = self._chosen(words, several, more=more)
+        if not chosen and not more and self._places.is_beyond(self._around.sub("", words), len(several)):
+            return self._only[len(several) - 2]
+        return tuple(Command(call.name, {**call.arguments, **one}) for one in chosen)
 
     def _without_its_verb(self, text: str, call: ToolCall) -> str:
         """Return the words of an answer, which may begin with the verb of what waits; "" for a command of its own.

@@ -101,6 +101,20 @@ async def test_one_is_chosen_by_its_place_its_time_its_person_or_its_room(
 
 
 @pytest.mark.parametrize(
+    ("said", "history", "told"),
+    [
+        ("the fourth one", OF_REMINDERS, "There are only three."),
+        ("number five, please", OF_REMINDERS, "There are only three."),
+        ("the third one", OF_TIMERS, "There are only two."),
+    ],
+)
+async def test_who_chooses_one_that_was_not_named_hears_how_many_there_are(
+    grammar: Grammar, said: str, history: tuple[Message, ...], told: str
+) -> None:
+    assert await answer(grammar, said, history) == told
+
+
+@pytest.mark.parametrize(
     ("said", "history", "wanted"),
     [
         ("the pizza one", OF_TIMERS, {"by_seconds": 60, "name": "timer_1"}),

@@ -106,3 +106,7 @@ async def test_what_chooses_none_of_them_does_nothing(german: Grammar, said: str
 async def test_another_verb_than_that_of_the_command_is_another_command(german: Grammar, said: str) -> None:
     called = await answer(german, said, OF_TIMERS)
     assert not called or "by_seconds" not in called[0], "no time was added"
+
+
+async def test_who_chooses_one_that_was_not_named_hears_how_many_there_are(german: Grammar) -> None:
+    assert await answer(german, "die vierte", OF_REMINDERS) == "Es sind nur drei."
