@@ -10,7 +10,7 @@ import json
 import math
 from codecs import getincrementaldecoder
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,8 @@ HEALTH_SECONDS = 3.0
 MAX_EVENT_BYTES = 1024 * 1024  # one event of a stream; a whole call may be in it
 MAX_ANSWER_BYTES = 64 * 1024 * 1024  # that is not streamed: two thousand long vectors
 MAX_ERROR_BYTES = 4096  # of an error's body, for the log
+# What of a delta is a part of an answer, or of the thought before it; many servers also send deltas of nothing.
+SAYING = ("content", "refusal", "reasoning_content", "reasoning", "tool_calls", "function_call")
 DOT = "__"  # OpenAI's tool names have no dots
 
 
@@ -211,23 +213,33 @@ class OpenAiBackend:
                 return reply, await _beginning(reply, MAX_ANSWER_BYTES)
 
     async def _events(self, body: Mapping[str, Any]) -> AsyncGenerator[Mapping[str, Any], None]:
-        """Yield the JSON objects of the stream until it says it is done."""
+        """Yield the JSON objects of the stream until it says it is done.
+
+        However many events come, something is said in them within the time for first words. Whoever reads them may
+        take as long as he likes.
+        """
+        patience = _Patience(self._settings.first_words_seconds)
+        seconds = self._settings.first_words_seconds
         with _as_llm_gone(self.model):
-            async with self._response(body) as response:
+            async with AsyncExitStack() as held:
+                with patience.until(seconds):
+                    response = await held.enter_async_context(self._response(body))
                 source = httpx2.EventSource(response, max_event_size=MAX_EVENT_BYTES)
-                async with aclosing(aiter(source)) as lines:  # type: ignore[type-var]
-                    seconds = self._settings.first_words_seconds
-                    while True:
-                        with anyio.fail_after(seconds):
-                            line = await anext(lines, None)
-                        if line is None or line.data == "[DONE]":
-                            return
-                        event = _object(line.data)
-                        if failed := error_in(event):
-                            raise refusal(self.model, 0, failed, own=self._settings.own_host)
-                        if _delta(_first(event.get("choices"))).get("content"):
-                            seconds = self._settings.idle_seconds
-                        yield event
+                lines = await held.enter_async_context(aclosing(aiter(source)))  # type: ignore[type-var]
+                while True:
+                    with patience.until(seconds):
+                        line = await anext(lines, None)
+                    if line is None or line.data == "[DONE]":
+                        return
+                    event = _object(line.data)
+                    if failed := error_in(event):
+                        raise refusal(self.model, 0, failed, own=self._settings.own_host)
+                    delta = _delta(_first(event.get("choices")))
+                    if any(map(delta.get, SAYING)):
+                        patience.renew()
+                    if delta.get("content"):
+                        seconds = self._settings.idle_seconds
+                    yield event
 
     @asynccontextmanager
     async def _response(self, body: Mapping[str, Any]) -> AsyncIterator[httpx2.Response]:
@@ -260,6 +272,24 @@ def _vector(item: Any) -> tuple[float, ...]:
     if not length or not math.isfinite(length):
         raise EngineError("a vector of an embedding has no direction")
     return tuple(number / length for number in numbers)
+
+
+class _Patience:
+    """What is left of the time in which something must be said; only waiting takes from it."""
+
+    def __init__(self, seconds: float) -> None:
+        self._all = self._left = seconds
+
+    def renew(self) -> None:
+        self._left = self._all
+
+    @contextmanager
+    def until(self, seconds: float) -> Iterator[None]:
+        """Raise `TimeoutError` when the body takes over `seconds`, or over what is left."""
+        began = anyio.current_time()
+        with anyio.fail_after(min(seconds, self._left)):
+            yield
+        self._left -= anyio.current_time() - began
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from atlas.llm import backend_openai
 from atlas.llm.backend import Calls, Delta, Finished, Words
 from atlas.llm.backend_openai import BackendSettings, OpenAiBackend
 from tests.certificates import certificate, serving
+from tests.conftest import virtual_time
 
 TIMER = Tool(
     "timers.start",
@@ -41,19 +42,20 @@ def call(index: int | None = 0, **function: Any) -> dict[str, Any]:
 class Server:
     """Says the same bytes to everybody, and keeps what it was asked."""
 
-    def __init__(self, *said: bytes, stays: bool = False) -> None:
-        self.said, self.stays = said, stays
+    def __init__(self, *said: bytes, stays: bool = False, every_seconds: float = 0) -> None:
+        self.said, self.stays, self.every_seconds = said, stays, every_seconds
         self.asked: list[dict[str, Any]] = []
         self.hung_up = anyio.Event()
 
     async def answer(self, client: SocketStream) -> None:
         async with client:
             request = b""
-            while b"\r\n\r\n" not in request or not request.endswith((b"}", b"\r\n\r\n")):
-                request += await client.receive()
+            while b"\r\n\r\n" not in request or (b"POST" in request and not request.endswith(b"}")):
+                request += await client.receive()  # whole: what is left unread breaks the connection when it is closed
             self.asked.append(json.loads(request.split(b"\r\n\r\n", 1)[1] or "{}"))
             with anyio.CancelScope(shield=True), suppress(anyio.BrokenResourceError):
                 for part in self.said:
+                    await anyio.sleep(self.every_seconds)
                     await client.send(part)
             while self.stays:
                 try:
@@ -412,3 +414,47 @@ async def test_an_answer_that_trickles_is_given_up(data: Path) -> None:
         async with before(server, data, first_words_seconds=0.02) as backend:
             with pytest.raises(LlmGone):
                 await backend.embed(["hello"])
+
+
+@pytest.mark.parametrize("anyio_backend", [virtual_time()])
+async def test_the_time_for_first_words_begins_with_the_question(data: Path) -> None:
+    server = Server(HEAD, event({"role": "assistant"}), event({"content": "Late."}, "stop"), every_seconds=15)
+    async with before(server, data, first_words_seconds=40.0) as backend:
+        with pytest.raises(LlmGone, match="said nothing"):
+            await everything(backend)
+
+
+@pytest.mark.parametrize("first", [HEAD, HEAD + event({"content": "well"})], ids=["first words", "more words"])
+async def test_events_that_say_nothing_are_not_waited_through_for_ever(data: Path, first: bytes) -> None:
+    async def trickle(client: SocketStream) -> None:
+        async with client:
+            await client.receive()
+            await client.send(first)
+            with suppress(anyio.BrokenResourceError):
+                while True:
+                    await client.send(event({"role": "assistant", "content": ""}))
+
+    server = Server()
+    server.answer = trickle  # type: ignore[method-assign]
+    with anyio.fail_after(5):
+        async with before(server, data, first_words_seconds=0.02) as backend:
+            with pytest.raises(LlmGone, match="said nothing"):
+                await everything(backend)
+
+
+@pytest.mark.parametrize("anyio_backend", [virtual_time()])
+async def test_whatever_comes_of_an_answer_is_waited_for_anew_and_whoever_reads_it_may_take_his_time(
+    data: Path,
+) -> None:
+    slow = [event({"reasoning_content": "Hm."}), event(call(name="timers__start")), event(call(arguments=ARGUMENTS))]
+    words = [event({"content": "Now."}), event({"content": " Done."}, "tool_calls")]
+    server = Server(HEAD + slow[0], *slow[1:], *words, every_seconds=15)
+    async with (
+        before(server, data, first_words_seconds=20.0, idle_seconds=16.0) as backend,
+        aclosing(backend.stream(HELLO, [TIMER])) as deltas,
+    ):
+        said = []
+        async for delta in deltas:
+            said.append(type(delta))
+            await anyio.sleep(100)
+    assert said == [Words, Words, Calls, Finished]
