@@ -10,12 +10,13 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
-from atlas.agents.durations import number_of
+from atlas.agents.durations import UP_TO_99, number_of
 from atlas.agents.tongues import Tongue
 from atlas.agents.wanted import Request
 
 NEAR_MINUTES = 10  # "almost half past eleven" is so at 11:24
 _OFFSETS = {"half_past": 30, "quarter_past": 15, "quarter_to": -15, "half_to": -30}
+_ENGLISH = re.compile(UP_TO_99, re.IGNORECASE)
 _PIECE = re.compile(r"(?P<iso>\d{4}-\d\d-\d\d)|(?P<number>\d+)(?:st|nd|rd|th)?\b|(?P<word>[^\W\d_]+(?:'s)?)")
 
 
@@ -29,7 +30,8 @@ def contradicts_clock(words: str, asked: Request, now: datetime, tongue: Tongue)
 
 
 def _told(words: str, form: str, asked: Request, tongue: Tongue) -> Iterator[re.Match[str]]:
-    of_something_else = asked.asks and not tongue.has(asked.words, "asks_the_present")
+    asks_about = asked.asks or any(map(str.isdigit, asked.words))  # or has a time converted
+    of_something_else = asks_about and not tongue.has(asked.words, "asks_the_present")
     return (said for said in tongue[form].finditer(words) if not (of_something_else and said.groupdict().get("bare")))
 
 
@@ -82,4 +84,4 @@ def _is_day(said: str, now: datetime, tongue: Tongue) -> bool:
 def _number(said: str, tongue: Tongue) -> int | None:
     if said.isdigit():
         return int(said)
-    return tongue.numbers.get(said.lower()) or number_of(said)
+    return tongue.numbers.get(said.lower()) or (number_of(said) if _ENGLISH.fullmatch(said) else None)

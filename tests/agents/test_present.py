@@ -91,6 +91,24 @@ def test_what_only_sounds_like_a_clock_passes(said: str) -> None:
     assert is_true(said, NOW)
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("what year was the moon landing", "The year is 1969."),
+        ("what is a solstice", "The day is June 21st."),
+        ("who invented the clock", "The time is measured in seconds."),
+        ("convert 5 pm to 24 hours", "It's 17:00."),
+        ("when does the film begin", "It's 8 PM."),
+        ("so", "It's now 3 years since then."),
+        ("so", "It's now one of the best."),
+        ("so", "It's now ten times faster."),
+        ("so", "It is currently the second largest city."),
+    ],
+)
+def test_what_is_said_of_something_else_passes(asked: str, said: str) -> None:
+    assert is_true(said, Deeds(asked=asked, now=SUNDAY))
+
+
 def test_a_story_has_a_clock_of_its_own() -> None:
     assert is_true("It is 9 PM, and the wind howls.", Deeds(asked="tell me a story", now=SUNDAY))
 
