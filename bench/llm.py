@@ -7,7 +7,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import DEVNULL
@@ -27,8 +27,9 @@ from bench._process import started
 START_SECONDS = 120.0
 LONGEST_LINE = 65_536
 CONTEXT = 4096  # tokens; what two conversations of TURNS turns need, and some to spare
-WARM_UP = 2
-ROUNDS = 30  # of each, in turns, so that whatever else the machine does hits both; ten differed by a tenth
+LAUNCHES = 3  # of both processes: two of one kind differ by three percent, for as long as they live
+WARM_UP = 2  # answers of each launch
+ROUNDS = 20  # of each launch, in turns, so that whatever else the machine does hits both; ten differed by a tenth
 ANSWER_TOKENS = 64
 TURNS = 5  # of a conversation, for the reuse of its prefix
 PERSONA = (
@@ -62,14 +63,16 @@ async def measure(config: Config) -> dict[str, float]:
     if llm is None:
         raise EngineError("no model of atlas.toml is embedded", hint="there is no host of ours to measure")
     file, threads = weights(config, llm), str(llm.threads)
-    async with AsyncExitStack() as stack:
-        ours = await stack.enter_async_context(_ours(file, llm.model, threads))
-        bare = await stack.enter_async_context(_bare(file, threads))
-        figures = {**await _speed(ours, bare), **await _reuse(ours)}
-    return {**figures, **await _restart(file, llm.model, threads)}
+    pairs: list[tuple[Taken, Taken]] = []
+    for _launch in range(LAUNCHES):
+        async with _ours(file, llm.model, threads) as ours, _bare(file, threads) as bare:
+            pairs += await _in_turns(ours, bare)
+    async with _ours(file, llm.model, threads) as ours:
+        reuse = await _reuse(ours)
+    return {**_speed(pairs), **reuse, **await _restart(file, llm.model, threads)}
 
 
-async def _speed(ours: Backend, bare: Bare) -> dict[str, float]:
+async def _in_turns(ours: Backend, bare: Bare) -> list[tuple[Taken, Taken]]:
     """Ask both the same, one after the other, with a prefix that both know."""
     pairs: list[tuple[Taken, Taken]] = []
     for number in range(WARM_UP + ROUNDS):
@@ -80,13 +83,21 @@ async def _speed(ours: Backend, bare: Bare) -> dict[str, float]:
             other, one = await bare.timed(messages), await _timed(ours, messages, "speed")
         if number >= WARM_UP:
             pairs.append((one, other))
+    return pairs
+
+
+def _speed(pairs: Sequence[tuple[Taken, Taken]]) -> dict[str, float]:
+    """Return first tokens in the middle, and speed over the whole time that answers took: none is left out."""
+    ours, bare = (
+        statistics.harmonic_mean([taken.tokens_a_second for taken in side]) for side in zip(*pairs, strict=True)
+    )
     return {
         "ours_first_token_ms": _middle([one.first_ms for one, _ in pairs]),
         "bare_first_token_ms": _middle([other.first_ms for _, other in pairs]),
         "first_token_added_ms": _middle([one.first_ms - other.first_ms for one, other in pairs]),
-        "ours_tokens_a_second": _middle([one.tokens_a_second for one, _ in pairs]),
-        "bare_tokens_a_second": _middle([other.tokens_a_second for _, other in pairs]),
-        "bare_speed_over_ours": _middle([other.tokens_a_second / one.tokens_a_second for one, other in pairs]),
+        "ours_tokens_a_second": round(ours, 3),
+        "bare_tokens_a_second": round(bare, 3),
+        "bare_speed_over_ours": round(bare / ours, 3),
     }
 
 

@@ -20,9 +20,9 @@ from atlas.thoughts import Thoughts
 if TYPE_CHECKING:  # what an answer means can be understood without loading llama.cpp
     from atlas.llm_host.weights import Sampler, Weights
 
-# The end of a clause is told at once: a voice can say it. Other words wait for company: each telling takes four
-# milliseconds of two cores from the computing of the next ones, and five a second are read as they come.
-STRIDE_SECONDS = 0.2
+# Words wait for company: each telling takes four milliseconds of two cores from the computing of the next ones, and
+# four a second are read as they come. A voice can begin with a clause, so to a voice the end of one is told at once.
+STRIDE_SECONDS = 0.25
 _CLAUSE_END = re.compile(r"[.!?…,;:—–][\"'”’»)\]}*_]*\s|[。！？，、\n]")
 Finish = Literal["stop", "length"]
 
@@ -140,10 +140,12 @@ class Generation(Reading):
 
 
 class Writing:
-    """An answer being written, stretch by stretch: what is computed, and what of it may be told."""
+    """An answer being written, stretch by stretch: what is computed, and what of it is told, perhaps `aloud`."""
 
-    def __init__(self, generation: Generation, answer: Answer, clock: Callable[[], float] = time.monotonic) -> None:
-        self.generation, self.answer, self._clock = generation, answer, clock
+    def __init__(
+        self, generation: Generation, answer: Answer, *, aloud: bool, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.generation, self.answer, self._aloud, self._clock = generation, answer, aloud, clock
         self.began: float | None = None  # when the first token was chosen
         self._told, self._end = -math.inf, ""  # when words were told last, and the last of them
 
@@ -160,11 +162,14 @@ class Writing:
             now = self._clock()
             self.began = self.began or (now if raw else None)
             words += self.answer.add(raw)
-            if words and (now - self._told >= STRIDE_SECONDS or _CLAUSE_END.search(self._end + words)):
+            if words and (now - self._told >= STRIDE_SECONDS or self._can_be_said(words)):
                 tell(words)
                 words, self._told, self._end = "", now, words.split()[-1] if words.strip() else ""
         if words:
             tell(words)
+
+    def _can_be_said(self, words: str) -> bool:
+        return self._aloud and _CLAUSE_END.search(self._end + words) is not None
 
 
 @dataclass(frozen=True, slots=True)

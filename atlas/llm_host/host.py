@@ -318,7 +318,7 @@ def _begin(loaded: Loaded, job: Job) -> Writing:
         constraint=job.constraint,
         max_tokens=job.max_tokens,
     )
-    return Writing(generation, Answer(ask.stops, job.form))
+    return Writing(generation, Answer(ask.stops, job.form), aloud=ask.priority == "voice")
 
 
 def _check_calls(calls: list[Call], ask: Ask) -> None:

@@ -36,17 +36,23 @@ class Recited(Generation):
         return self._left.pop(0).encode()
 
 
-def told(text: str, seconds: float) -> list[str]:
+def told(text: str, seconds: float, *, aloud: bool = False) -> list[str]:
     """Return what is told of a text whose words take so many seconds each."""
     ticks, tellings = count(), list[str]()
-    writing = Writing(Recited(text), Answer(), lambda: next(ticks) * seconds)
+    writing = Writing(Recited(text), Answer(), aloud=aloud, clock=lambda: next(ticks) * seconds)
     writing.stretch(lambda: True, tellings.append)
     return tellings
 
 
-def test_the_first_word_and_the_end_of_a_clause_are_told_at_once_and_other_words_wait_for_company() -> None:
-    text = "Well, on the whole I would say no: it is 3.5 miles, or more! Ask again"
-    assert told(text, STRIDE_SECONDS / 1000) == [
+LONG = "Well, on the whole I would say no: it is 3.5 miles, or more! Ask again"
+
+
+def test_the_first_word_is_told_at_once_and_others_wait_for_company() -> None:
+    assert told(LONG, STRIDE_SECONDS / 1000) == ["Well,", LONG.removeprefix("Well,")]
+
+
+def test_a_voice_is_told_the_end_of_a_clause_at_once_too() -> None:
+    assert told(LONG, STRIDE_SECONDS / 1000, aloud=True) == [
         "Well,",
         " on",
         " the whole I would say no: it",
