@@ -81,5 +81,5 @@ def table(report: Mapping[str, Any]) -> str:
     for name, value in report["figures"].items():
         most = report["targets"].get(name)
         verdict = "" if most is None else f"  {'within' if value <= most else 'BEYOND'} {most:g}"
-        lines.append(f"  {name:38} {value:9.4g}{verdict}")
+        lines.append(f"  {name:38} {value:9.{1 if abs(value) >= 10 else 3}f}{verdict}")
     return "\n".join([*lines, "all targets met" if report["met"] else "a target was missed"])
