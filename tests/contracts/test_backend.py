@@ -131,7 +131,7 @@ async def everything(backend: Backend, *args: Any, **more: Any) -> list[Delta]:
 async def test_words_come_one_after_the_other_and_exactly_one_finished_comes_last(world: World) -> None:
     deltas = await everything(world.backend, HELLO, limits=Limits(max_tokens=12))
     assert [type(delta) for delta in deltas[:-1]] == [Words] * (len(deltas) - 1)
-    assert len(deltas) > 3
+    assert len(deltas) > 2, "the first words do not wait for the last"
     assert isinstance(deltas[-1], Finished)
     assert deltas[-1].usage.prompt > 0 and deltas[-1].usage.completion > 0
 
