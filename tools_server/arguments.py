@@ -25,9 +25,8 @@ def checked(spec: ToolSpec, given: Any) -> tuple[dict[str, Any], str]:
     arguments = {} if given is None else given
     if problem := unusable(arguments):
         raise ToolFailed("invalid", problem)
-    if (
-        _parts(spec.schema) * _parts(arguments) > MOST_PAIRS
-    ):  # another server's schema has up to 400 choices for an item
+    # Another server's schema has up to 400 choices for an item.
+    if _parts(spec.schema) * _parts(arguments) > MOST_PAIRS:
         raise ToolFailed("invalid", TOO_LARGE)
     # Closest to the root first, so that the sentence names the argument, not a detail inside it.
     wrong = min(spec.validator.iter_errors(arguments), key=lambda error: len(error.path), default=None)

@@ -22,6 +22,7 @@ import tools_server.tools
 from tools_server.audit import AUDIT_FILE, Audit, AuditBroken
 from tools_server.confirm import read_house_key
 from tools_server.gate import Gate
+from tools_server.language import ENGLISH
 from tools_server.ledger import Ledger
 from tools_server.paths import Root
 from tools_server.policy import ROLES, Agent, Policy
@@ -55,6 +56,7 @@ class Settings:
     agent: str = ""  # for stdio: whose process this is
     role: str = ""  # for stdio: whom it speaks for; "" is what the agents file says
     timezone: str = ""  # "" is the machine's own
+    language: str = ENGLISH  # of the house; a caller may name another
     telemetry: bool = False  # for stdio: say every ten seconds how things are
 
     @classmethod
@@ -69,6 +71,7 @@ class Settings:
             egress=given.egress,
             house_key=given.house_key,
             timezone=given.timezone,
+            language=given.language,
         )
 
     def folder(self, root: str) -> Path:
@@ -199,6 +202,7 @@ def opened_gate(
                 zone=zone,
                 house_key=_house_key(settings.house_key),
                 meter=Ledger(policy, audit.file, now, zone),
+                language=settings.language,
             )
             yield gate, by_name
 

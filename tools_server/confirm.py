@@ -22,6 +22,8 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
+from tools_server.language import in_context
+from tools_server.language import text as _
 from tools_server.policy import Actor
 from tools_server.toolkit import Error, ToolFailed, ToolSpec
 from tools_server.wording import one_line
@@ -142,7 +144,7 @@ class Asks:
         """
         ask = self.about(deed)
         if reply.action and (ask is None or ask.id != reply.state):
-            raise Refused("closed", "That question is closed: it was answered, or it is too old. Ask me again.")
+            raise Refused("closed", _("That question is closed: it was answered, or it is too old. Ask me again."))
         if ask is None:
             return self._ask(deed, level, sentence, tainted=tainted)
         if ask.sentence != sentence or (level == "explicit" and ask.level != level):
@@ -161,7 +163,7 @@ class Asks:
             return ask.said
         if not reply.statement:
             raise Refused(
-                "nobody", "Nobody has said yes to that yet. Only a person in the house can, not the one who asks."
+                "nobody", _("Nobody has said yes to that yet. Only a person in the house can, not the one who asks.")
             )
         return self._checked(self._read(reply.statement), ask)
 
@@ -174,16 +176,18 @@ class Asks:
         claims = self._read(statement)
         ask = self._open.get(claims["ask"])
         if ask is None:
-            raise Refused("closed", "That question is closed: it was answered, or it is too old.")
+            raise Refused("closed", _("That question is closed: it was answered, or it is too old."))
         said = self._checked(claims, ask)
         if ask.said:
-            raise Refused("closed", "That question was answered already.")
+            raise Refused("closed", _("That question was answered already."))
         self._open[ask.id] = answered = replace(ask, said=said)
         return answered
 
     def _ask(self, deed: Deed, level: Level, sentence: str, *, tainted: bool) -> Ask:
         if sum(ask.deed.agent == deed.agent for ask in self._open.values()) >= MOST_OPEN:
-            raise Refused("many", "Too many questions are waiting for an answer. Ask me again in a minute.", "failed")
+            raise Refused(
+                "many", _("Too many questions are waiting for an answer. Ask me again in a minute."), "failed"
+            )
         now = self._now()
         ask = Ask(secrets.token_hex(16), deed, level, sentence, now, now + OPEN_SECONDS, tainted)
         self._open[ask.id] = ask
@@ -199,9 +203,9 @@ class Asks:
     def _read(self, statement: str) -> Mapping[str, Any]:
         """Return what the house has signed, just now, for this server. Raises `Refused`."""
         if self._key is None:
-            raise Refused("no_key", "I have no key to know a person's yes by, so I can't take one.")
+            raise Refused("no_key", _("I have no key to know a person's yes by, so I can't take one."))
         if len(statement) > STATEMENT_CHARACTERS:
-            raise Refused("forged", "That yes is too long to be one.")
+            raise Refused("forged", _("That yes is too long to be one."))
         try:
             # The times are compared below, on this server's own clock.
             claims: Mapping[str, Any] = jwt.decode(
@@ -213,29 +217,29 @@ class Asks:
             )
         # ValueError: half a character; RecursionError: JSON a thousand brackets deep, read before the signature is.
         except (jwt.InvalidTokenError, ValueError, RecursionError) as wrong:
-            raise Refused("forged", "That yes is not signed by this house for me.") from wrong
+            raise Refused("forged", _("That yes is not signed by this house for me.")) from wrong
         texts = ("ask", "answer", "channel", "person", "device", "tool", "arguments_sha256", "sentence_sha256")
         known = all(isinstance(claims.get(name), str) for name in texts)
         if not known or claims["answer"] not in ("yes", "no") or claims["channel"] not in CHANNELS:
-            raise Refused("forged", "That yes does not say who said it to what.")
+            raise Refused("forged", _("That yes does not say who said it to what."))
         if max(len(claims["person"]), len(claims["device"])) > NAME_CHARACTERS:
-            raise Refused("forged", "That yes does not say who said it in a name that I can keep.")
+            raise Refused("forged", _("That yes does not say who said it in a name that I can keep."))
         begin, end, now = _seconds(claims.get("iat")), _seconds(claims.get("exp")), self._now()
         if not (end - begin <= STATEMENT_SECONDS and begin <= now + SKEW_SECONDS):
-            raise Refused("forged", "That yes does not say when it was said.")
+            raise Refused("forged", _("That yes does not say when it was said."))
         if not now < end:
-            raise Refused("late", "That yes came too late. Ask me again.")
+            raise Refused("late", _("That yes came too late. Ask me again."))
         return claims
 
     def _checked(self, claims: Mapping[str, Any], ask: Ask) -> Said:
         """Return the answer when it is one to this question. Raises `Refused`."""
         asked = (ask.id, ask.deed.tool, ask.deed.arguments_sha256, sha256(ask.sentence))
         if asked != (claims["ask"], claims["tool"], claims["arguments_sha256"], claims["sentence_sha256"]):
-            raise Refused("other", "That yes was said to something else.")
+            raise Refused("other", _("That yes was said to something else."))
         plain = claims["channel"] in PLAIN_CHANNELS or claims.get("explicit") is True
         if claims["answer"] == "yes" and ask.level == "explicit" and not plain:
             raise Refused(
-                "explicit", "A yes is not enough for that: press the button, or say exactly what is to be done."
+                "explicit", _("A yes is not enough for that: press the button, or say exactly what is to be done.")
             )
         return Said(ask.id, claims["answer"], claims["channel"], claims["person"], claims["device"])
 
@@ -254,7 +258,7 @@ def question(spec: ToolSpec, arguments: Mapping[str, Any], *, whole: bool = Fals
         for name, value in arguments.items()
         if value not in ("", [], None) and (value != usual.get(name) or type(value) is not type(usual.get(name)))
     ]
-    return f"{does}{', with ' + ', '.join(given) if given else ''}: shall I?"
+    return _("{does}{how}: shall I?").format(does=does, how=_(", with ") + ", ".join(given) if given else "")
 
 
 def whole_question(sentence: str) -> str:
@@ -264,21 +268,27 @@ def whole_question(sentence: str) -> str:
     """
     sentence = one_line(sentence)
     if len(sentence) > SENTENCE_CHARACTERS:
-        raise ToolFailed("denied", "That is too much to ask about at once. Do it in smaller parts.", reason="too_long")
+        raise ToolFailed(
+            "denied", _("That is too much to ask about at once. Do it in smaller parts."), reason="too_long"
+        )
     return sentence
 
 
 def _read_out(value: Any, *, whole: bool) -> str:
     match value:
         case bool():
-            return "yes" if value else "no"
+            return in_context("answer", "yes") if value else in_context("answer", "no")
         case int() | float():
             return str(value)
         case list():
             return ", ".join(_read_out(each, whole=whole) for each in value)
     text = " ".join("".join(map(_visible, str(value))).split())
     more = 0 if whole or len(text) <= ARGUMENT_CHARACTERS else len(text) - ARGUMENT_CHARACTERS
-    return f"“{text[:ARGUMENT_CHARACTERS].rstrip()}” … and {more:,} more characters" if more else f"“{text}”"
+    return (
+        _("“{rstrip}” … and {more:,} more characters").format(rstrip=text[:ARGUMENT_CHARACTERS].rstrip(), more=more)
+        if more
+        else f"“{text}”"
+    )
 
 
 def _visible(character: str) -> str:

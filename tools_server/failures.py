@@ -1,4 +1,7 @@
-"""What the log holds of a failure: where, and of what kind; not the words it quotes, which may be a person's."""
+"""What the log holds of a failure: where, and of what kind; not the words it quotes, which may be a person's.
+
+The house has the same of its own (`atlas/logs.py`): neither process imports the other.
+"""
 
 from __future__ import annotations
 

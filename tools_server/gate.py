@@ -21,6 +21,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from tools_server.arguments import checked, printable, whole
 from tools_server.audit import Audit
 from tools_server.confirm import Asks, Deed, Level, Reply, Said, question, whole_question
+from tools_server.language import ENGLISH, noted, speaking, supported
+from tools_server.language import text as _
 from tools_server.paths import PathDenied, Root
 from tools_server.policy import ROLES, Action, Actor, Agent, Decision, Policy, decide, standing, visible
 from tools_server.reach.outside import NOWHERE, Outside
@@ -33,8 +35,8 @@ from tools_server.toolkit import Call, Error, Inside, Live, Result, Toolbox, Too
 from tools_server.wish import ACTOR_CHARACTERS, ESCAPE, SPENT, Answer, Wish, actor_of
 from tools_server.writing.whose import PEOPLE, own_file
 
-HOW = "Somebody in the house has to say yes to that first. Then make the same call again, within a minute."
-NO_WAY = "Nobody can say yes to that: I have no key to know a person's yes by."
+HOW = noted("Somebody in the house has to say yes to that first. Then make the same call again, within a minute.")
+NO_WAY = noted("Nobody can say yes to that: I have no key to know a person's yes by.")
 _WAYS_OUT = ("escape", "linked")  # of the reasons why a path was refused
 _PATH_ERRORS: Mapping[str, Error] = {"missing": "not_found", "changed": "failed", "exists": "failed"}
 
@@ -74,6 +76,7 @@ class Gate:
         zone: tzinfo | None = None,
         house_key: Ed25519PublicKey | None = None,
         meter: Meter | None = None,
+        language: str = ENGLISH,  # of the house: what is spoken to a caller who names none
     ) -> None:
         self._toolbox = toolbox
         self._tools = toolbox.tools
@@ -95,6 +98,7 @@ class Gate:
         self._roots = roots
         self._now = now
         self._zone = zone
+        self._language = supported(language)
         self.requests = Requests()
 
     # ── identify ───────────────────────────────────────────────────────────────────────────────────
@@ -163,13 +167,14 @@ class Gate:
         """
         try:
             async with self.requests.admitted(wish.agent.name, wish.tool) as request:
-                return await self._carried_out(wish, request)
+                with speaking(supported(wish.language, self._language)):
+                    return await self._carried_out(wish, request)
         except GivenUp as given_up:
             return Answer(str(given_up), error=given_up.error)
 
     async def _carried_out(self, wish: Wish, request: Request) -> Answer:
         if not self._record.writable():
-            return Answer(UNWRITABLE, error="failed")
+            return Answer(_(UNWRITABLE), error="failed")
         started = time.perf_counter()
         entry, recorded = _entry(wish), False
         try:
@@ -238,8 +243,8 @@ class Gate:
             return self._tools[wish.tool]
         asked = printable(wish.tool)
         near = get_close_matches(asked, [spec.name for spec in self.visible(wish.agent, actor)], n=1)
-        nearest = f" The nearest is {near[0]}." if near else ""
-        raise ToolFailed("not_found", f"There is no tool called {asked}.{nearest}")
+        nearest = _(" The nearest is {name}.").format(name=near[0]) if near else ""
+        raise ToolFailed("not_found", _("There is no tool called {name}.").format(name=asked) + nearest)
 
     def _tell(self, tool: str) -> None:
         for listener in self.listeners:
@@ -262,9 +267,29 @@ class Gate:
         async with AsyncExitStack() as stack:
             for file, opened in self._toolbox.opened.items():
                 settings = self._settings.get(file)
-                live = Live(self._state, self._outside, settings, self._now, self._zone, self._tell, self.mount)
+                live = Live(
+                    self._state,
+                    self._outside,
+                    settings,
+                    self._now,
+                    self._zone,
+                    self._tell,
+                    self.mount,
+                    self._act,
+                    lambda tool: tool in self._tools and self._tools[tool].idempotent,
+                )
                 self._engines[file] = await stack.enter_async_context(opened(live))
             yield
+
+    async def _act(
+        self, agent: str, tool: str, arguments: Mapping[str, Any], actor: Mapping[str, Any], turn: str, language: str
+    ) -> tuple[bool, str]:
+        """Call a tool the usual way, when it is time, for who set it; tell whether it worked, and what was said."""
+        holder = next((known for known in self._agents.values() if known.name == agent), None)
+        if holder is None:
+            return False, _("The {name} agent is not here any more.").format(name=agent)
+        answer = await self.call(Wish(holder, tool, arguments, actor, turn, "later", language=language))
+        return answer.error is None, answer.text
 
     # ── confirm ────────────────────────────────────────────────────────────────────────────────────
 
@@ -287,10 +312,12 @@ class Gate:
                 "device": found.device,
             }
             self._tell("asks.waiting")
-            return None if found.answer == "yes" else Answer("All right, I won't.", {"rule": "said.no"}, error="denied")
+            return (
+                None if found.answer == "yes" else Answer(_("All right, I won't."), {"rule": "said.no"}, error="denied")
+            )
         entry.confirmation["ask"] = found.id
         self._tell("asks.waiting")
-        how = HOW if self._asks.answerable else NO_WAY
+        how = _(HOW) if self._asks.answerable else _(NO_WAY)
         return Answer(f"{found.sentence} {how}", {"rule": entry.decision.rule}, error="confirm", ask=found)
 
     async def _previewed(self, spec: ToolSpec, call: Call) -> str:
@@ -320,6 +347,7 @@ class Gate:
             outside=self._outside,
             settings=self._settings.get(spec.file),
             engine=self._engines.get(spec.file),
+            settings_of=self._settings,
             inside=Inside(
                 asks=self._asks,
                 tell=self._tell,
@@ -330,6 +358,7 @@ class Gate:
                 undoing=self._undoing,
                 tools=self._tools,
                 strangers=self._others,
+                engines=self._engines,
             ),
             wire=wish.wire,
             arguments=arguments,
@@ -348,12 +377,13 @@ class Gate:
                 return await function(call, **call.arguments)
         except TimeoutError:
             raise ToolFailed(
-                "timeout", f"That took longer than {spec.limit_seconds:g} seconds, so I gave up."
+                "timeout",
+                _("That took longer than {seconds:g} seconds, so I gave up.").format(seconds=spec.limit_seconds),
             ) from None
         except PathDenied as denied:
             raise ToolFailed(_PATH_ERRORS.get(denied.reason, "denied"), str(denied), reason=denied.reason) from denied
         except (OSError, sqlite3.Error) as broken:
-            raise ToolFailed("failed", f"The disk did not take it: {_disk(broken)}.") from broken
+            raise ToolFailed("failed", _("The disk did not take it: {why}.").format(why=_disk(broken))) from broken
 
     def _answer(self, spec: ToolSpec, result: Result) -> Answer:
         assert result.receipt is None or not spec.reads, f"{spec.name} said it only reads"
@@ -391,7 +421,7 @@ class Gate:
         return self._record.write(entry.row(self._now(), seconds, process), durable=entry.durable)
 
     def _unrecorded(self, answer: Answer) -> Answer:
-        return replace(answer, text=f"{answer.text} {UNWRITABLE}", error="failed", ask=None)
+        return replace(answer, text=f"{answer.text} {_(UNWRITABLE)}", error="failed", ask=None)
 
     async def keep_flushed(self) -> None:
         """Bring the record of reads to the disk every second, until cancelled. A disk that fails ends all calls."""
@@ -407,4 +437,4 @@ def _entry(wish: Wish) -> Entry:
 
 
 def _disk(broken: OSError | sqlite3.Error) -> str:
-    return (broken.strerror if isinstance(broken, OSError) else None) or "the file cannot be written"
+    return (broken.strerror if isinstance(broken, OSError) else None) or _("the file cannot be written")

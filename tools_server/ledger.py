@@ -14,6 +14,7 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
+from tools_server.language import text as _
 from tools_server.newest import Newest, Row
 from tools_server.policy import Action, Actor, Agent, Decision, Limit, Policy, fits_any
 
@@ -70,15 +71,19 @@ class Ledger:
         asked = Spending(now, agent.name, actor.role, actor.person or actor.device, action.tool, action.risk, 0)
         for limit in self._policy.limits:
             if _concerns(limit, asked) and (wait := self._wait(limit, asked, now)) > 0:
-                times = "once" if limit.at_most == 1 else f"{limit.at_most} times"
-                reason = f"That may be done {times} in {_length(limit.per_seconds)}. Try again in {_length(wait)}."
-                return Decision("deny", limit.id, reason if limit.at_most else "That may not be done at all.")
+                times = _("once") if limit.at_most == 1 else _("{at_most} times").format(at_most=limit.at_most)
+                reason = _("That may be done {times} in {length}. Try again in {length2}.").format(
+                    times=times, length=_length(limit.per_seconds), length2=_length(wait)
+                )
+                return Decision("deny", limit.id, reason if limit.at_most else _("That may not be done at all."))
         for budget in self._policy.budgets:
             if (
                 fits_any(budget.agents, agent.name)
                 and self._day(agent.name).spent + self._cost(action) > budget.units_per_day
             ):
-                reason = f"The {agent.name} agent has spent what it may spend in a day. Tomorrow it can go on."
+                reason = _("The {name} agent has spent what it may spend in a day. Tomorrow it can go on.").format(
+                    name=agent.name
+                )
                 return Decision("deny", budget.id, reason)
         return None
 
@@ -205,4 +210,4 @@ def _length(seconds: float) -> str:
             count = -(-seconds // size)
             return f"{count:g} {unit}" if count == 1 else f"{count:g} {unit}s"
     count = max(1, -(-seconds // 1))
-    return f"{count:g} second" if count == 1 else f"{count:g} seconds"
+    return _("{count:g} second").format(count=count) if count == 1 else _("{count:g} seconds").format(count=count)

@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from tools_server.language import text as _
+
 FILE_BYTES = 256 * 1024  # a note or a task written by hand is far smaller
 NAME_BYTES = 255  # the kernel's own limit
 DEPTH = 32  # deeper than any folder people keep; bounds the work of a hostile path
@@ -109,25 +111,25 @@ def checked(relative: str) -> str:
     """
 
     def refuse(why: str) -> PathDenied:
-        return PathDenied("name", f"That file name cannot be used: {why}.")
+        return PathDenied("name", _("That file name cannot be used: {why}.").format(why=why))
 
     parts = relative.split("/")
     if relative.startswith("/") or ".." in parts:
-        raise PathDenied("escape", "That file name cannot be used: it does not stay in its folder.")
+        raise PathDenied("escape", _("That file name cannot be used: it does not stay in its folder."))
     if len(parts) > DEPTH:
-        raise refuse("it is too deep")
+        raise refuse(_("it is too deep"))
     for part in parts:
         if part in ("", "."):
-            raise refuse("a part of it is empty")
+            raise refuse(_("a part of it is empty"))
         if part.startswith("."):
-            raise refuse("a part of it is hidden")
+            raise refuse(_("a part of it is hidden"))
         # Cc: control, Cs: half a character, Cf: writing direction and zero width (emoji joiners are harmless).
         if any(
             unicodedata.category(c) in ("Cc", "Cs") or (unicodedata.category(c) == "Cf" and c != "\u200d") for c in part
         ):
-            raise refuse("it holds characters that cannot be seen")
+            raise refuse(_("it holds characters that cannot be seen"))
         if len(part.encode()) > NAME_BYTES:
-            raise refuse("it is too long")
+            raise refuse(_("it is too long"))
     return relative
 
 
@@ -159,7 +161,7 @@ class Root:
     def _checked(self, relative: str) -> str:
         path = checked(relative)
         if self._shut and path != self._but and path.casefold().startswith(self._shut):  # some disks see no case
-            raise PathDenied("missing", f"There is no {relative}.")
+            raise PathDenied("missing", _("There is no {relative}.").format(relative=relative))
         return path
 
     def _seen(self, folder: str, name: str) -> bool:
@@ -168,14 +170,14 @@ class Root:
 
     def _to_change(self) -> None:
         if self.read_only:
-            raise PathDenied("read_only", "That folder is only for reading.")
+            raise PathDenied("read_only", _("That folder is only for reading."))
 
     @contextmanager
     def _opened(self) -> Iterator[int]:
         try:
             root = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError as gone:
-            raise PathDenied("missing", "The folder is not there any more.") from gone
+            raise PathDenied("missing", _("The folder is not there any more.")) from gone
         try:
             yield root
         finally:
@@ -211,7 +213,7 @@ class Root:
                 while len(content) <= most and (more := opened.read(most + 1 - len(content))):
                     content += more
                 if len(content) > most:  # it grew after fstat
-                    raise PathDenied("large", f"{relative} is too large.")
+                    raise PathDenied("large", _("{relative} is too large.").format(relative=relative))
                 return content, Stamp(found.st_ino, found.st_mtime_ns, found.st_size)
 
     def piece(self, relative: str, begin: int, most: int) -> tuple[bytes, int]:
@@ -245,7 +247,7 @@ class Root:
             with _temporary(folder, content, like=was) as temporary:
                 now = os.stat(name, dir_fd=folder, follow_symlinks=False)
                 if Stamp(now.st_ino, now.st_mtime_ns, now.st_size) != read:
-                    raise PathDenied("changed", f"{relative} was edited just now.")
+                    raise PathDenied("changed", _("{relative} was edited just now.").format(relative=relative))
                 os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
                 os.fsync(folder)
 
@@ -273,7 +275,7 @@ class Root:
     def sweep(self) -> None:
         """Remove what writes that were cut off by a crash have left: hidden, never finished, a minute old at least."""
         old = time.time() - SWEEP_SECONDS
-        for _, _, names, folder in os.fwalk(self.folder):
+        for _path, _folders, names, folder in os.fwalk(self.folder):
             for name in filter(_TEMPORARY.fullmatch, names):
                 with suppress(FileNotFoundError):  # another process has just finished it
                     if os.stat(name, dir_fd=folder, follow_symlinks=False).st_mtime < old:
@@ -314,15 +316,17 @@ def _translated(relative: str) -> Iterator[None]:
         yield
     except OSError as failed:
         if failed.errno in (errno.EXDEV, errno.ELOOP):
-            raise PathDenied("escape", f"{relative} leads out of its folder.") from failed
+            raise PathDenied("escape", _("{relative} leads out of its folder.").format(relative=relative)) from failed
         if failed.errno in (errno.ENOENT, errno.ESTALE):
-            raise PathDenied("missing", f"There is no {relative}.") from failed
+            raise PathDenied("missing", _("There is no {relative}.").format(relative=relative)) from failed
         if failed.errno == errno.EEXIST:
-            raise PathDenied("exists", f"There is already a {relative}.") from failed
+            raise PathDenied("exists", _("There is already a {relative}.").format(relative=relative)) from failed
         if failed.errno in (errno.ENOTDIR, errno.EISDIR, errno.ENXIO, errno.ENODEV, errno.EACCES, errno.EAGAIN):
-            raise PathDenied("kind", f"{relative} is not a file that can be opened.") from failed
+            raise PathDenied(
+                "kind", _("{relative} is not a file that can be opened.").format(relative=relative)
+            ) from failed
         if failed.errno == errno.ENAMETOOLONG:
-            raise PathDenied("name", "That file name cannot be used: it is too long.") from failed
+            raise PathDenied("name", _("That file name cannot be used: it is too long.")) from failed
         raise
 
 
@@ -341,13 +345,13 @@ def _entry(folder: int, name: str) -> Entry | None:
 
 def _regular(found: os.stat_result, relative: str, most: int | None) -> None:
     if stat.S_ISLNK(found.st_mode):
-        raise PathDenied("escape", f"{relative} leads out of its folder.")
+        raise PathDenied("escape", _("{relative} leads out of its folder.").format(relative=relative))
     if not stat.S_ISREG(found.st_mode):
-        raise PathDenied("kind", f"{relative} is not a file that can be opened.")
+        raise PathDenied("kind", _("{relative} is not a file that can be opened.").format(relative=relative))
     if found.st_nlink > 1:  # a hard link may be a door to a file outside; 0 is one replaced a moment ago
-        raise PathDenied("linked", f"{relative} is also linked from elsewhere.")
+        raise PathDenied("linked", _("{relative} is also linked from elsewhere.").format(relative=relative))
     if most is not None and found.st_size > most:
-        raise PathDenied("large", f"{relative} is too large.")
+        raise PathDenied("large", _("{relative} is too large.").format(relative=relative))
 
 
 @contextmanager

@@ -14,6 +14,8 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
+from tools_server.language import text as _
+
 Role = Literal["owner", "adult", "child", "guest", "satellite"]
 ROLES: tuple[Role, ...] = ("owner", "adult", "child", "guest", "satellite")
 OWN_ROOT = "*"  # as an action's root: the agent's own, whichever it is
@@ -201,9 +203,9 @@ def decide(
     ]
     said.append(wall)
     if own != "allow":
-        said.append(Decision(own, f"tool.level:{action.tool}", "That is never done without a person's yes."))
+        said.append(Decision(own, f"tool.level:{action.tool}", _("That is never done without a person's yes.")))
     if tainted and not action.agents:
-        reason = "That was wished after reading words of others, so somebody has to say yes first."
+        reason = _("That was wished after reading words of others, so somebody has to say yes first.")
         said.append(Decision(_OF_TAINT[action.risk], TAINT, reason))
     return max(said, key=lambda decision: STRICTNESS[decision.verdict])
 
@@ -229,18 +231,32 @@ def standing(agent: Agent, actor: Actor) -> Actor:
 def _wall(agent: Agent, actor: Actor, action: Action) -> Decision:
     # Every refusal is found before anything is allowed, so that a generous pattern cannot outweigh a narrow tool.
     if action.agents and agent.name not in action.agents:
-        only = " and ".join(action.agents)
-        return Decision("deny", "tool.agents", f"Only {only} may use {action.tool}.")
+        only = _(" and ").join(action.agents)
+        return Decision("deny", "tool.agents", _("Only {only} may use {tool}.").format(only=only, tool=action.tool))
     if agent.roles and actor.role not in agent.roles:
-        return Decision("deny", "agent.roles", f"The {agent.name} agent does not act for a {actor.role}.")
+        return Decision(
+            "deny",
+            "agent.roles",
+            _("The {name} agent does not act for a {role}.").format(name=agent.name, role=actor.role),
+        )
     if action.root == OWN_ROOT and not agent.roots:
-        return Decision("deny", "agent.roots", f"The {agent.name} agent has no folder of its own.")
+        return Decision("deny", "agent.roots", _("The {name} agent has no folder of its own.").format(name=agent.name))
     if action.root not in ("", OWN_ROOT, *agent.roots):
-        return Decision("deny", "agent.roots", f"The {agent.name} agent may not touch the folder {action.root}.")
+        return Decision(
+            "deny",
+            "agent.roots",
+            _("The {name} agent may not touch the folder {root}.").format(name=agent.name, root=action.root),
+        )
     for pattern in agent.tools:
         if fnmatchcase(action.tool, pattern):
-            return Decision("allow", f"agent.tools:{pattern}", f"The {agent.name} agent may use {pattern}.")
-    return Decision("deny", "agent.tools", f"The {agent.name} agent may not use {action.tool}.")
+            return Decision(
+                "allow",
+                f"agent.tools:{pattern}",
+                _("The {name} agent may use {pattern}.").format(name=agent.name, pattern=pattern),
+            )
+    return Decision(
+        "deny", "agent.tools", _("The {name} agent may not use {tool}.").format(name=agent.name, tool=action.tool)
+    )
 
 
 def fits_any(patterns: tuple[str, ...], value: str) -> bool:

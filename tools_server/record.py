@@ -14,11 +14,12 @@ import anyio
 
 from tools_server.arguments import printable, raw_digest
 from tools_server.audit import Audit
+from tools_server.language import noted
 from tools_server.policy import Actor, Agent, Decision
 from tools_server.state import Receipt
 from tools_server.toolkit import ToolSpec
 
-UNWRITABLE = "I can't write down what I do, so I do nothing more. Is the disk full?"
+UNWRITABLE = noted("I can't write down what I do, so I do nothing more. Is the disk full?")
 FULL = (errno.ENOSPC, errno.EDQUOT)  # a disk that says anything else is not to be believed again
 FLUSH_SECONDS = 1.0  # how long the record of a read may be with the kernel only
 STRANGERS_TOLD = 20  # of one minute; whoever knocks may be a loop, and must not fill the disk

@@ -17,6 +17,9 @@ from typing import Literal
 
 import anyio
 
+from tools_server.language import noted
+from tools_server.language import text as _
+
 TTL_SECONDS = 60.0  # the longest that anyone may be kept waiting
 REAPER_SECONDS = 5.0
 GRACE_SECONDS = 5.0  # a tool that goes on for longer after its end has ignored it
@@ -25,10 +28,10 @@ WAITING_PER_AGENT = 64
 WINDOW_SECONDS = 60.0  # what the latencies of the telemetry are of
 WINDOW_CALLS = 10_000
 CANCEL_SECONDS = 0.5  # for cancelled calls to write their record
-STOPPING = "The tool server is stopping. Please ask again in a moment."
-CUT_OFF = "The tool server is stopping, so I gave that up."
-EXPIRED = f"That waited and took longer than {TTL_SECONDS:g} seconds, so I gave up."
-BUSY = "Too much is being asked of me at once. Please ask again in a moment."
+STOPPING = noted("The tool server is stopping. Please ask again in a moment.")
+CUT_OFF = noted("The tool server is stopping, so I gave that up.")
+EXPIRED = noted("That waited and took longer than 60 seconds, so I gave up.")  # `TTL_SECONDS`
+BUSY = noted("Too much is being asked of me at once. Please ask again in a moment.")
 
 logger = logging.getLogger(__name__)
 
@@ -94,11 +97,11 @@ class Requests:
         server would not wait for it. Cancelling is safe, also while waiting.
         """
         if self.stopping:
-            raise GivenUp("failed", STOPPING)
+            raise GivenUp("failed", _(STOPPING))
         at_work = self._agents.setdefault(agent, Agents())
         if at_work.running >= self._running and len(at_work.waiting) >= self._waiting:
             self.outcomes["busy"] += 1
-            raise GivenUp("failed", BUSY)
+            raise GivenUp("failed", _(BUSY))
         began = anyio.current_time()
         with anyio.CancelScope(deadline=began + self._ttl_seconds) as scope:
             request = Request(secrets.token_hex(8), agent, tool, began, scope)
@@ -113,7 +116,7 @@ class Requests:
             finally:
                 self._end(request)
         if scope.cancelled_caught:
-            raise GivenUp("failed", CUT_OFF) if self._cutting else GivenUp("timeout", EXPIRED)
+            raise GivenUp("failed", _(CUT_OFF)) if self._cutting else GivenUp("timeout", _(EXPIRED))
 
     async def _place(self, at_work: Agents) -> None:
         if at_work.running < self._running:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tools_server.language import text as _
 from tools_server.state import Kept
 from tools_server.toolkit import Call, Result, ToolFailed
 
@@ -31,7 +32,9 @@ def put_back(call: Call, table: str, kept: Kept) -> Result:
     with call.state.transaction():
         there = {id: _there(call, table, id) for id in ids}
         if any(there[id] != after.get(id) for id in ids):
-            raise ToolFailed("failed", f"I can't take that back, for it has changed since: {kept.changed}")
+            raise ToolFailed(
+                "failed", _("I can't take that back, for it has changed since: {changed}").format(changed=kept.changed)
+            )
         for id in ids:
             if id in before:
                 put(call, table, before[id])

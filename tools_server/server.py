@@ -110,6 +110,7 @@ def _settings(arguments: list[str]) -> tuple[Settings, bool]:
         "--telemetry", action="store_true", help="with --stdio: notifications telemetry/update, every ten seconds"
     )
     parser.add_argument("--timezone", default="", metavar="ZONE", help="of the house; the machine's own by default")
+    parser.add_argument("--language", default="en", metavar="NAME", help="of the house: en, de …")
     given = parser.parse_args(arguments)
     if bool(given.agent) != given.stdio:
         parser.error("--stdio and --agent NAME go together")

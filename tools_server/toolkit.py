@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, ConfigDict, create_model
 
+from tools_server.language import text as _
 from tools_server.paths import Root
 from tools_server.policy import STRICTNESS, Action, Actor, Agent, Decision, Level, Risk
 from tools_server.reach.outside import NOWHERE, Outside
@@ -65,6 +66,7 @@ class Inside:
     undoing: set[str]  # the receipts that are just being taken back
     tools: Mapping[str, ToolSpec]
     strangers: Strangers  # what was written at the wish of words of others
+    engines: Mapping[str, Any] = field(default_factory=dict)  # what the other tool files hold open, by file
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +84,13 @@ class Call:
     outside: Outside = NOWHERE  # the one way to other machines
     settings: Any = None  # an instance of the tool file's `Settings`, when it has one
     engine: Any = None  # what the tool file's `opened` gave, when it has one
+    settings_of: Mapping[str, Any] = field(default_factory=dict)  # of every tool file: the house lies in one place
     inside: Inside | None = None  # only a call that came through the gate has one
     wire: Any = None  # the protocol's own context of the request, for the few tools that speak it themselves
     arguments: Mapping[str, Any] = field(default_factory=dict)  # checked, with defaults filled in
     undoes: str = ""  # the receipt that this call takes back
     tainted: bool = False  # who wishes it has read words of others
+    rehearsal: list[Any] | None = None  # takes what would be done, where everything is decided and nothing done
 
     @property
     def gate(self) -> Inside:
@@ -115,7 +119,7 @@ class Call:
         decide = self.inside.decide
         itself, asked = decide(self.tool, {**self.arguments, **own}), decide(self.tool, self.arguments)
         if STRICTNESS[itself.verdict] > STRICTNESS[asked.verdict]:
-            hint = "" if itself.verdict == "deny" else " Ask for it by its own name."
+            hint = "" if itself.verdict == "deny" else _(" Ask for it by its own name.")
             raise ToolFailed("denied", itself.reason + hint, rule=itself.rule, **own)
 
     def receipt(self, changed: str, *, before: Any, after: Any) -> Receipt:
@@ -142,7 +146,15 @@ class Call:
     def taken_back(self, kept: Kept) -> str:
         """Return how it is said that a change is taken back; of one that took back another, that this is done again."""
         deed, took_back = self.state.deed(kept)
-        return f"{'Done again' if took_back else 'Taken back'}: {deed.changed}"
+        form = _("Done again: {changed}") if took_back else _("Taken back: {changed}")
+        return form.format(changed=deed.changed)
+
+
+Act = Callable[[str, str, Mapping[str, Any], Mapping[str, Any], str, str], Awaitable[tuple[bool, str]]]
+
+
+async def _nobody_acts(*_call: object) -> tuple[bool, str]:
+    return False, _("Nothing can be done here.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +168,8 @@ class Live:
     zone: tzinfo | None
     changed: Callable[[str], None]  # tell clients that this tool's answer would differ now: changed("home.list")
     mount: Callable[[str, Mapping[str, ToolSpec]], None] = lambda prefix, tools: None  # put others' tools beside ours
+    act: Act = _nobody_acts  # call a tool for an agent and an actor: name, tool, arguments, actor, turn, language
+    repeatable: Callable[[str], bool] = lambda tool: False  # whether calling a tool twice is as good as once
 
 
 Run = Callable[..., Awaitable[Result]]

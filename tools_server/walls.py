@@ -106,4 +106,4 @@ def _paths(told: Any, name: str = "") -> Iterator[tuple[str, Path]]:
         for value in told:
             yield from _paths(value, name)
     elif isinstance(told, str) and told:
-        yield from ((ending, Path(told)) for ending in (_FILES, _FOLDERS) if name.endswith(ending))
+        yield from ((ending, Path(told)) for ending in (_FILES, _FOLDERS) if f"_{name}".endswith(ending))

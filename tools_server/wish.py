@@ -31,6 +31,7 @@ class Wish:
     reply: Reply = NO_REPLY  # what a retried call brings from a person
     trace: Any = None  # `_meta["traceparent"]`, as W3C writes it
     tainted: Any = None  # `_meta["atlas.house/tainted"]`: the caller has read words of others; it only narrows
+    language: Any = None  # `_meta["atlas.house/language"]`: how the caller wants it spoken
 
     @property
     def turn_id(self) -> str:

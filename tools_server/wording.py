@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
+from tools_server.language import noted, plural, series
+from tools_server.language import number as digits
+from tools_server.language import text as _
 from tools_server.toolkit import ToolFailed
 
 SPOKEN_CHARACTERS = 120  # of one title; the data has it whole
@@ -49,7 +52,7 @@ def chosen(
         return min(holding, key=rank)
     if names:
         found, more = [named(thing) for thing in holding[:NAMED]], len(holding[NAMED:])
-        among = [spoken(name) for name in found] + ([f"one of {more} more"] if more else [])
+        among = [spoken(name) for name in found] + ([_("one of {more} more").format(more=more)] if more else [])
         raise ToolFailed("invalid", f"{which}: {series(among, 'or')}?", several=found, more=more)
     by_name = {plain(named(thing)): thing for thing in things}
     near = get_close_matches(plainly, by_name, n=1, cutoff=0.8 if guess else 0.6)
@@ -57,7 +60,7 @@ def chosen(
         return by_name[near[0]]
     near = near or get_close_matches(plainly, by_name, n=1, cutoff=0.5)
     nearest = [named(by_name[name]) for name in near]
-    hint = f" The nearest is {spoken(nearest[0])}." if nearest else ""
+    hint = _(" The nearest is {nearest}.").format(nearest=spoken(nearest[0])) if nearest else ""
     raise ToolFailed("not_found", missing + hint + remark, nearest=nearest)
 
 
@@ -77,31 +80,25 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def series(parts: Sequence[str], word: str) -> str:
-    """Return "a, b and c"."""
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {word} {parts[-1]}"
-
-
 def some(names: Iterable[str], most: int = NAMED) -> str:
     """Return "a, b, c and 7 more"."""
     every = [spoken(name) for name in names]
     named = every[:most]
     if more := len(every) - len(named):
-        named.append(f"{more} more")
+        named.append(_("{more} more").format(more=more))
     return series(named, "and")
 
 
-def count(number: int, thing: str) -> str:
-    """Return "1 note" or "3 notes"."""
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
-
-
-def size(number: int) -> str:
+def size(bytes_: int) -> str:
     """Return a number of bytes in words."""
-    for unit, name in ((10**9, "gigabytes"), (10**6, "megabytes"), (10**3, "kilobytes")):
-        if number >= unit:
-            return f"{number / unit:.1f} {name}".replace(".0 ", " ")
-    return count(number, "byte")
+    for unit, name in (
+        (10**9, noted("{size} gigabytes")),
+        (10**6, noted("{size} megabytes")),
+        (10**3, noted("{size} kilobytes")),
+    ):
+        if bytes_ >= unit:
+            return _(name).format(size=digits(bytes_ / unit))
+    return plural("{count} byte", "{count} bytes", bytes_).format(count=bytes_)
 
 
 def aloud(text: str, most: int = ALOUD_CHARACTERS) -> str:
@@ -110,7 +107,7 @@ def aloud(text: str, most: int = ALOUD_CHARACTERS) -> str:
     said = " ".join(line if line.endswith(_SPOKEN_ENDS) else f"{line}." for line in lines if line)
     if len(said) <= most:
         return said
-    return said[:most].rsplit(" ", 1)[0].rstrip(" ,;:.") + ", and so on."
+    return said[:most].rsplit(" ", 1)[0].rstrip(" ,;:.") + _(", and so on.")
 
 
 def one_line(text: str) -> str:
@@ -127,5 +124,9 @@ def told_problems(problems: Sequence[dict[str, str]]) -> str:
     if not problems:
         return ""
     if len(problems) == 1:
-        return f" I could not read {problems[0]['file']}: {problems[0]['problem']}."
-    return f" I could not read {len(problems)} files, such as {problems[0]['file']}: {problems[0]['problem']}."
+        return _(" I could not read {file}: {problem}.").format(
+            file=problems[0]["file"], problem=problems[0]["problem"]
+        )
+    return _(" I could not read {count} files, such as {file}: {problem}.").format(
+        count=len(problems), file=problems[0]["file"], problem=problems[0]["problem"]
+    )

@@ -92,13 +92,13 @@ class World:
     turns: int = 0  # so far: each call is a person's own words, in a turn of its own
 
     async def call(
-        self, tool: str, agent: str = "family", actor: Any = None, reply: Reply = NO_REPLY, **arguments: Any
+        self, tool: str, /, agent: str = "family", actor: Any = None, reply: Reply = NO_REPLY, **arguments: Any
     ) -> Answer:
         self.turns += 1
         turn = f"turn_{self.turns}"
         return await self.gate.call(Wish(self.agents[agent], tool, arguments, actor, turn, "test", reply=reply))
 
-    async def ok(self, tool: str, agent: str = "family", actor: Any = None, **arguments: Any) -> Answer:
+    async def ok(self, tool: str, /, agent: str = "family", actor: Any = None, **arguments: Any) -> Answer:
         """Have it done; where a person's yes is asked for, a person says yes."""
         answer = await self.call(tool, agent, actor, **arguments)
         if answer.ask:
@@ -107,10 +107,10 @@ class World:
         assert answer.error is None, answer.text
         return answer
 
-    async def said(self, tool: str, agent: str = "family", actor: Any = None, **arguments: Any) -> str:
+    async def said(self, tool: str, /, agent: str = "family", actor: Any = None, **arguments: Any) -> str:
         return (await self.ok(tool, agent, actor, **arguments)).text
 
-    async def refused(self, tool: str, agent: str = "family", actor: Any = None, **arguments: Any) -> Answer:
+    async def refused(self, tool: str, /, agent: str = "family", actor: Any = None, **arguments: Any) -> Answer:
         answer = await self.call(tool, agent, actor, **arguments)
         assert answer.error, f"{tool} was not refused: {answer.text}"
         return answer

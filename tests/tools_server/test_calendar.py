@@ -111,9 +111,9 @@ async def test_a_series_keeps_its_hour_when_the_clocks_change(world: Any) -> Non
 async def test_one_of_a_series_is_moved_and_the_others_stay(world: Any) -> None:
     file = write(world, "yoga.ics", *YOGA, "X-MOOD:calm", "BEGIN:VALARM", "ACTION:AUDIO", "TRIGGER:-PT5M", "END:VALARM")
     said = await world.said("calendar.change", title="yoga", day="2026-11-23", start="at 8")
-    assert said == "Yoga Monday at 7 PM, is now Yoga, Monday at 8 AM."
+    assert said == "Yoga Monday at 7 PM, is now Yoga, Monday at 8 PM."
     answer = await world.ok("calendar.list", day="2026-11-16", to="2026-11-30")
-    assert starts(answer) == ["2026-11-16T19:00", "2026-11-23T08:00", "2026-11-30T19:00"]
+    assert starts(answer) == ["2026-11-16T19:00", "2026-11-23T20:00", "2026-11-30T19:00"]
     assert file.read_text().count("X-MOOD:calm") == 2
     assert file.read_text().count("BEGIN:VALARM") == 2
     await world.ok("calendar.change", title="yoga", day="2026-11-23", start="Tuesday at 6 pm", place="Hall")
@@ -362,3 +362,45 @@ async def test_the_calendar_of_one_agent_is_never_seen_by_the_other(world: Any) 
 async def test_the_end_of_all_calendars_is_no_accident(world: Any, tool: str, arguments: dict[str, str]) -> None:
     await world.call(tool, **arguments)
     assert world.record[-1]["outcome"] != "crashed"
+
+
+async def test_a_weekend_is_two_days(world: Any) -> None:
+    await world.ok("calendar.add", title="Fair", start="2026-11-21T10:00", end="2026-11-21T17:00")
+    await world.ok("calendar.add", title="Lunch", start="2026-11-22T12:00")
+    await world.ok("calendar.add", title="Work", start="2026-11-23T09:00")
+    for words in ("this weekend", "on the weekend", "at the weekend", "weekend"):
+        assert titles(await world.ok("calendar.list", day=words)) == ["Fair", "Lunch"]
+    assert titles(await world.ok("calendar.list", day="next weekend")) == []
+    assert await world.said("calendar.free", day="this weekend") == (
+        "You are free tomorrow from 8 AM to 10 AM and from 5 PM to 10 PM."
+        " You are free Sunday from 8 AM to noon and from 1 PM to 10 PM."
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("tomorrow afternoon", "You are free tomorrow afternoon from 4 PM to 6 PM."),
+        ("tomorrow morning", "You are free tomorrow morning."),
+        ("tomorrow evening", "You are free tomorrow evening."),
+        ("tomorrow lunchtime", "You are not free tomorrow lunchtime: there is Fair at noon."),
+        ("in the afternoon", "You are free this afternoon."),
+        ("tonight", "You are free tonight."),
+        ("tomorrow at three", "You are not free tomorrow at 3 PM: there is Fair at noon."),
+        ("tomorrow at five", "You are free tomorrow at 5 PM."),
+        ("tomorrow", "You are free tomorrow from 8 AM to noon and from 4 PM to 10 PM."),
+    ],
+)
+async def test_free_in_the_afternoon_is_the_afternoon(world: Any, words: str, text: str) -> None:
+    await world.ok("calendar.add", title="Fair", start="2026-11-21T12:00", end="2026-11-21T16:00")
+    assert await world.said("calendar.free", day=words) == text
+
+
+async def test_what_is_on_in_the_evening_is_of_the_evening(world: Any) -> None:
+    await world.ok("calendar.add", title="Dentist", start="2026-11-21T09:00")
+    await world.ok("calendar.add", title="Choir", start="2026-11-21T20:00")
+    text = await world.said("calendar.list", day="tomorrow evening")
+    assert text == "You have 1 event tomorrow evening: Choir at 8 PM."
+    assert await world.said("calendar.list", day="tomorrow afternoon") == (
+        "There is nothing in the calendar tomorrow afternoon."
+    )

@@ -34,7 +34,7 @@ from tests.processes import free_port
 from tests.tools_server.conftest import Straight
 from tools_server.boot import BootFailed, Settings, opened_gate
 from tools_server.gate import Gate
-from tools_server.hubs.devices import Device, NotMeant, Wish, meant, plain
+from tools_server.hubs.devices import Device, NotMeant, Target, meant, plain
 from tools_server.hubs.mqtt_commands import commands
 from tools_server.hubs.mqtt_discovery import Unclear, discovered
 from tools_server.hubs.mqtt_states import value_at
@@ -126,49 +126,49 @@ LAMPS = [
 
 
 @pytest.mark.parametrize(
-    ("wish", "ids"),
+    ("target", "ids"),
     [
-        (Wish("the reading lamp"), "3"),
-        (Wish("Book Light"), "3"),
-        (Wish("kitchen ceiling"), "1"),
-        (Wish("ceiling in the hall"), "2"),
-        (Wish("ceiling", room="hall"), "2"),
-        (Wish("ceiling", here="Kitchen"), "1"),
-        (Wish("strip"), "5"),
-        (Wish("lights", room="the kitchen"), "15"),
-        (Wish(kind="light", here="Kitchen"), "15"),
-        (Wish(kind="light", everything=True), "1235"),
-        (Wish("fridge", kind="light"), "4"),  # a model guesses the kind; the name is what was said
+        (Target("the reading lamp"), "3"),
+        (Target("Book Light"), "3"),
+        (Target("kitchen ceiling"), "1"),
+        (Target("ceiling in the hall"), "2"),
+        (Target("ceiling", room="hall"), "2"),
+        (Target("ceiling", here="Kitchen"), "1"),
+        (Target("strip"), "5"),
+        (Target("lights", room="the kitchen"), "15"),
+        (Target(kind="light", here="Kitchen"), "15"),
+        (Target(kind="light", everything=True), "1235"),
+        (Target("fridge", kind="light"), "4"),  # a model guesses the kind; the name is what was said
     ],
 )
-def test_what_was_said_finds_what_was_meant(wish: Wish, ids: str) -> None:
-    assert "".join(sorted(device.id for device in meant(LAMPS, wish, ("light", "switch")))) == ids
+def test_what_was_said_finds_what_was_meant(target: Target, ids: str) -> None:
+    assert "".join(sorted(device.id for device in meant(LAMPS, target, ("light", "switch")))) == ids
 
 
 @pytest.mark.parametrize(
-    ("wish", "sentence"),
+    ("target", "sentence"),
     [
-        (Wish("reeding lamp"), "There is no device reeding lamp. The nearest is Reading lamp."),
-        (Wish(kind="light", room="kitschen"), "There is no room kitschen. The nearest is Kitchen."),
-        (Wish("ceiling"), "Which one: the Ceiling in the Hall or the Ceiling in the Kitchen?"),
-        (Wish("fridge", room="hall"), "There is no Fridge in the hall; it is in Kitchen."),
-        (Wish(kind="light"), "In which room? For the whole house, say all the lights in the house."),
-        (Wish(kind="light", room="Living room", here="Kitchen"), ""),
-        (Wish(room="kitchen"), "Which device do you mean?"),
-        (Wish(), "Which device do you mean?"),
-        (Wish("all"), "There is no device all."),
-        (Wish("everything"), "There is no device everything."),
-        (Wish("*"), "There is no device ."),
-        (Wish("all lights"), "There is no device all lights."),
-        (Wish(kind="switch", room="hall"), "There are no switches in the Hall."),
+        (Target("reeding lamp"), "There is no device reeding lamp. The nearest is Reading lamp."),
+        (Target(kind="light", room="kitschen"), "There is no room kitschen. The nearest is Kitchen."),
+        (Target("ceiling"), "Which one: the Ceiling in the Hall or the Ceiling in the Kitchen?"),
+        (Target("fridge", room="hall"), "There is no Fridge in the Hall; it is in Kitchen."),
+        (Target(kind="light"), "In which room? For the whole house, say all the lights in the house."),
+        (Target(kind="light", room="Living room", here="Kitchen"), ""),
+        (Target(room="kitchen"), "Which device do you mean?"),
+        (Target(), "Which device do you mean?"),
+        (Target("all"), "There is no device all."),
+        (Target("everything"), "There is no device everything."),
+        (Target("*"), "There is no device ."),
+        (Target("all lights"), "There is no device all lights."),
+        (Target(kind="switch", room="hall"), "There are no switches in the Hall."),
     ],
 )
-def test_what_is_not_there_is_refused_with_the_nearest_and_is_never_all_of_them(wish: Wish, sentence: str) -> None:
+def test_what_is_not_there_is_refused_with_the_nearest_and_is_never_all_of_them(target: Target, sentence: str) -> None:
     if not sentence:
-        assert [device.id for device in meant(LAMPS, wish, ("light", "switch"))] == ["3"]
+        assert [device.id for device in meant(LAMPS, target, ("light", "switch"))] == ["3"]
         return
     with pytest.raises(NotMeant) as refused:
-        meant(LAMPS, wish, ("light", "switch"))
+        meant(LAMPS, target, ("light", "switch"))
     assert str(refused.value).startswith(sentence)
 
 
@@ -181,28 +181,28 @@ HOUSE = [
 
 
 @pytest.mark.parametrize(
-    ("wish", "means"),
+    ("target", "means"),
     [
-        (Wish("the light", here="Hall"), "2"),
-        (Wish("lamp", room="hall"), "2"),
-        (Wish("light", here="Kitchen"), "Which one: the Ceiling in the Kitchen or the Kitchen strip in the Kitchen?"),
-        (Wish("light", room="study"), "There is no light in the study; it is in Hall, Kitchen, Living room."),
-        (Wish("the hall light"), "2"),
-        (Wish("living room lamp", here="Hall"), "3"),
-        (Wish("hall lights"), "2"),
-        (Wish("kitchen light"), "Which one: the Ceiling in the Kitchen or the Kitchen strip in the Kitchen?"),
-        (Wish("garage door"), "6"),
-        (Wish("thermostat"), "7"),
-        (Wish(kind="climate", here="Kitchen"), "7"),
-        (Wish(kind="climate"), "7"),
-        (Wish(kind="media"), "8"),
-        (Wish(kind="climate", room="kitchen"), "There are no thermostats in the Kitchen."),
-        (Wish(kind="light", here="Study"), "There are no lights in the Study."),
+        (Target("the light", here="Hall"), "2"),
+        (Target("lamp", room="hall"), "2"),
+        (Target("light", here="Kitchen"), "Which one: the Ceiling in the Kitchen or the Kitchen strip in the Kitchen?"),
+        (Target("light", room="study"), "There is no light in the Study; it is in Hall, Kitchen, Living room."),
+        (Target("the hall light"), "2"),
+        (Target("living room lamp", here="Hall"), "3"),
+        (Target("hall lights"), "2"),
+        (Target("kitchen light"), "Which one: the Ceiling in the Kitchen or the Kitchen strip in the Kitchen?"),
+        (Target("garage door"), "6"),
+        (Target("thermostat"), "7"),
+        (Target(kind="climate", here="Kitchen"), "7"),
+        (Target(kind="climate"), "7"),
+        (Target(kind="media"), "8"),
+        (Target(kind="climate", room="kitchen"), "There are no thermostats in the Kitchen."),
+        (Target(kind="light", here="Study"), "There are no lights in the Study."),
     ],
 )
-def test_the_one_of_its_kind_is_meant_and_never_more_than_one(wish: Wish, means: str) -> None:
+def test_the_one_of_its_kind_is_meant_and_never_more_than_one(target: Target, means: str) -> None:
     try:
-        found = meant(HOUSE, wish, ("light", "cover", "climate", "media"))
+        found = meant(HOUSE, target, ("light", "cover", "climate", "media"))
     except NotMeant as unclear:
         assert str(unclear) == means
         return
@@ -212,32 +212,32 @@ def test_the_one_of_its_kind_is_meant_and_never_more_than_one(wish: Wish, means:
 def test_a_lamp_that_is_called_light_is_not_every_rooms_light() -> None:
     lamps = (("8", "Spot", ""), ("9", "Light", "Study"))
     house = [*LAMPS, *(Device(id, name, room, "light", frozenset({"on"})) for id, name, room in lamps)]
-    for wish, id in (
-        (Wish("light", room="hall"), "2"),
-        (Wish("light", here="hall"), "2"),
-        (Wish("light", room="study"), "9"),
-        (Wish("light", here="Attic"), "9"),
-        (Wish("light"), "9"),
+    for target, id in (
+        (Target("light", room="hall"), "2"),
+        (Target("light", here="hall"), "2"),
+        (Target("light", room="study"), "9"),
+        (Target("light", here="Attic"), "9"),
+        (Target("light"), "9"),
     ):
-        assert [device.id for device in meant(house, wish, ("light",))] == [id]
+        assert [device.id for device in meant(house, target, ("light",))] == [id]
 
 
 BLIND = Device("6", "Blind", "Attic", "cover", frozenset({"open"}))
 
 
 @pytest.mark.parametrize(
-    ("wish", "sentence"),
+    ("target", "sentence"),
     [
-        (Wish(kind="light", room="attic"), "There are no lights in the Attic."),
-        (Wish("blind"), "I can't do that with the Blind: it can only be opened, closed or set."),
-        (Wish(kind="cover", room="attic"), "I can't do that with blinds: they can only be opened, closed or set."),
-        (Wish("blinds"), "I can't do that with blinds: they can only be opened, closed or set."),
-        (Wish("ceiling", room="attic"), "There is no Ceiling in the attic; it is in Hall, Kitchen."),
+        (Target(kind="light", room="attic"), "There are no lights in the Attic."),
+        (Target("blind"), "I can't do that with the Blind: it can only be opened, closed or set."),
+        (Target(kind="cover", room="attic"), "I can't do that with blinds: they can only be opened, closed or set."),
+        (Target("blinds"), "I can't do that with blinds: they can only be opened, closed or set."),
+        (Target("ceiling", room="attic"), "There is no Ceiling in the Attic; it is in Hall, Kitchen."),
     ],
 )
-def test_what_is_there_but_cannot_be_switched_is_not_said_to_be_missing(wish: Wish, sentence: str) -> None:
+def test_what_is_there_but_cannot_be_switched_is_not_said_to_be_missing(target: Target, sentence: str) -> None:
     with pytest.raises(NotMeant) as refused:
-        meant([*LAMPS, BLIND], wish, ("light", "switch"))
+        meant([*LAMPS, BLIND], target, ("light", "switch"))
     assert str(refused.value) == sentence
 
 
@@ -247,7 +247,7 @@ def test_no_name_whatever_means_more_than_one_device(name: str, room: str) -> No
     if not plain(name) or plain(name) in ("lights", "lamps", "switches"):
         return
     try:
-        found = meant(LAMPS, Wish(name, room), ("light", "switch"))
+        found = meant(LAMPS, Target(name, room), ("light", "switch"))
     except NotMeant:
         return
     assert len(found) == 1 or not name
@@ -354,6 +354,50 @@ def test_heating_blinds_and_locks_are_told_in_their_own_words() -> None:
     assert blind.listens[0].read("150") == {"position": 25, "open": True}
     [door] = discovered("ha", "ha/lock/d/config", config(cmd_t="d/c", stat_t="d", pl_unlk="OPEN SESAME"))
     assert [(m.topic, m.payload) for m in commands(door, {"locked": False})] == [("d/c", "OPEN SESAME")]
+
+
+def test_fans_robots_and_valves_are_told_in_their_own_words_and_understood() -> None:
+    def one(component: str, **parts: Any) -> Any:
+        [thing] = discovered("ha", f"ha/{component}/x/config", config(**parts))
+        return thing
+
+    fan = one("fan", cmd_t="f", stat_t="f/s", pct_cmd_t="f/p", pct_stat_t="f/p/s", spd_rng_min=1, spd_rng_max=4)
+    assert (fan.device.can, fan.device.limits) == ({"on", "speed"}, {"speed": (25, 100)})
+    assert [m.payload for m in commands(fan, {"on": True, "speed": 60})] == ["ON", "3"]
+    assert fan.listens[-1].read("2") == {"speed": 50}
+    robot = one("vacuum", cmd_t="v", stat_t="v/s")
+    assert (robot.device.kind, robot.device.can) == ("vacuum", {"clean", "dock"})
+    assert [m.payload for m in commands(robot, {"activity": "cleaning"})] == ["start"]
+    assert [m.payload for m in commands(robot, {"activity": "docked"})] == ["return_to_base"]
+    assert robot.listens[0].read('{"state": "cleaning", "battery_level": 61}') == {
+        "activity": "cleaning",
+        "battery": 61,
+    }
+    mower = one("lawn_mower", strt_mw_cmd_t="m/start", dock_cmd_t="m/dock", act_stat_t="m")
+    assert [(m.topic, m.payload) for m in commands(mower, {"activity": "mowing"})] == [("m/start", "start_mowing")]
+    assert [(m.topic, m.payload) for m in commands(mower, {"activity": "docked"})] == [("m/dock", "dock")]
+    assert mower.listens[0].read("mowing") == {"activity": "mowing"}
+    tap = one("valve", cmd_t="t", stat_t="t/s")
+    assert [m.payload for m in commands(tap, {"open": True})] == ["OPEN"]
+    assert tap.listens[0].read("closed") == {"open": False, "heading": ""}
+    turned = one("valve", cmd_t="t", stat_t="t/s", pos=True, pos_open=50)
+    assert [m.payload for m in commands(turned, {"position": 40})] == ["20"]
+    assert [m.payload for m in commands(turned, {"open": True})] == ["50"]
+    assert turned.listens[0].read('{"state": "opening", "position": 25}') == {
+        "heading": "",
+        "position": 50,
+        "open": True,
+    }
+    phone = one("device_tracker", stat_t="p", pl_not_home="gone")
+    assert [phone.listens[0].read(word)["place"] for word in ("home", "gone", "School")] == ["home", "away", "School"]
+
+
+def test_a_device_that_counts_in_fahrenheit_is_told_so_and_held_in_celsius() -> None:
+    parts = {"temp_cmd_t": "t", "temp_stat_t": "s", "temp_unit": "F", "min_temp": 50, "max_temp": 86}
+    [heat] = discovered("ha", "ha/climate/h/config", config(**parts))
+    assert (heat.device.fahrenheit, heat.device.limits["temperature"]) == (True, (10, 30))
+    assert [m.payload for m in commands(heat, {"temperature": 20})] == ["68"]
+    assert heat.listens[0].read("70") == {"temperature": 21.11}
 
 
 def test_a_broker_outside_the_house_is_not_spoken_to_in_the_clear(data: Path) -> None:
@@ -565,6 +609,8 @@ class Assistant:
     states: dict[str, dict[str, Any]]
     called: list[tuple[str, str, Any]] = field(default_factory=list)
     deaf: bool = False
+    unit: str = "°C"
+    aliases: dict[str, list[str]] = field(default_factory=dict)
     connections: list[ServerConnection] = field(default_factory=list)
 
     def serve(self, connection: ServerConnection) -> None:
@@ -593,8 +639,19 @@ class Assistant:
                     events[0] = id if question["event_type"] == "state_changed" else events[0]
                 case "get_states":
                     result = list(self.states.values())
+                case "get_config":
+                    result = {"unit_system": {"temperature": self.unit}}
+                case "config/floor_registry/list":
+                    result = [{"floor_id": "ground", "name": "Ground Floor", "aliases": ["downstairs"]}]
+                case "config/entity_registry/get_entries":
+                    result = {
+                        id: {"entity_id": id, "aliases": self.aliases.get(id, [])} for id in question["entity_ids"]
+                    }
                 case "config/area_registry/list":
-                    result = [{"area_id": "hall", "name": "Hall"}, {"area_id": "garage", "name": "Garage"}]
+                    result = [
+                        {"area_id": "hall", "name": "Hall", "floor_id": "ground", "aliases": ["corridor"]},
+                        {"area_id": "garage", "name": "Garage", "floor_id": None, "aliases": []},
+                    ]
                 case "config/device_registry/list":
                     result = [{"id": "d1", "area_id": "garage"}]
                 case "config/entity_registry/list":
@@ -603,6 +660,9 @@ class Assistant:
                         {"entity_id": "cover.door", "area_id": None, "device_id": "d1"},
                         {"entity_id": "light.secret", "hidden_by": "user"},
                     ]
+                case "media_player/search_media":
+                    words, kind_of = question["search_query"], question["media_filter_classes"][0]
+                    result = {"result": [{"media_content_id": f"id of {words}", "media_content_type": kind_of}]}
                 case "call_service":
                     self._call(question, lambda change: send(id=events[0], type="event", event=change))
                 case _:
@@ -617,10 +677,16 @@ class Assistant:
             return
         state = self.states[entity]
         new = {"turn_on": "on", "turn_off": "off", "open_cover": "opening", "close_cover": "closing",
-               "media_pause": "paused", "media_play": "playing"}.get(service, state["state"])  # fmt: skip
+               "media_pause": "paused", "media_play": "playing", "start": "cleaning", "clean_area": "cleaning",
+               "return_to_base": "returning", "start_mowing": "mowing",
+               "open_valve": "opening"}.get(service, state["state"])  # fmt: skip
         attributes = dict(state["attributes"])
         if "brightness_pct" in question["service_data"]:
             attributes["brightness"] = round(question["service_data"]["brightness_pct"] * 2.55)
+        if "percentage" in question["service_data"]:
+            attributes["percentage"] = question["service_data"]["percentage"]
+        if "is_volume_muted" in question["service_data"]:
+            attributes["is_volume_muted"] = question["service_data"]["is_volume_muted"]
         if "temperature" in question["service_data"]:
             attributes["temperature"] = question["service_data"]["temperature"]
         self.states[entity] = {"entity_id": entity, "state": new, "attributes": attributes}
@@ -639,7 +705,9 @@ async def assistant(data: Path) -> AsyncIterator[tuple[House, Assistant, Server]
 
 
 @asynccontextmanager
-async def assisted(data: Path, more: str = "", **how: Any) -> AsyncIterator[tuple[House, Assistant, Server]]:
+async def assisted(
+    data: Path, more: str = "", unit: str = "°C", **how: Any
+) -> AsyncIterator[tuple[House, Assistant, Server]]:
     things = [
         entity("light.hall", "off", "Hall light", supported_color_modes=["brightness", "color_temp"]),
         entity("light.secret", "on", "Secret"),
@@ -649,7 +717,7 @@ async def assisted(data: Path, more: str = "", **how: Any) -> AsyncIterator[tupl
         entity("sensor.out", "7.5", "Outside", unit_of_measurement="°C"),
         entity("automation.x", "on", "Not a device"),
     ]
-    small = Assistant({thing["entity_id"]: thing for thing in things})
+    small = Assistant({thing["entity_id"]: thing for thing in things}, unit=unit)
     (data / "token").write_text("token\n")
     server = serve(small.serve, "127.0.0.1", 0)
     thread = threading.Thread(target=server.serve_forever)
@@ -698,7 +766,7 @@ async def test_home_assistants_things_are_in_their_rooms_and_hidden_ones_are_not
         ("Box", "", "media"),
         ("Outside", "", "sensor"),
     }
-    assert await opened.said("home.state", device="outside") == "The Outside says 7.5 °C."
+    assert await opened.said("home.state", device="outside") == "The Outside says 7.5 degrees."
     assert await opened.said("home.state", device="heating") == (
         "The Heating is on, set to 19 degrees, measures 18.5 degrees."
     )
@@ -754,15 +822,90 @@ async def test_taking_back_a_pause_is_playing_and_so_is_forbidden_to_whom_playin
 
 async def test_a_blind_is_meant_by_its_room_alone_and_all_of_them_only_when_that_is_said(assistant: Any) -> None:
     opened, small, _ = assistant
-    small.states["cover.shade"] = entity("cover.shade", "open", "Shade")
-    opened.home.ha._states["cover.shade"] = small.states["cover.shade"]
+
+    def shade(name: str) -> None:
+        small.states[f"cover.{name}"] = entity(f"cover.{name}", "open", name)
+        opened.home.ha._states[f"cover.{name}"] = small.states[f"cover.{name}"]
+
+    shade("shade")
+    assert await opened.said("home.close") == "The shade is closing."  # a garage door is no blind
+    shade("awning")
     unsaid = await opened.call("home.close")
     assert unsaid.text == "In which room? For the whole house, say all the blinds in the house."
-    assert small.called == []
-    await opened.said("home.close", everything=True)
-    assert [call[:2] for call in small.called] == [("cover.shade", "close_cover")]  # the garage was closed already
-    assert (await opened.call("home.open", everything=True)).error == "denied"  # among them is the garage
+    assert await opened.said("home.close", everything=True) == "The awning is closing."
+    assert [call[:2] for call in small.called] == [("cover.shade", "close_cover"), ("cover.awning", "close_cover")]
+    assert await opened.said("home.open", everything=True) == "2 blinds are opening."  # and not the garage
     assert await opened.said("home.pause", everything=True) == "The Box is now paused."
+
+
+FULLER = [
+    entity("vacuum.rob", "docked", "Rob", supported_features=8192 | 16 | 16384),
+    entity("lawn_mower.max", "docked", "Max", supported_features=7),
+    entity("valve.tap", "closed", "Tap", supported_features=7, current_position=0),
+    entity("fan.hall", "on", "Hall fan", supported_features=1 | 8, percentage=33, percentage_step=33.3),
+    entity("script.night", "off", "Good night"),
+    entity("input_boolean.tree", "off", "Tree"),
+    entity("binary_sensor.window", "on", "Hall window", device_class="window"),
+    entity("person.anna", "home", "Anna"),
+    entity("person.ben", "School", "Ben"),
+    entity("device_tracker.phone", "home", "Phone of Anna"),
+    entity("media_player.box", "playing", "Box", supported_features=4 | 8 | 16 | 32 | 512 | 16384 | 4194304),
+]  # fmt: skip
+
+
+async def test_everything_else_of_home_assistant_is_understood_and_told_by_its_services(assistant: Any) -> None:
+    opened, small, _ = assistant
+    for thing in FULLER:
+        small.states[thing["entity_id"]] = thing
+        opened.home.ha._states[thing["entity_id"]] = thing
+    small.aliases |= {"vacuum.rob": ["dust eater"], "light.hall": ["big lamp"]}
+    opened.home.ha._stale.set()
+    await opened.until(lambda: any(device.aliases for device in opened.home.devices()))
+    small.deaf = False
+    await opened.said("home.clean", device="dust eater")
+    await opened.said("home.clean", room="corridor")
+    for tool, words in (
+        ("home.dock", {}),
+        ("home.mow", {}),
+        ("home.open", {"kind": "valve"}),
+        ("home.set", {"speed": 66}),
+        ("home.scene", {"name": "good night"}),
+        ("home.turn", {"on": True, "device": "tree"}),
+        ("home.next", {}),
+        ("home.mute", {}),
+        ("home.play", {"query": "the Beatles", "media_class": "artist"}),
+    ):
+        done = await opened.call(tool, **words)
+        assert done.error is None, (tool, done.text)
+    assert small.called == [
+        ("vacuum.rob", "start", {}),
+        ("vacuum.rob", "clean_area", {"cleaning_area_id": ["hall"]}),
+        ("vacuum.rob", "return_to_base", {}),
+        ("lawn_mower.max", "start_mowing", {}),
+        ("valve.tap", "open_valve", {}),
+        ("fan.hall", "set_percentage", {"percentage": 66}),
+        ("script.night", "turn_on", {}),
+        ("input_boolean.tree", "turn_on", {}),
+        ("media_player.box", "media_next_track", {}),
+        ("media_player.box", "volume_mute", {"is_volume_muted": True}),
+        ("media_player.box", "play_media", {"media_content_id": "id of the Beatles", "media_content_type": "artist"}),
+    ]
+    assert await opened.said("home.state", quantity="any", shape="window", value="open") == (
+        "Yes, the Hall window is open."
+    )
+    assert await opened.said("presence.where") == "Anna is at home. Ben is at School."
+    assert await opened.said("home.turn", on=True, kind="light", floor="downstairs") == "The Hall light is now on."
+
+
+async def test_a_home_assistant_that_counts_in_fahrenheit_is_told_and_answers_so(data: Path) -> None:
+    async with assisted(data, unit="°F") as (opened, small, _):
+        small.states["climate.all"]["attributes"] |= {"temperature": 66, "current_temperature": 68}
+        opened.home.ha._states["climate.all"] = small.states["climate.all"]
+        assert await opened.said("home.set", temperature=70) == "The Heating is now set to 70 degrees."
+        assert small.called == [("climate.all", "set_temperature", {"temperature": 70})]
+        assert await opened.said("home.state", device="heating", measure="temperature") == (
+            "The temperature of the Heating is 68 degrees."
+        )
 
 
 EXAMPLES = "\n".join(line[4:] for line in POLICY.read_text().splitlines() if line.startswith("#   "))

@@ -196,9 +196,32 @@ async def test_a_timer_that_still_runs_cannot_be_announced_away(world: Any) -> N
 async def test_a_ringing_timer_can_be_cancelled_but_not_paused(world: Any) -> None:
     await world.ok("timers.start", seconds=60)
     world.pass_seconds(200)
-    assert await world.said("timers.left") == "Your 1 minute timer ended 2 minutes ago."
-    assert (await world.refused("timers.pause")).error == "invalid"
+    assert (await world.refused("timers.pause")).text.startswith("Your 1 minute timer ended 2 minutes ago.")
     assert await world.said("timers.cancel") == "1 minute timer cancelled."
+
+
+async def test_a_timer_that_ended_is_told_once_and_to_who_set_it(world: Any) -> None:
+    await world.ok("timers.start", actor=KITCHEN, seconds=60, name="egg")
+    world.pass_seconds(120)
+    assert await world.said("timers.list", actor=BEDROOM) == "There are no timers."
+    assert await world.said("timers.list", actor=KITCHEN) == "Your egg timer ended 1 minute ago."
+    assert await world.said("timers.list", actor=KITCHEN) == "There are no timers."
+    assert (await world.ok("timers.due", "house")).data["timers"] == []
+
+
+async def test_a_timer_that_ended_long_ago_is_not_listed(world: Any) -> None:
+    await world.ok("timers.start", actor=KITCHEN, seconds=60, name="egg")
+    world.pass_seconds(2 * 86_400)
+    assert await world.said("timers.list", actor=KITCHEN) == "There are no timers."
+
+
+async def test_guests_leave_timers_for_the_household(world: Any) -> None:
+    guest = {"device": "hall-satellite", "role": "guest", "room": "hall"}
+    for number in range(10):
+        await world.ok("timers.start", actor=guest, seconds=600 + number)
+    refused = await world.refused("timers.start", actor=guest, seconds=60)
+    assert refused.text == "Guests already have 10 timers. Cancel some of them first."
+    assert await world.said("timers.start", actor=KITCHEN, seconds=60) == "Timer set for 1 minute."
 
 
 async def test_timers_survive_a_restart_and_those_that_ended_meanwhile_say_how_late_they_are(reopened: Any) -> None:

@@ -15,6 +15,7 @@ from xml.sax.saxutils import escape
 
 import httpx2
 
+from tools_server.language import text as _
 from tools_server.reach.outside import Unreachable
 
 ANSWER_BYTES = 16 * 1024 * 1024  # ten thousand events
@@ -58,7 +59,7 @@ class CalDav:
         props = "<d:resourcetype/><d:current-user-principal/><c:calendar-home-set/>"
         found = self._properties(self._url, props, depth=0)
         if not found:
-            raise ServerFailed(f"There is no calendar where {self._name} should be.")
+            raise ServerFailed(_("There is no calendar where {name} should be.").format(name=self._name))
         if _is_calendar(found[0][1]):
             return [self._url]
         home = self._link(found[0][1], f"{C}calendar-home-set")
@@ -69,7 +70,7 @@ class CalDav:
         listed = self._properties(home or self._url, "<d:resourcetype/>", depth=1)
         calendars = [href for href, prop in listed if _is_calendar(prop)]
         if not calendars:
-            raise ServerFailed(f"{self._name} has no calendar yet.")
+            raise ServerFailed(_("{name} has no calendar yet.").format(name=self._name))
         return calendars[:MOST_CALENDARS]
 
     def etags(self, calendar: str) -> dict[str, str]:
@@ -146,23 +147,29 @@ class CalDav:
                 for part in answer.iter_bytes():
                     body += part
                     if len(body) > ANSWER_BYTES:
-                        raise ServerFailed(f"{self._name} answered with more than I can take.")
+                        raise ServerFailed(_("{name} answered with more than I can take.").format(name=self._name))
         except Unreachable as closed:
-            raise ServerFailed(f"{self._name} can't be reached: {_then(str(closed))}") from closed
+            raise ServerFailed(
+                _("{name} can't be reached: {then}").format(name=self._name, then=_then(str(closed)))
+            ) from closed
         except httpx2.TimeoutException as slow:
-            raise Silent(f"{self._name} does not answer.") from slow
+            raise Silent(_("{name} does not answer.").format(name=self._name)) from slow
         except httpx2.HTTPError as broken:
             if "CERTIFICATE_VERIFY_FAILED" in str(broken):
-                raise ServerFailed(f"{self._name} can't prove who it is, so I don't talk to it.") from broken
-            raise ServerFailed(f"{self._name} can't be reached just now.") from broken
+                raise ServerFailed(
+                    _("{name} can't prove who it is, so I don't talk to it.").format(name=self._name)
+                ) from broken
+            raise ServerFailed(_("{name} can't be reached just now.").format(name=self._name)) from broken
         if answer.status_code in (401, 403):
-            raise ServerFailed(f"{self._name} does not accept my password.")
+            raise ServerFailed(_("{name} does not accept my password.").format(name=self._name))
         if answer.status_code == 412:
-            raise Conflict(f"Somebody has changed that on {self._name} just now. Please ask again.")
+            raise Conflict(_("Somebody has changed that on {name} just now. Please ask again.").format(name=self._name))
         if answer.status_code in (404, 410):
-            raise Conflict(f"That is not on {self._name} any more.")
+            raise Conflict(_("That is not on {name} any more.").format(name=self._name))
         if not 200 <= answer.status_code < 300:
-            raise ServerFailed(f"{self._name} answered with error {answer.status_code}.")
+            raise ServerFailed(
+                _("{name} answered with error {status_code}.").format(name=self._name, status_code=answer.status_code)
+            )
         return httpx2.Response(answer.status_code, headers=_plain(answer.headers), content=body)
 
     def _responses(self, asked: str, answer: bytes) -> Iterator[tuple[str, ElementTree.Element]]:
@@ -176,17 +183,21 @@ class CalDav:
 
     def _read(self, answer: bytes) -> ElementTree.Element:
         if b"<!" in answer.replace(b"<![CDATA[", b"").replace(b"<!--", b""):  # entities that grow without end
-            raise ServerFailed(f"{self._name} gave an answer that I don't trust.")
+            raise ServerFailed(_("{name} gave an answer that I don't trust.").format(name=self._name))
         try:
             return ElementTree.fromstring(answer)  # noqa: S314  # there is no document type in it
         except ElementTree.ParseError as broken:
-            raise ServerFailed(f"{self._name} gave an answer that I don't understand.") from broken
+            raise ServerFailed(_("{name} gave an answer that I don't understand.").format(name=self._name)) from broken
 
     def _here(self, url: str) -> str:
         """Return an address if it is on the machine of the settings: the password goes nowhere else."""
         ours, theirs = urlsplit(self._url), urlsplit(url)
         if (ours.scheme, ours.hostname, ours.port) != (theirs.scheme, theirs.hostname, theirs.port):
-            raise ServerFailed(f"{self._name} sends me to another machine, {theirs.hostname}, so I don't go there.")
+            raise ServerFailed(
+                _("{name} sends me to another machine, {hostname}, so I don't go there.").format(
+                    name=self._name, hostname=theirs.hostname
+                )
+            )
         return url
 
     def _link(self, prop: ElementTree.Element, name: str) -> str:

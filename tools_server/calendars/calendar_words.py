@@ -6,6 +6,10 @@ import re
 from datetime import date, datetime, time, timedelta
 
 from tools_server.calendars.events import Event, on_clocks, rule_of
+from tools_server.language import noted
+from tools_server.language import text as _
+from tools_server.times import moving, spans
+from tools_server.times.spans import Span
 from tools_server.times.spoken_time import clock_words, day_words
 from tools_server.times.when import NotUnderstood, understand, understand_day
 from tools_server.toolkit import Call, ToolFailed
@@ -20,57 +24,51 @@ _ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
 _CLOCK = re.compile(r"(?:at |to )*(\d{1,2})(?:[:.]([0-5]\d))?\s*(a\.?m\.?|p\.?m\.?|o'?clock)?", re.IGNORECASE)
 _NUMBERS = {"": 1, "other": 2, "second": 2, "third": 3, "fourth": 4, "two": 2, "three": 3, "four": 4, "six": 6}
 _EVERY = re.compile(rf"every (?:({'|'.join(filter(None, _NUMBERS))}|[1-9]\d?) )?(day|week|month|year)s?")
+PART_NAMES = {
+    "morning": noted("morning"),
+    "lunchtime": noted("lunchtime"),
+    "afternoon": noted("afternoon"),
+    "evening": noted("evening"),
+    "night": noted("night"),
+}
 _NAMED = {"noon": time(12), "midday": time(12), "midnight": time(0)}
 
 
 def stretch(call: Call, day: str, to: str) -> tuple[datetime, datetime]:
-    """Return where a day, a week or a row of days begins and ends. Raises `ToolFailed`."""
-    first, after = span(call, day)
-    if to:
-        after = span(call, to)[1]
-    begin, end = (on_clocks(each, call.zone) for each in (first, after))
+    """Return where a day, a part of one, a week or a row of days begins and ends. Raises `ToolFailed`."""
+    named = span(call, day)
+    last = span(call, to) if to else named
+    begin, end = on_day(call, named.first, named)[0], on_day(call, last.after - DAY, last)[1]
     if end <= begin:
-        raise ToolFailed("invalid", "That ends before it begins.")
+        raise ToolFailed("invalid", _("That ends before it begins."))
     if end - begin > LONGEST:
-        raise ToolFailed("invalid", "That is too long a time to tell. Ask for a year at most.")
+        raise ToolFailed("invalid", _("That is too long a time to tell. Ask for a year at most."))
     return begin, end
 
 
-def span(call: Call, words: str) -> tuple[date, date]:
-    """Return the first day that is meant, and the day after the last. Raises `ToolFailed`."""
-    today = call.local().date()
-    text = " ".join(words.casefold().replace("the ", "").split()) or "today"
-    monday = today - timedelta(days=today.weekday())
-    match text:
-        case "yesterday":
-            return today - DAY, today
-        case "tonight":
-            return today, today + DAY
-        case "week" | "this week":
-            return today, monday + 7 * DAY
-        case "next week":
-            return monday + 7 * DAY, monday + 14 * DAY
-        case "weekend" | "this weekend":
-            return max(today, monday + 5 * DAY), monday + 7 * DAY
-        case "next weekend":
-            return monday + 12 * DAY, monday + 14 * DAY
-        case "month" | "this month":
-            return today, _month(today)
-        case "next month":
-            return _month(today), _month(_month(today))
-    day = _iso_day(text) or _understood_day(call, words)[0]
-    _refuse_far(day)
-    return day, day + DAY
+def span(call: Call, words: str) -> Span:
+    """Return the days that are meant, and the part of them. Raises `ToolFailed`."""
+    try:
+        named = spans.span(words, call.now(), call.zone)
+    except NotUnderstood as unclear:
+        raise ToolFailed("invalid", str(unclear)) from None
+    _refuse_far(named.first)
+    return named
+
+
+def on_day(call: Call, day: date, named: Span) -> tuple[datetime, datetime]:
+    """Return the hours of a day that are meant: all of it, a part, or the hour that begins at a time."""
+    if named.clock:
+        at = on_clocks(datetime.combine(day, named.clock), call.zone)
+        return at, at + HOUR
+    first, last = named.hours
+    until = datetime.combine(day + DAY if last == 24 else day, time(last % 24))
+    return on_clocks(datetime.combine(day, time(first)), call.zone), on_clocks(until, call.zone)
 
 
 def _refuse_far(day: date) -> None:
     if day.year > LAST_YEAR:
-        raise ToolFailed("invalid", f"The {day} is too far away.")
-
-
-def _month(day: date) -> date:
-    """Return the first of the next month."""
-    return (day.replace(day=1) + timedelta(days=32)).replace(day=1)
+        raise ToolFailed("invalid", _("The {day} is too far away.").format(day=day))
 
 
 def _iso_day(text: str) -> date | None:
@@ -79,53 +77,80 @@ def _iso_day(text: str) -> date | None:
     try:
         return date.fromisoformat(text)
     except ValueError:
-        raise ToolFailed("invalid", f"There is no {text}.") from None
+        raise ToolFailed("invalid", _("There is no {text}.").format(text=text)) from None
 
 
-def _understood_day(call: Call, words: str) -> tuple[date, bool]:
-    try:
-        return understand_day(words, call.now(), call.zone)
-    except NotUnderstood as unclear:
-        raise ToolFailed("invalid", str(unclear)) from None
-
-
-def begins(
-    call: Call, start: str, end: str, minutes: int, *, on: datetime | None = None
-) -> tuple[datetime, datetime, bool, str]:
+def begins(call: Call, start: str, end: str, minutes: int) -> tuple[datetime, datetime, bool, str]:
     """Return when an event begins and ends, whether it is of whole days, and the rule that its words held.
 
-    `on` is the day that a bare time of day belongs to. Raises `ToolFailed`.
+    Raises `ToolFailed`.
     """
-    begin, all_day, rule = _moment(call, start, on)
+    begin, all_day, rule = _moment(call, start, None)
     _refuse_far(begin.date())
     if end:
-        stop, of_days, _ = _moment(call, end, begin)
+        stop, of_days, _rule = _moment(call, end, begin)
         _refuse_far(stop.date())
         if all_day and of_days:
             stop += DAY  # the last day belongs to it
         elif all_day or of_days:
-            raise ToolFailed("invalid", "Give a time for its begin and its end, or for neither.")
+            raise ToolFailed("invalid", _("Give a time for its begin and its end, or for neither."))
     elif minutes:
         stop, all_day = begin + timedelta(minutes=minutes), False
     else:
         stop = on_clocks(begin.date() + DAY, call.zone) if all_day else begin + HOUR
     if stop <= begin:
-        raise ToolFailed("invalid", "That ends before it begins.")
+        raise ToolFailed("invalid", _("That ends before it begins."))
     return begin, stop, all_day, rule
+
+
+def moves(call: Call, start: str, minutes: int, event: Event) -> tuple[datetime, datetime, bool]:
+    """Return when an event begins and ends that is moved, and whether it is of whole days: what is not said stays.
+
+    Raises `ToolFailed`.
+    """
+    length = timedelta(minutes=minutes) if minutes else event.end - event.start
+    if not start:
+        return event.start, event.start + length, event.all_day and not minutes
+    words = start.strip()
+    before = event.start.replace(tzinfo=None)
+    try:
+        if _ISO.match(words) and not _ISO.fullmatch(words):
+            at, timed = datetime.fromisoformat(words.replace(" ", "T", 1)), True
+        else:
+            meant = moving.moved(words, before, call.now(), call.zone)
+            if meant.rule:
+                raise ToolFailed("invalid", _("A series keeps its days. Remove it and add it anew on the other days."))
+            if meant.at is None:
+                raise ToolFailed("invalid", _("An event of the calendar needs a time."))
+            at, timed = meant.at, moving.moves_time(words, call.local().date())
+    except NotUnderstood as unclear:
+        raise ToolFailed("invalid", str(unclear)) from None
+    except ValueError:
+        raise ToolFailed(
+            "invalid", _("{words} is no time. Write it as 2026-12-24T18:00.").format(words=spoken(words))
+        ) from None
+    _refuse_far(at.date())
+    if event.all_day and not timed and not minutes:
+        days_long = round(length / DAY)
+        return on_clocks(at.date(), call.zone), on_clocks(at.date() + days_long * DAY, call.zone), True
+    begin = on_clocks(at, call.zone)
+    return begin, begin + (HOUR if event.all_day and not minutes else length), False
 
 
 def _moment(call: Call, text: str, on: datetime | None) -> tuple[datetime, bool, str]:
     """Return a moment on the clocks of the house, whether it is a whole day, and an RRULE."""
     plain = text.strip()
     if not plain:
-        raise ToolFailed("invalid", "When is it?")
+        raise ToolFailed("invalid", _("When is it?"))
     if day := _iso_day(plain):
         return on_clocks(day, call.zone), True, ""
     if _ISO.match(plain):
         try:
             return on_clocks(datetime.fromisoformat(plain.replace(" ", "T", 1)), call.zone), False, ""
         except ValueError:
-            raise ToolFailed("invalid", f"{spoken(plain)} is no time. Write it as 2026-12-24T18:00.") from None
+            raise ToolFailed(
+                "invalid", _("{plain} is no time. Write it as 2026-12-24T18:00.").format(plain=spoken(plain))
+            ) from None
     if on is not None and (clock := _clock(plain)):
         return on_clocks(datetime.combine(on.date(), clock), call.zone), False, ""
     try:
@@ -139,7 +164,7 @@ def _moment(call: Call, text: str, on: datetime | None) -> tuple[datetime, bool,
     except NotUnderstood as unclear:
         raise ToolFailed("invalid", str(unclear)) from None
     if meant.at is None:
-        raise ToolFailed("invalid", "An event of the calendar needs a time.")
+        raise ToolFailed("invalid", _("An event of the calendar needs a time."))
     return on_clocks(meant.at, call.zone), False, meant.rule.text() if meant.rule else ""
 
 
@@ -166,7 +191,9 @@ def repeats(call: Call, words: str) -> str:
         try:
             rule_of(words.strip())
         except ValueError:
-            raise ToolFailed("invalid", "I don't understand that rule. Say it in words, such as every week.") from None
+            raise ToolFailed(
+                "invalid", _("I don't understand that rule. Say it in words, such as every week.")
+            ) from None
         return words.strip().removeprefix("RRULE:")
     if plainly := _EVERY.fullmatch(words.strip().casefold()):  # from the day of the event on
         number = _NUMBERS.get(plainly[1] or "", 0) or int(plainly[1])
@@ -177,7 +204,7 @@ def repeats(call: Call, words: str) -> str:
     except NotUnderstood as unclear:
         raise ToolFailed("invalid", str(unclear)) from None
     if meant.rule is None or meant.rule.passing:
-        raise ToolFailed("invalid", "How often? Say it as every day, every week or every month.")
+        raise ToolFailed("invalid", _("How often? Say it as every day, every week or every month."))
     return meant.rule.text()
 
 
@@ -186,7 +213,7 @@ def repeats(call: Call, words: str) -> str:
 
 def told(event: Event, now: datetime, *, with_day: bool) -> str:
     """Return "dentist tomorrow at 9 AM, at Main Street"."""
-    place = f", at {spoken(event.place)}" if event.place else ""
+    place = _(", at {place}").format(place=spoken(event.place)) if event.place else ""
     return f"{spoken(event.title)} {when(event.start, event.end, event.all_day, now, with_day=with_day)}{place}"
 
 
@@ -195,9 +222,26 @@ def when(start: datetime, end: datetime, all_day: bool, now: datetime, *, with_d
     day = day_words(start.date(), now.date())
     if all_day:
         last = (end.astimezone(end.tzinfo) - timedelta(seconds=1)).date()
-        until = f" until {day_words(last, now.date())}" if last > start.date() else ""
-        return f"{day}{until or ', all day'}" if with_day else f"all day{until}"
-    return f"{day} at {clock_words(start)}" if with_day else f"at {clock_words(start)}"
+        until = _(" until {day_words}").format(day_words=day_words(last, now.date())) if last > start.date() else ""
+        return f"{day}{until or _(', all day')}" if with_day else _("all day{until}").format(until=until)
+    return (
+        _("{day} at {clock_words}").format(day=day, clock_words=clock_words(start))
+        if with_day
+        else _("at {clock_words}").format(clock_words=clock_words(start))
+    )
+
+
+def named_part(named: Span, day: date, today: date) -> str:
+    """Return "tomorrow afternoon", "this evening", or "tomorrow at 3 PM"; only the day when no part of it is meant."""
+    words = day_words(day, today)
+    if named.clock:
+        return _("{day} at {time}").format(day=words, time=clock_words(named.clock))
+    if not named.part:
+        return words
+    if named.part == "night" and day == today:
+        return _("tonight")
+    part = PART_NAMES[named.part]
+    return _("this {part}").format(part=_(part)) if day == today else _("{day} {part}").format(day=words, part=_(part))
 
 
 def days(begin: datetime, end: datetime, now: datetime) -> str:
@@ -206,4 +250,4 @@ def days(begin: datetime, end: datetime, now: datetime) -> str:
     first = day_words(begin.date(), now.date())
     if last == begin.date():
         return first
-    return f"from {first} to {day_words(last, now.date())}"
+    return _("from {first} to {day_words}").format(first=first, day_words=day_words(last, now.date()))

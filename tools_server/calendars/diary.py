@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tools_server.arguments import whole
 from tools_server.calendars.caldav import CalDav, Conflict, Item, ServerFailed, Silent
+from tools_server.language import text as _
 from tools_server.paths import PathDenied, Stamp
 from tools_server.reach.tls import in_the_house
 from tools_server.state import Kept
@@ -126,7 +127,7 @@ def _sheet(call: Call, file: str) -> Sheet:
     try:
         return Sheet(content.decode("utf-8-sig"), file, stamp)
     except UnicodeDecodeError:
-        raise Unreadable("it is not UTF-8 text") from None
+        raise Unreadable(_("it is not UTF-8 text")) from None
 
 
 async def _synced(call: Call, server: Server, diary: Diary) -> None:
@@ -161,7 +162,9 @@ def _as_of(call: Call, server: Server, failed: str) -> str:
     rows = call.state.rows("SELECT at FROM calendar_synced WHERE server = ?", server.key)
     if not rows:
         return failed
-    return f"{failed} What I tell of it I knew at {ago_words(call.local(rows[0]['at']), call.local())}."
+    return _("{failed} What I tell of it I knew at {ago_words}.").format(
+        failed=failed, ago_words=ago_words(call.local(rows[0]["at"]), call.local())
+    )
 
 
 def _rows(call: Call, server: Server) -> list[Any]:
@@ -187,11 +190,11 @@ async def _asked(call: Call, server: Server, what: Any) -> Any:
         password = server.password_file.read_text(encoding="utf-8").strip()
         client = call.outside.http_client(STEP_SECONDS, authority=server.authority_file)
     except (OSError, UnicodeDecodeError) as missing:
-        raise ServerFailed(f"I can't read the password for {server.name}.") from missing
+        raise ServerFailed(_("I can't read the password for {name}.").format(name=server.name)) from missing
     client.auth = (server.user, password)
     with client, anyio.move_on_after(SYNC_SECONDS):
         return await anyio.to_thread.run_sync(ask, abandon_on_cancel=True)
-    raise Silent(f"{server.name} does not answer.")
+    raise Silent(_("{name} does not answer.").format(name=server.name))
 
 
 # ── writing ────────────────────────────────────────────────────────────────────────────────────────
@@ -235,7 +238,7 @@ async def undo(call: Call, servers: Sequence[Server], receipt: Kept) -> Result:
         return await put_back(call, receipt)
     server = next((server for server in servers if server.key == there["server"]), None)
     if server is None:
-        raise ToolFailed("denied", "That calendar is not yours.")
+        raise ToolFailed("denied", _("That calendar is not yours."))
     if after and before:
         now = await _written(call, server, lambda dav: dav.replace(_item(after), before["text"]))
     elif before:
@@ -266,9 +269,11 @@ async def _written(call: Call, server: Server, what: Any, gone: str = "") -> Any
     except Conflict as conflict:
         raise ToolFailed("failed", str(conflict)) from conflict
     except Silent as silent:
-        raise ToolFailed("failed", f"{silent} It may be done or not: look before you ask again.") from silent
+        raise ToolFailed(
+            "failed", _("{silent} It may be done or not: look before you ask again.").format(silent=silent)
+        ) from silent
     except ServerFailed as failed:
-        raise ToolFailed("failed", f"{failed} So nothing is changed.") from failed
+        raise ToolFailed("failed", _("{failed} So nothing is changed.").format(failed=failed)) from failed
     if item is not None:
         _keep(call, server, item)
     elif gone:

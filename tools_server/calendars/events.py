@@ -16,6 +16,7 @@ from typing import Any
 import icalendar
 import recurring_ical_events  # type: ignore[import-untyped]  # ships no types
 
+from tools_server.language import text as _
 from tools_server.wording import one_line
 from tools_server.writing.papers import Unreadable
 
@@ -63,12 +64,12 @@ def read(text: str) -> icalendar.Calendar:
     try:
         found = icalendar.Calendar.from_ical(text)
         if not isinstance(found, icalendar.Calendar):
-            raise Unreadable("it is no calendar")
+            raise Unreadable(_("it is no calendar"))
         for event in found.walk("VEVENT"):
             if "RRULE" in event:
                 _bearable(event["RRULE"])
     except _BROKEN:
-        raise Unreadable("it is not iCalendar") from None
+        raise Unreadable(_("it is not iCalendar")) from None
     return found
 
 
@@ -96,7 +97,7 @@ def between(text: str, begin: datetime, end: datetime, zone: tzinfo | None) -> l
             if len(events) >= MOST_EVENTS:
                 break
     except _BROKEN:
-        raise Unreadable("an event in it has times that are none") from None
+        raise Unreadable(_("an event in it has times that are none")) from None
     return events
 
 
@@ -109,7 +110,7 @@ def _event(each: Any, series: set[str], zone: tzinfo | None) -> Event:
         end = begin + timedelta(days=1)
     uid = str(each.get("UID", ""))
     return Event(
-        title=one_line(str(each.get("SUMMARY", "")))[:TITLE_CHARACTERS] or "an event without a name",
+        title=one_line(str(each.get("SUMMARY", "")))[:TITLE_CHARACTERS] or _("an event without a name"),
         start=on_clocks(begin, zone),
         end=on_clocks(end, zone),
         all_day=all_day,
@@ -134,9 +135,9 @@ def _bearable(rules: Any) -> None:
     for rule in rules if isinstance(rules, list) else [rules]:
         every, times = rule.get("FREQ", [""])[0], int(rule.get("COUNT", [HOURS + 1])[0])
         if every in TOO_OFTEN or (every == "HOURLY" and times > HOURS):
-            raise Unreadable("an event in it repeats too often")
+            raise Unreadable(_("an event in it repeats too often"))
         if any(len(rule.get(part, [])) > 1 for part in ("BYMINUTE", "BYSECOND")):
-            raise Unreadable("an event in it repeats too often")
+            raise Unreadable(_("an event in it repeats too often"))
         if int(rule.get("INTERVAL", [1])[0]) < 1:
             raise ValueError(rule)
 
@@ -238,7 +239,7 @@ def without(text: str, event: Event, now: datetime, zone: tzinfo | None, *, whol
     else:
         for each in list(_of(found, event)):
             found.subcomponents.remove(each)
-    return _text(found) if any(True for _ in found.walk("VEVENT")) else None
+    return _text(found) if any(True for _event in found.walk("VEVENT")) else None
 
 
 def _of(found: icalendar.Calendar, event: Event) -> Iterator[Any]:

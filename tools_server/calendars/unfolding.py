@@ -14,6 +14,7 @@ import anyio
 from tools_server.calendars import events
 from tools_server.calendars.diary import Sheet
 from tools_server.calendars.events import Event
+from tools_server.language import text as _
 from tools_server.writing.papers import Unreadable, problem
 
 STUCK_SECONDS = 3.0  # a daily series of a hundred years takes half of one
@@ -75,7 +76,7 @@ async def unfolded(
         problems += work.problems
         first = work.at
         if stuck:
-            problems.append({"file": _name(sheets[first]), "problem": "its repetitions take too long to work out"})
+            problems.append({"file": _name(sheets[first]), "problem": _("its repetitions take too long to work out")})
             first += 1
     found.sort(key=lambda each: (each.event.start, not each.event.all_day, each.event.title, each.sheet.file))
     return found, problems

@@ -132,6 +132,7 @@ def _given(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--egress", type=Path, metavar="PATH", help="the socket of the way out; none without it")
     parser.add_argument("--house-key", type=Path, metavar="FILE", help="public key of who may bring a person's yes")
     parser.add_argument("--timezone", default="", metavar="ZONE", help="of the house; the machine's own by default")
+    parser.add_argument("--language", default="en", metavar="NAME", help="of the house: en, de …")
     parser.add_argument("--socket", type=Path, metavar="PATH", help="ask the server that listens there")
     parser.add_argument("--token-file", type=Path, metavar="FILE", help="with --socket: the agent's token")
     parser.add_argument(

@@ -7,29 +7,36 @@ from typing import Any
 
 from tools_server.hubs.devices import Device, State
 
+MOMENTARY = ("next", "previous", "query", "media_class", "scene", "room")  # done, and then nothing of it is to be seen
 TOLERANCE: Mapping[str, float] = {
     "brightness": 2,
     "volume": 2,
     "position": 3,
-    "temperature": 0.25,
+    "speed": 5,
+    "temperature": 0.3,
     "kelvin": 150,
 }  # of what devices round
+_ON_THE_WAY: Mapping[str, tuple[str, ...]] = {"docked": ("docked", "returning")}
 
 
 def agrees(device: Device, wanted: State, before: State) -> bool:
-    """Whether a device is as wanted; a blind that has set out is."""
-    told = device.state
-    if device.kind == "cover":
-        moved = "position" in before and told.get("position") != before["position"]
-        going = told.get("heading") == ("open" if wanted.get("open", wanted.get("position", 0) > 0) else "closed")
+    """Whether a device is as wanted; a blind that has set out is. Before it was told, nothing momentary is done."""
+    now = device.state
+    if device.kind in ("cover", "valve"):
+        moved = "position" in before and now.get("position") != before["position"]
+        going = now.get("heading") == ("open" if wanted.get("open", wanted.get("position", 0) > 0) else "closed")
         if moved or (going and before):
             return True
-    return all(_near(name, told.get(name), value) for name, value in wanted.items())
+    if any(name in MOMENTARY for name in wanted):
+        return bool(before)
+    return all(_near(name, now.get(name), value) for name, value in wanted.items())
 
 
-def _near(name: str, told: Any, wanted: Any) -> bool:
-    if name == "colour" and isinstance(told, str) and isinstance(wanted, str):
-        return all(abs(a - b) < 12 for a, b in zip(bytes.fromhex(told[1:]), bytes.fromhex(wanted[1:]), strict=True))
-    if name in TOLERANCE and isinstance(told, (int, float)) and isinstance(wanted, (int, float)):
-        return abs(told - wanted) <= TOLERANCE[name]
-    return bool(told == wanted)
+def _near(name: str, now: Any, wanted: Any) -> bool:
+    if name == "colour" and isinstance(now, str) and isinstance(wanted, str):
+        return all(abs(a - b) < 12 for a, b in zip(bytes.fromhex(now[1:]), bytes.fromhex(wanted[1:]), strict=True))
+    if name in TOLERANCE and isinstance(now, (int, float)) and isinstance(wanted, (int, float)):
+        return abs(now - wanted) <= TOLERANCE[name]
+    if name == "activity":
+        return now in _ON_THE_WAY.get(wanted, (wanted,))
+    return bool(now == wanted)

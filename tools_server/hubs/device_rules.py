@@ -15,7 +15,7 @@ def permit(call: Call, device: Device) -> None:
     if call.inside is None or not call.arguments:
         return
     decide = call.inside.decide
-    itself = decide(call.tool, {**call.arguments, **_known_as(device)})
+    itself = decide(call.tool, {**call.arguments, **known_as(device)})
     asked = decide(call.tool, call.arguments)
     if STRICTNESS[itself.verdict] > STRICTNESS[asked.verdict]:
         raise ToolFailed("denied", itself.reason, rule=itself.rule, device=device.name, room=device.room)
@@ -23,14 +23,15 @@ def permit(call: Call, device: Device) -> None:
 
 def _permit_as(call: Call, tool: str, device: Device) -> None:
     """Ask the rules about a device as if another tool had been called, to which this one comes."""
-    decision = call.gate.decide(tool, _known_as(device))
+    decision = call.gate.decide(tool, known_as(device))
     if not decision.allowed:
         raise ToolFailed("denied", decision.reason, rule=decision.rule, device=device.name, room=device.room)
 
 
-def _known_as(device: Device) -> dict[str, Any]:
+def known_as(device: Device) -> dict[str, Any]:
+    """Return the arguments by which rules know a device: all that it is called, its own room and its kind."""
     called = [device.name, device.id, device.shape, *device.aliases, *sorted(names(device))]
-    return {"device": called, "name": called, "room": device.room}
+    return {"device": called, "name": called, "room": device.room, "kind": device.kind}
 
 
 def permit_back(call: Call, device: Device, wanted: State) -> None:
@@ -53,4 +54,8 @@ _TOOL_OF: Mapping[tuple[str, Any], str] = {
     ("locked", None): "home.lock",
     ("playing", True): "home.play",
     ("playing", False): "home.pause",
+    ("muted", None): "home.mute",
+    ("activity", "cleaning"): "home.clean",
+    ("activity", "mowing"): "home.mow",
+    ("activity", "docked"): "home.dock",
 }

@@ -1,6 +1,6 @@
-"""What a house can switch, and which of it is meant. Pure: devices and words in, devices or a refusal out.
+"""What a house can switch or look at, and which of it is meant. Pure: devices and words in, devices or a refusal out.
 
-A name is found exactly, or not at all: what is not found is refused with the nearest there is, and never becomes
+A name matches exactly, or not at all: what matches nothing is refused with the nearest there is, and never becomes
 "all of them".
 """
 
@@ -12,65 +12,72 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, Literal, get_args
 
-Kind = Literal["light", "switch", "climate", "cover", "lock", "media", "fan", "sensor", "scene"]
+from tools_server.hubs.kind_words import can_be, kind_plural
+from tools_server.language import series
+from tools_server.language import text as _
+
+Kind = Literal[
+    "light", "switch", "climate", "cover", "lock", "media", "fan", "sensor", "scene", "vacuum", "mower", "valve",
+    "person",
+]  # fmt: skip
 KINDS: tuple[Kind, ...] = get_args(Kind)
 GUARDED = ("garage", "gate", "door")  # covers that let people in (device classes of Home Assistant)
-PLURALS: Mapping[Kind, str] = {
-    "light": "lights",
-    "switch": "switches",
-    "climate": "thermostats",
-    "cover": "blinds",
-    "lock": "locks",
-    "media": "players",
-    "fan": "fans",
-    "sensor": "sensors",
-    "scene": "scenes",
-}
-_CAN_BE: Mapping[Kind, str] = {
-    "light": "turned on or off, and set",
-    "switch": "turned on or off",
-    "climate": "turned on or off, and set",
-    "cover": "opened, closed or set",
-    "lock": "locked or unlocked",
-    "media": "played, paused, turned on or off, and set",
-    "fan": "turned on or off",
-    "sensor": "read",
-    "scene": "set",
-}
-_KIND_WORDS: Mapping[str, Kind] = {
-    **{plural: kind for kind, plural in PLURALS.items()},
-    **{"lamps": "light", "covers": "cover", "shutters": "cover", "heating": "climate", "music": "media"},
+_KIND_WORDS: Mapping[str, tuple[Kind, str]] = {  # plurals: every one of a kind, or of a shape of it
+    **dict.fromkeys(("lights", "lamps"), ("light", "")),
+    **dict.fromkeys(("blinds", "covers", "shutters"), ("cover", "")),
+    "switches": ("switch", ""),
+    "thermostats": ("climate", ""),
+    "heating": ("climate", ""),
+    "locks": ("lock", ""),
+    "players": ("media", ""),
+    "music": ("media", ""),
+    "fans": ("fan", ""),
+    "sensors": ("sensor", ""),
+    "scenes": ("scene", ""),
+    "curtains": ("cover", "curtain"),
+    "valves": ("valve", ""),
+    "vacuums": ("vacuum", ""),
+    "mowers": ("mower", ""),
 }
 _ONE_WORDS: Mapping[str, Kind] = {  # a name for the only one there is
     **{"light": "light", "lamp": "light", "fan": "fan", "blind": "cover", "shutter": "cover", "lock": "lock"},
     **{"thermostat": "climate", "radiator": "climate", "heater": "climate", "player": "media", "speaker": "media"},
+    **{"vacuum": "vacuum", "vacuum cleaner": "vacuum", "robot vacuum": "vacuum", "hoover": "vacuum"},
+    **{"mower": "mower", "lawn mower": "mower", "lawnmower": "mower", "valve": "valve"},
 }
-_SHAPE_WORDS = {"garage door": "garage", "garage": "garage", "gate": "gate"}
-_ONE_A_HOUSE: tuple[Kind, ...] = ("climate", "media")  # who says "the heating" in a house with one means that one
+_SHAPE_WORDS = {"garage door": "garage", "garage": "garage", "gate": "gate", "curtain": "curtain"}
+_ONE_BY_ONE: tuple[Kind, ...] = ("climate", "media", "vacuum", "mower", "valve", "person", "lock")  # asked about so
 _ARTICLES = ("the", "my", "our", "a", "an")
 NAME_CHARACTERS = 60
+NAMED = 5  # in a question which one is meant
 
 State = Mapping[str, Any]
 """What a device says of itself: on, brightness (percent), colour ("#rrggbb"), kelvin, temperature (wanted, °C),
-measured (°C), mode, position (percent open), open, heading ("open" or "closed" while it moves), locked, playing,
-volume (percent), title, value, unit. What it does not say is not there."""
+measured (°C), mode, preset, position (percent open), open, heading ("open" or "closed" while it moves), locked,
+playing, volume (percent), muted, title, speed (percent), activity ("cleaning", "mowing", "docked", "returning", …),
+battery (percent), place ("home", "away", or a name), value, unit. What it does not say is not there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """One thing of the house."""
+    """One thing of the house, or one person whose phone tells where it is."""
 
     id: str  # "mqtt:light/0x01", "ha:light.hall"
     name: str
     room: str
     kind: Kind
-    can: frozenset[str]  # which parts of its state can be set
+    can: frozenset[str]  # which parts of its state can be set; clean, mow, dock, next, previous, query
     state: State = field(default_factory=dict)
     reachable: bool = True
     tells: bool = True  # it reports its state, so that a command can be believed
-    shape: str = ""  # device class: "garage", "temperature"
+    shape: str = ""  # device class: "garage", "curtain", "window", "temperature"
     aliases: tuple[str, ...] = ()
     lacks: str = ""  # why not all of it can be used, in words
+    floor: str = ""
+    room_aliases: tuple[str, ...] = ()
+    limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # of temperature, kelvin, speed
+    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of mode, preset
+    fahrenheit: bool = False  # its temperatures are spoken in °F; they are held in °C
 
     @property
     def guarded(self) -> bool:
@@ -78,16 +85,50 @@ class Device:
         return self.kind == "lock" or (self.kind == "cover" and self.shape in GUARDED)
 
 
-class NotMeant(Exception):
-    """No device, or no single one, is meant; `str()` is a sentence that says what there is."""
+@dataclass(frozen=True, slots=True)
+class Room:
+    """A room, whether or not something is in it."""
 
-    def __init__(self, sentence: str, unknown: bool = True) -> None:
-        super().__init__(sentence)
-        self.unknown = unknown  # False: there are several
+    name: str
+    floor: str = ""
+    aliases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class Floor:
+    """A floor, or another part of the house such as the garden."""
+
+    name: str
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The rooms and floors of a house, by the names that its people gave them."""
+
+    rooms: tuple[Room, ...] = ()
+    floors: tuple[Floor, ...] = ()
+
+    def room(self, word: str) -> Room | None:
+        """Return the room that goes by a name."""
+        return next((room for room in self.rooms if plain(word) in map(plain, (room.name, *room.aliases))), None)
+
+    def floor(self, word: str) -> Floor | None:
+        """Return the floor that goes by a name."""
+        return next((floor for floor in self.floors if plain(word) in map(plain, (floor.name, *floor.aliases))), None)
+
+
+class NotMeant(Exception):
+    """No device, or no single one, is meant; `str()` is a sentence that says what there is."""
+
+    def __init__(self, sentence: str, unknown: bool = True, among: Sequence[Device] = ()) -> None:
+        super().__init__(sentence)
+        self.unknown = unknown  # False: there are several
+        self.among = among  # those that it asks about, in the order of the sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
     """Which devices somebody means, in their words; "" is unsaid."""
 
     device: str = ""
@@ -95,96 +136,159 @@ class Wish:
     kind: str = ""
     here: str = ""  # the room they are in
     everything: bool = False  # in the whole house, said explicitly
+    floor: str = ""
+    shape: str = ""
 
 
-def meant(devices: Iterable[Device], wish: Wish, kinds: Sequence[Kind]) -> list[Device]:
+def meant(devices: Iterable[Device], target: Target, kinds: Sequence[Kind], plan: Plan | None = None) -> list[Device]:
     """Return the devices that are meant, of the kinds that come into question. Raises `NotMeant`; never empty."""
     every = list(devices)
-    wish = _in_its_room(every, wish)
+    target = _in_its_room(every, placed(every, target, plan or Plan()))
     # "the lights" is no name but a kind, unless something is called so.
-    called = plain(wish.device)
+    called = plain(target.device)
     if called in _KIND_WORDS and not any(called in names(device) for device in every):
-        wish = replace(wish, device="", kind=wish.kind or _KIND_WORDS[called])
-    if wish.device:
-        return [_one(every, wish, kinds)]
-    if not wish.kind:
-        raise NotMeant("Which device do you mean?", unknown=False)
-    if wish.kind not in kinds:
-        what = PLURALS[_kind(wish)]
-        raise NotMeant(f"I can't do that with {what}: they can only be {_CAN_BE[_kind(wish)]}.", unknown=False)
-    if wish.everything:
-        found = every if not wish.room else in_room(every, wish.room)
-    elif not wish.room and (only := _only_one(every, wish)):
-        found = only
-    elif room := wish.room or wish.here:
-        found = in_room(every, room)
-    else:
-        raise NotMeant(f"In which room? For the whole house, say all the {PLURALS[_kind(wish)]} in the house.", False)
-    found = [device for device in found if device.kind == wish.kind]
-    if not found:
-        where = "" if wish.everything else f" in the {_shown_room(every, wish.room or wish.here)}"
-        raise NotMeant(f"There are no {PLURALS[_kind(wish)]}{where}.")
-    return found
+        kind, shape = _KIND_WORDS[called]
+        target = replace(target, device="", kind=target.kind or kind, shape=target.shape or shape)
+    if target.device:
+        return [_one(every, target, kinds)]
+    if not target.kind and not target.shape:
+        raise NotMeant(_("Which device do you mean?"), unknown=False)
+    if target.kind and target.kind not in kinds:
+        sentence = _("I can't do that with {things}: they can only be {verbs}.")
+        raise NotMeant(sentence.format(things=things(target), verbs=can_be(target.kind)), unknown=False)
+    fitting = [device for device in every if device.kind in kinds and _fits(device, target)]
+    matches = _there(fitting, target)
+    if matches:
+        return matches
+    if target.room or target.floor or target.everything or not fitting:
+        raise NotMeant(none_there(every, target))
+    if target.kind in _ONE_BY_ONE:
+        raise _which(fitting)
+    if target.here:
+        raise NotMeant(none_there(every, target))
+    sentence = _("In which room? For the whole house, say all the {things} in the house.")
+    raise NotMeant(sentence.format(things=things(target)), unknown=False)
 
 
-def _in_its_room(every: Sequence[Device], wish: Wish) -> Wish:
+def _there(fitting: list[Device], target: Target) -> list[Device]:
+    """Return those in the place that is meant: the one named, the house if said, the asker's room, or the only one."""
+    if target.room or target.floor or target.everything:
+        return in_place(fitting, target)
+    here = [device for device in fitting if target.here and plain(device.room) == plain(target.here)]
+    return here or (fitting if len(fitting) == 1 else [])
+
+
+def in_place(devices: Sequence[Device], target: Target) -> list[Device]:
+    """Return what is in the room and on the floor that a target names, by their own names."""
+    return [
+        device
+        for device in devices
+        if (not target.room or plain(device.room) == plain(target.room))
+        and (not target.floor or plain(device.floor) == plain(target.floor))
+    ]
+
+
+def _fits(device: Device, target: Target) -> bool:
+    return target.kind in ("", device.kind) and target.shape in ("", device.shape)
+
+
+def things(target: Target) -> str:
+    """Return what a target asks for, as a plural: "lights", "curtains"."""
+    return kind_plural(target.kind, target.shape)
+
+
+def none_there(every: Sequence[Device], target: Target) -> str:
+    """Return the sentence that there is none of what a target asks for, where it asks for it."""
+    where = target.room or target.floor or ("" if target.everything else target.here)
+    if not where:
+        return _("There are no {things} in this house.").format(things=things(target))
+    place = next((device.room for device in every if plain(device.room) == plain(where)), said(where))
+    return _("There are no {things} in the {place}.").format(things=things(target), place=place)
+
+
+def placed(every: Sequence[Device], target: Target, plan: Plan) -> Target:
+    """Return a target whose room and floor have their own names. Raises `NotMeant` with the nearest there is."""
+    room, floor = target.room, target.floor
+    if room and not floor and not _knows_room(every, room, plan) and plan.floor(room):
+        room, floor = "", room
+    if room:
+        if not _knows_room(every, room, plan):
+            known = sorted({device.room for device in every if device.room} | {one.name for one in plan.rooms})
+            sentence = _("There is no room {room}.").format(room=said(room))
+            raise NotMeant(sentence + nearest(plain(room), known))
+        room = next((device.room for device in every if plain(device.room) == plain(room)), "") or (
+            there.name if (there := plan.room(room)) else room
+        )
+    if floor:
+        storey = plan.floor(floor)
+        if storey is None:
+            sentence = _("There is no floor {floor}.").format(floor=said(floor))
+            raise NotMeant(sentence + nearest(plain(floor), [one.name for one in plan.floors]))
+        floor = storey.name
+    here = there.name if target.here and (there := plan.room(target.here)) else target.here
+    return replace(target, room=room, floor=floor, here=here)
+
+
+def _knows_room(every: Sequence[Device], room: str, plan: Plan) -> bool:
+    return plan.room(room) is not None or any(plain(device.room) == plain(room) for device in every)
+
+
+def _in_its_room(every: Sequence[Device], target: Target) -> Target:
     """Return "the hall light" as the light in the hall, unless something is called so."""
-    called = plain(wish.device)
-    if not wish.room and not any(called in names(device) for device in every):
-        for room in sorted({plain(device.room) for device in every if device.room}):
-            word = called.removeprefix(f"{room} ")
-            if word != called and word in {*_ONE_WORDS, *_KIND_WORDS}:
-                return replace(wish, device=word, room=room)
-    return wish
+    called = plain(target.device)
+    if not target.room and not any(called in names(device) for device in every):
+        for device in every:
+            for room in filter(None, map(plain, (device.room, *device.room_aliases))):
+                word = called.removeprefix(f"{room} ")
+                if word != called and word in {*_ONE_WORDS, *_KIND_WORDS}:
+                    return replace(target, device=word, room=device.room)
+    return target
 
 
-def _only_one(every: Sequence[Device], wish: Wish) -> list[Device]:
-    """Return the only device of a kind of which houses have one, as long as the room has none of its own."""
-    found = [device for device in every if device.kind == wish.kind] if wish.kind in _ONE_A_HOUSE else []
-    return found if len(found) == 1 else []
-
-
-def in_room(devices: Sequence[Device], room: str) -> list[Device]:
-    """Return what is in a room. Raises `NotMeant` with the nearest room when there is none of that name."""
-    wanted = plain(room)
-    found = [device for device in devices if plain(device.room) == wanted]
-    if not found:
-        rooms = sorted({device.room for device in devices if device.room})
-        raise NotMeant(f"There is no room {said(room)}.{_nearest(wanted, rooms)}")
-    return found
-
-
-def _one(every: Sequence[Device], wish: Wish, kinds: Sequence[Kind]) -> Device:
-    called = [device for device in every if wish.device == device.id or plain(wish.device) in names(device)]
-    word = plain(wish.device)
+def _one(every: Sequence[Device], target: Target, kinds: Sequence[Kind]) -> Device:
+    called = [device for device in every if target.device == device.id or plain(target.device) in names(device)]
+    word = plain(target.device)
     kind, shape = _ONE_WORDS.get(word), _SHAPE_WORDS.get(word)
     alike = [device for device in every if device.kind == kind or (shape and device.shape == shape)]
     # A lamp in the study that is called "Light" is not the light of the kitchen.
-    where = plain(wish.room or wish.here)
+    where = plain(target.room or target.here)
     if (alike and not called) or (_any_in(where, alike) and not _any_in(where, called)):
         called = alike
     elif called:
         word = ""
-    found = [device for device in called if device.kind in kinds]
-    if called and not found:
-        raise NotMeant(f"I can't do that with the {called[0].name}: it can only be {_CAN_BE[called[0].kind]}.", False)
-    if not found:
-        near = _nearest(plain(wish.device), sorted({device.name for device in every if device.kind in kinds}))
-        raise NotMeant(f"There is no device {said(wish.device)}.{near}")
+    matches = [device for device in called if device.kind in kinds]
+    if called and not matches:
+        sentence = _("I can't do that with the {device}: it can only be {verbs}.")
+        raise NotMeant(sentence.format(device=called[0].name, verbs=can_be(called[0].kind)), False)
+    if not matches:
+        near = nearest(plain(target.device), sorted({device.name for device in every if device.kind in kinds}))
+        raise NotMeant(_("There is no device {device}.").format(device=said(target.device)) + near)
     # A kind beside a name only tells namesakes apart: a lamp may hang on a switch.
-    found = [device for device in found if device.kind == wish.kind] or found
-    if wish.room:
-        here = in_room(every, wish.room)
-        if not (inside := [device for device in found if device in here]):
-            where = ", ".join(sorted({device.room or "no room" for device in found}))
-            raise NotMeant(f"There is no {word or found[0].name} in the {said(wish.room)}; it is in {where}.")
-        found = inside
-    elif len(found) > 1:
-        found = [device for device in found if wish.here and plain(device.room) == plain(wish.here)] or found
-    if len(found) > 1:
-        which = " or ".join(sorted(f"the {device.name} in the {device.room or 'house'}" for device in found)[:5])
-        raise NotMeant(f"Which one: {which}?", unknown=False)
-    return found[0]
+    matches = [device for device in matches if device.kind == target.kind] or matches
+    if target.room or target.floor:
+        inside = in_place(matches, target)
+        if not inside:
+            where = ", ".join(sorted({device.room or _("no room") for device in matches}))
+            place = said(target.room or target.floor)
+            sentence = _("There is no {device} in the {place}; it is in {rooms}.")
+            raise NotMeant(sentence.format(device=word or matches[0].name, place=place, rooms=where))
+        matches = inside
+    elif len(matches) > 1:
+        matches = [device for device in matches if target.here and plain(device.room) == plain(target.here)] or matches
+    if len(matches) > 1:
+        raise _which(matches)
+    return matches[0]
+
+
+def _which(devices: Sequence[Device]) -> NotMeant:
+    """Return the question which of some devices is meant."""
+    called = {
+        device.id: _("the {name} in the {room}").format(name=device.name, room=device.room or _("house"))
+        for device in devices
+    }
+    among = sorted(devices, key=lambda device: called[device.id])
+    choices = series([called[device.id] for device in among[:NAMED]], "or")
+    return NotMeant(_("Which one: {choices}?").format(choices=choices), unknown=False, among=among)
 
 
 def _any_in(room: str, devices: Sequence[Device]) -> bool:
@@ -193,12 +297,12 @@ def _any_in(room: str, devices: Sequence[Device]) -> bool:
 
 def names(device: Device) -> set[str]:
     """Return what a device may be called: by its name, with or without its room before it, or by an alias."""
-    name, room = plain(device.name), plain(device.room)
-    called = {name, *map(plain, device.aliases)}
-    if room:
-        called |= {f"{room} {name}", f"{name} in {room}", f"{name} in the {room}"}
-        if name.startswith(f"{room} "):
-            called.add(name.removeprefix(f"{room} "))
+    called = {plain(device.name), *map(plain, device.aliases)}
+    for room in filter(None, map(plain, (device.room, *device.room_aliases))):
+        for name in tuple(called):
+            called |= {f"{room} {name}", f"{name} in {room}", f"{name} in the {room}"}
+            if name.startswith(f"{room} "):
+                called.add(name.removeprefix(f"{room} "))
     return called
 
 
@@ -216,16 +320,9 @@ def said(name: str) -> str:
     return " ".join(shown.split())[:NAME_CHARACTERS]
 
 
-def _nearest(wanted: str, known: Sequence[str]) -> str:
+def nearest(wanted: str, known: Sequence[str]) -> str:
+    """Return the sentence that names what is nearest to a name, or what there is; it begins with a space."""
     near = get_close_matches(wanted, [plain(each) for each in known], n=1, cutoff=0.5)
     if near:
-        return f" The nearest is {next(each for each in known if plain(each) == near[0])}."
-    return f" There is {', '.join(known[:8])}." if known else " There is none yet."
-
-
-def _kind(wish: Wish) -> Kind:
-    return next(kind for kind in KINDS if kind == wish.kind)
-
-
-def _shown_room(devices: Sequence[Device], room: str) -> str:
-    return next((device.room for device in devices if plain(device.room) == plain(room)), said(room))
+        return _(" The nearest is {name}.").format(name=next(each for each in known if plain(each) == near[0]))
+    return _(" There is {names}.").format(names=", ".join(known[:8])) if known else _(" There is none yet.")

@@ -1,16 +1,18 @@
-"""Every device of the house in one list, whichever hub it is connected to."""
+"""Every device of the house in one list, whichever hub it is connected to, and the plan of its rooms and floors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Protocol
 
 import anyio
 from pydantic import BaseModel, ConfigDict, Field
 
-from tools_server.hubs.devices import Device, State, plain
+from tools_server.hubs.devices import Device, Floor, Plan, Room, State, plain
 from tools_server.hubs.home_assistant import HomeAssistant, HomeAssistantSettings
 from tools_server.hubs.mqtt import Mqtt, MqttSettings
+from tools_server.hubs.scripted import Scripted, ScriptedSettings
 from tools_server.reach.outside import Outside
 
 
@@ -20,12 +22,28 @@ class HomeSettings(BaseModel):
     model_config = ConfigDict(extra="forbid")
     mqtt: MqttSettings = MqttSettings()
     home_assistant: HomeAssistantSettings = HomeAssistantSettings()
+    scripted: ScriptedSettings = ScriptedSettings()
     rooms: dict[str, str] = Field(default_factory=dict)  # a device's name or id → its room
     aliases: dict[str, str] = Field(default_factory=dict)  # another name → a device's name or id
+    floors: dict[str, list[str]] = Field(default_factory=dict)  # a floor → its rooms
+    room_aliases: dict[str, str] = Field(default_factory=dict)  # another name → a room
+    floor_aliases: dict[str, str] = Field(default_factory=dict)  # another name → a floor
+
+
+class Hub(Protocol):
+    """Whatever devices are connected to."""
+
+    async def run(self) -> None:
+        """Stay connected, until cancelled."""
+        ...
+
+    async def tell(self, id: str, wanted: State) -> None:
+        """Have a device take a state. Raises OSError."""
+        ...
 
 
 class Home:
-    """Everything that can be switched, wherever it is connected."""
+    """Everything that can be switched or looked at, wherever it is connected."""
 
     def __init__(self, settings: HomeSettings, outside: Outside, changed: Callable[[str], None]) -> None:
         self._settings = settings
@@ -34,24 +52,60 @@ class Home:
         self.mqtt = Mqtt(settings.mqtt, outside, self._on_turn) if settings.mqtt.host else None
         url = settings.home_assistant.url
         self.ha = HomeAssistant(settings.home_assistant, outside, self._on_turn) if url else None
+        file = settings.scripted.file
+        self.scripted = Scripted(file, self._on_turn) if file else None
+
+    @property
+    def hubs(self) -> list[Hub]:
+        """Return the hubs that are set up."""
+        return [hub for hub in (self.mqtt, self.ha, self.scripted) if hub]
 
     @property
     def empty(self) -> bool:
         """Whether nothing is set up."""
-        return self.mqtt is None and self.ha is None
+        return not self.hubs
 
     def devices(self) -> list[Device]:
         """Return every device, in the order of their rooms and names."""
-        found = self.mqtt.devices() if self.mqtt else []
+        every = self.mqtt.devices() if self.mqtt else []
         if self.ha:
-            found += self.ha.devices(self.mqtt.uniques() if self.mqtt else set())
-        return sorted(map(self._called, found), key=lambda device: (device.room, device.name, device.id))
+            every += self.ha.devices(self.mqtt.uniques() if self.mqtt else set())
+        if self.scripted:
+            every += self.scripted.devices()
+        plan = self.plan()
+        return sorted(
+            (self._called(device, plan) for device in every), key=lambda device: (device.room, device.name, device.id)
+        )
 
-    def _called(self, device: Device) -> Device:
+    def plan(self) -> Plan:
+        """Return the rooms and floors that hubs and settings name; the settings decide."""
+        plans = [hub.plan() for hub in (self.ha, self.scripted) if hub]
+        rooms = {room.name: room for plan in plans for room in plan.rooms}
+        floors = {floor.name: floor for plan in plans for floor in plan.floors}
+        for name, inside in self._settings.floors.items():
+            floors.setdefault(name, Floor(name))
+            for room in inside:
+                rooms[room] = replace(rooms.get(room, Room(room)), floor=name)
+        for alias, name in self._settings.room_aliases.items():
+            named = rooms.get(name, Room(name))
+            rooms[name] = replace(named, aliases=(*named.aliases, alias))
+        for alias, name in self._settings.floor_aliases.items():
+            floor = floors.get(name, Floor(name))
+            floors[name] = replace(floor, aliases=(*floor.aliases, alias))
+        return Plan(tuple(rooms.values()), tuple(floors.values()))
+
+    def _called(self, device: Device, plan: Plan) -> Device:
         names = {device.id, plain(device.name)}
         rooms = [room for name, room in self._settings.rooms.items() if name in names or plain(name) in names]
         aliases = [alias for alias, name in self._settings.aliases.items() if name in names or plain(name) in names]
-        return replace(device, room=rooms[0] if rooms else device.room, aliases=tuple(aliases))
+        place = plan.room(rooms[0] if rooms else device.room) if rooms or device.room else None
+        return replace(
+            device,
+            room=rooms[0] if rooms else device.room,
+            aliases=(*device.aliases, *aliases),
+            floor=place.floor if place else device.floor,
+            room_aliases=place.aliases if place else (),
+        )
 
     def now(self, id: str) -> Device | None:
         """Return a device as it is now."""
@@ -59,7 +113,7 @@ class Home:
 
     async def tell(self, device: Device, wanted: State) -> None:
         """Send a command. Raises OSError."""
-        hub = self.mqtt if device.id.startswith("mqtt:") else self.ha
+        hub: Hub | None = {"mqtt": self.mqtt, "ha": self.ha}.get(device.id.partition(":")[0], self.scripted)
         assert hub, "a device came from a hub"
         await hub.tell(device.id, wanted)
 

@@ -15,7 +15,9 @@ from typing import Any
 import anyio
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from tools_server.hubs.devices import Device, Kind, said
+from tools_server.hubs.devices import Device, Floor, Plan, Room, said
+from tools_server.hubs.home_assistant_words import SEARCH_MEDIA, Heard, has, kind_of, services
+from tools_server.language import text as _
 from tools_server.reach import websocket
 from tools_server.reach.outside import Outside
 from tools_server.reach.tls import in_the_house
@@ -24,22 +26,7 @@ from tools_server.reach.websocket import Hung, JsonSocket
 ANSWER_SECONDS = 10.0
 LONGEST_BACKOFF_SECONDS = 60.0
 MOST_DEVICES = 2000
-_KINDS: Mapping[str, Kind] = {
-    "light": "light",
-    "switch": "switch",
-    "input_boolean": "switch",
-    "climate": "climate",
-    "cover": "cover",
-    "lock": "lock",
-    "media_player": "media",
-    "fan": "fan",
-    "sensor": "sensor",
-    "binary_sensor": "sensor",
-    "scene": "scene",
-}
-_REGISTRIES = ("area", "device", "entity")
-_COLOURED = {"hs", "rgb", "rgbw", "rgbww", "xy"}
-_CAN_POSITION = 4  # cover: CoverEntityFeature.SET_POSITION
+_REGISTRIES = ("floor", "area", "device", "entity")
 log = logging.getLogger(__name__)
 
 
@@ -84,6 +71,8 @@ class HomeAssistant:
         self._outside = outside
         self._turned = turned
         self._states: dict[str, Mapping[str, Any]] = {}
+        self._aliases: dict[str, Any] = {}  # by entity
+        self._fahrenheit = False
         self._registries: dict[str, list[Mapping[str, Any]]] = {name: [] for name in _REGISTRIES}
         self._socket: JsonSocket | None = None
         self._waiting: dict[int, _Waiting] = {}
@@ -96,26 +85,64 @@ class HomeAssistant:
         entries = {str(entry.get("entity_id")): entry for entry in self._registries["entity"]}
         rooms = {area.get("area_id"): said(str(area.get("name") or "")) for area in self._registries["area"]}
         places = {device.get("id"): device.get("area_id") for device in self._registries["device"]}
+        tracked = any(id.startswith("person.") for id in self._states)
         shown = []
         for id, state in self._states.items():
             entry = entries.get(id, {})
-            kind = _KINDS.get(id.partition(".")[0])
+            kind = kind_of(id)
             if kind is None or any(entry.get(key) for key in ("hidden_by", "disabled_by", "entity_category")):
                 continue
             if entry.get("platform") == "mqtt" and entry.get("unique_id") in elsewhere:
                 continue
+            if id.startswith("device_tracker.") and tracked:  # a phone of somebody who is a person here
+                continue
             room = rooms.get(entry.get("area_id") or places.get(entry.get("device_id")), "")
-            shown.append(_device(id, kind, room, state, self.connected))
+            heard = Heard(id, kind, room, _names(self._aliases.get(id)), self._fahrenheit)
+            shown.append(heard.device(state, self.connected))
         return shown
+
+    def plan(self) -> Plan:
+        """Return the areas as rooms, and the floors, with their aliases."""
+        floors = {
+            floor.get("floor_id"): Floor(said(str(floor.get("name") or "")), _names(floor.get("aliases")))
+            for floor in self._registries["floor"]
+        }
+        rooms = [
+            Room(
+                said(str(area.get("name") or "")),
+                floor.name if (floor := floors.get(area.get("floor_id"))) else "",
+                _names(area.get("aliases")),
+            )
+            for area in self._registries["area"]
+        ]
+        return Plan(tuple(room for room in rooms if room.name), tuple(floors.values()))
 
     async def tell(self, id: str, wanted: Mapping[str, Any]) -> None:
         """Call the services that make a device take the state that is wanted. Raises OSError, also when refused."""
         entity = id.removeprefix("ha:")
-        for service, data in _services(entity, wanted):
+        if "query" in wanted:
+            wanted = await self._searched(entity, wanted)
+        if "room" in wanted:
+            areas = [area for area in self._registries["area"] if said(str(area.get("name") or "")) == wanted["room"]]
+            wanted = {**wanted, "room": areas[0]["area_id"]} if areas else {"activity": wanted["activity"]}
+        for service, data in services(entity, wanted, self._fahrenheit):
             domain, _, name = service.partition(".")
             await self._ask(
                 "call_service", domain=domain, service=name, service_data=data, target={"entity_id": entity}
             )
+
+    async def _searched(self, entity: str, wanted: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return what a player's own search finds first as what is to be played; the words themselves otherwise."""
+        features = self._states.get(entity, {}).get("attributes", {}).get("supported_features")
+        if not has(features, SEARCH_MEDIA):
+            return wanted
+        classes = {"media_filter_classes": [wanted["media_class"]]} if wanted.get("media_class") else {}
+        answer = await self._ask("media_player/search_media", entity_id=entity, search_query=wanted["query"], **classes)
+        listed = answer.get("result") if isinstance(answer, dict) else None
+        first = next((row for row in listed if isinstance(row, dict)), None) if isinstance(listed, list) else None
+        if first is None:
+            raise Hung(_("its search found nothing of that name"))
+        return {"media_id": first.get("media_content_id"), "media_type": first.get("media_content_type")}
 
     # ── the connection ─────────────────────────────────────────────────────────────────────────────
 
@@ -176,12 +203,12 @@ class HomeAssistant:
         assert self._settings.token_file
         hello = await opened.receive()
         if not isinstance(hello, dict) or hello.get("type") != "auth_required":
-            raise Hung("this is no Home Assistant")
+            raise Hung(_("this is no Home Assistant"))
         token = self._settings.token_file.read_text("utf-8").strip()
         await opened.send({"type": "auth", "access_token": token})
         answer = await opened.receive()
         if not isinstance(answer, dict) or answer.get("type") != "auth_ok":
-            raise Hung("it does not take my token")
+            raise Hung(_("it does not take my token"))
 
     async def _learn(self) -> None:
         """Ask for everything, in an order that misses no change; then for the registries whenever they change."""
@@ -189,23 +216,40 @@ class HomeAssistant:
         for name in _REGISTRIES:
             await self._ask("subscribe_events", event_type=f"{name}_registry_updated")
         states = await self._ask("get_states")
-        kept = [state for state in states if _usable(state)][:MOST_DEVICES] if isinstance(states, list) else []
-        self._states = {str(state["entity_id"]): state for state in kept}
+        usable = [state for state in states if _usable(state)][:MOST_DEVICES] if isinstance(states, list) else []
+        self._states = {str(state["entity_id"]): state for state in usable}
+        settings = await self._ask("get_config")
+        units = settings.get("unit_system") if isinstance(settings, dict) else None
+        self._fahrenheit = isinstance(units, dict) and units.get("temperature") == "°F"
         while True:
             self._stale = anyio.Event()
             for name in _REGISTRIES:
-                listed = await self._ask(f"config/{name}_registry/list")
+                listed = await self._known(f"config/{name}_registry/list")
                 self._registries[name] = (
                     [row for row in listed if isinstance(row, dict)] if isinstance(listed, list) else []
                 )
+            # The list says everything of an entity but what else it is called.
+            ids = [id for id in self._states if kind_of(id)]
+            entries = await self._known("config/entity_registry/get_entries", entity_ids=ids)
+            known = entries.items() if isinstance(entries, dict) else ()
+            self._aliases = {id: entry.get("aliases") for id, entry in known if isinstance(entry, dict)}
             self.connected = True
             self._turned(True)
             await self._stale.wait()
 
+    async def _known(self, question: str, **fields: Any) -> Any:
+        """Return the answer to a question that older versions do not know; None from one of those. Raises OSError."""
+        try:
+            return await self._ask(question, **fields)
+        except Hung:
+            if self._socket is None:
+                raise
+            return None
+
     async def _ask(self, question: str, **fields: Any) -> Any:
         """Return the answer to a question. Raises OSError."""
         if self._socket is None:
-            raise Hung("Home Assistant is not there")
+            raise Hung(_("Home Assistant is not there"))
         self._number += 1
         number, waiting = self._number, _Waiting()
         self._waiting[number] = waiting
@@ -216,7 +260,7 @@ class HomeAssistant:
         finally:
             self._waiting.pop(number, None)
         if waiting.answer.get("success") is not True:
-            raise Hung(f"Home Assistant refused {question}")
+            raise Hung(_("Home Assistant refused {what}").format(what=question))
         return waiting.answer.get("result")
 
     def _heard(self, message: Any) -> None:
@@ -241,6 +285,10 @@ class HomeAssistant:
             self._turned(known != (id in self._states))
 
 
+def _names(listed: Any) -> tuple[str, ...]:
+    return tuple(said(name) for name in listed if isinstance(name, str) and name) if isinstance(listed, list) else ()
+
+
 def _usable(state: Any) -> bool:
     return (
         isinstance(state, dict)
@@ -248,124 +296,3 @@ def _usable(state: Any) -> bool:
         and isinstance(state.get("state"), str)
         and isinstance(state.get("attributes"), dict)
     )
-
-
-# ── its words and ours ─────────────────────────────────────────────────────────────────────────────
-
-
-def _device(id: str, kind: Kind, room: str, told: Mapping[str, Any], connected: bool) -> Device:
-    attributes: Mapping[str, Any] = told["attributes"]
-    value = told["state"]
-    return Device(
-        id=f"ha:{id}",
-        name=said(str(attributes.get("friendly_name") or id.partition(".")[2].replace("_", " "))),
-        room=room,
-        kind=kind,
-        can=frozenset(_can(kind, attributes)),
-        state=_state(kind, value, attributes) if value not in ("unavailable", "unknown") else {},
-        reachable=connected and value != "unavailable",
-        tells=attributes.get("assumed_state") is not True and kind != "scene",
-        shape=said(str(attributes.get("device_class") or "")),
-    )
-
-
-def _can(kind: Kind, attributes: Mapping[str, Any]) -> set[str]:
-    match kind:
-        case "light":
-            listed = attributes.get("supported_color_modes")
-            modes = set(map(str, listed)) if isinstance(listed, list) else set()
-            able = {"on"} | ({"brightness"} if modes - {"onoff"} else set())
-            return (
-                able | ({"kelvin"} if "color_temp" in modes else set()) | ({"colour"} if modes & _COLOURED else set())
-            )
-        case "switch" | "fan":
-            return {"on"}
-        case "climate":
-            return {"on", "temperature", "mode"}
-        case "cover":
-            features = attributes.get("supported_features")
-            return {"open"} | ({"position"} if isinstance(features, int) and features & _CAN_POSITION else set())
-        case "lock":
-            return {"locked"}
-        case "media":
-            return {"on", "playing", "volume"}
-        case "scene":
-            return {"scene"}
-        case "sensor":
-            return set()
-
-
-def _state(kind: Kind, value: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
-    def number(name: str) -> float | None:
-        found = attributes.get(name)
-        return found if isinstance(found, (int, float)) and not isinstance(found, bool) else None
-
-    state: dict[str, Any] = {}
-    match kind:
-        case "light" | "switch" | "fan":
-            state = {"on": value == "on", "kelvin": number("color_temp_kelvin")}
-            brightness, colour = number("brightness"), attributes.get("rgb_color")
-            state["brightness"] = None if brightness is None else round(brightness * 100 / 255)
-            if (
-                isinstance(colour, list)
-                and len(colour) == 3
-                and all(isinstance(c, int) and 0 <= c < 256 for c in colour)
-            ):
-                state["colour"] = "#" + bytes(colour).hex()
-        case "climate":
-            wanted, measured = number("temperature"), number("current_temperature")
-            state = {"on": value != "off", "mode": said(value), "temperature": wanted, "measured": measured}
-        case "cover":
-            heading = {"opening": "open", "closing": "closed"}.get(value, "")
-            state = {"open": value in ("open", "opening"), "heading": heading, "position": number("current_position")}
-        case "lock":
-            state = {"locked": value == "locked"}
-        case "media":
-            volume = number("volume_level")
-            state = {
-                "on": value not in ("off", "standby"),
-                "playing": value == "playing",
-                "volume": None if volume is None else round(volume * 100),
-                "title": said(str(attributes.get("media_title") or "")) or None,
-            }
-        case "sensor":
-            state = {"value": said(value), "unit": said(str(attributes.get("unit_of_measurement") or "")) or None}
-        case "scene":
-            pass
-    return {name: part for name, part in state.items() if part is not None}
-
-
-def _services(entity: str, wanted: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """Return the services to call, with their data."""
-    domain = entity.partition(".")[0]
-    if domain == "light" and wanted.get("on", True):
-        data: dict[str, Any] = {}
-        if "brightness" in wanted:
-            data["brightness_pct"] = wanted["brightness"]
-        if "kelvin" in wanted:
-            data["color_temp_kelvin"] = wanted["kelvin"]
-        if "colour" in wanted:
-            data["rgb_color"] = list(bytes.fromhex(wanted["colour"][1:]))
-        return [("light.turn_on", data)]
-    calls: list[tuple[str, dict[str, Any]]] = []
-    for name, value in wanted.items():
-        match name:
-            case "on":
-                calls.append((f"{domain}.turn_{'on' if value else 'off'}", {}))
-            case "temperature":
-                calls.append(("climate.set_temperature", {"temperature": value}))
-            case "mode":
-                calls.append(("climate.set_hvac_mode", {"hvac_mode": value}))
-            case "open":
-                calls.append((f"cover.{'open' if value else 'close'}_cover", {}))
-            case "position":
-                calls.append(("cover.set_cover_position", {"position": value}))
-            case "locked":
-                calls.append((f"lock.{'lock' if value else 'unlock'}", {}))
-            case "playing":
-                calls.append((f"media_player.media_{'play' if value else 'pause'}", {}))
-            case "volume":
-                calls.append(("media_player.volume_set", {"volume_level": value / 100}))
-            case "scene":
-                calls.append(("scene.turn_on", {}))
-    return calls

@@ -3,83 +3,202 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from tools_server.hubs.devices import PLURALS, Device, State, plain, said
+from tools_server.hubs.devices import Device, State, plain, said
+from tools_server.hubs.kind_words import kind_plural
+from tools_server.language import noted, number, series
+from tools_server.language import text as _
 
 COLOURS: Mapping[str, str] = {
-    "red": "#ff0000",
-    "orange": "#ff8000",
-    "yellow": "#ffff00",
-    "green": "#00ff00",
-    "cyan": "#00ffff",
-    "blue": "#0000ff",
-    "purple": "#8000ff",
-    "pink": "#ff40a0",
-    "white": "#ffffff",
+    noted("red"): "#ff0000",
+    noted("orange"): "#ff8000",
+    noted("yellow"): "#ffff00",
+    noted("green"): "#00ff00",
+    noted("cyan"): "#00ffff",
+    noted("blue"): "#0000ff",
+    noted("purple"): "#8000ff",
+    noted("pink"): "#ff40a0",
+    noted("white"): "#ffffff",
+}
+ACTIVITIES: Mapping[str, str] = {
+    "cleaning": noted("cleaning"),
+    "mowing": noted("mowing"),
+    "docked": noted("docked"),
+    "returning": noted("on the way back"),
+    "paused": noted("paused"),
+    "idle": noted("idle"),
+    "error": noted("stuck"),
+}
+# What a sensor's yes and no mean, by its device class: "is open", or "reports motion".
+BINARY: Mapping[str, tuple[str, str]] = {
+    **{shape: (noted("open"), noted("closed")) for shape in ("window", "door", "garage_door", "opening", "garage")},
+    "lock": (noted("unlocked"), noted("locked")),
+    "presence": (noted("at home"), noted("away")),
+    "moisture": (noted("wet"), noted("dry")),
+    "battery": (noted("low"), noted("fine")),
+    "battery_charging": (noted("charging"), noted("not charging")),
+    "plug": (noted("plugged in"), noted("unplugged")),
+    "connectivity": (noted("connected"), noted("not connected")),
+    "running": (noted("running"), noted("not running")),
+    "moving": (noted("moving"), noted("standing still")),
+    "safety": (noted("not safe"), noted("safe")),
+    "cold": (noted("cold"), noted("not cold")),
+    "heat": (noted("hot"), noted("not hot")),
+    "power": (noted("powered"), noted("without power")),
+    "update": (noted("out of date"), noted("up to date")),
+}
+REPORTED: Mapping[str, tuple[str, str]] = {
+    "motion": (noted("motion"), noted("no motion")),
+    "occupancy": (noted("somebody there"), noted("nobody there")),
+    "smoke": (noted("smoke"), noted("no smoke")),
+    "gas": (noted("gas"), noted("no gas")),
+    "carbon_monoxide": (noted("carbon monoxide"), noted("no carbon monoxide")),
+    "sound": (noted("sound"), noted("no sound")),
+    "vibration": (noted("vibration"), noted("no vibration")),
+    "light": (noted("light"), noted("no light")),
+    "problem": (noted("a problem"), noted("no problem")),
+    "tamper": (noted("tampering"), noted("no tampering")),
 }
 
 
-def wish_words(wanted: State) -> str:
+def degrees(celsius: float, fahrenheit: bool) -> str:
+    """Return "21.5 degrees", as the house counts them."""
+    shown = round(celsius * 9 / 5 + 32) if fahrenheit else celsius
+    return _("{number} degrees").format(number=number(shown))
+
+
+def percent(value: float) -> str:
+    """Return "40 percent"."""
+    return _("{number} percent").format(number=number(value, 0))
+
+
+def measured(value: Any, unit: str, fahrenheit: bool = False) -> str:
+    """Return what a sensor measures: "21.4 degrees", "63 percent", "230 W"."""
+    if not isinstance(value, (int, float)):
+        return said(str(value))
+    if unit == "°C":
+        return degrees(value, fahrenheit)
+    return percent(value) if unit == "%" else f"{number(value, 2)} {said(unit)}".rstrip()
+
+
+def state_words(wanted: State, fahrenheit: bool = False) -> str:
     """Return "on", "at 40 percent", "set to 21 degrees"."""
-    parts = []
-    for name, value in wanted.items():
-        match name:
-            case "on" if len(wanted) == 1:
-                parts.append("on" if value else "off")
-            case "brightness":
-                parts.append(f"at {value} percent")
-            case "colour":
-                parts.append(next((colour for colour, code in COLOURS.items() if code == value), "in that colour"))
-            case "kelvin":
-                parts.append(f"at {value} kelvin")
-            case "temperature":
-                parts.append(f"set to {value:g} degrees")
-            case "position" | "volume":
-                parts.append(f"at {value:g} percent")
-            case "open":
-                parts.append("open" if value else "closed")
-            case "locked":
-                parts.append("locked" if value else "unlocked")
-            case "playing":
-                parts.append("playing" if value else "paused")
-            case "mode":
-                parts.append(f"set to {value}")
-    return " and ".join(parts)
+    parts = [_part(name, value, len(wanted) == 1, fahrenheit) for name, value in wanted.items()]
+    return series([part for part in parts if part] or [_("set")])
 
 
-def condition(device: Device) -> str:
-    """Return "is on, at 40 percent"."""
+def _part(name: str, value: Any, alone: bool, fahrenheit: bool) -> str:
+    match name:
+        case "on":
+            return (_("on") if value else _("off")) if alone else ""
+        case "brightness" | "position" | "volume" | "speed":
+            return _("at {amount}").format(amount=percent(value))
+        case "colour":
+            return next((_(colour) for colour, code in COLOURS.items() if code == value), _("in that colour"))
+        case "kelvin":
+            return _("at {number} kelvin").format(number=round(value))
+        case "temperature":
+            return _("set to {value}").format(value=degrees(value, fahrenheit))
+        case "open":
+            return _("open") if value else _("closed")
+        case "locked":
+            return _("locked") if value else _("unlocked")
+        case "playing":
+            return _("playing") if value else _("paused")
+        case "muted":
+            return _("muted") if value else _("not muted")
+        case "mode" | "preset":
+            return _("set to {value}").format(value=said(str(value).replace("_", " ")))
+        case "activity":
+            return _(ACTIVITIES[value]) if value in ACTIVITIES else said(str(value))
+    return ""
+
+
+def clause(subject: str, device: Device) -> str:
+    """Return how a device is, as a sentence without its stop: "the hall lamp is on, at 40 percent"."""
+    now = device.state
     if not device.reachable:
-        return "cannot be reached just now"
-    told = device.state
+        return _("{device} cannot be reached just now").format(device=subject)
+    if device.kind == "person":
+        return place_clause(subject, device)
     if device.kind == "sensor":
-        if "on" in told:
-            return f"says {'yes' if told['on'] else 'no'}"
-        return (
-            f"says {told['value']} {told.get('unit', '')}".rstrip() if "value" in told else "has not said anything yet"
-        )
-    order = ("on", "open", "locked", "playing", "position", "brightness", "volume", "temperature", "mode", "colour")
-    shown = {name: told[name] for name in order if name in told and name != "mode"}
+        return _sensed(subject, device)
+    order = (
+        *("on", "open", "locked", "playing", "muted", "activity", "position", "brightness", "volume", "speed"),
+        *("temperature", "preset", "colour"),
+    )
+    shown = {name: now[name] for name in order if now.get(name) is not None}
     if shown.get("on") is False:
         shown = {"on": False}
+    shown = {name: value for name, value in shown.items() if name != "muted" or value}
+    if shown.get("playing"):
+        shown.pop("on", None)
     if not shown:
-        return "has not said how it is" if not device.lacks else f"can't be read, for {device.lacks}"
-    parts = [wish_words({name: value}) for name, value in shown.items()]
-    if "measured" in told:
-        parts.append(f"measures {told['measured']:g} degrees")
-    return "is " + ", ".join(parts)
+        if device.lacks:
+            return _("{device} can't be read, for {reason}").format(device=subject, reason=device.lacks)
+        return _("{device} has not said how it is").format(device=subject)
+    parts = [_part(name, value, True, device.fahrenheit) for name, value in shown.items()]
+    if "measured" in now:
+        parts.append(_("measures {value}").format(value=degrees(now["measured"], device.fahrenheit)))
+    if device.kind == "media" and now.get("playing") and now.get("title"):
+        parts = [_("playing {title}").format(title=now["title"]) if part == _("playing") else part for part in parts]
+    return _("{device} is {state}").format(device=subject, state=", ".join(parts))
+
+
+def _sensed(subject: str, device: Device) -> str:
+    now = device.state
+    if isinstance(now.get("on"), bool):
+        reports, how = binary_words(device.shape, now["on"])
+        form = _("{device} reports {state}") if reports else _("{device} is {state}")
+        return form.format(device=subject, state=how)
+    if "value" not in now:
+        return _("{device} has not said anything yet").format(device=subject)
+    value = measured(now["value"], str(now.get("unit", "")), device.fahrenheit)
+    return _("{device} says {value}").format(device=subject, value=value)
+
+
+def binary_words(shape: str, on: bool) -> tuple[bool, str]:
+    """Return whether a sensor of a device class reports something (else it is something), and what."""
+    if shape in REPORTED:
+        return True, _(REPORTED[shape][0 if on else 1])
+    return False, _(BINARY.get(shape, (noted("on"), noted("off")))[0 if on else 1])
+
+
+def place_clause(subject: str, person: Device) -> str:
+    """Return where a person is: "Anna is at home"."""
+    match person.state.get("place"):
+        case "home":
+            return _("{person} is at home").format(person=subject)
+        case "away":
+            return _("{person} is away").format(person=subject)
+        case str(place) if place:
+            return _("{person} is at {place}").format(person=subject, place=said(place))
+    return _("I don't know where {person} is").format(person=subject)
 
 
 def the(device: Device) -> str:
-    """Return "the lamp in the hall"."""
-    name, room = device.name, device.room
-    inside = f" in the {room}" if room and plain(room) not in plain(name) else ""
-    return f"the {said(name)}{inside}"
+    """Return "the lamp in the hall"; what has a name of its own goes without an article."""
+    name, room = said(device.name), device.room
+    if _is_own_name(device):
+        return name
+    if room and plain(room) not in plain(name):
+        return _("the {name} in the {room}").format(name=name, room=room)
+    return _("the {name}").format(name=name)
+
+
+def _is_own_name(device: Device) -> bool:
+    robot = device.kind in ("vacuum", "mower") and not any(
+        word in plain(device.name) for word in ("vacuum", "hoover", "mower", "robot", "cleaner", "roomba")
+    )
+    return device.kind == "person" or robot or device.name.partition(" ")[0].endswith(("'s", "’s"))
 
 
 def named(device: Device, roomless: bool) -> str:
     """Return what to call a device where its room is known."""
-    return f"the {said(device.name)}" if roomless else the(device)
+    if not roomless or _is_own_name(device):
+        return the(device)
+    return _("the {name}").format(name=said(device.name))
 
 
 def group(devices: Sequence[Device]) -> str:
@@ -87,5 +206,8 @@ def group(devices: Sequence[Device]) -> str:
     if len(devices) == 1:
         return the(devices[0])
     kinds, rooms = {device.kind for device in devices}, {device.room for device in devices}
-    what = PLURALS[devices[0].kind] if len(kinds) == 1 else "devices"
-    return f"{len(devices)} {what}{f' in the {devices[0].room}' if len(rooms) == 1 and devices[0].room else ''}"
+    shapes = {device.shape for device in devices}
+    what = kind_plural(devices[0].kind if len(kinds) == 1 else "", shapes.pop() if len(shapes) == 1 else "")
+    if len(rooms) == 1 and devices[0].room:
+        return _("{count} {things} in the {room}").format(count=len(devices), things=what, room=devices[0].room)
+    return _("{count} {things}").format(count=len(devices), things=what)

@@ -24,6 +24,7 @@ from tools_server.hubs.devices import Device
 from tools_server.hubs.mqtt_commands import commands
 from tools_server.hubs.mqtt_discovery import Found, Unclear, discovered
 from tools_server.hubs.mqtt_states import value_at
+from tools_server.language import text as _
 from tools_server.reach.outside import Outside
 from tools_server.reach.tls import Tls, allowed, context
 
@@ -118,7 +119,7 @@ class Mqtt:
         """Hand a command to the broker; whether the device took it is seen in its state. Raises OSError."""
         known, client = self._known.get(id), self._client
         if known is None or client is None or not self.connected:
-            raise OSError("the broker is not there")
+            raise OSError(_("the broker is not there"))
         for message in commands(known.found, wanted):
             client.publish(message.topic, message.payload, qos=1, retain=message.retain)
         await self._flush(client)
@@ -158,7 +159,7 @@ class Mqtt:
             while not self.connected and await self._read(client):
                 pass
         if not self.connected:
-            raise OSError("the broker does not let me in")
+            raise OSError(_("the broker does not let me in"))
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._keep_alive, client)
             tasks.start_soon(self._forget_the_gone)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tools_server.hubs.mqtt_discovery import Found
-from tools_server.hubs.mqtt_states import ends_of, number_of, text_of
+from tools_server.hubs.mqtt_states import ends_of, in_fahrenheit, number_of, speeds_of, text_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ def commands(found: Found, wanted: Mapping[str, Any]) -> list[Publish]:
     sent: list[Publish] = []
     for name, value in wanted.items():
         match found.component, name:
-            case (("light" | "switch" | "fan"), "on"):
+            case (("light" | "switch" | "fan" | "humidifier" | "siren"), "on"):
                 sent.append(
                     to("command_topic", text_of(config, *(("payload_on", "ON") if value else ("payload_off", "OFF"))))
                 )
@@ -46,7 +47,8 @@ def commands(found: Found, wanted: Mapping[str, Any]) -> list[Publish]:
             case "light", "colour":
                 sent.append(to("rgb_command_topic", ",".join(map(str, bytes.fromhex(value[1:])))))
             case "climate", "temperature":
-                sent.append(to("temperature_command_topic", f"{value:g}"))
+                degrees = round(value * 9 / 5 + 32) if in_fahrenheit(config) else value
+                sent.append(to("temperature_command_topic", f"{degrees:g}"))
             case "climate", "mode":
                 sent.append(to("mode_command_topic", value))
             case "climate", "on":
@@ -60,6 +62,25 @@ def commands(found: Found, wanted: Mapping[str, Any]) -> list[Publish]:
                         text_of(config, *(("payload_open", "OPEN") if value else ("payload_close", "CLOSE"))),
                     )
                 )
+            case "fan", "speed":
+                slowest, fastest = speeds_of(config)
+                level = math.ceil(value * (fastest - slowest + 1) / 100) + slowest - 1
+                sent.append(to("percentage_command_topic", f"{level:g}"))
+            case "vacuum", "activity":
+                start, back = ("payload_start", "start"), ("payload_return_to_base", "return_to_base")
+                sent.append(to("command_topic", text_of(config, *(start if value == "cleaning" else back))))
+            case "lawn_mower", "activity":
+                verb = "start_mowing" if value == "mowing" else "dock"
+                sent.append(to(f"{verb}_command_topic", verb))
+            case "valve", "open" if config.get("reports_position") is True:
+                closed, opened = ends_of(config)
+                sent.append(to("command_topic", f"{opened if value else closed:g}"))
+            case "valve", "open":
+                word = ("payload_open", "OPEN") if value else ("payload_close", "CLOSE")
+                sent.append(to("command_topic", text_of(config, *word)))
+            case "valve", "position":
+                closed, opened = ends_of(config)
+                sent.append(to("command_topic", round(closed + value * (opened - closed) / 100)))
             case "cover", "position":
                 closed, opened = ends_of(config)
                 sent.append(to("set_position_topic", round(closed + value * (opened - closed) / 100)))

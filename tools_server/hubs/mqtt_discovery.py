@@ -14,7 +14,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tools_server.hubs.devices import Device, Kind, said
-from tools_server.hubs.mqtt_states import TEMPLATE, Listen, Reading, text_of
+from tools_server.hubs.mqtt_states import (
+    TEMPLATE,
+    Listen,
+    Reading,
+    celsius,
+    in_fahrenheit,
+    number_of,
+    speeds_of,
+    text_of,
+)
 
 LARGEST_BYTES = 64 * 1024  # of a config; real ones are a tenth of it
 MOST_PARTS = 64  # components of one device
@@ -25,12 +34,20 @@ _KINDS: Mapping[str, Kind] = {
     "cover": "cover",
     "lock": "lock",
     "fan": "fan",
+    "humidifier": "switch",
+    "siren": "switch",
+    "vacuum": "vacuum",
+    "lawn_mower": "mower",
+    "valve": "valve",
+    "device_tracker": "person",
     "sensor": "sensor",
     "binary_sensor": "sensor",
     "scene": "scene",
 }
 _TOPIC = re.compile(r"(?P<component>[a-z_]+)/(?:(?P<node>[A-Za-z0-9_-]+)/)?(?P<object>[A-Za-z0-9_-]+)/config")
 _SHORT: Mapping[str, str] = {
+    "act_stat_t": "activity_state_topic",
+    "act_val_tpl": "activity_value_template",
     "avty": "availability",
     "avty_mode": "availability_mode",
     "avty_t": "availability_topic",
@@ -53,6 +70,8 @@ _SHORT: Mapping[str, str] = {
     "def_ent_id": "default_entity_id",
     "dev": "device",
     "dev_cla": "device_class",
+    "dock_cmd_t": "dock_command_topic",
+    "dock_cmd_tpl": "dock_command_template",
     "mode_cmd_t": "mode_command_topic",
     "mode_cmd_tpl": "mode_command_template",
     "mode_stat_t": "mode_state_topic",
@@ -66,12 +85,17 @@ _SHORT: Mapping[str, str] = {
     "pct_val_tpl": "percentage_value_template",
     "pl_avail": "payload_available",
     "pl_cls": "payload_close",
+    "pl_home": "payload_home",
     "pl_lock": "payload_lock",
     "pl_not_avail": "payload_not_available",
+    "pl_not_home": "payload_not_home",
     "pl_off": "payload_off",
     "pl_on": "payload_on",
     "pl_open": "payload_open",
+    "pl_ret": "payload_return_to_base",
+    "pl_strt": "payload_start",
     "pl_unlk": "payload_unlock",
+    "pos": "reports_position",
     "pos_clsd": "position_closed",
     "pos_open": "position_open",
     "pos_t": "position_topic",
@@ -83,6 +107,8 @@ _SHORT: Mapping[str, str] = {
     "rgb_val_tpl": "rgb_value_template",
     "set_pos_t": "set_position_topic",
     "set_pos_tpl": "set_position_template",
+    "spd_rng_max": "speed_range_max",
+    "spd_rng_min": "speed_range_min",
     "stat_closing": "state_closing",
     "stat_clsd": "state_closed",
     "stat_locked": "state_locked",
@@ -93,12 +119,16 @@ _SHORT: Mapping[str, str] = {
     "stat_t": "state_topic",
     "stat_unlocked": "state_unlocked",
     "stat_val_tpl": "state_value_template",
+    "strt_mw_cmd_t": "start_mowing_command_topic",
+    "strt_mw_cmd_tpl": "start_mowing_command_template",
     "sup_clrm": "supported_color_modes",
+    "sup_feat": "supported_features",
     "t": "topic",
     "temp_cmd_t": "temperature_command_topic",
     "temp_cmd_tpl": "temperature_command_template",
     "temp_stat_t": "temperature_state_topic",
     "temp_stat_tpl": "temperature_state_template",
+    "temp_unit": "temperature_unit",
     "uniq_id": "unique_id",
     "unit_of_meas": "unit_of_measurement",
     "val_tpl": "value_template",
@@ -209,6 +239,9 @@ def _found(key: str, component: str, config: Mapping[str, Any], whole: Mapping[s
             shape=said(text_of(config, "device_class")),
             lacks=reads.lacks,
             reachable=not _availability(config),
+            limits=_limits(component, config),
+            options={"mode": tuple(map(str, modes))} if isinstance(modes := config.get("modes"), list) else {},
+            fahrenheit=in_fahrenheit(config),
         ),
         unique=text_of(config, "unique_id"),
         listens=listens,
@@ -244,8 +277,22 @@ def _availability(config: Mapping[str, Any]) -> dict[str, tuple[str, str, str]]:
 
 def _can(component: str, config: Mapping[str, Any]) -> Iterator[str]:
     commanded = bool(text_of(config, "command_topic"))
-    if component in ("light", "switch", "fan") and commanded:
+    if component in ("light", "switch", "fan", "humidifier", "siren") and commanded:
         yield "on"
+    if component == "fan" and text_of(config, "percentage_command_topic"):
+        yield "speed"
+    if component == "vacuum" and commanded:
+        listed = config.get("supported_features")
+        able = listed if isinstance(listed, list) else ["start", "return_home"]
+        yield from (verb for feature, verb in (("start", "clean"), ("return_home", "dock")) if feature in able)
+    if component == "lawn_mower":
+        for verb, topic in (("mow", "start_mowing_command_topic"), ("dock", "dock_command_topic")):
+            if text_of(config, topic):
+                yield verb
+    if component == "valve" and commanded:
+        yield "open"
+        if config.get("reports_position") is True:
+            yield "position"
     if component == "light" and text_of(config, "schema") == "json":
         modes = config.get("supported_color_modes")
         modes = modes if isinstance(modes, list) else []
@@ -274,3 +321,18 @@ def _can(component: str, config: Mapping[str, Any]) -> Iterator[str]:
         yield "locked"
     if component == "scene" and commanded:
         yield "scene"
+
+
+def _limits(component: str, config: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
+    """Return between what its values lie, as far as it says: °C, kelvin, and percent from one step on."""
+    limits: dict[str, tuple[float, float]] = {}
+    lowest, highest = number_of(config.get("min_temp")), number_of(config.get("max_temp"))
+    if component == "climate" and lowest is not None and highest is not None:
+        limits["temperature"] = celsius(config, lowest), celsius(config, highest)
+    coolest, warmest = number_of(config.get("min_mireds")), number_of(config.get("max_mireds"))
+    if component == "light" and coolest and warmest:
+        limits["kelvin"] = 1_000_000 / warmest, 1_000_000 / coolest
+    if component == "fan":
+        slowest, fastest = speeds_of(config)
+        limits["speed"] = 100 / (fastest - slowest + 1), 100.0
+    return limits

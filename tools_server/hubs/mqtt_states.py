@@ -93,7 +93,7 @@ class Reading:
 
         state, template = text_of(config, "state_topic"), text_of(config, "value_template")
         match self._component:
-            case "light" | "switch" | "fan":
+            case "light" | "switch" | "fan" | "humidifier" | "siren":
                 template = text_of(config, "state_value_template") or template
                 yield state, template, lambda value: _switched(config, value)
                 if self._component == "light":
@@ -101,15 +101,26 @@ class Reading:
                     yield *said_at("brightness"), lambda value: _percent("brightness", value, scale)
                     yield *said_at("color_temp"), lambda value: _kelvin(value, config)
                     yield *said_at("rgb"), _rgb
+                if self._component == "fan":
+                    yield *said_at("percentage"), lambda value: _speed(config, value)
             case "climate":
-                yield *said_at("temperature"), lambda value: _measure("temperature", value)
+                yield *said_at("temperature"), lambda value: _degrees("temperature", config, value)
                 yield *said_at("mode"), lambda value: {"mode": str(value), "on": value != "off"}
                 current = text_of(config, "current_temperature_topic"), text_of(config, "current_temperature_template")
-                yield *current, lambda value: _measure("measured", value)
+                yield *current, lambda value: _degrees("measured", config, value)
             case "cover":
                 yield state, template, lambda value: _covered(config, value)
                 position = text_of(config, "position_topic"), text_of(config, "position_template")
                 yield *position, lambda value: _position(config, value)
+            case "valve":
+                yield state, template, lambda value: _valve(config, value)
+            case "vacuum":
+                yield state, template, _robot
+            case "lawn_mower":
+                activity = text_of(config, "activity_state_topic"), text_of(config, "activity_value_template")
+                yield *activity, lambda value: {"activity": said(str(value))} if value else {}
+            case "device_tracker":
+                yield state, template, lambda value: _tracked(config, value)
             case "lock":
                 yield state, template, lambda value: _locked(config, value)
             case "binary_sensor":
@@ -180,13 +191,75 @@ def _rgb(value: Any) -> Mapping[str, Any]:
     return {"colour": "#" + "".join(f"{round(part or 0):02x}" for part in parts)}
 
 
-def _measure(name: str, value: Any) -> Mapping[str, Any]:
+def in_fahrenheit(config: Mapping[str, Any]) -> bool:
+    """Whether a device counts in °F."""
+    return "F" in (text_of(config, "temperature_unit"), text_of(config, "unit_of_measurement").removeprefix("°"))
+
+
+def celsius(config: Mapping[str, Any], value: float) -> float:
+    """Return a temperature of a device in °C."""
+    return round((value - 32) * 5 / 9, 2) if in_fahrenheit(config) else round(value, 2)
+
+
+def _degrees(name: str, config: Mapping[str, Any], value: Any) -> Mapping[str, Any]:
     number = number_of(value)
-    return {} if number is None else {name: round(number, 2)}
+    return {} if number is None else {name: celsius(config, number)}
+
+
+def speeds_of(config: Mapping[str, Any]) -> tuple[float, float]:
+    """Return a fan's own numbers for its slowest and fastest."""
+    slowest, fastest = number_of(config.get("speed_range_min", 1)), number_of(config.get("speed_range_max", 100))
+    return (slowest, fastest) if slowest is not None and fastest is not None and slowest < fastest else (1.0, 100.0)
+
+
+def _speed(config: Mapping[str, Any], value: Any) -> Mapping[str, Any]:
+    number = number_of(value)
+    if number is None:
+        return {}
+    slowest, fastest = speeds_of(config)
+    percent = (number - slowest + 1) * 100 / (fastest - slowest + 1)
+    return {"speed": max(0, min(100, round(percent)))}
+
+
+def _robot(payload: Any) -> Mapping[str, Any]:
+    """Read a vacuum's state, which is JSON; its battery may be in it."""
+    try:
+        told = json.loads(payload) if isinstance(payload, str) else payload
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(told, dict):
+        return {}
+    state: dict[str, Any] = {"activity": said(str(told["state"]))} if told.get("state") else {}
+    battery = number_of(told.get("battery_level"))
+    return state | ({} if battery is None else {"battery": round(battery)})
+
+
+def _valve(config: Mapping[str, Any], value: Any) -> Mapping[str, Any]:
+    """Read a valve's state: a word, a position, or JSON of both."""
+    try:
+        told = json.loads(value) if isinstance(value, str) else value
+    except (ValueError, RecursionError):
+        told = None
+    parts = [told.get("state"), told.get("position")] if isinstance(told, dict) else [value]
+    state: dict[str, Any] = {}
+    for part in parts:
+        if config.get("reports_position") is True and number_of(part) is not None:
+            state |= {"heading": "", **_position(config, part)}
+        elif part is not None:
+            state |= _covered(config, part)
+    return state
+
+
+def _tracked(config: Mapping[str, Any], value: Any) -> Mapping[str, Any]:
+    if str(value) == text_of(config, "payload_home", "home"):
+        return {"place": "home"}
+    return {"place": "away" if str(value) == text_of(config, "payload_not_home", "not_home") else said(str(value))}
 
 
 def _sensed(value: Any, unit: str) -> Mapping[str, Any]:
     number = number_of(value)
+    if number is not None and unit == "°F":
+        number, unit = (number - 32) * 5 / 9, "°C"
     plain = said(str(value)) if number is None else round(number, 3)
     return {"value": plain, **({"unit": said(unit)} if unit else {})}
 

@@ -21,6 +21,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from tools_server.language import text as _
 from tools_server.post.mail_text import Letter, read
 from tools_server.reach.outside import Outside, Unreachable
 from tools_server.reach.tls import Tls, allowed, context
@@ -74,9 +75,13 @@ class Account(BaseModel):
         try:
             secret = self.password_file.read_text(encoding="utf-8").strip("\r\n")
         except (OSError, UnicodeDecodeError) as missing:
-            raise MailFailed(f"I cannot read the password of the mail account {self.name}.") from missing
+            raise MailFailed(
+                _("I cannot read the password of the mail account {name}.").format(name=self.name)
+            ) from missing
         if not secret.isprintable():
-            raise MailFailed(f"The password of the mail account {self.name} is not one line of text.")
+            raise MailFailed(
+                _("The password of the mail account {name} is not one line of text.").format(name=self.name)
+            )
         return secret
 
 
@@ -171,10 +176,12 @@ class Mailbox:
     def __init__(self, account: Account, imap: _Imap) -> None:
         self._account = account
         self._imap = imap
-        status, _ = imap.select(_quoted(account.folder), readonly=True)
+        status, _rest = imap.select(_quoted(account.folder), readonly=True)
         if status != "OK":
-            raise MailFailed(f"The mail account {account.name} has no folder {account.folder}.")
-        _, said = imap.response("UIDVALIDITY")
+            raise MailFailed(
+                _("The mail account {name} has no folder {folder}.").format(name=account.name, folder=account.folder)
+            )
+        _first, said = imap.response("UIDVALIDITY")
         self.epoch = int(said[0]) if said and said[0] else 0
 
     def search(self, wanted: Wanted, most: int) -> tuple[list[Found], int]:
@@ -196,7 +203,7 @@ class Mailbox:
         self._imap.allow(LETTER_BYTES)
         status, said = self._imap.uid("SEARCH", *criteria)
         if status != "OK":
-            raise MailFailed("The mail server cannot search for that.")
+            raise MailFailed(_("The mail server cannot search for that."))
         numbers = sorted({int(number) for line in said if isinstance(line, bytes) for number in line.split()})
         return self._fetched(numbers[: -most - 1 : -1]) if numbers else [], len(numbers)
 
@@ -208,17 +215,17 @@ class Mailbox:
     def one(self, epoch: int, number: int) -> Found:
         """Return a mail with its text. Raises `MailGone`."""
         if epoch != self.epoch:
-            raise MailGone("The mailbox was numbered anew since then: list the mails again.")
+            raise MailGone(_("The mailbox was numbered anew since then: list the mails again."))
         self._imap.allow(LETTER_BYTES + 64 * 1024)
         for found in self._fetch(str(number), f"BODY.PEEK[]<0.{LETTER_BYTES}>"):
             if found.number == number:
                 return found
-        raise MailGone("That mail is not there any more.")
+        raise MailGone(_("That mail is not there any more."))
 
     def _fetch(self, numbers: str, what: str) -> Iterator[Found]:
         status, said = self._imap.uid("FETCH", numbers, f"(UID FLAGS {what})")
         if status != "OK":
-            raise MailFailed("The mail server did not hand the mail over.")
+            raise MailFailed(_("The mail server did not hand the mail over."))
         head = b""
         for piece, after in zip(said, [*said[1:], b""], strict=True):
             if isinstance(piece, tuple):
@@ -234,7 +241,7 @@ class Mailbox:
 def mailbox(account: Account, streams: Streams) -> Iterator[Mailbox]:
     """Open an account's mailbox. Raises `MailFailed`."""
     if account.imap is None:
-        raise MailFailed(f"The mail account {account.name} is for sending only.")
+        raise MailFailed(_("The mail account {name} is for sending only.").format(name=account.name))
     with _spoken(account, account.imap):
         imap = _Imap(streams, account.imap)
         try:
@@ -258,7 +265,9 @@ def _enter(imap: _Imap, account: Account) -> None:
     except (imaplib.IMAP4.abort, OSError):
         raise
     except (imaplib.IMAP4.error, UnicodeError) as refused:
-        raise MailFailed(f"The mail server does not take my password for {account.name}.") from refused
+        raise MailFailed(
+            _("The mail server does not take my password for {name}.").format(name=account.name)
+        ) from refused
 
 
 def _quoted(text: str) -> str:
@@ -295,7 +304,7 @@ class _Smtp(smtplib.SMTP):
 def hand_over(account: Account, letter: EmailMessage, to: Sequence[str], streams: Streams, progress: Progress) -> None:
     """Hand a letter over, to all of its recipients or to none. Raises `MailFailed`; `progress` says how far it came."""
     if account.smtp is None:
-        raise MailFailed(f"The mail account {account.name} is for reading only.")
+        raise MailFailed(_("The mail account {name} is for reading only.").format(name=account.name))
     octets = letter.as_bytes(policy=SMTP.clone(cte_type="7bit"))
     with _spoken(account, account.smtp):
         smtp = _Smtp(streams, account.smtp)
@@ -316,12 +325,18 @@ def hand_over(account: Account, letter: EmailMessage, to: Sequence[str], streams
 def _envelope(smtp: smtplib.SMTP, sender: str, to: Sequence[str]) -> None:
     code, said = smtp.mail(sender)
     if code != 250:
-        raise MailFailed(f"The mail server takes no mail from {sender}, so nothing was sent. It says: {_said(said)}")
+        raise MailFailed(
+            _("The mail server takes no mail from {sender}, so nothing was sent. It says: {said}").format(
+                sender=sender, said=_said(said)
+            )
+        )
     for address in to:
         code, said = smtp.rcpt(address)
         if code not in (250, 251):
             raise MailFailed(
-                f"The mail server does not take mail for {address}, so nothing was sent. It says: {_said(said)}"
+                _("The mail server does not take mail for {address}, so nothing was sent. It says: {said}").format(
+                    address=address, said=_said(said)
+                )
             )
 
 
@@ -329,13 +344,13 @@ def _data(smtp: smtplib.SMTP, octets: bytes, progress: Progress) -> None:
     smtp.putcmd("data")
     code, said = smtp.getreply()
     if code != 354:
-        raise MailFailed(f"The mail server did not take the mail. It says: {_said(said)}")
+        raise MailFailed(_("The mail server did not take the mail. It says: {said}").format(said=_said(said)))
     progress.step = "handing over"
     smtp.send(re.sub(rb"(?m)^\.", b"..", octets).rstrip(b"\r\n") + b"\r\n.\r\n")
     code, said = smtp.getreply()
     if code != 250:
         progress.step = "talking"
-        raise MailFailed(f"The mail server did not take the mail. It says: {_said(said)}")
+        raise MailFailed(_("The mail server did not take the mail. It says: {said}").format(said=_said(said)))
     progress.step = "taken"
 
 
@@ -355,11 +370,15 @@ def _spoken(account: Account, wire: Wire) -> Iterator[None]:
         raise MailFailed(str(nowhere)) from nowhere
     except ssl.SSLCertVerificationError as false:
         raise MailFailed(
-            f"I do not believe that this is {wire.host}: its certificate is wrong. I told it nothing."
+            _("I do not believe that this is {host}: its certificate is wrong. I told it nothing.").format(
+                host=wire.host
+            )
         ) from false
     except smtplib.SMTPAuthenticationError as refused:
-        raise MailFailed(f"The mail server does not take my password for {account.name}.") from refused
+        raise MailFailed(
+            _("The mail server does not take my password for {name}.").format(name=account.name)
+        ) from refused
     except TimeoutError as slow:
-        raise MailFailed(f"The mail server {wire.host} does not answer.") from slow
+        raise MailFailed(_("The mail server {host} does not answer.").format(host=wire.host)) from slow
     except (imaplib.IMAP4.error, smtplib.SMTPException, OSError, ValueError) as broken:
-        raise MailFailed(f"The talk with the mail server {wire.host} broke off.") from broken
+        raise MailFailed(_("The talk with the mail server {host} broke off.").format(host=wire.host)) from broken

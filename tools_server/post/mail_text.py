@@ -18,6 +18,8 @@ from email.message import Message
 from email.utils import getaddresses, parsedate_to_datetime
 from html.parser import HTMLParser
 
+from tools_server.language import text as _
+
 HEADER_CHARACTERS = 300
 TEXT_CHARACTERS = 20_000  # twenty minutes aloud
 HTML_BYTES = 128 * 1024  # the parser may take quadratic time over nonsense
@@ -71,7 +73,7 @@ def read(raw: bytes, *, whole: bool) -> Letter:
         sender=name or address,
         sender_address=address,
         reply_to=replies[0][1] if replies else address,
-        to=[each for _, each in _addresses(message, "To")][:20],
+        to=[each for _name, each in _addresses(message, "To")][:20],
         subject=_header(message, "Subject"),
         sent_at=_date(message),
         message_id=next(iter(_ids(message, "Message-ID")), ""),
@@ -156,7 +158,7 @@ def _contents(message: Message) -> tuple[str, list[Attachment]]:
         if kind in ("text/plain", "text/html") and not name and part.get_content_disposition() != "attachment":
             (plains if kind == "text/plain" else pages).append(_decoded(part))
         else:
-            attachments.append(Attachment(name or "without a name", plain(kind, 80), len(_bytes(part))))
+            attachments.append(Attachment(name or _("without a name"), plain(kind, 80), len(_bytes(part))))
     written = "\n\n".join(plains)
     if not written.strip():
         written = "\n\n".join(html_text(page) for page in pages)
@@ -166,7 +168,7 @@ def _contents(message: Message) -> tuple[str, list[Attachment]]:
 def _leaves(message: Message) -> Iterator[Message]:
     """Walk without recursion: how deep it is nested is the sender's choice."""
     left = [message]
-    for _ in range(MOST_PARTS):
+    for _part in range(MOST_PARTS):
         if not left:
             return
         part = left.pop()
@@ -182,7 +184,7 @@ def _file_name(part: Message) -> str:
     try:
         name = part.get_filename() or ""
     except (LookupError, UnicodeError, ValueError, TypeError):
-        name = "without a name"
+        name = _("without a name")
     name = _unfolded(name) or name
     return plain(name.replace("\\", "/").rpartition("/")[2], 120)
 

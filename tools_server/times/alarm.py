@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Any
 
+from tools_server.language import series
+from tools_server.language import text as _
 from tools_server.times.recurrence import Recurrence, local, moment, read
 from tools_server.times.spoken_time import ago_words, clock_words, day_words, moment_words, rule_words
-from tools_server.wording import series
 
 DAY = 86_400.0
 RING_SECONDS = 600  # who is not awake by then is not at home
@@ -109,7 +110,7 @@ def switched_on(alarm: Alarm, now: float, zone: tzinfo | None) -> Alarm | None:
 
 def label(alarm: Alarm, zone: tzinfo | None) -> str:
     """Return "gym alarm" or "7 AM alarm"."""
-    return f"{alarm.name or clock_words(local(alarm.at, zone))} alarm"
+    return _("{name} alarm").format(name=alarm.name or clock_words(local(alarm.at, zone)))
 
 
 def when_words(alarm: Alarm, now: float, zone: tzinfo | None) -> str:
@@ -124,20 +125,22 @@ def listed(alarm: Alarm, now: float, zone: tzinfo | None) -> str:
     """Return "gym, every weekday at 6:30 AM, which is off"."""
     said = f"{alarm.name}, {when_words(alarm, now, zone)}" if alarm.name else when_words(alarm, now, zone)
     if alarm.missed_at is not None and now - alarm.missed_at < DAY:
-        said += f", which nobody stopped at {ago_words(local(alarm.missed_at, zone), local(now, zone))}"
+        said += _(", which nobody stopped at {ago_words}").format(
+            ago_words=ago_words(local(alarm.missed_at, zone), local(now, zone))
+        )
     elif alarm.off:
-        said += ", which is off"
+        said += _(", which is off")
     elif alarm.ringing_since is not None:
-        said += ", which is ringing"
+        said += _(", which is ringing")
     elif alarm.due_at is not None and alarm.due_at > alarm.at:
-        said += f", snoozed until {clock_words(local(alarm.due_at, zone))}"
+        said += _(", snoozed until {clock_words}").format(clock_words=clock_words(local(alarm.due_at, zone)))
     recurrence = alarm.recurrence
     usual = recurrence.next(now, zone) if recurrence else None
     if usual is not None and not alarm.off and alarm.at > usual:
-        said += f", next {moment_words(local(alarm.at, zone), local(now, zone))}"
+        said += _(", next {moment_words}").format(moment_words=moment_words(local(alarm.at, zone), local(now, zone)))
     days = [date.fromisoformat(each) for each in alarm.skipped.split()]
     if later := [day_words(day, local(now, zone).date()) for day in days if day > local(alarm.at, zone).date()]:
-        said += f", but not {series(later, 'or')}"
+        said += _(", but not {series}").format(series=series(later, "or"))
     return said
 
 
@@ -145,11 +148,13 @@ def saying(alarm: Alarm, now: float, zone: tzinfo | None) -> dict[str, Any]:
     """Return one that is due as the house rings it, or tells that it did not ring."""
     assert alarm.due_at is not None
     at, wall, missed = local(alarm.at, zone), local(now, zone), alarm.missed(now)
-    name = f"{alarm.name} alarm" if alarm.name else "alarm"
-    rings = f"It's {clock_words(wall)}. This is your {name}."
+    name = _("{name} alarm").format(name=alarm.name) if alarm.name else _("alarm")
+    rings = _("It's {clock_words}. This is your {name}.").format(clock_words=clock_words(wall), name=name)
     return {
         "id": alarm.id,
-        "text": f"Your {name} for {ago_words(at, wall)} did not ring." if missed else rings,
+        "text": _("Your {name} for {ago_words} did not ring.").format(name=name, ago_words=ago_words(at, wall))
+        if missed
+        else rings,
         "name": alarm.name,
         "device": alarm.device,
         "room": alarm.room,

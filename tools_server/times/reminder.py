@@ -8,9 +8,11 @@ from datetime import datetime, tzinfo
 from difflib import SequenceMatcher
 from typing import Any
 
+from tools_server.language import plural
+from tools_server.language import text as _
 from tools_server.times.recurrence import Recurrence, local, read
 from tools_server.times.spoken_time import ago_words, day_words, moment_words, rule_words
-from tools_server.wording import count, plain, spoken
+from tools_server.wording import plain, spoken
 
 MOST_SAYINGS = 3
 AGAIN_SECONDS = 300  # time to come back from the garden
@@ -105,14 +107,18 @@ def promise(reminder: Reminder, me: str, now: float, zone: tzinfo | None) -> str
     """Return "I'll remind Anna tomorrow at 5 PM", said to `me`, whose name may be ""."""
     wall, when = local(now, zone), when_words(reminder, now, zone)
     if reminder.heard:
-        return f"When I next hear {'you' if same(reminder.heard, me) else reminder.heard}, I'll say"
-    where = f" in the {reminder.room}" if reminder.room and not reminder.device else ""
+        return _("When I next hear {how}, I'll say").format(
+            how=_("you") if same(reminder.heard, me) else reminder.heard
+        )
+    where = _(" in the {room}").format(room=reminder.room) if reminder.room and not reminder.device else ""
     if where and not reminder.person:
-        said = f"I'll say it{where} {when}"
+        said = _("I'll say it{where} {when}").format(where=where, when=when)
     else:
-        said = f"I'll remind {'you' if same(reminder.person, me) else reminder.person}{where} {when}"
+        said = _("I'll remind {how}{where} {when}").format(
+            how=_("you") if same(reminder.person, me) else reminder.person, where=where, when=when
+        )
     if reminder.rule and reminder.at is not None and not reminder.rule.startswith("FREQ=DAILY"):
-        said += f", starting {day_words(local(reminder.at, zone).date(), wall.date())}"
+        said += _(", starting {day_words}").format(day_words=day_words(local(reminder.at, zone).date(), wall.date()))
     return said
 
 
@@ -120,18 +126,20 @@ def when_words(reminder: Reminder, now: float, zone: tzinfo | None) -> str:
     """Return "tomorrow at 7 PM", "every day at 9 AM", "when Anna is next heard", or for one that is past "5 PM"."""
     wall = local(now, zone)
     if reminder.heard:
-        return f"when {reminder.heard} is next heard"
+        return _("when {heard} is next heard").format(heard=reminder.heard)
     if recurrence := reminder.recurrence:
         return rule_words(recurrence.rule, recurrence.start, wall)
     assert reminder.at is not None, "a reminder waits for a voice or for a time"
     at = local(reminder.at, zone)
-    return moment_words(at, wall) if reminder.at > now else f"from {ago_words(at, wall)}"
+    return moment_words(at, wall) if reminder.at > now else _("from {ago_words}").format(ago_words=ago_words(at, wall))
 
 
 def listed(reminder: Reminder, me: str, now: float, zone: tzinfo | None) -> str:
     """Return "take the bins out, tomorrow at 7 PM, for Anna"."""
-    whom = f", for {reminder.person}" if reminder.person and not same(reminder.person, me) else ""
-    state = ", which nobody answered" if reminder.unanswered else ""
+    whom = (
+        _(", for {person}").format(person=reminder.person) if reminder.person and not same(reminder.person, me) else ""
+    )
+    state = _(", which nobody answered") if reminder.unanswered else ""
     return f"{spoken(reminder.text)}, {when_words(reminder, now, zone)}{whom}{state}"
 
 
@@ -141,8 +149,11 @@ def told_apart(reminders: Sequence[Reminder], me: str, now: float, zone: tzinfo 
     Those that a person could not tell apart are called the same.
     """
     said = [f"{spoken(each.text)} {when_words(each, now, zone)}" for each in reminders]
-    whom = [f" for {'you' if same(each.person, me) else each.person}" if each.person else "" for each in reminders]
-    where = [f" in the {each.room}" if each.room else "" for each in reminders]
+    whom = [
+        _(" for {how}").format(how=_("you") if same(each.person, me) else each.person) if each.person else ""
+        for each in reminders
+    ]
+    where = [_(" in the {room}").format(room=each.room) if each.room else "" for each in reminders]
     for told in (whom, where):
         if len({*said}) < len(said) and len({*told}) > 1:
             said = [label + more for label, more in zip(said, told, strict=True)]
@@ -155,13 +166,22 @@ def saying(reminder: Reminder, now: float, zone: tzinfo | None) -> dict[str, Any
     late = now - reminder.due_at
     everywhere = reminder.said >= MOST_SAYINGS - 1
     name = reminder.person[:1].upper() + reminder.person[1:]
-    text = f"{name}, a reminder" if name else "Reminder"
-    text += f"{', again' if reminder.said and name else ' again' if reminder.said else ''}: {spoken(reminder.text)}."
+    text = _("{name}, a reminder").format(name=name) if name else _("Reminder")
+    again = (_(", again") if name else _(" again")) if reminder.said else ""
+    text += f"{again}: {spoken(reminder.text)}."
     if late >= LATE_SECONDS and not reminder.said:
-        text += f" This was for {ago_words(local(reminder.due_at, zone), local(now, zone))}"
+        text += _(" This was for {ago_words}").format(
+            ago_words=ago_words(local(reminder.due_at, zone), local(now, zone))
+        )
         recurrence = reminder.recurrence
         more = recurrence.passed(reminder.due_at, now, zone) if recurrence else 0
-        text += f", and {count(more, 'more time')} since." if more else "."
+        text += (
+            _(", and {count} since.").format(
+                count=plural("{count} more time", "{count} more times", more).format(count=more)
+            )
+            if more
+            else "."
+        )
     return {
         "id": reminder.id,
         "text": text,

@@ -6,7 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tools_server.wording import NAMED, series, some
+from tools_server.language import in_context, length, noun, parts_of, series
+from tools_server.language import text as _
+from tools_server.wording import NAMED, some
+
+JUST_SECONDS = 30  # said a moment late, it is still now
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,7 @@ class Timer:
     left_seconds: float | None
     set_at: float
     announced_at: float | None = None
+    role: str = ""
 
     @property
     def paused(self) -> bool:
@@ -60,27 +65,27 @@ def plain_room(room: str) -> str:
     return " ".join(words[1:] if len(words) > 1 and words[0].casefold() == "the" else words)
 
 
-_UNITS = ((86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
-
-
-def _parts(seconds: float) -> list[tuple[int, str]]:
-    whole = max(0, round(seconds))
-    parts = []
-    for size, unit in _UNITS:
-        count, whole = divmod(whole, size)
-        if count:
-            parts.append((count, unit))
-    return parts or [(0, "second")]
-
-
 def duration(seconds: float) -> str:
     """Return "9 minutes and 54 seconds"."""
-    return series([f"{count} {unit}" if count == 1 else f"{count} {unit}s" for count, unit in _parts(seconds)], "and")
+    return length(seconds)
 
 
 def adjective(seconds: float) -> str:
     """Return "1 hour 30 minute", as in "your 1 hour 30 minute timer"."""
-    return " ".join(f"{count} {unit}" for count, unit in _parts(seconds))
+    return in_context("between parts of a name", " ").join(_adjective(count, unit) for count, unit in parts_of(seconds))
+
+
+def _adjective(count: int, unit: str) -> str:
+    match unit:
+        case "day":
+            form = in_context("part of a name", "{count} day")
+        case "hour":
+            form = in_context("part of a name", "{count} hour")
+        case "minute":
+            form = in_context("part of a name", "{count} minute")
+        case _:
+            form = in_context("part of a name", "{count} second")
+    return form.format(count=count)
 
 
 def labels(timers: Sequence[Timer]) -> dict[str, str]:
@@ -98,18 +103,20 @@ def labels(timers: Sequence[Timer]) -> dict[str, str]:
         lengths.setdefault(placed[timer.id], set()).add(timer.seconds)
     told_apart = {timer.id: len(lengths[placed[timer.id]]) > 1 for timer in timers}
     return {
-        timer.id: f"{adjective(timer.seconds)} {placed[timer.id]}" if told_apart[timer.id] else placed[timer.id]
+        timer.id: _("{length} {timer}").format(length=adjective(timer.seconds), timer=placed[timer.id])
+        if told_apart[timer.id]
+        else placed[timer.id]
         for timer in timers
     }
 
 
 def _placed(timer: Timer, label: str, rooms: set[str]) -> str:
-    return f"{label} in the {timer.room}" if len(rooms) > 1 and timer.room else label
+    return _("{label} in the {room}").format(label=label, room=timer.room) if len(rooms) > 1 and timer.room else label
 
 
 def plain_label(timer: Timer) -> str:
     """Return what to call a timer when there is no other: "pizza timer", "10 minute timer"."""
-    return f"{timer.name or adjective(timer.seconds)} timer"
+    return _("{name} timer").format(name=noun(timer.name) or adjective(timer.seconds))
 
 
 def which(found: Sequence[Timer], among: Sequence[Timer], now: float) -> str:
@@ -117,12 +124,13 @@ def which(found: Sequence[Timer], among: Sequence[Timer], now: float) -> str:
     called = labels(among)
     times = Counter(called[timer.id] for timer in found)
     named = [
-        f"the {called[timer.id]}" + (f" with {duration(timer.left(now))} left" if times[called[timer.id]] > 1 else "")
+        _("the {called}").format(called=called[timer.id])
+        + (_(" with {duration} left").format(duration=duration(timer.left(now))) if times[called[timer.id]] > 1 else "")
         for timer in found[:NAMED]
     ]
     if more := len(found) - NAMED:
-        named += [f"one of {more} more"] if more > 0 else []
-    return f"Which timer: {series(named, 'or')}?"
+        named += [_("one of {more} more").format(more=more)] if more > 0 else []
+    return _("Which timer: {series}?").format(series=series(named, "or"))
 
 
 def sentence(timer: Timer, label: str, now: float) -> str:
@@ -130,35 +138,36 @@ def sentence(timer: Timer, label: str, now: float) -> str:
     if timer.ended(now):
         return ended_sentence(timer, label, now)
     if timer.paused:
-        return f"Your {label} is paused with {duration(timer.left(now))} left."
-    return f"Your {label} has {duration(timer.left(now))} left."
+        return _("Your {label} is paused with {duration} left.").format(label=label, duration=duration(timer.left(now)))
+    return _("Your {label} has {duration} left.").format(label=label, duration=duration(timer.left(now)))
 
 
 def ended_sentence(timer: Timer, label: str, now: float) -> str:
     """Return that a timer is done, or how long ago it was."""
     late = -timer.left(now)
-    if late < 30:  # said a moment late, it is still now
-        return f"Your {label} is done."
-    return f"Your {label} ended {duration(late if late < 60 else late // 60 * 60)} ago."
+    if late < JUST_SECONDS:
+        return _("Your {label} is done.").format(label=label)
+    return _("Your {label} ended {length} ago.").format(label=label, length=length(late // 60 * 60 or late))
 
 
 def told(timers: Sequence[Timer], now: float) -> str:
     """Return what is said of all of them: of the first few how long each has left, of the others how many they are."""
     if not timers:
-        return "There are no timers."
+        return _("There are no timers.")
     called = labels(timers)
     sentences = [sentence(timer, called[timer.id], now) for timer in timers[:NAMED]]
     if len(timers) == 1:
         return sentences[0]
-    rest = [f"And {len(timers) - NAMED} more."] if len(timers) > NAMED else []
-    return " ".join([f"There are {len(timers)} timers.", *sentences, *rest])
+    rest = [_("And {count} more.").format(count=len(timers) - NAMED)] if len(timers) > NAMED else []
+    return " ".join([_("There are {count} timers.").format(count=len(timers)), *sentences, *rest])
 
 
 def what_there_is(timers: Sequence[Timer]) -> str:
     """Return "There is a pizza timer and an 8 minute timer."."""
     called = labels(timers)
-    return f"There is {some(_indefinite(called[timer.id]) for timer in timers)}."
+    return _("There is {some}.").format(some=some(_indefinite(called[timer.id]) for timer in timers))
 
 
 def _indefinite(label: str) -> str:
-    return f"{'an' if label[:1] in 'aeiou' or label.startswith(('8', '11 ', '18 ')) else 'a'} {label}"
+    an = label[:1] in "aeiou" or label.startswith(("8", "11 ", "18 "))
+    return (_("an {timer}") if an else _("a {timer}")).format(timer=label)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, datetime, tzinfo
 
+from tools_server.language import text as _
 from tools_server.times.recurrence import Recurrence, Rule, local, moment
 from tools_server.times.when_grammar import read_event, read_words
 from tools_server.times.when_moment import REMINDING, TOO_FAR, WAKING, Habit, Meaning
@@ -49,12 +50,12 @@ def understand(text: str, now: float, zone: tzinfo | None, habit: Habit = REMIND
             rule, start = recurring(meaning)
             return When(start, rule)
         if said.until or said.count or said.span or said.starting:
-            raise NotUnderstood("Say how often as well, such as every day until Friday.")
+            raise NotUnderstood(_("Say how often as well, such as every day until Friday."))
         at = meaning.moment()
     except OverflowError:
         raise NotUnderstood(TOO_FAR) from None
     if moment(at, zone) <= now:
-        raise NotUnderstood("That is already past.")
+        raise NotUnderstood(_("That is already past."))
     return When(at)
 
 
@@ -62,7 +63,7 @@ def understand_day(text: str, now: float, zone: tzinfo | None) -> tuple[date, bo
     """Return the date that is meant, today or later, and whether a time of day was said too. Raises `NotUnderstood`."""
     said = read_words(text, local(now, zone).date())
     if said.recurs or said.until or said.starting:
-        raise NotUnderstood("Name one day, such as Christmas or June 5th.")
+        raise NotUnderstood(_("Name one day, such as Christmas or June 5th."))
     try:
         day = Meaning(said, now, zone, REMINDING).day()
     except OverflowError:

@@ -10,12 +10,15 @@ import re
 from collections.abc import Callable
 from datetime import date, timedelta
 
+from tools_server.language import noted
+from tools_server.language import text as _
 from tools_server.times.days import EASTER, FEASTS, Easter, MonthDay, Nth, OfMonth, On, Weekday, exists
 from tools_server.times.recurrence import WEEKDAYS, Frequency
 from tools_server.times.when_said import Clock, Half, NotUnderstood, Reader, Said
 from tools_server.times.when_words import LENGTH, MONTH, ORDINAL, WEEKDAY, length, month, regular, weekday
 
-EXAMPLES = "You can say, for example, tomorrow at 5 PM, in two hours, or every Monday at 7 AM."
+FIRST_THING = 8  # the hour
+EXAMPLES = noted("You can say, for example, tomorrow at 5 PM, in two hours, or every Monday at 7 AM.")
 # ── events ─────────────────────────────────────────────────────────────────────────────────────────
 
 _NAME = r"(?P<name>[^\W\d][\w'-]*(?: [^\W\d][\w'-]*)?)"
@@ -36,8 +39,10 @@ def read_event(text: str) -> str:
             return "me" if name.casefold() in ("i", "me", "i am", "i'm") else name
     if re.match(r"(?:when|whenever|once|as soon as|(?:the )?next time|if)\b", words, re.IGNORECASE):
         raise NotUnderstood(
-            "I can't tell when that happens. I can wait for a time, or until somebody is heard:"
-            " when Anna is next heard, for example."
+            _(
+                "I can't tell when that happens. I can wait for a time, or until somebody is heard: when Anna is next "
+                "heard, for example."
+            )
         )
     return ""
 
@@ -67,21 +72,25 @@ def read_words(text: str, today: date) -> Said:
                 at = found.end()
                 break
         else:
-            raise NotUnderstood(f"I don't understand “{_unknown(words[at:])}”. {EXAMPLES}")
+            raise NotUnderstood(
+                _("I don't understand “{unknown}”. {examples}").format(
+                    unknown=_unknown(words[at:]), examples=_(EXAMPLES)
+                )
+            )
         at += words[at : at + 1] == " "
     said = reader.said
     if said.bare:
-        raise NotUnderstood(f"When? {EXAMPLES}")
+        raise NotUnderstood(_("When? {examples}").format(examples=_(EXAMPLES)))
     for end in (said.starting, said.until):
         if end and end.bare:
-            raise NotUnderstood("Until when, or from when? Name a day, such as until Friday.")
+            raise NotUnderstood(_("Until when, or from when? Name a day, such as until Friday."))
     return said
 
 
 def _unknown(words: str) -> str:
     """Return the words up to the next one that is understood again."""
     starts = [found.start() for found in re.finditer(r"(?<=\s)\S", words)]
-    known = (at for at in starts if any(pattern.match(words, at) for pattern, _ in _TABLE))
+    known = (at for at in starts if any(pattern.match(words, at) for pattern, _reading in _TABLE))
     return words[: next(known, len(words))].strip()[:60]
 
 
@@ -98,7 +107,11 @@ def _nth_weekday(reader: Reader, found: re.Match[str]) -> None:
         return
     if every and not found["of"] and nth > 2:
         name = found["day"].capitalize()
-        raise NotUnderstood(f"Is that every {nth} weeks on {name}, or on the {found['n']} {name} of every month?")
+        raise NotUnderstood(
+            _("Is that every {nth} weeks on {name}, or on the {n} {name} of every month?").format(
+                nth=nth, name=name, n=found["n"]
+            )
+        )
     reader.day(Nth(nth, day, month(found["month"]) if found["month"] else 0))
     if every or found["each"]:
         reader.every("YEARLY" if found["month"] else "MONTHLY")
@@ -146,7 +159,7 @@ def _every_unit(reader: Reader, found: re.Match[str]) -> None:
 def _every_length(reader: Reader, found: re.Match[str]) -> None:
     every = length(re.sub(r"^(half )?hour", r"\1an hour", found["length"]))
     if every is None or every.months or every.days or every.seconds % 60:
-        raise NotUnderstood("Say how often in whole minutes, hours, days, weeks or months.")
+        raise NotUnderstood(_("Say how often in whole minutes, hours, days, weeks or months."))
     minutes = int(every.seconds // 60)
     reader.every(*(("HOURLY", minutes // 60) if minutes % 60 == 0 else ("MINUTELY", minutes)))
 
@@ -166,7 +179,7 @@ def _adverb(reader: Reader, found: re.Match[str]) -> None:
 
 @_row(r"(?:twice|\d+ times) (?:a|every|per|each) (?:hour|day|week|month|year)")
 def _several(reader: Reader, found: re.Match[str]) -> None:
-    raise NotUnderstood("Say at which times: every day at 8 AM and 8 PM, for example.")
+    raise NotUnderstood(_("Say at which times: every day at 8 AM and 8 PM, for example."))
 
 
 # How long.
@@ -176,14 +189,14 @@ def _several(reader: Reader, found: re.Match[str]) -> None:
 def _times(reader: Reader, found: re.Match[str]) -> None:
     reader.said.count = 1 if found["once"] else 2 if found["twice"] else int(found["n"])
     if not reader.said.count:
-        raise NotUnderstood("How many times? Say at least one.")
+        raise NotUnderstood(_("How many times? Say at least one."))
 
 
 @_row(rf"for (?:the next )?(?P<length>{LENGTH})")
 def _span(reader: Reader, found: re.Match[str]) -> None:
     reader.said.span = length(found["length"])
     if reader.said.span is None:
-        raise NotUnderstood("Say for how long in whole days, weeks or months.")
+        raise NotUnderstood(_("Say for how long in whole days, weeks or months."))
 
 
 @_row(r"from now on|starting now|until further notice|forever")
@@ -208,21 +221,34 @@ def _until(reader: Reader, found: re.Match[str]) -> None:
 def _in_length(reader: Reader, found: re.Match[str]) -> None:
     later = length(found["in"] or found["later"] or found["alone"])
     if later is None:
-        raise NotUnderstood("Say how long, such as in 2 hours and 10 minutes, or in 3 whole days.")
+        raise NotUnderstood(_("Say how long, such as in 2 hours and 10 minutes, or in 3 whole days."))
     if reader.into.length:
-        raise NotUnderstood("I heard twice how long from now. Say it once.")
+        raise NotUnderstood(_("I heard twice how long from now. Say it once."))
     reader.into.length = later
 
 
-@_row(rf"(?P<length>{LENGTH}) (?:from|after)(?= )")
+@_row(rf"(?P<length>{LENGTH})(?: (?:from|after|on)(?= )|(?= (?:today|tomorrow)\b))")
 def _length_from(reader: Reader, found: re.Match[str]) -> None:
     later = length(found["length"])
     if later is None or later.seconds:
-        raise NotUnderstood("Say how many days, weeks or months from that day.")
+        raise NotUnderstood(_("Say how many days, weeks or months from that day."))
     reader.into.length = later
 
 
 # Which day.
+
+
+@_row(r"(?:at )?1st thing")
+def _first_thing(reader: Reader, found: re.Match[str]) -> None:
+    reader.clock(Clock(FIRST_THING, half="am"))
+
+
+@_row(rf"(?:on )?(?P<day>{WEEKDAY}|today|tomorrow) (?P<length>week|fortnight)(?! (?:from|on|after|today|tomorrow))")
+def _day_week(reader: Reader, found: re.Match[str]) -> None:
+    today = reader.said.today
+    named = {"today": today, "tomorrow": today + timedelta(days=1)}.get(found["day"])
+    reader.day(On(named) if named else Weekday(weekday(found["day"])))
+    reader.into.length = length(f"a {found['length']}")
 
 
 @_row(r"(?:the )?day after tomorrow|overmorrow")
@@ -242,10 +268,10 @@ def _today(reader: Reader, found: re.Match[str]) -> None:
 
 @_row(r"yesterday|last (?:week|month|year|night)")
 def _yesterday(reader: Reader, found: re.Match[str]) -> None:
-    raise NotUnderstood("That is already past.")
+    raise NotUnderstood(_("That is already past."))
 
 
-@_row(r"tonight|this (?P<part>morning|afternoon|evening|night)")
+@_row(r"tonight|this (?P<part>morning|lunchtime|afternoon|evening|night)")
 def _tonight(reader: Reader, found: re.Match[str]) -> None:
     reader.day(On(reader.said.today))
     reader.part(found["part"] or "night")
@@ -262,7 +288,9 @@ def _iso(reader: Reader, found: re.Match[str]) -> None:
 
 @_row(r"(?:on )?\d{1,2}/\d{1,2}(?:/\d{2,4})?")
 def _slashes(reader: Reader, found: re.Match[str]) -> None:
-    raise NotUnderstood("Some write the day first and some the month. Say, for example, December 24th or 2026-12-24.")
+    raise NotUnderstood(
+        _("Some write the day first and some the month. Say, for example, December 24th or 2026-12-24.")
+    )
 
 
 @_row(rf"(?:on )?(?:the )?(?P<day>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?(?P<month>{MONTH})(?: (?P<year>20\d\d))?|"
@@ -274,7 +302,7 @@ def _month_day(reader: Reader, found: re.Match[str]) -> None:
 
 def _date(number: int, day: int, year: int) -> MonthDay:
     if not exists(year or 2000, number, day):  # 2000 had a February 29
-        raise NotUnderstood("There is no such date.")
+        raise NotUnderstood(_("There is no such date."))
     return MonthDay(number, day, year)
 
 
@@ -292,13 +320,13 @@ def _feast(reader: Reader, found: re.Match[str]) -> None:
 def _of_month(reader: Reader, found: re.Match[str]) -> None:
     numbers = tuple(sorted({int(number) for number in re.findall(r"\d+", found["days"])}))
     if not 1 <= numbers[0] <= numbers[-1] <= 31:
-        raise NotUnderstood("There is no such day of the month.")
+        raise NotUnderstood(_("There is no such day of the month."))
     reader.day(OfMonth(numbers))
     if found["each"]:
         reader.every("MONTHLY")
 
 
-@_row(r"(?:on |at )?(?:the |this )?weekend")
+@_row(r"(?:on |at |over )?(?:the |this )?(?:coming )?weekend")
 def _weekend(reader: Reader, found: re.Match[str]) -> None:
     reader.day(Weekday(5))
 
@@ -311,7 +339,7 @@ def _next_weekend(reader: Reader, found: re.Match[str]) -> None:
 @_row(r"next (?P<unit>week|month|year)")
 def _next_unit(reader: Reader, found: re.Match[str]) -> None:
     unit = found["unit"]
-    raise NotUnderstood(f"Which day of next {unit}? Say, for example, next Monday, or in a {unit}.")
+    raise NotUnderstood(_("Which day of next {unit}? Say, for example, next Monday, or in a {unit}.").format(unit=unit))
 
 
 _DAYS = rf"{WEEKDAY}(?:(?: and)? (?:on )?(?:(?:every|each) )?{WEEKDAY})*"
@@ -326,7 +354,9 @@ def _weekday_names(reader: Reader, found: re.Match[str]) -> None:
     if which in ("every", "each") or plural or (reader.said.frequency == "WEEKLY" and reader.into is reader.said):
         reader.every("WEEKLY", reader.said.interval if reader.said.frequency == "WEEKLY" else 1, numbers)
     elif len(numbers) > 1:
-        raise NotUnderstood(f"Is that every {' and '.join(name.capitalize() for name in names)}? Then say every.")
+        raise NotUnderstood(
+            _("Is that every {join}? Then say every.").format(join=_(" and ").join(name.capitalize() for name in names))
+        )
     else:
         reader.day(Weekday(numbers[0], which == "next"))
 
@@ -346,7 +376,7 @@ def _past_hour(reader: Reader, found: re.Match[str]) -> None:
     if found["hour"] in named:
         half = "24"
     if minute > 59:
-        raise NotUnderstood("There is no such time.")
+        raise NotUnderstood(_("There is no such time."))
     if found["side"] in ("to", "before", "of"):
         # A quarter to one is 12:45, and a quarter to 12 AM is 11:45 PM.
         crossed = half and hour % 12 == 0 and half != "24"
@@ -363,14 +393,17 @@ def _half_hour(reader: Reader, found: re.Match[str]) -> None:
 @_row(r"(?:at )?(?P<hour>\d{1,2})(?:(?::|\.| oh | )(?P<minute>\d{1,2})(?::\d\d)?)?(?: oclock)? (?P<half>am|pm)")
 def _twelve_hours(reader: Reader, found: re.Match[str]) -> None:
     if found["hour"] == "0":
-        raise NotUnderstood("There is no such time.")
+        raise NotUnderstood(_("There is no such time."))
     reader.clock(Clock(int(found["hour"]), int(found["minute"] or 0), found["half"]))  # type: ignore[arg-type]
 
 
-@_row(r"(?:at )?(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::\d\d)?")
+@_row(
+    r"(?:at )?(?P<hour>\d{1,2})[:.](?P<minute>\d\d)(?::\d\d)?|"
+    r"(?:at )?(?P<hour2>[01]\d|2[0-3])(?P<minute2>[0-5]\d)(?: hours)?"
+)
 def _digits(reader: Reader, found: re.Match[str]) -> None:
-    half: Half = "24" if found["hour"].startswith("0") else ""
-    reader.clock(Clock(int(found["hour"]), int(found["minute"]), half))
+    hour, minute = found["hour"] or found["hour2"], found["minute"] or found["minute2"]
+    reader.clock(Clock(int(hour), int(minute), "24" if found["hour2"] or hour.startswith("0") else ""))
 
 
 @_row(r"(?:at )?(?:(?P<noon>noon|midday)|midnight)")
@@ -383,9 +416,9 @@ def _spoken_clock(reader: Reader, found: re.Match[str]) -> None:
     reader.clock(Clock(int(found["hour"] or found["clock"]), int(found["minute"] or 0)))
 
 
-@_row(r"(?:in the |at |during the |the )?(?P<part>morning|afternoon|evening|night)")
+@_row(r"(?:in the |at |during the |over |the )?(?P<part>morning|lunchtime|lunch|afternoon|evening|night)")
 def _part(reader: Reader, found: re.Match[str]) -> None:
-    reader.part(found["part"])
+    reader.part("lunchtime" if found["part"].startswith("lunch") else found["part"])
 
 
 @_row(r"(?:every|each)")
@@ -393,7 +426,7 @@ def _every(reader: Reader, found: re.Match[str]) -> None:
     reader.said.every = True
 
 
-@_row(r"and|on|please")
+@_row(r"and|on|please|about|around|roughly|or so|exactly|sharp|precisely")
 def _filler(reader: Reader, found: re.Match[str]) -> None:
     pass
 

@@ -6,15 +6,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, tzinfo
 
+from tools_server.language import month, noted, weekday
+from tools_server.language import text as _
 from tools_server.times import days
 from tools_server.times.recurrence import local, moment
 from tools_server.times.when_said import Clock, NotUnderstood, Said
 
-PART_HOURS = {"morning": 9, "afternoon": 15, "evening": 18, "night": 20}
+PART_HOURS = {"morning": 9, "lunchtime": 12, "afternoon": 15, "evening": 18, "night": 20}  # when nothing is said
+PARTS = {"morning": (5, 12), "lunchtime": (12, 14), "afternoon": (12, 18), "evening": (17, 24), "night": (18, 24)}
 AWAKE_FROM = 6  # an hour between midnight and this one is meant only …
 NIGHT_WITHIN = timedelta(hours=4)  # … when it comes so soon that whoever says it is still up
-TOO_FAR = "That is too far away."
-NO_TIME = "At what time? Say, for example, tomorrow at 7 AM."
+TOO_FAR = noted("That is too far away.")
+NO_TIME = noted("At what time? Say, for example, tomorrow at 7 AM.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,7 @@ class Meaning:
         """Return the one moment that was said. Raises `NotUnderstood`."""
         said = self.said
         if len(said.clocks) > 1:
-            raise NotUnderstood("I heard two times of day. Say one, or say every day at both.")
+            raise NotUnderstood(_("I heard two times of day. Say one, or say every day at both."))
         if said.length and (said.length.seconds or not (said.day or said.clocks or said.part)):
             return self._from_now()
         if said.length:
@@ -68,7 +71,7 @@ class Meaning:
         length = self.said.length
         assert length
         if self.said.day or self.said.clocks or self.said.part:
-            raise NotUnderstood("I heard both how long from now and a time. Say one of them.")
+            raise NotUnderstood(_("I heard both how long from now and a time. Say one of them."))
         if not length.days and not length.months:
             return local(self.now + length.seconds, self.zone)
         same_time = datetime.combine(self._later(), self.wall.time())
@@ -106,18 +109,22 @@ class Meaning:
         clock, hour = self.clock, self.hour()
         minute = clock.minute if clock else 0
         if clock and clock.midnight and self.said.day != days.On(self.today):
-            raise NotUnderstood("Midnight lies between two days. Say 12 AM, and the day that begins with it.")
+            raise NotUnderstood(_("Midnight lies between two days. Say 12 AM, and the day that begins with it."))
         for on in candidates:
             at = _at(on, hour, minute)
             if self.said.weekday not in (None, on.weekday()):
-                raise NotUnderstood(f"{on:%B} {on.day} is a {on:%A}. Which day do you mean?")
+                raise NotUnderstood(
+                    _("{month} {day} is a {weekday}. Which day do you mean?").format(
+                        month=month(on), day=on.day, weekday=weekday(on)
+                    )
+                )
             if on == self.today and at <= self.wall and hour < 12 and self._either():
                 at += timedelta(hours=12)  # "today at seven", said at eight in the morning
             if moment(at, self.zone) > self.now:
                 return at
         if clock is None and self.said.day == days.On(self.today):
-            raise NotUnderstood("At what time? Say, for example, today at 9 PM.")
-        raise NotUnderstood("That is already past.")
+            raise NotUnderstood(_("At what time? Say, for example, today at 9 PM."))
+        raise NotUnderstood(_("That is already past."))
 
     @property
     def clock(self) -> Clock | None:
@@ -157,7 +164,7 @@ class Meaning:
         elif part:
             hour = clock.hour % 12 + 12 * (part != "morning")
         elif clock.hour in self.habit.unsure:
-            raise NotUnderstood(f"Is that {clock.hour} AM or {clock.hour} PM?")
+            raise NotUnderstood(_("Is that {hour} AM or {hour} PM?").format(hour=clock.hour))
         else:
             hour = clock.hour if clock.hour == 12 or clock.hour in self.habit.mornings else clock.hour + 12
         late = named and ((part == "night" and hour < AWAKE_FROM) or (part == "evening" and clock.hour == 12))
@@ -166,7 +173,11 @@ class Meaning:
 
 def _agree(hour: int, part: str) -> None:
     if (part == "morning" and hour >= 12) or (part in ("afternoon", "evening") and hour < 12):
-        raise NotUnderstood(f"Is it in the {part}, or at {hour % 12 or 12} {'AM' if hour < 12 else 'PM'}?")
+        raise NotUnderstood(
+            _("Is it in the {part}, or at {hour} {how}?").format(
+                part=part, hour=hour % 12 or 12, how=_("AM") if hour < 12 else _("PM")
+            )
+        )
 
 
 def _at(day: date, hour: int, minute: int) -> datetime:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 
+from tools_server.language import text as _
 from tools_server.times import days
 from tools_server.times.recurrence import Frequency, Rule, local, moment
 from tools_server.times.when_moment import Meaning
@@ -29,7 +30,7 @@ def recurring(meaning: Meaning) -> tuple[Rule, datetime]:
         start, rule = _start(meaning, begin, rule)
     rule = _ended(meaning, rule, start)
     if rule.until and rule.until < start:
-        raise NotUnderstood("It would end before it begins.")
+        raise NotUnderstood(_("It would end before it begins."))
     return rule, start
 
 
@@ -40,8 +41,8 @@ def _frequency(day: days.Day | None) -> Frequency:
         case days.OfMonth(month=month) | days.Nth(month=month):
             return "YEARLY" if month else "MONTHLY"
         case days.Easter():
-            raise NotUnderstood("Easter moves every year. Say a date.")
-    raise NotUnderstood("How often is that? Say, for example, every day at 7 AM.")
+            raise NotUnderstood(_("Easter moves every year. Say a date."))
+    raise NotUnderstood(_("How often is that? Say, for example, every day at 7 AM."))
 
 
 def _on_days(meaning: Meaning, begin: Meaning | None, rule: Rule) -> Rule:
@@ -69,11 +70,15 @@ def _on_days(meaning: Meaning, begin: Meaning | None, rule: Rule) -> Rule:
             return _on_day_of(begun, rule)
         case _, None:
             unit = {"WEEKLY": "week", "MONTHLY": "month", "YEARLY": "year"}[rule.frequency]
-            example = {"week": "every week on Monday", "month": "every month on the 1st", "year": "every June 5th"}[
-                unit
-            ]
-            raise NotUnderstood(f"On which day of the {unit}? Say, for example, {example}.")
-    raise NotUnderstood("How often and on which day do not fit together. Say, for example, every Monday at 7 AM.")
+            example = {
+                "week": _("every week on Monday"),
+                "month": _("every month on the 1st"),
+                "year": _("every June 5th"),
+            }[unit]
+            raise NotUnderstood(
+                _("On which day of the {unit}? Say, for example, {example}.").format(unit=unit, example=example)
+            )
+    raise NotUnderstood(_("How often and on which day do not fit together. Say, for example, every Monday at 7 AM."))
 
 
 def _on_day_of(begun: date, rule: Rule) -> Rule:
@@ -87,13 +92,15 @@ def _on_day_of(begun: date, rule: Rule) -> Rule:
 
 def _in_every_month(numbers: tuple[int, ...]) -> tuple[int, ...]:
     if max(numbers) > EVERY_MONTH_HAS:
-        raise NotUnderstood(f"Not every month has a day {max(numbers)}. Say the last day of every month, for example.")
+        raise NotUnderstood(
+            _("Not every month has a day {max}. Say the last day of every month, for example.").format(max=max(numbers))
+        )
     return numbers
 
 
 def _in_every_year(month: int, number: int) -> tuple[int, ...]:
     if (month, number) == (2, 29):
-        raise NotUnderstood("Not every year has a February 29th. Say the last day of February, for example.")
+        raise NotUnderstood(_("Not every year has a February 29th. Say the last day of February, for example."))
     return (number,)
 
 
@@ -103,7 +110,7 @@ def _start(meaning: Meaning, begin: Meaning | None, rule: Rule) -> tuple[datetim
     clocks = meaning.said.clocks
     if len(clocks) > 1:
         if len({clock.minute for clock in clocks}) > 1:
-            raise NotUnderstood("Those times differ in their minutes. Make one for each of them.")
+            raise NotUnderstood(_("Those times differ in their minutes. Make one for each of them."))
         hours = tuple(sorted({meaning.hour_of(clock) % 24 for clock in clocks}))
         rule, hour = replace(rule, hours=hours if len(hours) > 1 else ()), hours[0]
     earliest = begin.day() if begin else meaning.today
@@ -113,9 +120,11 @@ def _start(meaning: Meaning, begin: Meaning | None, rule: Rule) -> tuple[datetim
 def _start_passing(meaning: Meaning, begin: Meaning | None, rule: Rule) -> datetime:
     said = meaning.said
     if rule.frequency == "MINUTELY" and rule.interval < SHORTEST_MINUTES:
-        raise NotUnderstood(f"That is too often: at most every {SHORTEST_MINUTES} minutes.")
+        raise NotUnderstood(
+            _("That is too often: at most every {shortest_minutes} minutes.").format(shortest_minutes=SHORTEST_MINUTES)
+        )
     if said.day or said.days or ((said.clocks or said.part) and not begin):
-        raise NotUnderstood("Say from when with the word starting: every 3 hours, starting at 9 AM.")
+        raise NotUnderstood(_("Say from when with the word starting: every 3 hours, starting at 9 AM."))
     if begin:
         return begin.moment()
     return local(meaning.now + rule.seconds, meaning.zone).replace(microsecond=0)
@@ -124,12 +133,12 @@ def _start_passing(meaning: Meaning, begin: Meaning | None, rule: Rule) -> datet
 def _ended(meaning: Meaning, rule: Rule, start: datetime) -> Rule:
     said = meaning.said
     if (said.count > 0) + (said.span is not None) + (said.until is not None) > 1:
-        raise NotUnderstood("I heard two ends. Say one of them.")
+        raise NotUnderstood(_("I heard two ends. Say one of them."))
     if said.span and rule.passing and not said.span.days and not said.span.months:
         return replace(rule, until=local(moment(start, meaning.zone) + said.span.seconds, meaning.zone))
     if said.span:
         if said.span.seconds:
-            raise NotUnderstood("Say for how many days, weeks or months.")
+            raise NotUnderstood(_("Say for how many days, weeks or months."))
         past = days.add_months(start.date(), said.span.months) + timedelta(days=said.span.days)
         return replace(rule, until=datetime.combine(past - timedelta(days=1), END_OF_DAY))
     if said.until:

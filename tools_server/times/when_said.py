@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal
 
+from tools_server.language import text as _
 from tools_server.times.days import Day, MonthDay, On, Weekday
 from tools_server.times.recurrence import Frequency
 from tools_server.times.when_words import Length
@@ -75,12 +76,16 @@ class Reader:
         elif had is None:
             self.into.day = day
         else:
-            raise NotUnderstood("I heard two different days. Say one of them.")
+            raise NotUnderstood(_("I heard two different days. Say one of them."))
 
     def clock(self, clock: Clock) -> None:
         """Note a time of day."""
         if clock.hour > 24 or clock.minute > 59 or (clock.hour > 12 and clock.half in ("am", "pm")):
-            raise NotUnderstood(f"There is no time {clock.hour}:{clock.minute:02d}{clock.half and ' '}{clock.half}.")
+            raise NotUnderstood(
+                _("There is no time {hour}:{minute:02d}{half}{half2}.").format(
+                    hour=clock.hour, minute=clock.minute, half=clock.half and " ", half2=clock.half
+                )
+            )
         if clock.hour > 12 or clock.hour == 0:
             clock.half = "24"
         # "Every day until Friday at nine": it is every day that it happens at nine.
@@ -94,7 +99,7 @@ class Reader:
         if self.into.clocks and not self.into.clocks[-1].part and not self.into.part:
             self.into.clocks[-1].part = part
         elif self.into.part:
-            raise NotUnderstood("I heard two parts of the day. Say one of them.")
+            raise NotUnderstood(_("I heard two parts of the day. Say one of them."))
         else:
             self.into.part = part
 
@@ -102,7 +107,7 @@ class Reader:
         """Note how often."""
         twice = self.said.frequency is not None and (frequency, interval) != (self.said.frequency, self.said.interval)
         if twice or (self.said.days and days):
-            raise NotUnderstood("I heard two ways of how often. Say one of them.")
+            raise NotUnderstood(_("I heard two ways of how often. Say one of them."))
         if not 1 <= interval <= 1000:
-            raise NotUnderstood("That is too far apart.")
+            raise NotUnderstood(_("That is too far apart."))
         self.said.frequency, self.said.interval, self.said.days = frequency, interval, days or self.said.days

@@ -6,6 +6,9 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from tools_server.language import current
+from tools_server.times.german import english
+
 _SMALL = """
 zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
 eighteen nineteen
@@ -91,10 +94,11 @@ def _amount(words: str) -> float:
 
 def regular(text: str) -> str:
     """Return the words of a time as the grammar knows them: "At twenty-five past Six p.m." → "at 25 past 6 pm"."""
+    text = english(text) if current() == "de" else text
     plain = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
     plain = re.sub(r"\b([ap])\.? ?m\b\.?", r"\1m", plain)
     plain = plain.replace("o'clock", "oclock").replace("o clock", "oclock")
-    plain = re.sub(r"(?<=\w)'s\b", "s", plain)
+    plain = re.sub(r"(?<=\w)'s\b|(?<=s)'(?=\s)", lambda found: "s" if "s" in found[0] else "", plain)
     plain = re.sub(r"(?<=[^\W\d])-(?=[^\W\d])", " ", plain)  # twenty-five, half-past; not 2026-12-24
     plain = re.sub(r"[,;?!\u201c\u201d\"()]|\.(?=\s|$)", " ", plain)
     plain = re.sub(r"(?<=\d)(am|pm|h|min|mins)\b", r" \1", plain)

@@ -16,6 +16,8 @@ from typing import Annotated
 from pydantic import Field
 
 from tools_server import rows
+from tools_server.language import plural, series
+from tools_server.language import text as _
 from tools_server.state import Kept
 from tools_server.times.alarm import (
     Alarm,
@@ -29,13 +31,14 @@ from tools_server.times.alarm import (
     when_words,
     without,
 )
-from tools_server.times.recurrence import local, moment
+from tools_server.times.moving import moved, moved_rule
+from tools_server.times.recurrence import local, moment, read
 from tools_server.times.spoken_time import day_words, moment_words
 from tools_server.times.when import WAKING, NotUnderstood, When, understand, understand_day
 from tools_server.times.when_grammar import read_words
 from tools_server.times.when_said import Clock
 from tools_server.toolkit import Call, Result, ToolFailed, tool
-from tools_server.wording import NAMED, capital, count, one_line, plain, series
+from tools_server.wording import NAMED, capital, one_line, plain
 
 MOST_ALARMS = 100  # a household has fewer; a model in a loop does not get more
 KEPT_SECONDS = 7 * 86_400  # one that nobody stopped, so that it can be told
@@ -86,15 +89,23 @@ async def set_alarm(
     alarm = _new(call, understood, _name(name), one_line(room))
     every, now = _all(call), call.now()
     words = when_words(alarm, now, call.zone)
-    subject = f"{capital(alarm.name)} alarm" if alarm.name else "Alarm"
+    subject = _("{name} alarm").format(name=capital(alarm.name)) if alarm.name else _("Alarm")
     for other in every:
         if (other.name, other.room, other.rule, other.due_at) == (alarm.name, alarm.room, alarm.rule, alarm.due_at):
-            return Result(f"{subject} is already set for {words}.", {"alarm": shown(other, now, call.zone)})
+            return Result(
+                _("{subject} is already set for {words}.").format(subject=subject, words=words),
+                {"alarm": shown(other, now, call.zone)},
+            )
     if len(every) >= MOST_ALARMS:
-        raise ToolFailed("failed", f"There are already {MOST_ALARMS} alarms. Cancel some of them first.")
+        raise ToolFailed(
+            "failed",
+            _("There are already {most_alarms} alarms. Cancel some of them first.").format(most_alarms=MOST_ALARMS),
+        )
     if alarm.rule and not alarm.rule.startswith("FREQ=DAILY"):
-        words += f", starting {day_words(local(alarm.at, call.zone).date(), local(now, call.zone).date())}"
-    return _changed(call, [], [alarm], f"{subject} set for {words}.")
+        words += _(", starting {day_words}").format(
+            day_words=day_words(local(alarm.at, call.zone).date(), local(now, call.zone).date())
+        )
+    return _changed(call, [], [alarm], _("{subject} set for {words}.").format(subject=subject, words=words))
 
 
 @tool("alarms.list", risk="read", limit_seconds=10)
@@ -103,12 +114,19 @@ async def list_alarms(call: Call) -> Result:
     every, now = _all(call), call.now()
     data = {"alarms": [shown(alarm, now, call.zone) for alarm in every]}
     if not every:
-        return Result("There are no alarms.", data)
+        return Result(_("There are no alarms."), data)
     told = [listed(alarm, now, call.zone) for alarm in every[:NAMED]]
     if len(every) > NAMED:
-        told.append(f"{len(every) - NAMED} more")
-    told = told if len(told) == 1 else [*told[:-1], f"and {told[-1]}"]  # they hold commas of their own
-    return Result(f"There {'is' if len(every) == 1 else 'are'} {count(len(every), 'alarm')}: {'; '.join(told)}.", data)
+        told.append(_("{count} more").format(count=len(every) - NAMED))
+    told = (
+        told if len(told) == 1 else [*told[:-1], _("and {told}").format(told=told[-1])]
+    )  # they hold commas of their own
+    return Result(
+        plural("There is {count} alarm: {alarms}.", "There are {count} alarms: {alarms}.", len(every)).format(
+            count=len(every), alarms="; ".join(told)
+        ),
+        data,
+    )
 
 
 @tool("alarms.stop", risk="change", idempotent=True, limit_seconds=10)
@@ -116,9 +134,9 @@ async def stop(call: Call, name: Name = "") -> Result:
     """Stop the alarm that is ringing or snoozed. One with a rule rings again at its next time."""
     ringing = _ringing(call, name)
     if not ringing:
-        return Result("Nothing is ringing.", {"alarms": []})
+        return Result(_("Nothing is ringing."), {"alarms": []})
     after = [following(alarm, call.now(), call.zone) for alarm in ringing]
-    return _changed(call, ringing, after, "Alarm stopped." if len(ringing) == 1 else "Alarms stopped.")
+    return _changed(call, ringing, after, _("Alarm stopped.") if len(ringing) == 1 else _("Alarms stopped."))
 
 
 @tool("alarms.snooze", risk="change", limit_seconds=10)
@@ -130,10 +148,17 @@ async def snooze(
     """Let the alarm that is ringing ring again in some minutes."""
     ringing = _ringing(call, name)
     if not ringing:
-        raise ToolFailed("not_found", "Nothing is ringing.")
+        raise ToolFailed("not_found", _("Nothing is ringing."))
     later = call.now() + minutes * 60
     after: list[Alarm | None] = [replace(alarm, due_at=later, ringing_since=None) for alarm in ringing]
-    return _changed(call, ringing, after, f"Snoozed for {count(minutes, 'minute')}.")
+    return _changed(
+        call,
+        ringing,
+        after,
+        _("Snoozed for {count}.").format(
+            count=plural("{count} minute", "{count} minutes", minutes).format(count=minutes)
+        ),
+    )
 
 
 @tool("alarms.skip", risk="change", limit_seconds=10)
@@ -143,8 +168,12 @@ async def skip(call: Call, name: Name = "", time: At = "", day: Day = "") -> Res
     found = [alarm for alarm in _narrow(call, name, time, wanted) if not alarm.off]
     again = [alarm for alarm in found if alarm.rule]
     if not again:
-        hint = f" The {label(found[0], call.zone)} rings only once: cancel it instead." if found else ""
-        raise ToolFailed("invalid", f"There is no recurring alarm to skip.{hint}")
+        hint = (
+            _(" The {label} rings only once: cancel it instead.").format(label=label(found[0], call.zone))
+            if found
+            else ""
+        )
+        raise ToolFailed("invalid", _("There is no recurring alarm to skip.{hint}").format(hint=hint))
     return _left_out(call, _one(call, again) if wanted else again[0], wanted)
 
 
@@ -158,13 +187,28 @@ async def switch(
     alarm = _one(call, fitting or found)
     subject = f"{capital(label(alarm, call.zone))}"
     if alarm.off != on:
-        return Result(f"{subject} is {'on' if on else 'off'} already.", {"alarm": shown(alarm, call.now(), call.zone)})
+        return Result(
+            (_("{subject} is on already.") if on else _("{subject} is off already.")).format(subject=subject),
+            {"alarm": shown(alarm, call.now(), call.zone)},
+        )
     if not on:
-        return _changed(call, [alarm], [replace(alarm, due_at=None, ringing_since=None)], f"{subject} is off.")
+        return _changed(
+            call,
+            [alarm],
+            [replace(alarm, due_at=None, ringing_since=None)],
+            _("{subject} is off.").format(subject=subject),
+        )
     after = switched_on(alarm, call.now(), call.zone)
     if after is None:
-        raise ToolFailed("invalid", f"{subject} has come to its end. Set a new one.")
-    return _changed(call, [alarm], [after], f"{subject} is on: {when_words(after, call.now(), call.zone)}.")
+        raise ToolFailed("invalid", _("{subject} has come to its end. Set a new one.").format(subject=subject))
+    return _changed(
+        call,
+        [alarm],
+        [after],
+        _("{subject} is on: {when_words}.").format(
+            subject=subject, when_words=when_words(after, call.now(), call.zone)
+        ),
+    )
 
 
 @tool("alarms.cancel", risk="change", limit_seconds=10)
@@ -174,7 +218,41 @@ async def cancel(call: Call, name: Name = "", time: At = "", day: Day = "") -> R
     alarm = _one(call, _narrow(call, name, time, wanted))
     if wanted and alarm.rule:
         return _left_out(call, alarm, wanted)
-    return _changed(call, [alarm], [None], f"Alarm cancelled: {listed(alarm, call.now(), call.zone)}.")
+    return _changed(
+        call, [alarm], [None], _("Alarm cancelled: {listed}.").format(listed=listed(alarm, call.now(), call.zone))
+    )
+
+
+@tool("alarms.change", risk="change", limit_seconds=10)
+async def change(
+    call: Call,
+    when: Annotated[
+        str, Field(min_length=1, max_length=200, description="Only what changes: half past six; Friday; an hour later")
+    ],
+    name: Name = "",
+    time: At = "",
+    day: Day = "",
+) -> Result:
+    """Move an alarm to another time or day; one that rings again and again goes on doing so."""
+    alarm = _one(call, _narrow(call, name, time, _day(call, day)))
+    before = local(alarm.at, call.zone)
+    try:
+        meant = moved(when, before, call.now(), call.zone, WAKING)
+    except NotUnderstood as unclear:
+        raise ToolFailed("invalid", str(unclear)) from unclear
+    if meant.at is None:
+        raise ToolFailed("invalid", _("An alarm needs a time, such as tomorrow at 7 AM."))
+    rule = meant.rule or (moved_rule(read(alarm.rule), before, meant.at) if alarm.rule else None)
+    if alarm.rule and rule is None:
+        raise ToolFailed(
+            "invalid", _("It rings again and again. Say on which days it shall ring instead: every weekday at 7.")
+        )
+    timed = _new(call, When(meant.at, rule), alarm.name, alarm.room)
+    after = replace(alarm, rule=timed.rule, start=timed.start, at=timed.at, due_at=timed.at, ringing_since=None)
+    said = _("The {alarm} is now set for {when}.").format(
+        alarm=label(alarm, call.zone), when=when_words(after, call.now(), call.zone)
+    )
+    return _changed(call, [alarm], [replace(after, missed_at=None, skipped="")], said)
 
 
 @tool("alarms.due", risk="read", agents=("house",), routine=True, limit_seconds=10)
@@ -188,7 +266,12 @@ async def due(call: Call) -> Result:
         "next_at": min(coming, default=None),
         "now": now,
     }
-    return Result(f"{count(len(ready), 'alarm')} to ring.", data)
+    return Result(
+        _("{count} to ring.").format(
+            count=plural("{count} alarm", "{count} alarms", len(ready)).format(count=len(ready))
+        ),
+        data,
+    )
 
 
 @tool("alarms.announced", risk="change", agents=("house",), idempotent=True, limit_seconds=10)
@@ -199,8 +282,8 @@ async def announced(
     now = call.now()
     rung = [alarm for alarm in _all(call) if alarm.id in ids and alarm.due_at is not None and alarm.due_at <= now]
     if not rung:
-        return Result("None of them was ringing.", {"ids": []})
-    text = f"{count(len(rung), 'alarm')} rang."
+        return Result(_("None of them was ringing."), {"ids": []})
+    text = _("{count} rang.").format(count=plural("{count} alarm", "{count} alarms", len(rung)).format(count=len(rung)))
     with call.state.transaction():
         for alarm in rung:
             if after := after_ring(alarm, now, call.zone):
@@ -226,7 +309,9 @@ def _understood(call: Call, when: str) -> When:
     except NotUnderstood as unclear:
         raise ToolFailed("invalid", str(unclear)) from unclear
     if understood.at is None:
-        raise ToolFailed("invalid", "An alarm needs a time, such as tomorrow at 7 AM. A reminder can wait for a voice.")
+        raise ToolFailed(
+            "invalid", _("An alarm needs a time, such as tomorrow at 7 AM. A reminder can wait for a voice.")
+        )
     return understood
 
 
@@ -269,9 +354,9 @@ def _day(call: Call, words: str) -> date | None:
     except NotUnderstood as unclear:
         raise ToolFailed("invalid", str(unclear)) from unclear
     if clocked or part:  # the evening's would go with "tomorrow morning"
-        raise ToolFailed("invalid", "Say the day alone, and the alarm's time beside it.")
+        raise ToolFailed("invalid", _("Say the day alone, and the alarm's time beside it."))
     if (day - call.local().date()).days > FARTHEST_DAYS:
-        raise ToolFailed("invalid", "I can leave out days of the coming year only.")
+        raise ToolFailed("invalid", _("I can leave out days of the coming year only."))
     return day
 
 
@@ -283,12 +368,17 @@ def _left_out(call: Call, alarm: Alarm, day: date | None) -> Result:
     after = without(alarm, day, now, call.zone) if day else following(alarm, now, call.zone)
     if after and len(after.skipped.split()) > MOST_SKIPPED:
         raise ToolFailed(
-            "failed", f"The {label(alarm, call.zone)} leaves out {MOST_SKIPPED} days already. Turn it off."
+            "failed",
+            _("The {label} leaves out {most_skipped} days already. Turn it off.").format(
+                label=label(alarm, call.zone), most_skipped=MOST_SKIPPED
+            ),
         )
-    said = f"Skipping the {label(alarm, call.zone)} {_left_out_words(alarm, local(at, call.zone), wall)}."
+    said = _("Skipping the {label} {left_out_words}.").format(
+        label=label(alarm, call.zone), left_out_words=_left_out_words(alarm, local(at, call.zone), wall)
+    )
     coming = after if after is None or after.at > now else following(after, now, call.zone)
     if coming:
-        said += f" The next is {moment_words(local(coming.at, call.zone), wall)}."
+        said += _(" The next is {moment_words}.").format(moment_words=moment_words(local(coming.at, call.zone), wall))
     return _changed(call, [alarm], [after], said)
 
 
@@ -297,14 +387,14 @@ def _left_out_words(alarm: Alarm, at: datetime, now: datetime) -> str:
     if alarm.name:
         return moment_words(at, now)
     day = day_words(at.date(), now.date())
-    return day if day in ("today", "tomorrow") else f"on {day}"
+    return day if day in ("today", "tomorrow") else _("on {day}").format(day=day)
 
 
 def _narrow(call: Call, name: str, time: str, day: date | None = None) -> list[Alarm]:
     """Return the alarms of a name and a time of day, "" for any, that ring on a day. Raises `ToolFailed` for none."""
     every = _all(call)
     if not every:
-        raise ToolFailed("not_found", "There are no alarms.")
+        raise ToolFailed("not_found", _("There are no alarms."))
     found, wanted = every, _name(name)
     if wanted:
         found = [alarm for alarm in found if wanted in (alarm.name, alarm.id)] or _on_days(call, every, wanted)
@@ -314,11 +404,13 @@ def _narrow(call: Call, name: str, time: str, day: date | None = None) -> list[A
     if day:
         found = [alarm for alarm in found if alarm.on(day, call.zone) is not None]
     if not found:
-        asked = f"{wanted} alarm" if wanted else "alarm"
-        at = f" at {one_line(time).removeprefix('at ')}" if time.strip() else ""
+        asked = _("{wanted} alarm").format(wanted=wanted) if wanted else _("alarm")
+        at = _(" at {time}").format(time=one_line(time).removeprefix("at ")) if time.strip() else ""
         at += f" {day_words(day, call.local().date())}" if day else ""
         there = series([listed(alarm, call.now(), call.zone) for alarm in every[:NAMED]], "and")
-        raise ToolFailed("not_found", f"There is no {asked}{at}. There is: {there}.")
+        raise ToolFailed(
+            "not_found", _("There is no {asked}{at}. There is: {there}.").format(asked=asked, at=at, there=there)
+        )
     return found
 
 
@@ -335,9 +427,13 @@ def _on_days(call: Call, alarms: list[Alarm], name: str) -> list[Alarm]:
 def _one(call: Call, found: list[Alarm]) -> Alarm:
     if len(found) > 1:
         named, more = found[:NAMED], len(found[NAMED:])
-        told = [listed(alarm, call.now(), call.zone) for alarm in named] + ([f"one of {more} more"] if more else [])
+        told = [listed(alarm, call.now(), call.zone) for alarm in named] + (
+            [_("one of {more} more").format(more=more)] if more else []
+        )
         alarms = [shown(alarm, call.now(), call.zone) for alarm in named]  # nobody can mean one that was not named
-        raise ToolFailed("invalid", f"Which alarm: {series(told, 'or')}?", alarms=alarms, more=more)
+        raise ToolFailed(
+            "invalid", _("Which alarm: {series}?").format(series=series(told, "or")), alarms=alarms, more=more
+        )
     return found[0]
 
 
@@ -347,7 +443,7 @@ def _clock(call: Call, time: str) -> Clock:
     except NotUnderstood as unclear:
         raise ToolFailed("invalid", str(unclear)) from unclear
     if len(clocks) != 1:
-        raise ToolFailed("invalid", "At what time does it ring? Say, for example, 7 AM.")
+        raise ToolFailed("invalid", _("At what time does it ring? Say, for example, 7 AM."))
     return clocks[0]
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from tools_server.confirm import STATEMENT_CHARACTERS
+from tools_server.language import text as _
 from tools_server.toolkit import Call, Result, tool
 
 
@@ -16,7 +17,7 @@ async def waiting(call: Call) -> Result:
     """Tell the house which questions wait for a person's answer."""
     asks = call.gate.asks.waiting()
     shown = [{**ask.shown(), "agent": ask.deed.agent, "actor": asdict(ask.deed.actor)} for ask in asks]
-    text = " ".join(ask.sentence for ask in asks) or "Nothing is waiting for an answer."
+    text = " ".join(ask.sentence for ask in asks) or _("Nothing is waiting for an answer.")
     return Result(text, {"asks": shown, "now": call.now()})
 
 
@@ -28,5 +29,5 @@ async def answer(
     ask = call.gate.asks.hear(statement)
     assert ask.said
     call.gate.tell("asks.waiting")
-    text = "Noted: yes." if ask.said.answer == "yes" else "Noted: no."
+    text = _("Noted: yes.") if ask.said.answer == "yes" else _("Noted: no.")
     return Result(text, {"ask": ask.id, "answer": ask.said.answer, "tool": ask.deed.tool})

@@ -23,20 +23,36 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tools_server.calendars import diary, events
-from tools_server.calendars.calendar_words import begins, days, repeats, stretch, told, when
+from tools_server.calendars.calendar_words import (
+    begins,
+    days,
+    moves,
+    named_part,
+    on_day,
+    repeats,
+    span,
+    stretch,
+    told,
+    when,
+)
 from tools_server.calendars.diary import Diary, Server
 from tools_server.calendars.events import Change, Event
 from tools_server.calendars.unfolding import Found, unfolded
+from tools_server.language import plural, series
+from tools_server.language import text as _
 from tools_server.state import Kept
-from tools_server.times.spoken_time import clock_words, day_words
+from tools_server.times.spans import Span
+from tools_server.times.spoken_time import clock_words
 from tools_server.toolkit import Call, Result, ToolFailed, tool
-from tools_server.wording import capital, chosen, count, one_line, plain, series, spoken, told_problems
+from tools_server.wording import capital, chosen, one_line, plain, spoken, told_problems
 
 MIGRATIONS = diary.MIGRATIONS
 YEAR = timedelta(days=366)  # how far ahead is looked for an event by its name
 TOLD = 8  # events read out; the data has all
 SHOWN = 200
 WAKING = (time(8), time(22))  # when "free" is worth telling
+FREE_DAYS = 9  # that are told in one answer
+SHORTEST_GAP = timedelta(minutes=30)
 LIMIT_SECONDS = 40  # two looks at a slow server, and the expansion of what is there
 
 Title = Annotated[str, Field(min_length=1, max_length=200, description="What the event is called")]
@@ -78,15 +94,20 @@ async def list_events(
     """Tell what is in the calendar on a day, or from one day to another."""
     begin, end = stretch(call, day, to)
     found, opened = await _between(call, begin, end)
-    name = days(begin, end, call.local())
+    named = span(call, day)
+    several = len(named.days) > 1 or bool(to)
+    name = days(begin, end, call.local()) if several else named_part(named, named.first, call.local().date())
     if not found:
-        said = f"There is nothing in the calendar {name}."
+        said = _("There is nothing in the calendar {name}.").format(name=name)
     else:
-        several = (end - begin) > timedelta(days=1)
         parts = [told(each.event, call.local(), with_day=several) for each in found[:TOLD]]
         if more := len(found) - TOLD:
-            parts += [f"{more} more"] if more > 0 else []
-        said = f"You have {count(len(found), 'event')} {name}: {series(parts, 'and')}."
+            parts += [_("{more} more").format(more=more)] if more > 0 else []
+        said = _("You have {count} {name}: {series}.").format(
+            count=plural("{count} event", "{count} events", len(found)).format(count=len(found)),
+            name=name,
+            series=series(parts, "and"),
+        )
     return _answer(said, found, opened)
 
 
@@ -97,8 +118,8 @@ async def next_event(call: Call) -> Result:
     found, opened = await _between(call, now, now + YEAR)
     coming = [each for each in found if each.event.start >= now or each.event.all_day]
     if not coming:
-        return _answer("There is nothing in the calendar for the coming year.", [], opened)
-    return _answer(f"Next is {told(coming[0].event, now, with_day=True)}.", coming[:1], opened)
+        return _answer(_("There is nothing in the calendar for the coming year."), [], opened)
+    return _answer(_("Next is {told}.").format(told=told(coming[0].event, now, with_day=True)), coming[:1], opened)
 
 
 @tool("calendar.find", risk="read", root="*", limit_seconds=LIMIT_SECONDS, open_world=True)
@@ -115,32 +136,34 @@ async def find(
     # Of a series the next one stands for all.
     once = [*{(each.sheet.file, each.event.uid, each.event.title): each for each in reversed(coming)}.values()][::-1]
     if not once:
-        return _answer(f"I find no {spoken(one_line(words))} in the calendar.", [], opened)
+        return _answer(_("I find no {one_line} in the calendar.").format(one_line=spoken(one_line(words))), [], opened)
     parts = [told(each.event, now, with_day=True) for each in once[:TOLD]]
-    return _answer(f"I found {series(parts, 'and')}.", once, opened)
+    return _answer(_("I found {series}.").format(series=series(parts, "and")), once, opened)
 
 
 @tool("calendar.free", risk="read", root="*", limit_seconds=LIMIT_SECONDS, open_world=True)
 async def free(
-    call: Call, day: Annotated[str, Field(max_length=60, description="A date, or words such as Friday")] = "today"
+    call: Call,
+    day: Annotated[
+        str, Field(max_length=60, description="A date, or words such as Friday afternoon, this weekend")
+    ] = "today",
 ) -> Result:
-    """Tell when on a day nothing is in the calendar, between eight in the morning and ten at night."""
+    """Tell when nothing is in the calendar on a day or several, between eight in the morning and ten at night."""
+    named = span(call, day)
+    if len(named.days) > FREE_DAYS:
+        raise ToolFailed("invalid", _("That is too long a time to look through. Ask for a week at most."))
     begin, end = stretch(call, day, "")
-    if end - begin > timedelta(days=1, hours=2):
-        raise ToolFailed("invalid", "Which day? I can only look at one.")
     found, opened = await _between(call, begin, end)
-    name = day_words(begin.date(), call.local().date())
-    gaps = _gaps([each.event for each in found if not each.event.all_day], begin)
-    if not gaps:
-        said = f"You are not free {name}."
-    elif gaps == [(begin.replace(hour=WAKING[0].hour), begin.replace(hour=WAKING[1].hour))]:
-        said = f"You are free all day {name}."
-    else:
-        parts = [f"from {clock_words(start)} to {clock_words(stop)}" for start, stop in gaps]
-        said = f"You are free {name} {series(parts, 'and')}."
-    if whole := [spoken(each.event.title) for each in found if each.event.all_day]:
-        said += f" All day there is {series(whole, 'and')}."
-    answer = _answer(said, found, opened)
+    sentences, gaps = [], []
+    for each in named.days:
+        window = _awake(*on_day(call, each, named), exact=bool(named.clock))
+        busy = [one.event for one in found if not one.event.all_day and one.event.start < window[1]]
+        here = _gaps([event for event in busy if event.end > window[0]], *window)
+        sentences.append(_free_words(call, named_part(named, each, call.local().date()), window, here, named, busy))
+        gaps += here
+    if whole := [spoken(one.event.title) for one in found if one.event.all_day]:
+        sentences.append(_("All day there is {events}.").format(events=series(whole, "and")))
+    answer = _answer(" ".join(sentences), found, opened)
     data = {**answer.data, "free": [{"start": _iso(start), "end": _iso(stop)} for start, stop in gaps]}
     return replace(answer, data=data)
 
@@ -159,7 +182,7 @@ async def add(
     """Put an event into the calendar."""
     name = one_line(title)
     if not name:
-        raise ToolFailed("invalid", "What is the event called?")
+        raise ToolFailed("invalid", _("What is the event called?"))
     server = _server(call, calendar)
     begin, stop, all_day, rule = begins(call, start, end, minutes)
     rule = repeats(call, repeat) or rule
@@ -167,8 +190,8 @@ async def add(
     uid, text = events.new(change, call.local(), call.zone, rule)
     after = await diary.add(call, server, text, name, begin)
     event = Event(name, begin, stop, all_day, one_line(place), "", uid, bool(rule), begin)
-    often = ", repeated" if rule else ""
-    said = f"Added {told(event, call.local(), with_day=True)}{often}."
+    often = _(", repeated") if rule else ""
+    said = _("Added {told}{often}.").format(told=told(event, call.local(), with_day=True), often=often)
     return Result(
         said, {"event": _shown(event, server.name if server else "")}, call.receipt(said, before=None, after=after)
     )
@@ -180,7 +203,9 @@ async def change(
     title: Meant,
     day: Day = "",
     new_title: Annotated[str, Field(max_length=200)] = "",
-    start: Annotated[str, Field(max_length=80, description="When it is to begin, such as Friday at 5 PM")] = "",
+    start: Annotated[
+        str, Field(max_length=80, description="Only what changes: Friday; half past four; an hour later")
+    ] = "",
     minutes: Minutes = 0,
     place: Place = "",
     whole_series: Whole = False,
@@ -189,43 +214,54 @@ async def change(
     found = await _meant(call, title, day, guess=True)
     event = found.event
     if not (new_title or start or minutes or place):
-        raise ToolFailed("invalid", f"What shall I change about {spoken(event.title)}?")
-    begin, all_day, length = event.start, event.all_day, event.end - event.start
-    if start:
-        begin, stop, all_day, _ = begins(call, start, "", minutes, on=event.start)
-        length = stop - begin if minutes or all_day != event.all_day else length
-    elif minutes:
-        length = timedelta(minutes=minutes)
+        raise ToolFailed("invalid", _("What shall I change about {title}?").format(title=spoken(event.title)))
+    begin, stop, all_day = moves(call, start, minutes, event)
     moved = bool(start or minutes)
     wanted = Change(
         title=one_line(new_title) or None,
         start=begin if moved else None,
-        end=begin + length if moved else None,
+        end=stop if moved else None,
         all_day=all_day,
         place=one_line(place) or None,
     )
     try:
         text = events.changed(found.sheet.text, event, wanted, call.local(), call.zone, whole=whole_series)
     except ValueError:
-        raise ToolFailed("invalid", "A series keeps its days. Remove it and add it anew on the other days.") from None
+        raise ToolFailed(
+            "invalid", _("A series keeps its days. Remove it and add it anew on the other days.")
+        ) from None
     before, after = await diary.write(call, found.sheet, text)
     now = call.local()
-    which = f"all of {spoken(event.title)}" if whole_series and event.series else told(event, now, with_day=True)
-    becomes = (
-        f"is now {spoken(wanted.title or event.title)}, {when(begin, begin + length, all_day, now, with_day=True)}"
+    which = (
+        _("all of {title}").format(title=spoken(event.title))
+        if whole_series and event.series
+        else told(event, now, with_day=True)
     )
-    at = f", at {spoken(wanted.place)}" if wanted.place else ""
+    becomes = _("is now {title}, {when}").format(
+        title=spoken(wanted.title or event.title), when=when(begin, stop, all_day, now, with_day=True)
+    )
+    at = _(", at {place}").format(place=spoken(wanted.place)) if wanted.place else ""
     said = f"{capital(which)}, {becomes}{at}."
     receipt = call.receipt(said, before=before, after=after)
-    return Result(said, {"event": _shown(event, found.sheet.calendar)}, receipt, untrusted=_of_others(found))
+    changed = replace(
+        event,
+        title=wanted.title or event.title,
+        start=begin,
+        end=stop,
+        all_day=all_day,
+        place=wanted.place or event.place,
+    )
+    return Result(said, {"event": _shown(changed, found.sheet.calendar)}, receipt, untrusted=_of_others(found))
 
 
 async def _remove_question(call: Call, title: str, day: str, whole_series: bool) -> str:
     event = (await _meant(call, title, day, guess=False)).event
     at = when(event.start, event.end, event.all_day, call.local(), with_day=True)
     if event.series and whole_series:
-        return f"Remove the whole series {spoken(event.title)}, of which the next is {at}?"
-    return f"Remove {spoken(event.title)}, {at}{', and no other of its series' if event.series else ''}?"
+        return _("Remove the whole series {title}, of which the next is {at}?").format(title=spoken(event.title), at=at)
+    return _("Remove {title}, {at}{how}?").format(
+        title=spoken(event.title), at=at, how=_(", and no other of its series") if event.series else ""
+    )
 
 
 @tool(
@@ -243,9 +279,11 @@ async def remove(call: Call, title: Meant, day: Day = "", whole_series: Whole = 
     text = events.without(found.sheet.text, event, call.local(), call.zone, whole=whole_series)
     before, after = await diary.write(call, found.sheet, text)
     gone = (
-        f"all of {spoken(event.title)}" if whole_series and event.series else told(event, call.local(), with_day=True)
+        _("all of {title}").format(title=spoken(event.title))
+        if whole_series and event.series
+        else told(event, call.local(), with_day=True)
     )
-    said = f"Removed {gone}."
+    said = _("Removed {gone}.").format(gone=gone)
     receipt = call.receipt(said, before=before, after=after)
     return Result(said, {"event": _shown(event, found.sheet.calendar)}, receipt, untrusted=_of_others(found))
 
@@ -287,8 +325,8 @@ def _named(call: Call, found: Sequence[Found], opened: Diary, title: str, on: st
             [*names.values()],
             title,
             named=lambda each: each.event.title,
-            which="Which event",
-            missing=f"There is no {spoken(one_line(title))} in the calendar{on}.",
+            which=_("Which event"),
+            missing=_("There is no {one_line} in the calendar{on}.").format(one_line=spoken(one_line(title)), on=on),
             rank=lambda each: each.event.start,
             guess=guess,
             remark=told_problems(opened.problems),
@@ -303,7 +341,9 @@ def _named(call: Call, found: Sequence[Found], opened: Diary, title: str, on: st
         parts = [told(each.event, now, with_day=True) for each in named]
         raise ToolFailed(
             "invalid",
-            f"Which one: {series([*parts, f'one of {more} more'] if more else parts, 'or')}?",
+            _("Which one: {series}?").format(
+                series=series([*parts, _("one of {more} more").format(more=more)] if more else parts, "or")
+            ),
             several=parts,
             days=[each.event.start.date().isoformat() for each in named],
             ids=[_id(each) for each in named],
@@ -317,17 +357,47 @@ def _id(found: Found) -> str:
     return f"event_{sha256(repr((found.sheet.file, found.event.uid)).encode()).hexdigest()[:16]}"
 
 
-def _gaps(busy: Sequence[Event], day: datetime) -> list[tuple[datetime, datetime]]:
-    """Return the free stretches of a day, those of half an hour and more."""
-    at, last = (day.replace(hour=clock.hour, minute=clock.minute) for clock in WAKING)
+def _awake(begin: datetime, end: datetime, *, exact: bool) -> tuple[datetime, datetime]:
+    """Return the part of a stretch in which people are up; all of it when that very time was asked about."""
+    if exact:
+        return begin, end
+    first, last = (begin.replace(hour=clock.hour, minute=clock.minute) for clock in WAKING)
+    return max(begin, first), min(end, last)
+
+
+def _gaps(busy: Sequence[Event], at: datetime, last: datetime) -> list[tuple[datetime, datetime]]:
+    """Return the free stretches of half an hour and more between two moments."""
     gaps = []
     for event in sorted(busy, key=lambda each: each.start):
-        if event.start - at >= timedelta(minutes=30):
+        if event.start - at >= SHORTEST_GAP:
             gaps.append((at, min(event.start, last)))
         at = max(at, event.end)
         if at >= last:
             return gaps
-    return [*gaps, (at, last)] if last - at >= timedelta(minutes=30) else gaps
+    return [*gaps, (at, last)] if last - at >= SHORTEST_GAP else gaps
+
+
+def _free_words(
+    call: Call,
+    name: str,
+    window: tuple[datetime, datetime],
+    gaps: Sequence[tuple[datetime, datetime]],
+    named: Span,
+    busy: Sequence[Event],
+) -> str:
+    """Return what is said of one day, or of a part of one."""
+    if list(gaps) == [window]:
+        all_day = _("You are free all day {day}.") if not (named.part or named.clock) else _("You are free {day}.")
+        return all_day.format(day=name)
+    if gaps and not named.clock:
+        parts = [
+            _("from {start} to {end}").format(start=clock_words(start), end=clock_words(stop)) for start, stop in gaps
+        ]
+        return _("You are free {day} {times}.").format(day=name, times=series(parts, "and"))
+    there = [told(event, call.local(), with_day=False) for event in busy if event.end > window[0]]
+    if not there or not (named.part or named.clock):
+        return _("You are not free {day}.").format(day=name)
+    return _("You are not free {day}: there is {events}.").format(day=name, events=series(there, "and"))
 
 
 def _servers(call: Call) -> list[Server]:
@@ -341,8 +411,12 @@ def _server(call: Call, wanted: str) -> Server | None:
     name = plain(wanted or call.settings.add_to)
     if wanted and name not in servers and name not in ("home", "local", "files", "calendar"):
         near = get_close_matches(name, servers, n=1)
-        hint = f" The nearest is {servers[near[0]].name}." if near else ""
-        raise ToolFailed("not_found", f"There is no calendar called {spoken(one_line(wanted))}.{hint}", nearest=near)
+        hint = _(" The nearest is {name}.").format(name=servers[near[0]].name) if near else ""
+        raise ToolFailed(
+            "not_found",
+            _("There is no calendar called {one_line}.{hint}").format(one_line=spoken(one_line(wanted)), hint=hint),
+            nearest=near,
+        )
     return servers.get(name)
 
 

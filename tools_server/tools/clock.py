@@ -15,6 +15,8 @@ from typing import Annotated, Any
 from anyio import to_thread
 from pydantic import BaseModel, ConfigDict, Field
 
+from tools_server.language import calendar_day, counted, exact_clock, noted, series, weekday
+from tools_server.language import text as _
 from tools_server.times.public_holidays import country_code, days_off, nearest
 from tools_server.times.recurrence import local
 from tools_server.times.recurrence import moment as to_seconds
@@ -23,7 +25,7 @@ from tools_server.times.when import NotUnderstood, understand, understand_day
 from tools_server.times.when_grammar import read_words
 from tools_server.times.when_said import Clock
 from tools_server.toolkit import Call, Result, ToolFailed, tool
-from tools_server.wording import NAMED, count, one_line, series
+from tools_server.wording import NAMED, one_line
 
 Place = Annotated[str, Field(max_length=80, description="A city or country; leave out for here")]
 
@@ -36,11 +38,13 @@ class Settings(BaseModel):
     region: str = Field("", max_length=60)  # where regions have holidays of their own: "BY" of Germany
 
 
-NO_COUNTRY = "I don't know in which country this house is. Name one, or set country under clock in the tools' settings."
+NO_COUNTRY = noted(
+    "I don't know in which country this house is. Name one, or set country under clock in the tools' settings."
+)
 
 # Places people name that no time zone is named after. A country stands for its capital.
 ALIASES = {
-    "Africa/Cairo": "egypt",
+    "Africa/Cairo": "egypt, kairo, ägypten",
     "Africa/Johannesburg": "south africa, cape town, pretoria, durban",
     "Africa/Lagos": "nigeria, abuja",
     "Africa/Nairobi": "kenya",
@@ -73,10 +77,10 @@ ALIASES = {
     "Asia/Manila": "philippines",
     "Asia/Riyadh": "saudi arabia, mecca",
     "Asia/Seoul": "korea, south korea, busan",
-    "Asia/Shanghai": "china, beijing, peking, shenzhen, guangzhou",
+    "Asia/Shanghai": "china, beijing, peking, shenzhen, guangzhou, schanghai, china peking",
     "Asia/Taipei": "taiwan",
     "Asia/Tehran": "iran",
-    "Asia/Tokyo": "japan, osaka, kyoto",
+    "Asia/Tokyo": "japan, osaka, kyoto, tokio",
     "Asia/Yerevan": "armenia",
     "Asia/Tbilisi": "georgia",
     "Asia/Almaty": "kazakhstan",
@@ -84,30 +88,30 @@ ALIASES = {
     "Atlantic/Reykjavik": "iceland",
     "Australia/Sydney": "australia, canberra",
     "Europe/Amsterdam": "netherlands, the netherlands, holland, rotterdam, the hague",
-    "Europe/Athens": "greece",
+    "Europe/Athens": "greece, athen",
     "Europe/Belgrade": "serbia",
-    "Europe/Berlin": "germany, munich, hamburg, frankfurt, cologne",
-    "Europe/Brussels": "belgium, antwerp",
+    "Europe/Berlin": "germany, munich, hamburg, frankfurt, cologne, deutschland, münchen, köln",
+    "Europe/Brussels": "belgium, antwerp, brüssel",
     "Europe/Bucharest": "romania",
     "Europe/Budapest": "hungary",
-    "Europe/Copenhagen": "denmark",
+    "Europe/Copenhagen": "denmark, kopenhagen",
     "Europe/Dublin": "ireland",
     "Europe/Helsinki": "finland",
     "Europe/Istanbul": "turkey, ankara",
     "Europe/Kyiv": "ukraine, kiev",
-    "Europe/Lisbon": "portugal, porto",
+    "Europe/Lisbon": "portugal, porto, lissabon",
     "Europe/London": "england, united kingdom, uk, britain, scotland, wales, edinburgh, manchester, glasgow, cardiff",
     "Europe/Madrid": "spain, barcelona, valencia, seville",
-    "Europe/Moscow": "russia, saint petersburg, st petersburg",
+    "Europe/Moscow": "russia, saint petersburg, st petersburg, moskau",
     "Europe/Oslo": "norway, bergen",
-    "Europe/Paris": "france, lyon, marseille, nice",
-    "Europe/Prague": "czechia, czech republic",
-    "Europe/Rome": "italy, milan, naples, venice, florence",
+    "Europe/Paris": "france, lyon, marseille, nice, frankreich",
+    "Europe/Prague": "czechia, czech republic, prag",
+    "Europe/Rome": "italy, milan, naples, venice, florence, rom, mailand, neapel, venedig, florenz, italien",
     "Europe/Sofia": "bulgaria",
     "Europe/Stockholm": "sweden, gothenburg",
-    "Europe/Vienna": "austria, salzburg",
-    "Europe/Warsaw": "poland, krakow",
-    "Europe/Zurich": "switzerland, geneva, bern, basel",
+    "Europe/Vienna": "austria, salzburg, wien, österreich",
+    "Europe/Warsaw": "poland, krakow, warschau",
+    "Europe/Zurich": "switzerland, geneva, bern, basel, zürich, genf, schweiz",
     "Pacific/Auckland": "new zealand, wellington, christchurch",
     "Pacific/Honolulu": "hawaii",
     "UTC": "utc, gmt, greenwich, universal time",
@@ -130,8 +134,12 @@ _CONTINENTS = (
 async def time(call: Call, place: Place = "") -> Result:
     """Say what time it is, here or in a city or country."""
     moment, name = _moment(call, place)
-    spoken = f"{moment.hour % 12 or 12}:{moment.minute:02d} {'AM' if moment.hour < 12 else 'PM'}"
-    text = f"In {name} it's {spoken}{_other_day(call, moment)}." if name else f"It's {spoken}."
+    spoken = exact_clock(moment)
+    text = (
+        _("In {name} it's {spoken}{other_day}.").format(name=name, spoken=spoken, other_day=_other_day(call, moment))
+        if name
+        else _("It's {spoken}.").format(spoken=spoken)
+    )
     return Result(text, _data(moment, name))
 
 
@@ -144,11 +152,16 @@ async def date(
     """Say what day and date it is, here or in a city or country, or on a day such as Easter or in three weeks."""
     moment, name = _moment(call, place)
     if when.strip():
-        day, _ = _day(call, when)
+        day = _day(call, when)[0]
         moment = datetime.combine(day, datetime.min.time(), moment.tzinfo)
-        return Result(f"That's {_long(day)}.", _data(moment, name))
+        return Result(_("That's {long}.").format(long=_long(day)), _data(moment, name))
     spoken = _long(moment.date())
-    return Result(f"In {name} it's {spoken}." if name else f"It's {spoken}.", _data(moment, name))
+    return Result(
+        _("In {name} it's {spoken}.").format(name=name, spoken=spoken)
+        if name
+        else _("It's {spoken}.").format(spoken=spoken),
+        _data(moment, name),
+    )
 
 
 When = Annotated[str, Field(min_length=1, max_length=100, description="A time or a day: 9:40, Christmas, June 5th")]
@@ -161,11 +174,15 @@ async def until(call: Call, when: When) -> Result:
     if timed:
         at = _instant(call, when)
         left = int(at - call.now())
-        said = f"It's {_lasting(left)} until {moment_words(local(at, call.zone), local(call.now(), call.zone))}."
+        said = _("It's {lasting} until {moment_words}.").format(
+            lasting=_lasting(left), moment_words=moment_words(local(at, call.zone), local(call.now(), call.zone))
+        )
         return Result(said, {"seconds": left, "days": left // 86_400, "iso": call.local(at).isoformat()})
     left = (day - call.local().date()).days
-    words = {0: "That's today", 1: "That's tomorrow"}.get(left, f"There are {left} days until {_long(day)}")
-    return Result(f"{words}.", {"days": left, "weeks": left // 7, "iso": day.isoformat()})
+    words = {0: _("That's today."), 1: _("That's tomorrow.")}.get(
+        left, _("There are {count} days until {day}.").format(count=left, day=_long(day))
+    )
+    return Result(words, {"days": left, "weeks": left // 7, "iso": day.isoformat()})
 
 
 @tool("clock.difference", risk="read", limit_seconds=5)
@@ -179,17 +196,20 @@ async def difference(
     if end.strip():
         between = _times_between(start, end, here.date())
         if between is not None:
-            return Result(f"That's {_lasting(between)}.", {"seconds": between})
+            return Result(_("That's {lasting}.").format(lasting=_lasting(between)), {"seconds": between})
     if _is_place(call, start) and (not end.strip() or _plain(end) == "here" or _is_place(call, end)):
         return _clocks_apart(call, start, end)
     first, timed = _day(call, start)
     last, also_timed = _day(call, end) if end.strip() else (here.date(), False)
     if timed or also_timed:
         seconds = abs(int((_instant(call, end) if end.strip() else call.now()) - _instant(call, start)))
-        return Result(f"That's {_lasting(seconds)}.", {"seconds": seconds})
+        return Result(_("That's {lasting}.").format(lasting=_lasting(seconds)), {"seconds": seconds})
     apart = abs((last - first).days)
-    weeks = f", or {_lasting(apart * 86_400, weeks=True)}" if apart >= 14 else ""
-    return Result(f"That's {count(apart, 'day')}{weeks}.", {"days": apart})
+    weeks = _(", or {lasting}").format(lasting=_lasting(apart * 86400, weeks=True)) if apart >= 14 else ""
+    return Result(
+        _("That's {length}{weeks}.").format(length=counted(apart, "day"), weeks=weeks),
+        {"days": apart},
+    )
 
 
 @tool("clock.holidays", risk="read", limit_seconds=30)
@@ -201,27 +221,40 @@ async def holidays(
     """Say when the next public holidays are, or whether a day is one."""
     asked = country.strip() or call.settings.country
     if not asked:
-        return Result(NO_COUNTRY, {"country": "", "holidays": []})
+        return Result(_(NO_COUNTRY), {"country": "", "holidays": []})
     code = await to_thread.run_sync(country_code, asked, abandon_on_cancel=True)
     if code is None:
         near = await to_thread.run_sync(nearest, asked, abandon_on_cancel=True)
-        hint = f" The nearest is {near}." if near else ""
-        raise ToolFailed("not_found", f"I don't know the holidays of {one_line(asked)}.{hint}", nearest=[near])
+        hint = _(" The nearest is {near}.").format(near=near) if near else ""
+        raise ToolFailed(
+            "not_found",
+            _("I don't know the holidays of {one_line}.{hint}").format(one_line=one_line(asked), hint=hint),
+            nearest=[near],
+        )
     region = "" if country.strip() else call.settings.region
     today = call.local().date()
     try:
         found = await to_thread.run_sync(days_off, code, region, today, abandon_on_cancel=True)
     except NotImplementedError:
-        raise ToolFailed("invalid", f"There is no region {one_line(region)} in that country's calendar.") from None
+        raise ToolFailed(
+            "invalid", _("There is no region {one_line} in that country's calendar.").format(one_line=one_line(region))
+        ) from None
     if when.strip():
-        day, _ = _day(call, when)
+        day = _day(call, when)[0]
         known = found.get(day, "")
-        said = f"{_long(day)} is {known}." if known else f"{_long(day)} is no public holiday."
+        said = (
+            _("{long} is {known}.").format(long=_long(day), known=known)
+            if known
+            else _("{long} is no public holiday.").format(long=_long(day))
+        )
         return Result(said, {"country": code, "holidays": [{"date": day.isoformat(), "name": known}] if known else []})
     coming = list(found.items())[:NAMED]
     told = [f"{name}, {_when_off(day, today)}" for day, name in coming]
     data = {"country": code, "holidays": [{"date": day.isoformat(), "name": name} for day, name in found.items()]}
-    return Result(f"The next holidays: {'; '.join(told)}." if told else "I know of no holidays there.", data)
+    return Result(
+        _("The next holidays: {join}.").format(join="; ".join(told)) if told else _("I know of no holidays there."),
+        data,
+    )
 
 
 # ── times and days ─────────────────────────────────────────────────────────────────────────────────
@@ -241,7 +274,7 @@ def _instant(call: Call, when: str) -> float:
     except NotUnderstood as unclear:
         raise ToolFailed("invalid", str(unclear)) from unclear
     if understood.at is None or understood.rule:
-        raise ToolFailed("invalid", "Name one time, such as tomorrow at 5 PM.")
+        raise ToolFailed("invalid", _("Name one time, such as tomorrow at 5 PM."))
     return to_seconds(understood.at, call.zone)
 
 
@@ -272,9 +305,11 @@ def _clocks_apart(call: Call, start: str, end: str) -> Result:
     there, name = _moment(call, start)
     here, other = _moment(call, end)
     ahead = int((_offset(there) - _offset(here)).total_seconds())
-    other = other or "us"
-    how = f"{_lasting(abs(ahead))} {'ahead of' if ahead > 0 else 'behind'}" if ahead else "at the same time as"
-    return Result(f"{name} is {how} {other}.", {"seconds": ahead})
+    other = other or _("us")
+    said = _("{name} is at the same time as {other}.")
+    if ahead:
+        said = _("{name} is {length} ahead of {other}.") if ahead > 0 else _("{name} is {length} behind {other}.")
+    return Result(said.format(name=name, length=_lasting(abs(ahead)), other=other), {"seconds": ahead})
 
 
 def _is_place(call: Call, words: str) -> bool:
@@ -301,17 +336,17 @@ def _lasting(seconds: int, *, weeks: bool = False) -> str:
     for size, unit in _UNITS if weeks else _UNITS[1:]:
         number, seconds = divmod(seconds, size)
         if number:
-            parts.append(count(number, unit))
-    return series(parts[:2], "and") if parts else "no time at all"
+            parts.append(counted(number, unit))
+    return series(parts[:2], "and") if parts else _("no time at all")
 
 
 def _long(day: Date) -> str:
-    return f"{day:%A}, {day:%B} {day.day}, {day.year}"
+    return calendar_day(day, year=True)
 
 
 def _when_off(day: Date, today: Date) -> str:
     words = day_words(day, today)
-    return words if words in ("today", "tomorrow") else f"on {words}"
+    return words if (day - today).days in (0, 1) else _("on {day}").format(day=words)
 
 
 # ── places ─────────────────────────────────────────────────────────────────────────────────────────
@@ -324,8 +359,12 @@ def _moment(call: Call, place: str) -> tuple[datetime, str]:
     places = known_places()
     if wanted not in places:
         near = get_close_matches(wanted, places, n=1, cutoff=0.7)
-        hint = f" Did you mean {_spoken_name(near[0])}?" if near else ""
-        raise ToolFailed("not_found", f"I don't know what time it is in {place.strip()}.{hint}", nearest=near)
+        hint = _(" Did you mean {spoken_name}?").format(spoken_name=_spoken_name(near[0])) if near else ""
+        raise ToolFailed(
+            "not_found",
+            _("I don't know what time it is in {strip}.{hint}").format(strip=place.strip(), hint=hint),
+            nearest=near,
+        )
     return here.astimezone(zoneinfo.ZoneInfo(places[wanted])), _spoken_name(wanted)
 
 
@@ -360,7 +399,9 @@ def _spoken_name(plain: str) -> str:
 
 def _other_day(call: Call, there: datetime) -> str:
     days = (there.date() - call.local().date()).days
-    return {0: "", 1: " tomorrow", -1: " yesterday"}.get(days, f" on {there:%A}")  # the date line has 25 hours
+    return {0: "", 1: _(" tomorrow"), -1: _(" yesterday")}.get(
+        days, _(" on {weekday}").format(weekday=weekday(there))
+    )  # the date line has 25 hours
 
 
 def _data(moment: datetime, place: str) -> dict[str, Any]:

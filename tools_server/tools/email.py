@@ -21,6 +21,8 @@ import anyio
 import anyio.to_thread
 from pydantic import BaseModel, ConfigDict, Field
 
+from tools_server.language import series
+from tools_server.language import text as _
 from tools_server.post.mail import (
     Account,
     Found,
@@ -37,7 +39,6 @@ from tools_server.times.recurrence import local
 from tools_server.times.spoken_time import day_words, moment_words
 from tools_server.times.when import NotUnderstood, understand_day
 from tools_server.toolkit import Call, Result, ToolFailed, tool
-from tools_server.wording import series
 
 LISTED = 20  # more than anybody listens to
 SPOKEN_CHARACTERS = 700  # a minute aloud; the rest is in the data
@@ -66,8 +67,8 @@ class Settings(BaseModel):
 async def list_mail(call: Call, count: Count = 5, unread: bool = False, account: Name = "") -> Result:
     """Tell which mails came last, or which are unread. Reading a mail here does not mark it as read."""
     if not account and not _own(call):
-        return Result("No mail account is set up for you.", {"untrusted": True, "mails": []})
-    return await _searched(call, account, Wanted(unread=unread), count, "unread mail" if unread else "mail")
+        return Result(_("No mail account is set up for you."), {"untrusted": True, "mails": []})
+    return await _searched(call, account, Wanted(unread=unread), count, _("unread mail") if unread else "")
 
 
 @tool("email.search", risk="read", limit_seconds=WORK_SECONDS, open_world=True, untrusted=True)
@@ -81,10 +82,10 @@ async def search(
 ) -> Result:
     """Find mails by their words, their sender or their day."""
     if not account and not _own(call):
-        return Result("No mail account is set up for you.", {"untrusted": True, "mails": []})
+        return Result(_("No mail account is set up for you."), {"untrusted": True, "mails": []})
     day = since_day(since, call.now(), call.zone) if since.strip() else None
     wanted = Wanted(text=" ".join(text.split()), sender=" ".join(sender.split()), since=day)
-    return await _searched(call, account, wanted, count, "such mail")
+    return await _searched(call, account, wanted, count, _("such mail"))
 
 
 @tool("email.read", risk="read", limit_seconds=WORK_SECONDS, open_world=True, untrusted=True)
@@ -93,10 +94,14 @@ async def read(call: Call, id: Id) -> Result:
     account, found = await _one(call, id)
     letter = found.letter
     says = plain(letter.text, SPOKEN_CHARACTERS)
-    text = f"{_told(call, found)} It says: {_quote(says)}." if says else f"{_told(call, found)} It has no text."
+    text = (
+        _("{told} It says: {quote}.").format(told=_told(call, found), quote=_quote(says))
+        if says
+        else _("{told} It has no text.").format(told=_told(call, found))
+    )
     if letter.attachments:
         names = ", ".join(_quote(each.name) for each in letter.attachments)
-        text += f" Attached and not opened: {names}."
+        text += _(" Attached and not opened: {names}.").format(names=names)
     body = {"text": letter.text, "attachments": [asdict(each) for each in letter.attachments], "cut": letter.cut}
     return Result(text, {"untrusted": True, "mail": {**_shown(account, found), **body}})
 
@@ -104,9 +109,15 @@ async def read(call: Call, id: Id) -> Result:
 async def _ask_send(call: Call, to: list[str], subject: str, text: str, account: str = "") -> str:
     sender, addresses = _account(call, account), _recipients(call, to)
     _letter(call, sender, addresses, subject, text)
-    about = f"with the subject {_quote(plain(subject, 100))}" if subject.strip() else "without a subject"
+    about = (
+        _("with the subject {quote}").format(quote=_quote(plain(subject, 100)))
+        if subject.strip()
+        else _("without a subject")
+    )
     says = _read_out(call, text)
-    return f"Send a mail to {series(addresses, 'and')}, from {sender.address}, {about}, that says: {says}?"
+    return _("Send a mail to {series}, from {address}, {about}, that says: {says}?").format(
+        series=series(addresses, "and"), address=sender.address, about=about, says=says
+    )
 
 
 @tool("email.send", risk="outward", level="explicit", preview=_ask_send, limit_seconds=WORK_SECONDS, open_world=True)
@@ -128,8 +139,10 @@ async def send(
 async def _ask_reply(call: Call, id: str, text: str) -> str:
     account, found = await _one(call, id)
     address = _answer_address(found)
-    mail = _told(call, found).replace("From", "Answer the mail from", 1)[:-1]
-    return f"{mail}, by one to {address}, from {account.address}, that says: {_read_out(call, text)}?"
+    mail = _told(call, found).replace("From", _("Answer the mail from"), 1)[:-1]
+    return _("{mail}, by one to {address}, from {address2}, that says: {read_out}?").format(
+        mail=mail, address=address, address2=account.address, read_out=_read_out(call, text)
+    )
 
 
 @tool(
@@ -165,7 +178,7 @@ def _account(call: Call, name: str) -> Account:
     """Return the account that is meant; the first when none was said. Others' accounts do not exist for an agent."""
     own = {account.name: account for account in _own(call)}
     if not own:
-        raise ToolFailed("not_found", "No mail account is set up for you.")
+        raise ToolFailed("not_found", _("No mail account is set up for you."))
     wanted = " ".join(name.casefold().split()).removesuffix(" account")
     if not wanted:
         return next(iter(own.values()))
@@ -174,7 +187,10 @@ def _account(call: Call, name: str) -> Account:
             return account
     near = get_close_matches(wanted, own, n=1) or list(own)
     raise ToolFailed(
-        "not_found", f"There is no mail account {_quote(plain(name, 60))}. There is {series(near, 'and')}."
+        "not_found",
+        _("There is no mail account {quote}. There is {series}.").format(
+            quote=_quote(plain(name, 60)), series=series(near, "and")
+        ),
     )
 
 
@@ -207,14 +223,14 @@ def since_day(words: str, now: float, zone: tzinfo | None) -> date:
     if 0 < (day - today).days < 7:
         day -= timedelta(days=7)
     if day > today:
-        raise ToolFailed("invalid", "That day is still to come. Say a day in the past.")
+        raise ToolFailed("invalid", _("That day is still to come. Say a day in the past."))
     return day
 
 
 async def _one(call: Call, id: str) -> tuple[Account, Found]:
     name, *rest = id.split(".")
     if len(rest) != 2 or not all(number.isascii() and number.isdigit() and len(number) < 11 for number in rest):
-        raise ToolFailed("invalid", "That is not the id of a mail: email.list tells the ids.")
+        raise ToolFailed("invalid", _("That is not the id of a mail: email.list tells the ids."))
     account = _account(call, name)
     epoch, number = map(int, rest)
 
@@ -235,15 +251,15 @@ async def _searched(call: Call, name: str, wanted: Wanted, count: int, what: str
     found, total = await _worked(call, work)
     data = {"untrusted": True, "mails": [_shown(account, each) for each in found], "total": total}
     if not found:
-        return Result(f"There is no {what}.", data)
+        return Result(_("There is no {what}.").format(what=what or _("mail")), data)
     many = (
-        f"There is one {what}"
+        _("There is one {what}").format(what=what or _("mail"))
         if total == 1
-        else f"There are {total} of them"
-        if what != "mail"
-        else f"There are {total} mails"
+        else _("There are {count} of them").format(count=total)
+        if what
+        else _("There are {count} mails").format(count=total)
     )
-    newest = ". The newest: " if total > len(found) else ". "
+    newest = _(". The newest: ") if total > len(found) else ". "
     return Result(many + newest + " ".join(_told(call, each) for each in found), data)
 
 
@@ -271,8 +287,15 @@ def _recipients(call: Call, to: Sequence[str]) -> list[str]:
         wanted = contacts.get(" ".join(each.casefold().split()), each.strip())
         if (address := _address(wanted)) is None:
             near = get_close_matches(each.casefold(), contacts, n=1)
-            hint = f" Did you mean {near[0]}?" if near else " Give an address such as anna@example.org."
-            raise ToolFailed("invalid", f"{_quote(plain(each, 60))} is no address that I can write to.{hint}")
+            hint = (
+                _(" Did you mean {near}?").format(near=near[0])
+                if near
+                else _(" Give an address such as anna@example.org.")
+            )
+            raise ToolFailed(
+                "invalid",
+                _("{quote} is no address that I can write to.{hint}").format(quote=_quote(plain(each, 60)), hint=hint),
+            )
         found.append(address)
     return list(dict.fromkeys(found))
 
@@ -293,15 +316,15 @@ def _address(text: str) -> str | None:
 def _answer_address(found: Found) -> str:
     if address := _address(found.letter.reply_to):
         return address
-    raise ToolFailed("failed", "That mail does not say where an answer could go.")
+    raise ToolFailed("failed", _("That mail does not say where an answer could go."))
 
 
 def _letter(call: Call, account: Account, to: Sequence[str], subject: str, text: str) -> EmailMessage:
     """Return a mail of one plain text part. No text of the caller can become a header."""
     if not subject.isprintable():
-        raise ToolFailed("invalid", "The subject must be one line of plain text.")
+        raise ToolFailed("invalid", _("The subject must be one line of plain text."))
     if not text.strip() or any(not c.isprintable() and c not in "\n\r\t" for c in text):
-        raise ToolFailed("invalid", "The mail must have a text, without control characters.")
+        raise ToolFailed("invalid", _("The mail must have a text, without control characters."))
     letter = EmailMessage(policy=SMTP)
     letter["From"] = account.address
     letter["To"] = ", ".join(to)
@@ -321,18 +344,22 @@ async def _sent(call: Call, account: Account, to: Sequence[str], letter: EmailMe
     except MailFailed as failed:
         if progress.step == "talking":
             raise ToolFailed("failed", str(failed)) from failed
-        text = f"The connection broke while I handed over the mail to {series(to, 'and')}. It may have gone, or not."
+        text = _("The connection broke while I handed over the mail to {series}. It may have gone, or not.").format(
+            series=series(to, "and")
+        )
         receipt = call.receipt(text, before=None, after=None)
         raise ToolFailed("failed", text, receipt=receipt.id, certain=False) from failed
     except anyio.get_cancelled_exc_class():
         streams.hang_up()
         if progress.step != "talking":
-            text = f"I was stopped while I handed over the mail to {series(to, 'and')}. It may have gone, or not."
+            text = _("I was stopped while I handed over the mail to {series}. It may have gone, or not.").format(
+                series=series(to, "and")
+            )
             call.receipt(text, before=None, after=None)
         raise
     finally:
         streams.hang_up()
-    text = f"The mail to {series(to, 'and')} is sent. That can't be undone."
+    text = _("The mail to {series} is sent. That can't be undone.").format(series=series(to, "and"))
     return Result(text, {"mail": what}, call.receipt(text, before=None, after=None))
 
 
@@ -341,16 +368,16 @@ async def _sent(call: Call, account: Account, to: Sequence[str], letter: EmailMe
 
 def _told(call: Call, found: Found) -> str:
     letter = found.letter
-    about = f"about {_quote(letter.subject)}" if letter.subject else "without a subject"
+    about = _("about {quote}").format(quote=_quote(letter.subject)) if letter.subject else _("without a subject")
     when = f", {_when(call, letter.sent_at)}" if letter.sent_at else ""
-    return f"From {_quote(letter.sender or 'nobody')} {about}{when}."
+    return _("From {quote} {about}{when}.").format(quote=_quote(letter.sender or _("nobody")), about=about, when=when)
 
 
 def _when(call: Call, sent: datetime) -> str:
     here, today = sent.astimezone(call.local().tzinfo), call.local()
     if (today.date() - here.date()).days in (0, 1):
         return moment_words(here, today)
-    return f"on {day_words(here.date(), today.date())}"
+    return _("on {day_words}").format(day_words=day_words(here.date(), today.date()))
 
 
 def _quote(text: str) -> str:
@@ -367,7 +394,7 @@ def _read_out(call: Call, text: str) -> str:
     more = len(said) - PREVIEW_CHARACTERS
     if call.tainted or more <= 0:
         return _quote(said)
-    return f"{_quote(said[:PREVIEW_CHARACTERS])} … and {more:,} more characters"
+    return _("{quote} … and {more:,} more characters").format(quote=_quote(said[:PREVIEW_CHARACTERS]), more=more)
 
 
 def _shown(account: Account, found: Found) -> dict[str, Any]:

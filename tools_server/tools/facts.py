@@ -16,10 +16,12 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from tools_server.language import plural, series
+from tools_server.language import text as _
 from tools_server.paths import PathDenied, Stamp
 from tools_server.state import Kept
 from tools_server.toolkit import Call, Result, ToolFailed, tool
-from tools_server.wording import capital, count, one_line, plain, series, spoken
+from tools_server.wording import capital, one_line, plain, spoken
 from tools_server.writing.papers import Unreadable, kept, put_back, read_text
 from tools_server.writing.whose import HOUSEHOLD, own_file
 
@@ -75,22 +77,25 @@ async def remember(
     """Remember a fact for good, such as an allergy, a birthday or where something lies."""
     fact = _cleaned(text)
     if not fact:
-        raise ToolFailed("invalid", "What shall I remember?")
+        raise ToolFailed("invalid", _("What shall I remember?"))
     sheets = _sheets(call)
     known = [each for sheet in sheets for each in sheet.facts]
     same = next((each for each in known if plain(each.text) == plain(fact)), None)
     if same and (same.own or not household):
-        return Result(f"I know that already: {same.text}.", {"fact": same.text, "already": True})
+        return Result(_("I know that already: {text}.").format(text=same.text), {"fact": same.text, "already": True})
     sheet = sheets[0] if household else sheets[-1]
     _may_change(call, sheet)
     if len(sheet.facts) >= MOST_FACTS:
-        raise ToolFailed("failed", f"I remember {MOST_FACTS} things already. Tell me some to forget first.")
+        raise ToolFailed(
+            "failed",
+            _("I remember {most_facts} things already. Tell me some to forget first.").format(most_facts=MOST_FACTS),
+        )
     heading = call.actor.person if sheet.file != HOUSEHOLD else "Household"
     written = _with_line(sheet.text or f"# {one_line(heading)}\n\n", sheet.facts, fact)
     alike = [each.text for each in known if plain(each.text) in _alike(fact, known)]
-    also = f" I also know: {series([spoken(each) for each in alike], 'and')}." if alike else ""
+    also = _(" I also know: {series}.").format(series=series([spoken(each) for each in alike], "and")) if alike else ""
     data = {"fact": fact, "household": sheet.file == HOUSEHOLD, "alike": alike}
-    changed = f"I'll remember: {fact}."
+    changed = _("I'll remember: {fact}.").format(fact=fact)
     return Result(changed + also, data, _write(call, sheet, written, changed))
 
 
@@ -102,23 +107,30 @@ async def list_facts(
     """Tell what people asked to be remembered."""
     known = [fact for sheet in _sheets(call) for fact in sheet.facts]
     found = _about(call, known, about)
-    whom = "you" if plain(about) in _ABOUT_ME else spoken(one_line(about))
+    whom = _("you") if plain(about) in _ABOUT_ME else spoken(one_line(about))
     if not found:
-        said = f"Nobody told me anything about {whom}." if plain(about) else "Nobody asked me to remember anything."
+        said = (
+            _("Nobody told me anything about {whom}.").format(whom=whom)
+            if plain(about)
+            else _("Nobody asked me to remember anything.")
+        )
     elif len(found) == 1:
-        said = f"I was told: {found[0].text}."
+        said = _("I was told: {text}.").format(text=found[0].text)
     else:
-        more = [f"{len(found) - TOLD} more"] if len(found) > TOLD else []
+        more = [_("{count} more").format(count=len(found) - TOLD)] if len(found) > TOLD else []
         told = series([*(fact.text for fact in found[:TOLD]), *more], "and")
-        said = f"I was told {count(len(found), 'thing')}: {told}."
+        form = plural("I was told {count} thing: {facts}.", "I was told {count} things: {facts}.", len(found))
+        said = form.format(count=len(found), facts=told)
     return Result(said, {"facts": [{"text": fact.text, "own": fact.own} for fact in found]})
 
 
 async def _forget_question(call: Call, text: str) -> str:
-    _, meant = _meant(call, text)
+    _first, meant = _meant(call, text)
     if len(meant) == 1:
-        return f"Forget that {meant[0].text}?"
-    return f"Forget these {len(meant)} things: {series([fact.text for fact in meant], 'and')}?"
+        return _("Forget that {text}?").format(text=meant[0].text)
+    return _("Forget these {count} things: {series}?").format(
+        count=len(meant), series=series([fact.text for fact in meant], "and")
+    )
 
 
 @tool("facts.forget", risk="destructive", root="*", limit_seconds=20, preview=_forget_question)
@@ -128,7 +140,7 @@ async def forget(call: Call, text: Annotated[Text, Field(description="The fact, 
     gone = {fact.line for fact in meant}
     written = "\n".join(line for number, line in enumerate(sheet.text.split("\n")) if number not in gone)
     texts = [fact.text for fact in meant]
-    changed = f"I've forgotten: {series(texts, 'and')}."
+    changed = _("I've forgotten: {series}.").format(series=series(texts, "and"))
     return Result(changed, {"forgotten": texts}, _write(call, sheet, written, changed))
 
 
@@ -153,12 +165,12 @@ def _read(call: Call, file: str) -> Sheet:
             raise
         return Sheet(file, "", None)
     except Unreadable as wrong:
-        raise ToolFailed("failed", f"I could not read {file}: {wrong}.") from None
+        raise ToolFailed("failed", _("I could not read {file}: {wrong}.").format(file=file, wrong=wrong)) from None
 
 
 def _may_change(call: Call, sheet: Sheet) -> None:
     if call.actor.role == "child" and sheet.file == HOUSEHOLD:
-        raise ToolFailed("denied", "That is for everybody, so a grown-up has to tell me.")
+        raise ToolFailed("denied", _("That is for everybody, so a grown-up has to tell me."))
 
 
 def _write(call: Call, sheet: Sheet, written: str, changed: str) -> Any:
@@ -168,7 +180,7 @@ def _write(call: Call, sheet: Sheet, written: str, changed: str) -> Any:
     else:
         call.home.create(sheet.file, written.encode())
     if sheet.file != HOUSEHOLD:
-        changed = "Changed what I remember for one person."  # owners hear what was changed for others
+        changed = _("Changed what I remember for one person.")  # owners hear what was changed for others
     before = kept(root, sheet.file, sheet.text) if sheet.stamp else None
     return call.receipt(changed, before=before, after=kept(root, sheet.file, written))
 
@@ -217,13 +229,15 @@ def _meant(call: Call, text: str) -> tuple[Sheet, list[Fact]]:
             if meant := fits(sheet.facts, wanted):
                 _may_change(call, sheet)
                 if len(meant) > AT_ONCE:
-                    raise ToolFailed("invalid", f"That is {len(meant)} things. Say more closely which.")
+                    raise ToolFailed(
+                        "invalid", _("That is {count} things. Say more closely which.").format(count=len(meant))
+                    )
                 call.permit(text=[fact.text for fact in meant])
                 return sheet, meant
     known = {plain(fact.text): fact.text for sheet in sheets for fact in sheet.facts}
     nearest = [known[near] for near in get_close_matches(plain(wanted), known, n=1, cutoff=0.5)]
-    hint = f" The nearest is: {nearest[0]}." if nearest else ""
-    raise ToolFailed("not_found", f"I don't remember anything like that.{hint}", nearest=nearest)
+    hint = _(" The nearest is: {nearest}.").format(nearest=nearest[0]) if nearest else ""
+    raise ToolFailed("not_found", _("I don't remember anything like that.{hint}").format(hint=hint), nearest=nearest)
 
 
 def _same(facts: Sequence[Fact], wanted: str) -> list[Fact]:

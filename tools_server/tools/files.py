@@ -17,11 +17,13 @@ import anyio
 from pydantic import Field
 
 from tools_server.arguments import whole
+from tools_server.language import plural, series
+from tools_server.language import text as _
 from tools_server.paths import FILE_BYTES, Entry, PathDenied
 from tools_server.state import Kept
 from tools_server.strangers import is_households
 from tools_server.toolkit import Call, Result, ToolFailed, tool
-from tools_server.wording import aloud, count, one_line, series, size, some, spoken
+from tools_server.wording import aloud, one_line, size, some, spoken
 from tools_server.writing import contents
 from tools_server.writing.contents import SNIFFED_BYTES, Place, amount, decoded, no_text, walk
 from tools_server.writing.papers import Unreadable, body_of, edited, kept, put_back, root_of
@@ -46,17 +48,25 @@ async def list_files(
     if folder in ("", ".", "/") and len(call.agent.roots) > 1:
         names = [*call.agent.roots]
         return Result(
-            f"You have {count(len(names), 'folder')}: {series(names, 'and')}.", {"folders": names, "files": []}
+            _("You have {count}: {series}.").format(
+                count=plural("{count} folder", "{count} folders", len(names)).format(count=len(names)),
+                series=series(names, "and"),
+            ),
+            {"folders": names, "files": []},
         )
     place = _folder(call, folder)
     entries = _entries(call, place)
     folders = [whole(entry.name) for entry in entries if entry.kind == "folder"]
     files = [{"name": whole(entry.name), "bytes": entry.size} for entry in entries if entry.kind != "folder"]
-    of = "the folders " if len(folders) > 1 else "the folder "
+    of = _("the folders ") if len(folders) > 1 else _("the folder ")
     named = [(of if not at else "") + one_line(name) for at, name in enumerate(folders)]
     named += [one_line(str(file["name"])) for file in files]
-    where = spoken(whole(place.path)) if place.path else "Your folder"
-    said = f"{where} holds {some(named)}." if named else f"{where} is empty."
+    where = spoken(whole(place.path)) if place.path else _("Your folder")
+    said = (
+        _("{where} holds {some}.").format(where=where, some=some(named))
+        if named
+        else _("{where} is empty.").format(where=where)
+    )
     return Result(said, {"folders": folders, "files": files})
 
 
@@ -73,12 +83,15 @@ async def read(
     name = spoken(whole(place.path.rsplit("/", 1)[-1]))
     head = page if not offset else place.root.piece(place.path, 0, SNIFFED_BYTES)[0]
     if what := no_text(head):
-        return Result(f"{name} is {what} of {size(total)}, which I can't read aloud.", {"bytes": total, "kind": what})
+        return Result(
+            _("{name} is {what} of {size}, which I can't read aloud.").format(name=name, what=what, size=size(total)),
+            {"bytes": total, "kind": what},
+        )
     text, used = decoded(page)
     end = offset + used
     data = {"text": text, "bytes": total, "next_offset": end if used and end < total else None}
     if not text.strip():
-        return Result(f"{name} {'ends there' if offset else 'is empty'}.", data)
+        return Result(f"{name} {(_('ends there') if offset else _('is empty'))}.", data)
     return Result(f"{name}: {aloud(text if offset else _below_the_head(text))}", data)
 
 
@@ -103,12 +116,17 @@ async def search(
     look = partial(contents.search, places, words, len(call.agent.roots) > 1)
     found, whole = await anyio.to_thread.run_sync(look, abandon_on_cancel=True)
     if not found:
-        said = f"No file holds {spoken(one_line(words))}."
+        said = _("No file holds {one_line}.").format(one_line=spoken(one_line(words)))
     else:
         names = dict.fromkeys(one_line(match["file"].rsplit("/", 1)[-1]) for match in found)
-        said = f"Found in {count(len({match['file'] for match in found}), 'file')}: {some(names)}."
+        said = _("Found in {count}: {some}.").format(
+            count=plural("{count} file", "{count} files", len({match["file"] for match in found})).format(
+                count=len({match["file"] for match in found})
+            ),
+            some=some(names),
+        )
     if not whole:
-        said += " I did not look at everything: name a folder to look closer."
+        said += _(" I did not look at everything: name a folder to look closer.")
     return Result(said, {"matches": found, "whole": whole})
 
 
@@ -117,7 +135,7 @@ async def create(call: Call, path: Path, text: Text = "") -> Result:
     """Make a new text file. One that is already there is left as it is."""
     place = _place(call, path)
     place.root.create(place.path, text.encode())
-    said = f"Made {spoken(whole(place.path))}."
+    said = _("Made {whole}.").format(whole=spoken(whole(place.path)))
     return Result(said, {"file": place.path}, call.receipt(said, before=None, after=kept(place.name, place.path, text)))
 
 
@@ -128,13 +146,16 @@ async def append(call: Call, path: Path, text: Annotated[str, Field(min_length=1
     with _nearest(call, place):
         content, stamp = place.root.read(place.path)
     if what := no_text(content):
-        raise ToolFailed("invalid", f"{spoken(whole(place.path))} is {what}: no text can be added to it.")
+        raise ToolFailed(
+            "invalid",
+            _("{whole} is {what}: no text can be added to it.").format(whole=spoken(whole(place.path)), what=what),
+        )
     gap = b"" if content.endswith(b"\n") or not content else b"\n"
     written = content + gap + text.encode() + (b"" if text.endswith("\n") else b"\n")
     if len(written) > FILE_BYTES:
-        raise ToolFailed("failed", f"{spoken(whole(place.path))} is full. Begin another file.")
+        raise ToolFailed("failed", _("{whole} is full. Begin another file.").format(whole=spoken(whole(place.path))))
     place.root.replace(place.path, written, stamp)
-    said = f"Added it to {spoken(whole(place.path))}."
+    said = _("Added it to {whole}.").format(whole=spoken(whole(place.path)))
     return Result(
         said,
         {"file": place.path, "bytes": len(written)},
@@ -144,16 +165,18 @@ async def append(call: Call, path: Path, text: Annotated[str, Field(min_length=1
 
 async def _write_question(call: Call, path: str, text: str) -> str:
     place = _place(call, path)
-    words = count(len(text.split()), "word")
+    words = plural("{count} word", "{count} words", len(text.split())).format(count=len(text.split()))
     if call.tainted:  # they may be a stranger's, and be told as the household's own later: nobody agrees to a number
         words += f" (“{text.strip()}”)"
     try:
-        content, _ = place.root.read(place.path)
+        content, _rest = place.root.read(place.path)
     except PathDenied as denied:
         if denied.reason != "missing":
             raise
-        return f"Write a new file, {spoken(whole(place.path))}, of {words}?"
-    return f"Put {words} in place of all that is in {spoken(whole(place.path))}, which is {amount(content)}?"
+        return _("Write a new file, {whole}, of {words}?").format(whole=spoken(whole(place.path)), words=words)
+    return _("Put {words} in place of all that is in {whole}, which is {amount}?").format(
+        words=words, whole=spoken(whole(place.path)), amount=amount(content)
+    )
 
 
 @tool("files.write", risk="destructive", idempotent=True, root="*", limit_seconds=20, preview=_write_question)
@@ -170,7 +193,7 @@ async def write(call: Call, path: Path, text: Text) -> Result:
     else:
         place.root.replace(place.path, text.encode(), stamp)
         before = kept(place.name, place.path, content)
-    said = f"Wrote {spoken(whole(place.path))}."
+    said = _("Wrote {whole}.").format(whole=spoken(whole(place.path)))
     return Result(
         said, {"file": place.path}, call.receipt(said, before=before, after=kept(place.name, place.path, text))
     )
@@ -181,7 +204,7 @@ async def move(call: Call, path: Path, to: Annotated[str, Field(min_length=1, ma
     """Give a file another name, or put it into another folder. Nothing is ever overwritten."""
     place, new = _place(call, path), _folder(call, to, "to")
     if place.name != new.name:
-        raise ToolFailed("invalid", f"A file stays in its own folder: {place.name}.")
+        raise ToolFailed("invalid", _("A file stays in its own folder: {name}.").format(name=place.name))
     target = new.path
     if not new.path or to.endswith("/") or _is_folder(new):
         target = "/".join(part for part in (new.path, place.path.rsplit("/", 1)[-1]) if part)
@@ -189,7 +212,7 @@ async def move(call: Call, path: Path, to: Annotated[str, Field(min_length=1, ma
     words = _words_of_others(call, place)
     with _nearest(call, place):
         place.root.move(place.path, target)
-    said = f"{spoken(whole(place.path))} is now {spoken(whole(target))}."
+    said = _("{whole} is now {whole2}.").format(whole=spoken(whole(place.path)), whole2=spoken(whole(target)))
     receipt = call.receipt(
         said,
         before={"root": place.name, "moved": place.path},
@@ -213,9 +236,11 @@ async def _remove_question(call: Call, path: str) -> str:
     place = _place(call, path)
     with _nearest(call, place):
         head, total = place.root.piece(place.path, 0, SNIFFED_BYTES)
-    what = no_text(head) or "a text"
-    lost = " It is too large to bring back afterwards." if total > FILE_BYTES else ""
-    return f"Remove {spoken(whole(place.path))}, {what} of {size(total)}?{lost}"
+    what = no_text(head) or _("a text")
+    lost = _(" It is too large to bring back afterwards.") if total > FILE_BYTES else ""
+    return _("Remove {whole}, {what} of {size}?{lost}").format(
+        whole=spoken(whole(place.path)), what=what, size=size(total), lost=lost
+    )
 
 
 @tool("files.remove", risk="destructive", root="*", limit_seconds=20, preview=_remove_question)
@@ -223,10 +248,10 @@ async def remove(call: Call, path: Path) -> Result:
     """Remove a file."""
     place = _place(call, path)
     with _nearest(call, place):
-        _, total = place.root.piece(place.path, 0, 0)
+        _first, total = place.root.piece(place.path, 0, 0)
     before = kept(place.name, place.path, place.root.read(place.path)[0]) if total <= FILE_BYTES else None
     place.root.remove(place.path)
-    said = f"Removed {spoken(whole(place.path))}."
+    said = _("Removed {whole}.").format(whole=spoken(whole(place.path)))
     return Result(said, {"file": place.path}, call.receipt(said, before=before, after=None))
 
 
@@ -240,9 +265,9 @@ async def undo(call: Call, receipt: Kept) -> Result:
     except PathDenied as denied:
         if denied.reason not in ("missing", "exists"):
             raise
-        how = "was removed since" if denied.reason == "missing" else "can't go back: its place is taken"
+        how = _("was removed since") if denied.reason == "missing" else _("can't go back: its place is taken")
         raise edited(after["moved"], how) from denied
-    said = f"{spoken(before['moved'])} is where it was."
+    said = _("{moved} is where it was.").format(moved=spoken(before["moved"]))
     return Result(said, {"file": before["moved"]}, call.receipt(said, before=after, after=before))
 
 
@@ -251,7 +276,7 @@ async def undo(call: Call, receipt: Kept) -> Result:
 
 def _place(call: Call, path: str, argument: str = "path") -> Place:
     """Return where a path leads. It may begin with the name of one of the agent's folders; else it is in the first."""
-    first, _, rest = path.partition("/")
+    first, _slash, rest = path.partition("/")
     if rest and first in call.roots:
         place = Place(first, call.roots[first], rest)
     else:
@@ -277,7 +302,7 @@ def _entries(call: Call, place: Place) -> list[Entry]:
 
 
 def _is_folder(place: Place) -> bool:
-    parent, _, name = place.path.rpartition("/")
+    parent, _slash, name = place.path.rpartition("/")
     try:
         return any(entry.name == name and entry.kind == "folder" for entry in place.root.entries(parent))
     except PathDenied:
@@ -298,6 +323,10 @@ def _nearest(call: Call, place: Place) -> Iterator[None]:
         near = get_close_matches(place.path, files, n=1) or [
             by_name[name] for name in get_close_matches(name, by_name, n=1)
         ]
-        hint = f" The nearest is {spoken(whole(near[0]))}." if near else ""
+        hint = _(" The nearest is {whole}.").format(whole=spoken(whole(near[0]))) if near else ""
         nearest = [whole(file) for file in near]
-        raise ToolFailed("not_found", f"There is no {spoken(whole(place.path))}.{hint}", nearest=nearest) from denied
+        raise ToolFailed(
+            "not_found",
+            _("There is no {whole}.{hint}").format(whole=spoken(whole(place.path)), hint=hint),
+            nearest=nearest,
+        ) from denied

@@ -10,10 +10,12 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from tools_server.language import plural
+from tools_server.language import text as _
 from tools_server.state import Kept
 from tools_server.times.spoken_time import moment_words
 from tools_server.toolkit import Call, Result, ToolFailed, ToolSpec, Undo, tool
-from tools_server.wording import capital, count
+from tools_server.wording import capital
 
 MOST_TOLD = 50
 LOOKED_AT = 1_000  # the newest receipts; what a person did lately is among them
@@ -28,11 +30,11 @@ async def last(
 ) -> Result:
     """Tell what was changed last for the person who asks, and when."""
     if everyone and call.actor.role != "owner":
-        raise ToolFailed("denied", "Only an owner may hear what was done for everybody.")
+        raise ToolFailed("denied", _("Only an owner may hear what was done for everybody."))
     seen = (receipt for receipt in call.state.receipts(LOOKED_AT) if _seen(call, receipt, everyone))
     kept = list(islice(seen, count))
     if not kept:
-        return Result("I haven't changed anything for you.", {"changes": []})
+        return Result(_("I haven't changed anything for you."), {"changes": []})
     told = [f"{_ago(call, receipt)}: {receipt.changed}{_fate(receipt)}" for receipt in kept]
     return Result(" ".join(told), {"changes": [_shown(call, receipt) for receipt in kept]})
 
@@ -61,20 +63,27 @@ def _chosen(call: Call, id: str, *, again: bool) -> Kept:
     if id:
         kept = call.state.receipt(id)
         if kept is None or not _seen(call, kept, everyone=call.actor.role == "owner"):
-            raise ToolFailed("not_found", "I know of no such change.")
+            raise ToolFailed("not_found", _("I know of no such change."))
         if kept.undone_by:
-            raise ToolFailed("failed", f"That is taken back already: {kept.changed}")
+            raise ToolFailed("failed", _("That is taken back already: {changed}").format(changed=kept.changed))
         return kept
     mine = (kept for kept in call.state.receipts(LOOKED_AT) if not kept.undone_by and _seen(call, kept, everyone=False))
     newest = next((kept for kept in mine if call.state.deed(kept)[1] == again), None)
-    did, do = ("taken back", "do again") if again else ("changed", "take back")
     if newest is None:
-        raise ToolFailed("not_found", f"I haven't {did} anything for you that I could {do}.")
+        raise ToolFailed(
+            "not_found",
+            _("I haven't taken back anything for you that I could do again.")
+            if again
+            else _("I haven't changed anything for you that I could take back."),
+        )
     if call.now() - newest.at > LATELY_SECONDS:
         raise ToolFailed(
             "not_found",
-            f"I haven't {did} anything for you in the last hour that I could {do}."
-            f" {_ago(call, newest)}: {newest.changed}",
+            (
+                _("I haven't taken back anything for you in the last hour that I could do again. {ago}: {changed}")
+                if again
+                else _("I haven't changed anything for you in the last hour that I could take back. {ago}: {changed}")
+            ).format(ago=_ago(call, newest), changed=newest.changed),
             changes=[_shown(call, newest)],
         )
     return newest
@@ -107,7 +116,7 @@ def _allowed(call: Call, kept: Kept) -> Undo:
     """Return what takes it back. Raises `ToolFailed` when nothing does, or this actor may not."""
     back = call.gate.undo(kept.tool)
     if back is None or not kept.reversible:
-        raise ToolFailed("failed", f"I can't take that back: {kept.changed}")
+        raise ToolFailed("failed", _("I can't take that back: {changed}").format(changed=kept.changed))
     tools = call.gate.tools
     spec = tools[kept.tool]
     for each in (spec, *(_opposites(tools, spec))):
@@ -116,7 +125,7 @@ def _allowed(call: Call, kept: Kept) -> Undo:
             raise ToolFailed("denied", decision.reason, rule=decision.rule)
         if each is spec and call.state.deed(kept)[1] and decision.verdict != "allow":
             # To take back an undo is to do the deed again, and that took a person's yes.
-            raise ToolFailed("confirm", "I don't do that again just by taking it back. Ask me for it anew.")
+            raise ToolFailed("confirm", _("I don't do that again just by taking it back. Ask me for it anew."))
     return back
 
 
@@ -137,7 +146,7 @@ def _alone(call: Call, kept: Kept) -> Iterator[None]:
     """Let one undo of a change run at a time: until the first has marked it, a second would not see that."""
     running = call.gate.undoing
     if kept.id in running:
-        raise ToolFailed("failed", "That is being taken back just now.")
+        raise ToolFailed("failed", _("That is being taken back just now."))
     running.add(kept.id)
     try:
         yield
@@ -151,14 +160,16 @@ def _alone(call: Call, kept: Kept) -> Iterator[None]:
 def _ago(call: Call, kept: Kept) -> str:
     seconds = call.now() - kept.at
     if seconds < 60:
-        return "Just now"
+        return _("Just now")
     if seconds < 3_600:
-        return f"{count(int(seconds // 60), 'minute')} ago"
+        return _("{count} ago").format(
+            count=plural("{count} minute", "{count} minutes", int(seconds // 60)).format(count=int(seconds // 60))
+        )
     return capital(moment_words(call.local(kept.at), call.local()))
 
 
 def _fate(kept: Kept) -> str:
-    return " That is taken back since." if kept.undone_by else ""
+    return _(" That is taken back since.") if kept.undone_by else ""
 
 
 def _shown(call: Call, kept: Kept) -> dict[str, Any]:

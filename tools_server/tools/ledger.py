@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from tools_server.language import text as _
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 from tools_server.wording import capital
 
@@ -18,12 +19,17 @@ async def show(
     """Tell what an agent has used of its day's budget, and what is left."""
     name = agent or call.agent.name
     if name != call.agent.name and call.agent.acts_as != "owner":
-        raise ToolFailed("denied", f"The {call.agent.name} agent may only look at its own usage.")
+        raise ToolFailed("denied", _("The {name} agent may only look at its own usage.").format(name=call.agent.name))
     usage = dict(call.gate.usage(name))
     if not usage:
-        return Result("Nobody counts here what is used.", {"agent": name, "budget": None})
-    calls = "one call" if usage["calls"] == 1 else f"{usage['calls']} calls"
-    spent = f"{capital(name)} has made {calls} today"
+        return Result(_("Nobody counts here what is used."), {"agent": name, "budget": None})
+    calls = _("one call") if usage["calls"] == 1 else _("{calls} calls").format(calls=usage["calls"])
+    spent = _("{name} has made {calls} today").format(name=capital(name), calls=calls)
     if usage["budget"] is None:
-        return Result(f"{spent} and has no budget to keep to.", usage)
-    return Result(f"{spent}, for {usage['spent']} of {usage['budget']} units; {usage['left']} are left.", usage)
+        return Result(_("{spent} and has no budget to keep to.").format(spent=spent), usage)
+    return Result(
+        _("{spent}, for {spent2} of {budget} units; {left} are left.").format(
+            spent=spent, spent2=usage["spent"], budget=usage["budget"], left=usage["left"]
+        ),
+        usage,
+    )

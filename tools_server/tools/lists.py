@@ -14,10 +14,12 @@ from typing import Annotated
 
 from pydantic import Field
 
+from tools_server.language import plural, series
+from tools_server.language import text as _
 from tools_server.paths import PathDenied, Stamp
 from tools_server.state import Kept
 from tools_server.toolkit import Call, Result, ToolFailed, tool
-from tools_server.wording import capital, chosen, count, one_line, plain, series, some, spoken, told_problems
+from tools_server.wording import capital, chosen, one_line, plain, some, spoken, told_problems
 from tools_server.writing.papers import Unreadable, files, kept, problem, put_back, read_text
 
 FOLDER = "lists"
@@ -85,18 +87,25 @@ async def add(call: Call, items: Items, list: Name = SHOPPING) -> Result:
             added.append(wanted)
         elif _amount(wanted) and plain(wanted) != plain(old.text):
             text = _with_item(text, old, wanted, checked=False)
-            altered.append(f"{old.text} to {wanted}")
+            altered.append(_("{text} to {wanted}").format(text=old.text, wanted=wanted))
         else:
             had.append(old.text)
     if len(Sheet(sheet.file, sheet.name, text, None).items) > MOST_ITEMS:
-        raise ToolFailed("failed", f"{capital(_the(sheet))} is full: {MOST_ITEMS} things are on it.")
+        raise ToolFailed(
+            "failed",
+            _("{the} is full: {most_items} things are on it.").format(the=capital(_the(sheet)), most_items=MOST_ITEMS),
+        )
     said = []
     if added:
-        said.append(f"Added {some(added, READ_OUT)} to {_the(sheet)}.")
+        said.append(_("Added {some} to {the}.").format(some=some(added, READ_OUT), the=_the(sheet)))
     if altered:
-        said.append(f"Changed {some(altered)}.")
+        said.append(_("Changed {some}.").format(some=some(altered)))
     if had:
-        said.append(f"{capital(some(had))} {'is' if len(had) == 1 else 'are'} already on {_the(sheet)}.")
+        said.append(
+            plural("{items} is already on {list}.", "{items} are already on {list}.", len(had)).format(
+                items=capital(some(had)), list=_the(sheet)
+            )
+        )
     return _written(call, sheet, text, " ".join(said), {"added": added, "already": had})
 
 
@@ -106,12 +115,13 @@ async def read(call: Call, list: Name = SHOPPING) -> Result:
     sheet = _found(call, list)
     left = [item.text for item in sheet.items if not item.checked]
     if left:
-        verb = "is" if len(left) == 1 else "are"
-        said = f"There {verb} {count(len(left), 'thing')} on {_the(sheet)}: {some(left, READ_OUT)}."
+        said = plural(
+            "There is {count} thing on {list}: {items}.", "There are {count} things on {list}: {items}.", len(left)
+        ).format(count=len(left), list=_the(sheet), items=some(left, READ_OUT))
     elif sheet.items:
-        said = f"Everything on {_the(sheet)} is ticked off."
+        said = _("Everything on {the} is ticked off.").format(the=_the(sheet))
     else:
-        said = f"{capital(_the(sheet))} is empty."
+        said = _("{the} is empty.").format(the=capital(_the(sheet)))
     items = [{"text": item.text, "checked": item.checked} for item in sheet.items]
     return Result(said, {"list": sheet.name, "items": items})
 
@@ -126,8 +136,13 @@ async def check(call: Call, items: Items, list: Name = SHOPPING) -> Result:
     for item in _chosen(sheet, items):
         (had if item.checked else ticked).append(item.text)
         text = _with_item(text, item, item.text, checked=True)
-    was = "was" if len(had) == 1 else "were"
-    said = f"Ticked off {some(ticked, READ_OUT)}." if ticked else f"{capital(some(had))} {was} already ticked off."
+    said = (
+        _("Ticked off {items}.").format(items=some(ticked, READ_OUT))
+        if ticked
+        else plural("{items} was already ticked off.", "{items} were already ticked off.", len(had)).format(
+            items=capital(some(had))
+        )
+    )
     return _written(call, sheet, text, said, {"checked": ticked, "already": had})
 
 
@@ -138,17 +153,28 @@ async def remove(call: Call, items: Items, list: Name = SHOPPING) -> Result:
     gone = _chosen(sheet, items)
     text = _without(sheet.text, gone)
     taken = [item.text for item in gone]
-    return _written(call, sheet, text, f"Took {some(taken, READ_OUT)} off {_the(sheet)}.", {"removed": taken})
+    return _written(
+        call,
+        sheet,
+        text,
+        _("Took {some} off {the}.").format(some=some(taken, READ_OUT), the=_the(sheet)),
+        {"removed": taken},
+    )
 
 
 async def _clear_question(call: Call, list: str, checked_only: bool) -> str:
     sheet = _found(call, list)
     gone = _to_clear(sheet, checked_only)
-    ticked = ", which is ticked off," if checked_only else ""
+    ticked = _(", which is ticked off,") if checked_only else ""
     if len(gone) == 1:
-        return f"Take {spoken(gone[0].text)}{ticked} off {_the(sheet)}?"
-    which = " ticked off" if checked_only else ""
-    return f"Take the {count(len(gone), 'thing')}{which} off {_the(sheet)}: {some(item.text for item in gone)}?"
+        return _("Take {text}{ticked} off {the}?").format(text=spoken(gone[0].text), ticked=ticked, the=_the(sheet))
+    which = _(" ticked off") if checked_only else ""
+    return _("Take the {count}{which} off {the}: {some}?").format(
+        count=plural("{count} thing", "{count} things", len(gone)).format(count=len(gone)),
+        which=which,
+        the=_the(sheet),
+        some=some(item.text for item in gone),
+    )
 
 
 @tool("lists.clear", risk="destructive", root="*", limit_seconds=20, preview=_clear_question)
@@ -160,7 +186,9 @@ async def clear(
     """Take everything off a list, or everything that is ticked off."""
     sheet = _found(call, list)
     gone = _to_clear(sheet, checked_only)
-    said = f"Took {count(len(gone), 'thing')} off {_the(sheet)}."
+    said = _("Took {count} off {the}.").format(
+        count=plural("{count} thing", "{count} things", len(gone)).format(count=len(gone)), the=_the(sheet)
+    )
     return _written(call, sheet, _without(sheet.text, gone), said, {"removed": [item.text for item in gone]})
 
 
@@ -168,8 +196,15 @@ async def clear(
 async def names(call: Call) -> Result:
     """Tell which lists there are."""
     sheets, problems = _all(call)
-    told = [f"{sheet.name} with {count(_left(sheet), 'thing')}" for sheet in sheets]
-    said = f"There {'is' if len(sheets) == 1 else 'are'} {count(len(sheets), 'list')}: {series(told, 'and')}."
+    told = [
+        _("{name} with {count}").format(
+            name=sheet.name, count=plural("{count} thing", "{count} things", _left(sheet)).format(count=_left(sheet))
+        )
+        for sheet in sheets
+    ]
+    said = plural("There is {count} list: {lists}.", "There are {count} lists: {lists}.", len(sheets)).format(
+        count=len(sheets), lists=series(told)
+    )
     data = {"lists": [{"name": sheet.name, "left": _left(sheet)} for sheet in sheets], "problems": problems}
     return Result(said + told_problems(problems), data)
 
@@ -210,12 +245,16 @@ def _found(call: Call, wanted: str, *, make: bool = False) -> Sheet:
         name = near[0]
     if name not in known and not make:
         nearest = get_close_matches(name, known, n=1, cutoff=0.4)
-        hint = f" The nearest is {nearest[0]}." if nearest else ""
-        raise ToolFailed("not_found", f"There is no list called {spoken(name)}.{hint}", nearest=nearest)
+        hint = _(" The nearest is {nearest}.").format(nearest=nearest[0]) if nearest else ""
+        raise ToolFailed(
+            "not_found",
+            _("There is no list called {name}.{hint}").format(name=spoken(name), hint=hint),
+            nearest=nearest,
+        )
     if name not in known and len(known) >= MOST_LISTS:
-        raise ToolFailed("failed", f"There are already {MOST_LISTS} lists.")
+        raise ToolFailed("failed", _("There are already {most_lists} lists.").format(most_lists=MOST_LISTS))
     if not re.search(r"\w", name):
-        raise ToolFailed("invalid", "Give the list a name in words.")
+        raise ToolFailed("invalid", _("Give the list a name in words."))
     call.permit(list=name)
     file = known.get(name) or f"{FOLDER}/{name}.md"  # nothing but words is left of it
     try:
@@ -225,7 +264,7 @@ def _found(call: Call, wanted: str, *, make: bool = False) -> Sheet:
             raise
         return Sheet(file, name, "", None)
     except Unreadable as wrong:
-        raise ToolFailed("failed", f"I could not read {file}: {wrong}.") from None
+        raise ToolFailed("failed", _("I could not read {file}: {wrong}.").format(file=file, wrong=wrong)) from None
     return Sheet(file, name, text, stamp)
 
 
@@ -253,7 +292,9 @@ def _all(call: Call) -> tuple[list[Sheet], list[dict[str, str]]]:
 
 
 def _the(sheet: Sheet) -> str:
-    return f"the {spoken(sheet.name)} list"
+    if sheet.name == SHOPPING:
+        return _("the shopping list")
+    return _("the {name} list").format(name=spoken(sheet.name))
 
 
 # ── which things ───────────────────────────────────────────────────────────────────────────────────
@@ -282,7 +323,7 @@ def _apart(items: Sequence[str]) -> list[str]:
     cleaned = (re.sub(r"^(?:and|some)\s+|[.!?]+$", "", one_line(item), flags=re.IGNORECASE) for item in items)
     things = list(dict.fromkeys(item for item in cleaned if item))
     if not things:
-        raise ToolFailed("invalid", "What shall I put on the list?")
+        raise ToolFailed("invalid", _("What shall I put on the list?"))
     return things
 
 
@@ -318,8 +359,8 @@ def _item(sheet: Sheet, wanted: str) -> Item:
         sheet.items,
         wanted,
         named=lambda item: item.text,
-        which="Which one",
-        missing=f"There is no {spoken(wanted)} on {_the(sheet)}.",
+        which=_("Which one"),
+        missing=_("There is no {wanted} on {the}.").format(wanted=spoken(wanted), the=_the(sheet)),
         rank=lambda item: item.line,
         avoided=lambda item: item.checked,
     )
@@ -328,8 +369,10 @@ def _item(sheet: Sheet, wanted: str) -> Item:
 def _to_clear(sheet: Sheet, checked_only: bool) -> list[Item]:
     gone = [item for item in sheet.items if item.checked or not checked_only]
     if not gone:
-        empty = f"{capital(_the(sheet))} is empty already."
-        raise ToolFailed("not_found", f"Nothing is ticked off on {_the(sheet)}." if sheet.items else empty)
+        empty = _("{the} is empty already.").format(the=capital(_the(sheet)))
+        raise ToolFailed(
+            "not_found", _("Nothing is ticked off on {the}.").format(the=_the(sheet)) if sheet.items else empty
+        )
     return gone
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from tools_server.language import text as _
 from tools_server.toolkit import Call, Result, tool
 
 LOOKED_BYTES = 1024 * 1024  # of the end of the record: some thousand calls, read in milliseconds
@@ -62,10 +63,18 @@ def latest(record: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _told(rows: list[dict[str, Any]], level: str) -> str:
-    kind = {"info": "call", "warning": "call that was refused, asked about or failed", "error": "call that failed"}[
-        level
-    ]
+    kind = {
+        "info": "call",
+        "warning": _("call that was refused, asked about or failed"),
+        "error": _("call that failed"),
+    }[level]
     if not rows:
-        return f"There is no {kind} in the record of late."
-    last = f"{rows[0]['tool']} by {rows[0]['agent'] or 'a stranger'}: {rows[0]['outcome']}"
-    return f"The last {kind} was {last}." if len(rows) == 1 else f"These are {len(rows)}; the last was {last}."
+        return _("There is no {kind} in the record of late.").format(kind=kind)
+    last = _("{tool} by {agent}: {outcome}").format(
+        tool=rows[0]["tool"], agent=rows[0]["agent"] or _("a stranger"), outcome=rows[0]["outcome"]
+    )
+    return (
+        _("The last {kind} was {last}.").format(kind=kind, last=last)
+        if len(rows) == 1
+        else _("These are {count}; the last was {last}.").format(count=len(rows), last=last)
+    )

@@ -16,6 +16,7 @@ from typing import Annotated, cast
 import anyio
 from pydantic import Field
 
+from tools_server.language import text as _
 from tools_server.paths import PathDenied, Root
 from tools_server.toolkit import Call, Live, Result, ToolFailed, tool
 from tools_server.wording import aloud, spoken
@@ -53,7 +54,7 @@ async def search(
 ) -> Result:
     """Find what was written down, in notes, tasks, lists and facts, that is most like a query."""
     if not query.strip():
-        raise ToolFailed("invalid", "What shall I look for?")
+        raise ToolFailed("invalid", _("What shall I look for?"))
     shelves = cast("dict[str, Shelf]", call.engine if call.engine is not None else {})
     found: list[tuple[str, Likeness]] = []
     for name, root in call.roots.items():
@@ -65,10 +66,14 @@ async def search(
     found.sort(key=lambda each: -each[1].score)
     matches = [{"root": name, **asdict(each)} for name, each in found[:most]]
     if not matches:
-        return Result(f"I found nothing written down like {spoken(query.strip())}.", {"matches": []})
+        return Result(
+            _("I found nothing written down like {strip}.").format(strip=spoken(query.strip())), {"matches": []}
+        )
     best = found[0][1]
-    more = f" There are {len(matches) - 1} more." if len(matches) > 1 else ""
-    text = f"The nearest is in {spoken(_said(best.document))}: {aloud(best.text, 200)}{more}"
+    more = _(" There are {count} more.").format(count=len(matches) - 1) if len(matches) > 1 else ""
+    text = _("The nearest is in {said}: {aloud}{more}").format(
+        said=spoken(_said(best.document)), aloud=aloud(best.text, 200), more=more
+    )
     others = not all(_ours(call, call.roots[name], each.document) for name, each in found[:most])
     return Result(text, {"matches": matches}, untrusted=others)
 
@@ -92,7 +97,7 @@ def _look(root: Root, index: Index, query: str, most: int) -> list[Likeness]:
     stamps = dict(itertools.islice(_stamps(root, "", DEPTH), MOST_FILES))
     for name in index.outdated(stamps):
         try:
-            content, _ = root.read(name)
+            content, _rest = root.read(name)
         except PathDenied:  # gone or not for us since it was listed
             stamps.pop(name)
             continue

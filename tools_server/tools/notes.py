@@ -20,10 +20,12 @@ from typing import Annotated
 import anyio
 from pydantic import Field
 
+from tools_server.language import plural
+from tools_server.language import text as _
 from tools_server.paths import Root
 from tools_server.state import Kept
 from tools_server.toolkit import Call, Result, ToolFailed, tool
-from tools_server.wording import aloud, capital, chosen, count, one_line, plain, some, spoken, told_problems
+from tools_server.wording import aloud, capital, chosen, one_line, plain, some, spoken, told_problems
 from tools_server.writing import papers
 from tools_server.writing.papers import Paper, headed, kept, put_back, read_all, scalar
 
@@ -54,7 +56,7 @@ async def create(call: Call, title: Title, text: Annotated[str, Field(max_length
     """Write a new note. One with the same title is left as it is: the new one gets a number."""
     wanted = one_line(title)
     if not wanted:
-        raise ToolFailed("invalid", "What is the note called?")
+        raise ToolFailed("invalid", _("What is the note called?"))
     taken = {plain(paper.title) for paper in read_all(call.home, FOLDER, papers.DEPTH)[0]}
     named = next(name for name in _numbered(wanted) if plain(name) not in taken)
     values = {
@@ -65,9 +67,15 @@ async def create(call: Call, title: Title, text: Annotated[str, Field(max_length
     }
     written = headed(values, f"\n{text.strip()}\n" if text.strip() else "")
     file = papers.create(call.home, FOLDER, named, written, "note")
-    said = f"Noted under {spoken(named)}." if text.strip() else f"Noted: {spoken(named)}."
+    said = (
+        _("Noted under {named}.").format(named=spoken(named))
+        if text.strip()
+        else _("Noted: {named}.").format(named=spoken(named))
+    )
     if named != wanted:
-        said = f"There is already a note called {spoken(wanted)}, so this one is called {spoken(named)}."
+        said = _("There is already a note called {wanted}, so this one is called {named}.").format(
+            wanted=spoken(wanted), named=spoken(named)
+        )
     receipt = call.receipt(said, before=None, after=kept(call.agent.roots[0], file, written))
     return Result(said, {"note": {**values, "file": file}}, receipt)
 
@@ -77,16 +85,16 @@ async def append(call: Call, title: Title, text: Text) -> Result:
     """Add a text to the end of a note that is already there."""
     note = _found(call, title)
     if not text.strip():
-        raise ToolFailed("invalid", "What shall I add to the note?")
+        raise ToolFailed("invalid", _("What shall I add to the note?"))
     ending = "\r\n" if "\r\n" in note.text else "\n"
     gap = "" if note.text.endswith(ending) or not note.text else ending
     written = note.text + gap + text.strip() + ending
     if call.tainted:
         written = papers.with_value(written, papers.ORIGIN, papers.OTHERS)
     if len(written.encode()) > NOTE_BYTES:
-        raise ToolFailed("failed", f"{capital(spoken(note.title))} is full. Begin a new note.")
+        raise ToolFailed("failed", _("{title} is full. Begin a new note.").format(title=capital(spoken(note.title))))
     call.home.replace(note.file, written.encode(), note.stamp)
-    said = f"Added it to {spoken(note.title)}."
+    said = _("Added it to {title}.").format(title=spoken(note.title))
     root = call.agent.roots[0]
     receipt = call.receipt(said, before=kept(root, note.file, note.text), after=kept(root, note.file, written))
     return Result(said, {"note": _shown(note)}, receipt)
@@ -98,7 +106,9 @@ async def read(call: Call, title: Title) -> Result:
     note = _found(call, title)
     body = note.body.strip()
     said = (
-        f"{capital(spoken(note.title))}: {aloud(body)}" if aloud(body) else f"The note says only: {spoken(note.title)}."
+        f"{capital(spoken(note.title))}: {aloud(body)}"
+        if aloud(body)
+        else _("The note says only: {title}.").format(title=spoken(note.title))
     )
     more = len(body) > TEXT_CHARACTERS
     data = {"note": _shown(note), "text": body[:TEXT_CHARACTERS], "truncated": more}
@@ -113,12 +123,19 @@ async def search(
     look = partial(_searched, call.home, plain(words).split())  # a thousand notes take half a second
     matches, problems = await anyio.to_thread.run_sync(look, abandon_on_cancel=True)
     if not matches:
-        said = f"No note holds {spoken(one_line(words))}."
+        said = _("No note holds {one_line}.").format(one_line=spoken(one_line(words)))
     elif len(matches) == 1:
         title, snippet = spoken(matches[0].paper.title), aloud(matches[0].snippet)
-        said = f"It is in the note {title}: {snippet}" if snippet else f"There is the note: {title}."
+        said = (
+            _("It is in the note {title}: {snippet}").format(title=title, snippet=snippet)
+            if snippet
+            else _("There is the note: {title}.").format(title=title)
+        )
     else:
-        said = f"{count(len(matches), 'note')} hold that: {some(match.paper.title for match in matches)}."
+        said = _("{count} hold that: {some}.").format(
+            count=plural("{count} note", "{count} notes", len(matches)).format(count=len(matches)),
+            some=some(match.paper.title for match in matches),
+        )
     found = [{**_shown(match.paper), "snippet": match.snippet} for match in matches[:FOUND]]
     others = any(match.paper.of_others for match in matches)
     return Result(said + told_problems(problems), {"matches": found, "problems": problems}, untrusted=others)
@@ -129,14 +146,24 @@ async def list_notes(call: Call) -> Result:
     """Tell which notes there are, the newest first."""
     notes, problems = read_all(call.home, FOLDER, papers.DEPTH)
     notes.sort(key=lambda note: note.stamp.modified_ns, reverse=True)
-    said = f"You have {count(len(notes), 'note')}: {some(note.title for note in notes)}." if notes else "No notes yet."
+    said = (
+        _("You have {count}: {some}.").format(
+            count=plural("{count} note", "{count} notes", len(notes)).format(count=len(notes)),
+            some=some(note.title for note in notes),
+        )
+        if notes
+        else _("No notes yet.")
+    )
     data = {"notes": [_shown(note) for note in notes], "problems": problems}
     return Result(said + told_problems(problems), data, untrusted=any(note.of_others for note in notes))
 
 
 async def _remove_question(call: Call, title: str) -> str:
     note = _found(call, title, guess=False)
-    return f"Remove the note {spoken(note.title)}, with {count(len(note.body.split()), 'word')}, for good?"
+    return _("Remove the note {title}, with {count}, for good?").format(
+        title=spoken(note.title),
+        count=plural("{count} word", "{count} words", len(note.body.split())).format(count=len(note.body.split())),
+    )
 
 
 @tool("notes.remove", risk="destructive", root="*", limit_seconds=20, preview=_remove_question)
@@ -144,7 +171,7 @@ async def remove(call: Call, title: Title) -> Result:
     """Remove a whole note."""
     note = _found(call, title, guess=False)
     call.home.remove(note.file)
-    said = f"Removed the note {spoken(note.title)}."
+    said = _("Removed the note {title}.").format(title=spoken(note.title))
     receipt = call.receipt(said, before=kept(call.agent.roots[0], note.file, note.text), after=None)
     return Result(said, {"note": _shown(note)}, receipt)
 
@@ -169,8 +196,8 @@ def _found(call: Call, title: str, *, guess: bool = True) -> Paper:
         notes,
         title,
         named=lambda note: note.title,
-        which="Which note",
-        missing=f"There is no note called {spoken(one_line(title))}.",
+        which=_("Which note"),
+        missing=_("There is no note called {one_line}.").format(one_line=spoken(one_line(title))),
         rank=lambda note: (-note.stamp.modified_ns, note.file),
         guess=guess,
         remark=told_problems(problems),

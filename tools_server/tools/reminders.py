@@ -16,8 +16,11 @@ from typing import Annotated
 from pydantic import Field
 
 from tools_server import rows
+from tools_server.language import plural
+from tools_server.language import text as _
 from tools_server.state import Kept
-from tools_server.times.recurrence import local, moment
+from tools_server.times.moving import moved, moved_rule
+from tools_server.times.recurrence import local, moment, read
 from tools_server.times.reminder import (
     EVERYONE,
     Reminder,
@@ -33,8 +36,9 @@ from tools_server.times.reminder import (
 )
 from tools_server.times.spoken_time import moment_words
 from tools_server.times.when import NotUnderstood, When, understand
+from tools_server.times.when_grammar import read_event
 from tools_server.toolkit import Call, Result, ToolFailed, tool
-from tools_server.wording import NAMED, count, one_line, spoken
+from tools_server.wording import NAMED, one_line, spoken
 
 MOST_REMINDERS = 300  # a household has fewer; a model in a loop does not get more
 UNANSWERED_SECONDS = 7 * 86_400  # then nobody asks about it any more
@@ -86,7 +90,12 @@ async def add(
     """Remind somebody of something, once or again and again. Say back what was understood."""
     what = _what(text)
     if len(_all(call)) >= MOST_REMINDERS:
-        raise ToolFailed("failed", f"There are already {MOST_REMINDERS} reminders. Cancel some of them first.")
+        raise ToolFailed(
+            "failed",
+            _("There are already {most_reminders} reminders. Cancel some of them first.").format(
+                most_reminders=MOST_REMINDERS
+            ),
+        )
     understood = _understood(call, f"{repeat} {when}")
     # What waits for somebody's voice is for that person, unless it was said for whom it is.
     id, (whom, where, device) = f"reminder_{secrets.token_hex(8)}", _addressed(call, person or understood.heard, room)
@@ -104,13 +113,24 @@ async def list_reminders(call: Call, person: Person = "") -> Result:
         found = [reminder for reminder in found if same(reminder.person, wanted)]
     data = {"reminders": [shown(reminder, call.now(), call.zone) for reminder in found]}
     if not found:
-        return Result(f"There are no reminders{f' for {wanted}' if wanted else ''}.", data)
+        return Result(
+            (_("There are no reminders for {person}.") if wanted else _("There are no reminders.")).format(
+                person=wanted
+            ),
+            data,
+        )
     told = [listed(reminder, *_seen_by(call)) for reminder in found[:NAMED]]
     if len(found) > NAMED:
-        told.append(f"{len(found) - NAMED} more")
-    verb = "is" if len(found) == 1 else "are"
-    told = told if len(told) == 1 else [*told[:-1], f"and {told[-1]}"]  # they hold commas of their own
-    return Result(f"There {verb} {count(len(found), 'reminder')}: {'; '.join(told)}.", data)
+        told.append(_("{count} more").format(count=len(found) - NAMED))
+    told = (
+        told if len(told) == 1 else [*told[:-1], _("and {told}").format(told=told[-1])]
+    )  # they hold commas of their own
+    return Result(
+        plural(
+            "There is {count} reminder: {reminders}.", "There are {count} reminders: {reminders}.", len(found)
+        ).format(count=len(found), reminders="; ".join(told)),
+        data,
+    )
 
 
 @tool("reminders.change", risk="change", limit_seconds=10)
@@ -125,14 +145,19 @@ async def change(
     """Move a reminder to another time, person or room, or change what it says."""
     reminder = _found(call, about)
     if not (when.strip() or person or room or new_text.strip()):
-        raise ToolFailed("invalid", "What should be different: the time, the person, the room or the words?")
-    moved = replace(reminder, text=_what(new_text)) if new_text.strip() else reminder
+        raise ToolFailed("invalid", _("What should be different: the time, the person, the room or the words?"))
+    after = replace(reminder, text=_what(new_text)) if new_text.strip() else reminder
     if person or room:
         whom, where, device = _addressed(call, person or reminder.person, room)
-        moved = replace(moved, person=whom, room=where, device=device)
+        after = replace(after, person=whom, room=where, device=device)
     if when.strip():
-        moved = _timed(call, moved, _understood(call, when))
-    return _changed(call, reminder, moved, f"Changed. {promise(moved, *_seen_by(call))}: {spoken(moved.text)}.")
+        after = _retimed(call, after, when)
+    return _changed(
+        call,
+        reminder,
+        after,
+        _("Changed. {promise}: {text}.").format(promise=promise(after, *_seen_by(call)), text=spoken(after.text)),
+    )
 
 
 @tool("reminders.snooze", risk="change", limit_seconds=10)
@@ -140,7 +165,9 @@ async def snooze(call: Call, minutes: Minutes = 10, about: About = "") -> Result
     """Say a reminder again some minutes from now."""
     reminder = _found(call, about, told=True)
     later = replace(reminder, due_at=call.now() + minutes * 60, heard="", said=0, at=reminder.at or call.now())
-    said = f"I'll say it again in {count(minutes, 'minute')}: {spoken(reminder.text)}."
+    said = _("I'll say it again in {count}: {text}.").format(
+        count=plural("{count} minute", "{count} minutes", minutes).format(count=minutes), text=spoken(reminder.text)
+    )
     return _changed(call, reminder, later, said)
 
 
@@ -149,9 +176,11 @@ async def done(call: Call, about: About = "") -> Result:
     """Acknowledge a reminder: it was heard, or the thing is done. A recurring one goes on with its next time."""
     reminder = _found(call, about, told=True)
     after = following(reminder, call.now(), call.zone)
-    said = f"Done: {spoken(reminder.text)}."
+    said = _("Done: {text}.").format(text=spoken(reminder.text))
     if after and after.at is not None:
-        said += f" The next time is {moment_words(local(after.at, call.zone), local(call.now(), call.zone))}."
+        said += _(" The next time is {moment_words}.").format(
+            moment_words=moment_words(local(after.at, call.zone), local(call.now(), call.zone))
+        )
     return _changed(call, reminder, after, said)
 
 
@@ -159,7 +188,7 @@ async def done(call: Call, about: About = "") -> Result:
 async def cancel(call: Call, about: About = "") -> Result:
     """Cancel a reminder for good, with all its times to come."""
     reminder = _found(call, about)
-    return _changed(call, reminder, None, f"Reminder cancelled: {spoken(reminder.text)}.")
+    return _changed(call, reminder, None, _("Reminder cancelled: {text}.").format(text=spoken(reminder.text)))
 
 
 @tool("reminders.due", risk="read", agents=("house",), routine=True, limit_seconds=10)
@@ -174,7 +203,12 @@ async def due(call: Call) -> Result:
         "now": now,
         "waiting_for": sorted({reminder.heard for reminder in every if reminder.heard}),
     }
-    return Result(f"{count(len(ready), 'reminder')} to be said.", data)
+    return Result(
+        _("{count} to be said.").format(
+            count=plural("{count} reminder", "{count} reminders", len(ready)).format(count=len(ready))
+        ),
+        data,
+    )
 
 
 Ids = Annotated[list[str], Field(max_length=MOST_REMINDERS, description="Ids from reminders.due")]
@@ -186,8 +220,10 @@ async def announced(call: Call, ids: Ids) -> Result:
     now = call.now()
     said = [r for r in _all(call) if r.id in ids and r.due_at is not None and r.due_at <= now]
     if not said:
-        return Result("None of them was to be said.", {"ids": []})
-    text = f"{count(len(said), 'reminder')} said."
+        return Result(_("None of them was to be said."), {"ids": []})
+    text = _("{count} said.").format(
+        count=plural("{count} reminder", "{count} reminders", len(said)).format(count=len(said))
+    )
     with call.state.transaction():
         for reminder in said:
             _write(call, reminder, after_saying(reminder, now, call.zone))
@@ -207,14 +243,16 @@ async def heard(
     now = call.now()
     waiting = [reminder for reminder in _all(call) if reminder.heard and same(reminder.heard, person)]
     if not waiting:
-        return Result("Nothing waits for that.", {"due": []})
+        return Result(_("Nothing waits for that."), {"due": []})
     ready = [replace(r, heard="", at=now, due_at=now, room=one_line(room), device=one_line(device)) for r in waiting]
     with call.state.transaction():
         for before, after in zip(waiting, ready, strict=True):
             _write(call, before, after)
-        receipt = call.receipt(f"{one_line(person)} was heard.", before=None, after=None)
+        receipt = call.receipt(_("{one_line} was heard.").format(one_line=one_line(person)), before=None, after=None)
     return Result(
-        f"{count(len(ready), 'reminder')} to be said.",
+        _("{count} to be said.").format(
+            count=plural("{count} reminder", "{count} reminders", len(ready)).format(count=len(ready))
+        ),
         {"due": [saying(r, call.now(), call.zone) for r in ready]},
         receipt,
     )
@@ -233,7 +271,7 @@ def _what(text: str) -> str:
     for opening in ("to ", "that ", "about "):
         what = what.removeprefix(opening)
     if not what:
-        raise ToolFailed("invalid", "What should I remind you of?")
+        raise ToolFailed("invalid", _("What should I remind you of?"))
     return what
 
 
@@ -259,11 +297,27 @@ def _understood(call: Call, when: str) -> When:
         raise ToolFailed("invalid", str(unclear)) from unclear
 
 
+def _retimed(call: Call, reminder: Reminder, when: str) -> Reminder:
+    """Return a reminder at another time: what is not said of it stays, and so does how often. Raises `ToolFailed`."""
+    if reminder.at is None or read_event(when):
+        return _timed(call, reminder, _understood(call, when))
+    before = local(reminder.at, call.zone)
+    try:
+        meant = moved(when, before, call.now(), call.zone)
+    except NotUnderstood as unclear:
+        raise ToolFailed("invalid", str(unclear)) from unclear
+    if not reminder.rule or meant.rule or meant.at is None:
+        return _timed(call, reminder, meant)
+    if (rule := moved_rule(read(reminder.rule), before, meant.at)) is None:
+        raise ToolFailed("invalid", _("It comes again and again. Say how often it shall come instead: every Thursday."))
+    return _timed(call, reminder, When(meant.at, rule))
+
+
 def _timed(call: Call, reminder: Reminder, when: When) -> Reminder:
     if when.heard:
         person = _whom(call, when.heard)
         if not person:
-            raise ToolFailed("invalid", "I don't know who you are. Say whom I should wait for.")
+            raise ToolFailed("invalid", _("I don't know who you are. Say whom I should wait for."))
         return replace(reminder, heard=person, rule="", start="", at=None, due_at=None, said=0)
     assert when.at
     at = moment(when.at, call.zone)
@@ -283,23 +337,25 @@ def _found(call: Call, words: str, *, told: bool = False) -> Reminder:
     aloud = [each for each in _all(call) if told and _was_said(each, call.now())]
     every = mine + [each for each in aloud if each not in mine]
     if not every:
-        raise ToolFailed("not_found", "There are no reminders.")
+        raise ToolFailed("not_found", _("There are no reminders."))
     what = one_line(words)
     found, nearest = holding(every, what) if what else (every, None)
     found = [each for each in every if each.id == what] or found
     if just_said := [each for each in found if each in aloud]:
         return max(just_said, key=lambda each: (each in mine, each.due_at or 0.0, each.made_at))
     if not found:
-        hint = f" The nearest is {spoken(nearest.text)}." if nearest else ""
+        hint = _(" The nearest is {text}.").format(text=spoken(nearest.text)) if nearest else ""
         raise ToolFailed(
-            "not_found", f"There is no reminder about {spoken(what)}.{hint}", nearest=[nearest.text] if nearest else []
+            "not_found",
+            _("There is no reminder about {what}.{hint}").format(what=spoken(what), hint=hint),
+            nearest=[nearest.text] if nearest else [],
         )
     apart = dict(zip(reversed(told_apart(found, *_seen_by(call))), reversed(found), strict=True))
     if len(apart) > 1:
         named, more = [*reversed(apart)][:NAMED], len(apart) - NAMED  # the next one first, as they were found
-        *others, last = [*named, f"one of {more} more"] if more > 0 else named
+        *others, last = [*named, _("one of {more} more").format(more=more)] if more > 0 else named
         rows = [shown(apart[label], call.now(), call.zone) for label in named]
-        asked = f"Which reminder: {', '.join(others)}, or {last}?"
+        asked = _("Which reminder: {join}, or {last}?").format(join=", ".join(others), last=last)
         raise ToolFailed("invalid", asked, reminders=rows, more=max(more, 0))
     return found[0]
 
@@ -347,5 +403,5 @@ def _changed(call: Call, before: Reminder | None, after: Reminder | None, said: 
         receipt = call.receipt(said, before=kept, after=asdict(after) if after else None)
     subject = after or before
     if before and any(_telling(each) == _telling(before) for each in _visible(call) if each.id != before.id):
-        said += " There is another one like it, which stays."
+        said += _(" There is another one like it, which stays.")
     return Result(said, {"reminder": shown(subject, call.now(), call.zone)} if subject else {}, receipt)

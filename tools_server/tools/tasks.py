@@ -15,12 +15,14 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import Field
 
 from tools_server.calendars.calendar_words import span
+from tools_server.language import plural, series
+from tools_server.language import text as _
 from tools_server.paths import Root, Stamp
 from tools_server.state import Kept
 from tools_server.times.spoken_time import day_words
 from tools_server.times.when import NotUnderstood, understand, understand_day
 from tools_server.toolkit import Call, Result, ToolFailed, tool
-from tools_server.wording import capital, chosen, count, one_line, plain, series, some, spoken, told_problems
+from tools_server.wording import capital, chosen, one_line, plain, some, spoken, told_problems
 from tools_server.writing import papers
 from tools_server.writing.papers import Paper, Unreadable, headed, kept, read_all, scalar, title_of, with_value
 
@@ -66,7 +68,7 @@ async def add(
     """Add a task to the home task board."""
     name = one_line(title)
     if not name:
-        raise ToolFailed("invalid", "What is the task?")
+        raise ToolFailed("invalid", _("What is the task?"))
     values = {
         "title": name,
         "column": "todo",
@@ -78,9 +80,9 @@ async def add(
     }
     text = headed(values)
     file = papers.create(call.home, FOLDER, name, text, "task")
-    when = f", due {_day_words(call, values['due'])}" if values["due"] else ""
-    whose = f", for {spoken(values['assignee'])}" if values["assignee"] else ""
-    said = f"Added {spoken(name)} to your tasks{when}{whose}."
+    when = _(", due {day_words}").format(day_words=_day_words(call, values["due"])) if values["due"] else ""
+    whose = _(", for {assignee}").format(assignee=spoken(values["assignee"])) if values["assignee"] else ""
+    said = _("Added {name} to your tasks{when}{whose}.").format(name=spoken(name), when=when, whose=whose)
     receipt = call.receipt(said, before=None, after=kept(call.agent.roots[0], file, text))
     return Result(said, {"task": {**values, "file": file.removeprefix(f"{FOLDER}/")}}, receipt)
 
@@ -142,9 +144,11 @@ async def change(
     asked = {"title": new_title, "due": due, "priority": priority, "assignee": assignee}
     changes = {key: value for key, value in wanted.items() if asked[key].strip() and value != asdict(task)[key]}
     if not any(text.strip() for text in asked.values()):
-        raise ToolFailed("invalid", f"What shall I change about {spoken(task.title)}?")
+        raise ToolFailed("invalid", _("What shall I change about {title}?").format(title=spoken(task.title)))
     if not changes:
-        return Result(f"{capital(spoken(task.title))} is like that already.", {"task": _shown(task)})
+        return Result(
+            _("{title} is like that already.").format(title=capital(spoken(task.title))), {"task": _shown(task)}
+        )
     text = task.text
     for key, value in changes.items():
         text = with_value(text, key, value)
@@ -155,18 +159,18 @@ async def change(
 def _became(call: Call, key: str, value: str) -> str:
     match key:
         case "title":
-            return f"is now called {spoken(value)}"
+            return _("is now called {value}").format(value=spoken(value))
         case "priority":
-            return f"has {value} priority"
+            return _("has {value} priority").format(value=value)
         case "due":
-            return f"is due {_day_words(call, value)}" if value else "has no due date"
-    return f"is for {spoken(value)}" if value else "is for nobody"
+            return _("is due {day_words}").format(day_words=_day_words(call, value)) if value else _("has no due date")
+    return _("is for {value}").format(value=spoken(value)) if value else _("is for nobody")
 
 
 async def removing(call: Call, title: str) -> str:
     """Say which task would be removed."""
     task = _found(call, title, guess=False)
-    return f"Remove {spoken(task.title)} from the task board?"
+    return _("Remove {title} from the task board?").format(title=spoken(task.title))
 
 
 @tool("tasks.remove", risk="destructive", root="*", limit_seconds=20, preview=removing)
@@ -174,7 +178,7 @@ async def remove(call: Call, title: Title) -> Result:
     """Remove a task from the home task board. To finish one, use tasks.done."""
     task = _found(call, title, guess=False)
     call.home.remove(f"{FOLDER}/{task.file}")
-    said = f"Removed {spoken(task.title)} from your tasks."
+    said = _("Removed {title} from your tasks.").format(title=spoken(task.title))
     receipt = call.receipt(said, before=_kept(call, task, task.text), after=None)
     return Result(said, {"task": _shown(task)}, receipt)
 
@@ -182,9 +186,18 @@ async def remove(call: Call, title: Title) -> Result:
 def _moved(call: Call, title: str, column: Column) -> Result:
     task = _found(call, title, avoid=column)
     if task.column == column:
-        return Result(f"{capital(spoken(task.title))} is already {_in(column)}.", {"task": _shown(task)})
+        return Result(
+            _("{title} is already {in_}.").format(title=capital(spoken(task.title)), in_=_in(column)),
+            {"task": _shown(task)},
+        )
     text = with_value(task.text, "column", column)
-    return _rewritten(call, task, text, f"{capital(spoken(task.title))} is {_in(column)}.", {"column": column})
+    return _rewritten(
+        call,
+        task,
+        text,
+        _("{title} is {in_}.").format(title=capital(spoken(task.title)), in_=_in(column)),
+        {"column": column},
+    )
 
 
 def _rewritten(call: Call, task: Task, text: str, said: str, changes: dict[str, str]) -> Result:
@@ -204,13 +217,15 @@ async def undo(call: Call, receipt: Kept) -> Result:
     task = _task(Paper(there["file"], papers.front_matter(there["text"]), there["text"], NEVER))
     papers.restore(call, receipt, capital(spoken(task.title)))
     if before is None:
-        said = f"{capital(spoken(task.title))} is off the task board again."
+        said = _("{title} is off the task board again.").format(title=capital(spoken(task.title)))
     elif after is None:
-        said = f"{capital(spoken(task.title))} is back on the task board, {_in(task.column)}."
+        said = _("{title} is back on the task board, {in_}.").format(
+            title=capital(spoken(task.title)), in_=_in(task.column)
+        )
     elif receipt.tool == "tasks.change":
-        said = f"{capital(spoken(task.title))} is as it was."
+        said = _("{title} is as it was.").format(title=capital(spoken(task.title)))
     else:
-        said = f"{capital(spoken(task.title))} is {_in(task.column)} again."
+        said = _("{title} is {in_} again.").format(title=capital(spoken(task.title)), in_=_in(task.column))
     return Result(said, {"task": _shown(task)}, call.receipt(said, before=after, after=before))
 
 
@@ -224,8 +239,8 @@ def _found(call: Call, title: str, *, avoid: str = "done", guess: bool = True) -
         tasks,
         title,
         named=lambda task: task.title,
-        which="Which task",
-        missing=f"There is no task called {spoken(one_line(title))}.",
+        which=_("Which task"),
+        missing=_("There is no task called {one_line}.").format(one_line=spoken(one_line(title))),
         rank=lambda task: (task.column == "done", task.created, task.file),  # what is open is talked about
         avoided=lambda task: task.column == avoid,
         guess=guess,
@@ -238,7 +253,8 @@ def _found(call: Call, title: str, *, avoid: str = "done", guess: bool = True) -
 def _due(call: Call, tasks: Sequence[Task], due: str) -> list[Task]:
     """Return the tasks due in a stretch of days, and with today in it those that are late."""
     today = call.local().date()
-    first, after = (date.min, today) if plain(due) in ("overdue", "late") else span(call, due)
+    named = None if plain(due) in ("overdue", "late") else span(call, due)
+    first, after = (named.first, named.after) if named else (date.min, today)
     if first == today:
         first = date.min
     return [task for task in tasks if (day := _day(task.due)) and first <= day < after]
@@ -272,10 +288,18 @@ def _task(paper: Paper) -> Task:
     values = paper.values
     column = str(values.get("column") or "todo").strip().casefold()
     if column not in COLUMNS:
-        raise Unreadable(f"its column is {spoken(column)!r}; a column is {series(COLUMNS, 'or')}")
+        raise Unreadable(
+            _("its column is {column!r}; a column is {series}").format(
+                column=spoken(column), series=series(COLUMNS, "or")
+            )
+        )
     priority = str(values.get("priority") or "medium").strip().casefold()
     if priority not in PRIORITIES:
-        raise Unreadable(f"its priority is {spoken(priority)!r}; a priority is {series(PRIORITIES, 'or')}")
+        raise Unreadable(
+            _("its priority is {priority!r}; a priority is {series}").format(
+                priority=spoken(priority), series=series(PRIORITIES, "or")
+            )
+        )
     return Task(
         file=paper.file.removeprefix(f"{FOLDER}/"),
         title=title_of(values, paper.text, paper.file),
@@ -306,7 +330,7 @@ def _checked_due(call: Call, due: str) -> str:
         day, timed = understand_day(words, call.now(), call.zone)
         understood = understand(words, call.now(), call.zone) if timed else None
     except NotUnderstood as unclear:
-        raise ToolFailed("invalid", f"When is it due? {unclear}") from None
+        raise ToolFailed("invalid", _("When is it due? {unclear}").format(unclear=unclear)) from None
     return understood.at.isoformat(timespec="minutes") if understood and understood.at else day.isoformat()
 
 
@@ -315,14 +339,29 @@ def _checked_due(call: Call, due: str) -> str:
 
 def _told(call: Call, tasks: Sequence[Task], column: str, assignee: str, due: str) -> str:
     where = f" {_in(cast('Column', column))}" if column else ""
-    whose = f" for {spoken(one_line(assignee))}" if assignee else ""
+    whose = _(" for {one_line}").format(one_line=spoken(one_line(assignee))) if assignee else ""
     late = plain(due) in ("overdue", "late")
-    when = "" if not due.strip() else " overdue" if late else f" due {_day_words(call, spoken(one_line(due)))}"
+    when = (
+        ""
+        if not due.strip()
+        else _(" overdue")
+        if late
+        else _(" due {day_words}").format(day_words=_day_words(call, spoken(one_line(due))))
+    )
     if not tasks:
-        return f"There are no tasks{whose}{where}{when}."
-    named = [f"{spoken(task.title)} due {_day_words(call, task.due)}" if when else task.title for task in tasks]
-    there = f"There {'is' if len(tasks) == 1 else 'are'}" if assignee else "You have"
-    return f"{there} {count(len(tasks), 'task')}{whose}{where}{when}: {some(named)}."
+        return _("There are no tasks{whose}{where}{when}.").format(whose=whose, where=where, when=when)
+    named = [
+        _("{title} due {day_words}").format(title=spoken(task.title), day_words=_day_words(call, task.due))
+        if when
+        else task.title
+        for task in tasks
+    ]
+    form = (
+        plural("There is {count} task{more}: {tasks}.", "There are {count} tasks{more}: {tasks}.", len(tasks))
+        if assignee
+        else plural("You have {count} task{more}: {tasks}.", "You have {count} tasks{more}: {tasks}.", len(tasks))
+    )
+    return form.format(count=len(tasks), more=whose + where + when, tasks=some(named))
 
 
 def _day_words(call: Call, due: str) -> str:
@@ -331,7 +370,7 @@ def _day_words(call: Call, due: str) -> str:
 
 
 def _in(column: Column) -> str:
-    return {"backlog": "in the backlog", "todo": "to do", "doing": "in progress", "done": "done"}[column]
+    return {"backlog": _("in the backlog"), "todo": _("to do"), "doing": _("in progress"), "done": _("done")}[column]
 
 
 def _shown(task: Task) -> dict[str, Any]:

@@ -16,8 +16,11 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from tools_server import rows
+from tools_server.language import text as _
+from tools_server.policy import NOBODY
 from tools_server.state import Kept
 from tools_server.times.timer import (
+    JUST_SECONDS,
     Timer,
     adjective,
     duration,
@@ -36,6 +39,8 @@ from tools_server.wording import NAMED, capital
 
 LONGEST_SECONDS = 604_800  # a week; what is further away is a reminder
 MOST_TIMERS = 100  # a household has fewer; a model in a loop does not get more
+MOST_OF_GUESTS = 10  # all together: nobody who is passing through uses up what the house has
+NEWS_SECONDS = 86_400  # after a day nobody waits to hear that one has ended
 REMEMBERED_SECONDS = 3600  # "when did the pizza timer end?" is asked within the hour
 
 MIGRATIONS = {
@@ -52,6 +57,9 @@ MIGRATIONS = {
             set_at REAL NOT NULL,      -- wall clock when the deadline was last set
             announced_at REAL
         );
+    """,
+    "timers role": """
+        ALTER TABLE timers ADD COLUMN role TEXT NOT NULL DEFAULT '';  -- of who set it, as it was then
     """,
 }
 
@@ -82,11 +90,20 @@ async def start(
         deadline=now + seconds,
         left_seconds=None,
         set_at=now,
+        role=call.actor.role or call.agent.acts_as,
     )
-    if len(_waiting(call)) >= MOST_TIMERS:
-        raise ToolFailed("failed", f"There are already {MOST_TIMERS} timers. Cancel some of them first.")
-    subject = f"{capital(timer.name)} timer" if timer.name else "Timer"
-    text = f"{subject} set for {duration(seconds)}."
+    waiting = _waiting(call)
+    if len(waiting) >= MOST_TIMERS:
+        raise ToolFailed(
+            "failed",
+            _("There are already {most_timers} timers. Cancel some of them first.").format(most_timers=MOST_TIMERS),
+        )
+    if timer.role == NOBODY and sum(other.role == NOBODY for other in waiting) >= MOST_OF_GUESTS:
+        raise ToolFailed(
+            "failed", _("Guests already have {count} timers. Cancel some of them first.").format(count=MOST_OF_GUESTS)
+        )
+    subject = _("{name} timer").format(name=capital(timer.name)) if timer.name else _("Timer")
+    text = _("{subject} set for {duration}.").format(subject=subject, duration=duration(seconds))
     with call.state.transaction():
         rows.put(call, "timers", asdict(timer))
         receipt = call.receipt(text, before=None, after=asdict(timer))
@@ -96,18 +113,20 @@ async def start(
 @tool("timers.list", risk="read", limit_seconds=10)
 async def list_timers(call: Call) -> Result:
     """Tell which timers there are and how long each has left."""
-    now, timers = call.now(), _waiting(call)
+    now, timers = call.now(), _to_tell(call)
+    _note_told(call, timers)
     return Result(told(timers, now), {"timers": [_shown(timer, now) for timer in timers]})
 
 
 @tool("timers.left", risk="read", limit_seconds=10)
 async def left(call: Call, name: Name = "", seconds: Length = 0, room: Room = "") -> Result:
     """Tell how long a timer has left."""
-    now, timers = call.now(), _waiting(call)
+    now, timers = call.now(), _to_tell(call)
     lately = None if room or _any_fits(timers, name, seconds) else _announced(call, name, seconds)
     if lately:
         return Result(ended_sentence(lately, plain_label(lately), now), {"timers": [_shown(lately, now)]})
     found = _narrow(call, timers, name, seconds, room)
+    _note_told(call, found)
     text = sentence(found[0], labels(timers)[found[0].id], now) if len(found) == 1 else told(found, now)
     return Result(text, {"timers": [_shown(timer, now) for timer in found]})
 
@@ -116,19 +135,22 @@ async def left(call: Call, name: Name = "", seconds: Length = 0, room: Room = ""
 async def cancel(call: Call, name: Name = "", seconds: Length = 0, room: Room = "") -> Result:
     """Cancel one timer."""
     timer, label = _one(call, name, seconds, room)
-    text = f"{capital(label)} cancelled."
+    text = _("{label} cancelled.").format(label=capital(label))
     return _changed(call, timer, None, text)
 
 
 @tool("timers.cancel_all", risk="change", idempotent=True, limit_seconds=10)
-async def cancel_all(call: Call) -> Result:
-    """Cancel every timer in the house."""
-    timers = _waiting(call)
+async def cancel_all(call: Call, room: Room = "") -> Result:
+    """Cancel every timer in the house, or of one room."""
+    timers = _narrow(call, _waiting(call), "", 0, room) if room else _waiting(call)
     if not timers:
-        return Result("There are no timers to cancel.", {"timers": []})
-    text = {1: "Timer cancelled.", 2: "Both timers cancelled."}.get(len(timers), f"All {len(timers)} timers cancelled.")
+        return Result(_("There are no timers to cancel."), {"timers": []})
+    text = {1: _("Timer cancelled."), 2: _("Both timers cancelled.")}.get(
+        len(timers), _("All {count} timers cancelled.").format(count=len(timers))
+    )
     with call.state.transaction():
-        call.state.run("DELETE FROM timers WHERE announced_at IS NULL")
+        for timer in timers:
+            call.state.run("DELETE FROM timers WHERE id = ?", timer.id)
         receipt = call.receipt(text, before=[asdict(timer) for timer in timers], after=None)
     return Result(text, {"timers": [_shown(timer, call.now()) for timer in timers]}, receipt)
 
@@ -139,10 +161,20 @@ async def pause(call: Call, name: Name = "", seconds: Length = 0, room: Room = "
     now = call.now()
     timer, label = _one(call, name, seconds, room)
     if timer.paused:
-        return Result(f"Your {label} is already paused, with {duration(timer.left(now))} left.", _data(timer, now))
+        return Result(
+            _("Your {label} is already paused, with {duration} left.").format(
+                label=label, duration=duration(timer.left(now))
+            ),
+            _data(timer, now),
+        )
     _refuse_ended(timer, label, now)
     stopped = _with(timer, deadline=None, left_seconds=timer.left(now), set_at=now)
-    return _changed(call, timer, stopped, f"{capital(label)} paused with {duration(stopped.left(now))} left.")
+    return _changed(
+        call,
+        timer,
+        stopped,
+        _("{label} paused with {duration} left.").format(label=capital(label), duration=duration(stopped.left(now))),
+    )
 
 
 @tool("timers.resume", risk="change", idempotent=True, limit_seconds=10)
@@ -152,9 +184,17 @@ async def resume(call: Call, name: Name = "", seconds: Length = 0, room: Room = 
     timer, label = _one(call, name, seconds, room, paused=True)
     if not timer.paused:
         _refuse_ended(timer, label, now)
-        return Result(f"Your {label} is running, with {duration(timer.left(now))} left.", _data(timer, now))
+        return Result(
+            _("Your {label} is running, with {duration} left.").format(label=label, duration=duration(timer.left(now))),
+            _data(timer, now),
+        )
     running = _with(timer, deadline=now + timer.left(now), left_seconds=None, set_at=now)
-    return _changed(call, timer, running, f"{capital(label)} resumed with {duration(running.left(now))} left.")
+    return _changed(
+        call,
+        timer,
+        running,
+        _("{label} resumed with {duration} left.").format(label=capital(label), duration=duration(running.left(now))),
+    )
 
 
 @tool("timers.add", risk="change", limit_seconds=10)
@@ -173,20 +213,26 @@ async def add(
     _refuse_ended(timer, label, now)
     remaining = timer.left(now) + by_seconds
     if by_seconds == 0:
-        raise ToolFailed("invalid", "How much time should I add or take away?")
+        raise ToolFailed("invalid", _("How much time should I add or take away?"))
     if remaining <= 0:
         raise ToolFailed(
-            "invalid", f"Your {label} only has {duration(timer.left(now))} left. You can cancel it instead."
+            "invalid",
+            _("Your {label} only has {duration} left. You can cancel it instead.").format(
+                label=label, duration=duration(timer.left(now))
+            ),
         )
     if remaining > LONGEST_SECONDS:
-        raise ToolFailed("invalid", f"A timer can run for {duration(LONGEST_SECONDS)} at most.")
+        raise ToolFailed(
+            "invalid", _("A timer can run for {duration} at most.").format(duration=duration(LONGEST_SECONDS))
+        )
     moved = (
         _with(timer, left_seconds=remaining, set_at=now)
         if timer.paused
         else _with(timer, deadline=now + remaining, set_at=now)
     )
-    done = "added to" if by_seconds > 0 else "taken off"
-    text = f"{capital(duration(abs(by_seconds)))} {done} your {label}. It has {duration(remaining)} left."
+    form = _("{length} added to your {timer}. It has {left} left.")
+    form = form if by_seconds > 0 else _("{length} taken off your {timer}. It has {left} left.")
+    text = form.format(length=capital(duration(abs(by_seconds))), timer=label, left=duration(remaining))
     return _changed(call, timer, moved, text)
 
 
@@ -211,7 +257,7 @@ async def due(call: Call) -> Result:
         }
         for timer in ended
     ]
-    text = " ".join(str(timer["text"]) for timer in shown) or "No timer has ended."
+    text = " ".join(str(timer["text"]) for timer in shown) or _("No timer has ended.")
     return Result(text, {"timers": shown, "next_at": min(coming, default=None), "now": now})
 
 
@@ -223,8 +269,8 @@ async def announced(
     now = call.now()
     ended = [timer for timer in _waiting(call) if timer.id in ids and timer.ended(now)]
     if not ended:
-        return Result("Nothing was waiting to be announced.", {"ids": []})
-    text = "1 timer announced." if len(ended) == 1 else f"{len(ended)} timers announced."
+        return Result(_("Nothing was waiting to be announced."), {"ids": []})
+    text = _("1 timer announced.") if len(ended) == 1 else _("{count} timers announced.").format(count=len(ended))
     with call.state.transaction():
         for timer in ended:
             call.state.run("UPDATE timers SET announced_at = ? WHERE id = ?", now, timer.id)
@@ -244,7 +290,10 @@ async def undo(call: Call, kept: Kept) -> Result:
     now, before, after = call.now(), _kept_timers(kept.before), _kept_timers(kept.after)
     _refuse_changed(call, before, after)
     if len(_waiting(call)) + len(before) - len(after) > MOST_TIMERS:
-        raise ToolFailed("failed", f"There are already {MOST_TIMERS} timers. Cancel some of them first.")
+        raise ToolFailed(
+            "failed",
+            _("There are already {most_timers} timers. Cancel some of them first.").format(most_timers=MOST_TIMERS),
+        )
     back = [_with(timer, announced_at=now) if timer.ended(now) else timer for timer in before]
     text = _put_back_sentence(back, after, now)
     with call.state.transaction():
@@ -267,22 +316,40 @@ def _refuse_changed(call: Call, before: Sequence[Timer], after: Sequence[Timer])
     for timer in {timer.id: timer for timer in (*before, *after)}.values():
         here = next(map(_timer, call.state.rows("SELECT * FROM timers WHERE id = ?", timer.id)), None)
         if here != left.get(timer.id):
-            what = "has ended" if here and here.announced_at else "was changed since" if here else "is gone"
-            raise ToolFailed("failed", f"I can't take that back: your {plain_label(timer)} {what}.")
+            form = _("I can't take that back: your {timer} is gone.")
+            if here:
+                form = _("I can't take that back: your {timer} was changed since.")
+            if here and here.announced_at:
+                form = _("I can't take that back: your {timer} has ended.")
+            raise ToolFailed("failed", form.format(timer=plain_label(timer)))
 
 
 def _put_back_sentence(back: Sequence[Timer], after: Sequence[Timer], now: float) -> str:
     if not back:
-        return f"{capital(plain_label(after[0]))} cancelled." if len(after) == 1 else f"{len(after)} timers cancelled."
+        return (
+            _("{plain_label} cancelled.").format(plain_label=capital(plain_label(after[0])))
+            if len(after) == 1
+            else _("{count} timers cancelled.").format(count=len(after))
+        )
     if len(back) == 1:
         label = plain_label(back[0])
+        late = -back[0].left(now)
+        if back[0].ended(now) and late < JUST_SECONDS:
+            return _("Your {timer} is back, but it is done.").format(timer=label)
         if back[0].ended(now):
-            return f"Your {label} is back, but {ended_sentence(back[0], 'it', now).removeprefix('Your ')}"
-        how = "paused with" if back[0].paused else "with"
-        return f"Your {label} is {'as it was' if after else 'back'}, {how} {duration(back[0].left(now))} left."
+            return _("Your {timer} is back, but it ended {length} ago.").format(
+                timer=label, length=duration(late // 60 * 60 or late)
+            )
+        if back[0].paused:
+            form = _("Your {timer} is as it was, paused with {length} left.")
+            form = form if after else _("Your {timer} is back, paused with {length} left.")
+        else:
+            form = _("Your {timer} is as it was, with {length} left.")
+            form = form if after else _("Your {timer} is back, with {length} left.")
+        return form.format(timer=label, length=duration(back[0].left(now)))
     called = labels(back)
     sentences = [ended_sentence(timer, called[timer.id], now) for timer in back if timer.ended(now)]
-    return " ".join([f"{len(back)} timers are back.", *sentences])
+    return " ".join([_("{count} timers are back.").format(count=len(back)), *sentences])
 
 
 # ── which timer is meant ───────────────────────────────────────────────────────────────────────────
@@ -307,20 +374,38 @@ def _one(call: Call, name: str, seconds: int, room: str, *, paused: bool = False
 def _narrow(call: Call, timers: Sequence[Timer], name: str, seconds: int, room: str) -> list[Timer]:
     """Climb down the ladder name → original length → room; a rung that was said must hold."""
     if not timers:
-        raise ToolFailed("not_found", "There are no timers.")
+        raise ToolFailed("not_found", _("There are no timers."))
     found = list(timers)
     if wanted := plain_name(name):
         found = _named(found, wanted)
         if not found:
-            raise ToolFailed("not_found", f"There is no {wanted} timer. {what_there_is(timers)}", timers=[])
+            raise ToolFailed(
+                "not_found",
+                _("There is no {wanted} timer. {what_there_is}").format(
+                    wanted=wanted, what_there_is=what_there_is(timers)
+                ),
+                timers=[],
+            )
     if seconds:
         found = [timer for timer in found if timer.seconds == seconds]
         if not found:
-            raise ToolFailed("not_found", f"There is no {adjective(seconds)} timer. {what_there_is(timers)}", timers=[])
+            raise ToolFailed(
+                "not_found",
+                _("There is no {adjective} timer. {what_there_is}").format(
+                    adjective=adjective(seconds), what_there_is=what_there_is(timers)
+                ),
+                timers=[],
+            )
     if room := plain_room(room):
         found = [timer for timer in found if timer.room.casefold() == room.casefold()]
         if not found:
-            raise ToolFailed("not_found", f"There is no such timer in the {room}. {what_there_is(timers)}", timers=[])
+            raise ToolFailed(
+                "not_found",
+                _("There is no such timer in the {room}. {what_there_is}").format(
+                    room=room, what_there_is=what_there_is(timers)
+                ),
+                timers=[],
+            )
     elif len(found) > 1:
         # "Cancel the timer", with one in this room and one in another: this room's is meant.
         found = [timer for timer in found if call.actor.room and timer.room == call.actor.room] or found
@@ -348,6 +433,27 @@ def _waiting(call: Call) -> list[Timer]:
     rows = call.state.rows("SELECT * FROM timers WHERE announced_at IS NULL")
     now = call.now()
     return sorted((_timer(row) for row in rows), key=lambda timer: (timer.left(now), timer.id))
+
+
+def _to_tell(call: Call) -> list[Timer]:
+    """Return the timers that go on, and those that ended lately and whoever asks has set: each is told once."""
+    now = call.now()
+    return [timer for timer in _waiting(call) if not timer.ended(now) or _is_news(call, timer)]
+
+
+def _is_news(call: Call, timer: Timer) -> bool:
+    """Tell whether it ended lately, and whoever asks has set it: that person, or a voice nobody knows at its device."""
+    mine = timer.person == call.actor.person if call.actor.person else timer.device == call.actor.device
+    return mine and -timer.left(call.now()) < NEWS_SECONDS
+
+
+def _note_told(call: Call, timers: Sequence[Timer]) -> None:
+    """Note that whoever set these timers has heard that they ended: the house need not say it as well."""
+    now = call.now()
+    with call.state.transaction():
+        for timer in timers:
+            if timer.ended(now):
+                call.state.run("UPDATE timers SET announced_at = ? WHERE id = ?", now, timer.id)
 
 
 def _announced(call: Call, name: str, seconds: int) -> Timer | None:
@@ -379,7 +485,10 @@ def _changed(call: Call, before: Timer, after: Timer | None, text: str) -> Resul
 
 def _refuse_ended(timer: Timer, label: str, now: float) -> None:
     if timer.ended(now):
-        raise ToolFailed("invalid", f"{ended_sentence(timer, label, now)} You can start a new one.")
+        raise ToolFailed(
+            "invalid",
+            _("{ended_sentence} You can start a new one.").format(ended_sentence=ended_sentence(timer, label, now)),
+        )
 
 
 def _data(timer: Timer, now: float) -> dict[str, Any]:

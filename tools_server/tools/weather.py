@@ -7,7 +7,7 @@ Source of the interface: open-meteo.com/en/docs; of the codes: WMO table 4677 as
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta, timezone, tzinfo
 from functools import partial
@@ -18,12 +18,14 @@ import anyio
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tools_server import places
+from tools_server.language import ago, calendar_day, noted, plural, weekday
+from tools_server.language import text as _
 from tools_server.places import Where
 from tools_server.reach.outside import Unreachable
 from tools_server.times.recurrence import local
-from tools_server.times.when import NotUnderstood, understand_day
+from tools_server.times.spans import span
+from tools_server.times.when import NotUnderstood
 from tools_server.toolkit import Call, Result, ToolFailed, tool
-from tools_server.wording import count
 
 FRESH_SECONDS = 600  # the service itself computes anew every quarter of an hour
 TOLD_SECONDS = 120  # from this age on it is said
@@ -92,34 +94,34 @@ class Known:
 
 
 WORDS: Mapping[int, str] = {
-    0: "and clear",
-    1: "and mostly clear",
-    2: "and partly cloudy",
-    3: "and overcast",
-    45: "with fog",
-    48: "with freezing fog",
-    51: "with light drizzle",
-    53: "with drizzle",
-    55: "with heavy drizzle",
-    56: "with light freezing drizzle",
-    57: "with freezing drizzle",
-    61: "with light rain",
-    63: "with rain",
-    65: "with heavy rain",
-    66: "with light freezing rain",
-    67: "with freezing rain",
-    71: "with light snow",
-    73: "with snow",
-    75: "with heavy snow",
-    77: "with snow grains",
-    80: "with light showers",
-    81: "with showers",
-    82: "with violent showers",
-    85: "with light snow showers",
-    86: "with heavy snow showers",
-    95: "with thunderstorms",
-    96: "with thunderstorms and some hail",
-    99: "with thunderstorms and heavy hail",
+    0: noted("and clear"),
+    1: noted("and mostly clear"),
+    2: noted("and partly cloudy"),
+    3: noted("and overcast"),
+    45: noted("with fog"),
+    48: noted("with freezing fog"),
+    51: noted("with light drizzle"),
+    53: noted("with drizzle"),
+    55: noted("with heavy drizzle"),
+    56: noted("with light freezing drizzle"),
+    57: noted("with freezing drizzle"),
+    61: noted("with light rain"),
+    63: noted("with rain"),
+    65: noted("with heavy rain"),
+    66: noted("with light freezing rain"),
+    67: noted("with freezing rain"),
+    71: noted("with light snow"),
+    73: noted("with snow"),
+    75: noted("with heavy snow"),
+    77: noted("with snow grains"),
+    80: noted("with light showers"),
+    81: noted("with showers"),
+    82: noted("with violent showers"),
+    85: noted("with light snow showers"),
+    86: noted("with heavy snow showers"),
+    95: noted("with thunderstorms"),
+    96: noted("with thunderstorms and some hail"),
+    99: noted("with thunderstorms and heavy hail"),
 }
 Place = Annotated[str, Field(max_length=100, description="A city; leave out for home")]
 
@@ -131,10 +133,15 @@ async def now(call: Call, place: Place = "") -> Result:
     known = await _known(call, where)
     current = known.heard.current
     degrees, feels = round(current.temperature_2m), round(current.apparent_temperature)
-    felt = f" It feels like {_degrees(feels)}." if abs(feels - degrees) >= 3 else ""
-    wind = f" The wind is {current.wind_speed_10m:.0f} {_speed(call)}." if current.wind_speed_10m >= 20 else ""
+    felt = _(" It feels like {degrees}.").format(degrees=_degrees(feels)) if abs(feels - degrees) >= 3 else ""
+    wind = (
+        _(" The wind is {speed:.0f} {unit}.").format(speed=current.wind_speed_10m, unit=_speed(call))
+        if current.wind_speed_10m >= 20
+        else ""
+    )
     said = f"{_degrees(degrees)}{_sky(current.weather_code)}"
-    text = f"{_in(where)} it {'was' if known.trouble else 'is'} {said}.{felt}{wind}"
+    form = _("{where} it was {weather}.") if known.trouble else _("{where} it is {weather}.")
+    text = form.format(where=_in(where), weather=said) + felt + wind
     data = {"place": where.name, **current.model_dump(), "units": call.settings.units}
     return _told(call, known, text, data)
 
@@ -161,8 +168,17 @@ async def forecast(
     rows = [row for row in (_day(daily, each) for each in wanted) if row]
     if not rows:
         last = max(daily.time)
-        until = f"I only know until {last:%A}, {last:%B} {last.day}." if last >= today else "What I know is too old."
-        raise ToolFailed("not_found", f"I have no forecast for that. {known.trouble} {until}".replace("  ", " "))
+        until = (
+            _("I only know until {day}.").format(day=calendar_day(last))
+            if last >= today
+            else _("What I know is too old.")
+        )
+        raise ToolFailed(
+            "not_found",
+            _("I have no forecast for that. {trouble} {until}")
+            .format(trouble=known.trouble, until=until)
+            .replace("  ", " "),
+        )
     sentences = [
         f"{_named(row.date, today)}{_on(where) if not number else ''}: {row.said}" for number, row in enumerate(rows)
     ]
@@ -183,37 +199,30 @@ def _where(call: Call, place: str) -> Where:
     words = settings.place.strip() if at_home else words
     if not words:
         raise ToolFailed(
-            "invalid", "I don't know where home is. Say a city, or set place, latitude and longitude for the weather."
+            "invalid",
+            _("I don't know where home is. Say a city, or set place, latitude and longitude for the weather."),
         )
     if found := places.find(words):
         return found
     near = places.nearest(words)
-    hint = f" The nearest name is {near}." if near else " Say a larger city nearby."
+    hint = _(" The nearest name is {near}.").format(near=near) if near else _(" Say a larger city nearby.")
     raise ToolFailed(
-        "not_found", f"I don't know where {' '.join(words.split())} is.{hint}", nearest=[near] if near else []
+        "not_found",
+        _("I don't know where {join} is.{hint}").format(join=" ".join(words.split()), hint=hint),
+        nearest=[near] if near else [],
     )
 
 
-def _wanted(day: str, days: int, now: float, zone: tzinfo) -> list[date]:
+def _wanted(day: str, days: int, now: float, zone: tzinfo) -> Sequence[date]:
     """Return the days that are meant, on the calendar of the place."""
     today = local(now, zone).date()
-    monday = today - timedelta(today.weekday())
     words = day.strip().casefold().removeprefix("on ").removeprefix("the ")
-    match words:
-        case "":
-            return _days(today, days)
-        case "now":
-            return [today]
-        case "week" | "this week" | "next days" | "next few days" | "next three days":
-            return _days(today, 3 if words == "next three days" else DAYS)
-        case "next week":
-            return _days(monday + timedelta(7), 7)
-        case "weekend" | "this weekend":
-            return [each for each in _days(monday + timedelta(5), 2) if each >= today]
-        case "next weekend":
-            return _days(monday + timedelta(12), 2)
+    if not words:
+        return _days(today, days)
+    if words in ("week", "this week", "next days", "next few days"):
+        return _days(today, DAYS)
     try:
-        return [understand_day(words, now, zone)[0]]
+        return span(words, now, zone).days
     except NotUnderstood as unclear:
         raise ToolFailed("invalid", str(unclear)) from None
 
@@ -237,7 +246,9 @@ async def _known(call: Call, where: Where) -> Known:
         heard = _heard(status, body)
     except Unreachable as trouble:
         if kept is None:
-            raise ToolFailed("failed", f"I can't ask for the weather just now. {trouble}") from trouble
+            raise ToolFailed(
+                "failed", _("I can't ask for the weather just now. {trouble}").format(trouble=trouble)
+            ) from trouble
         return Known(kept.heard, kept.at, str(trouble))
     _keep(call, key, heard)
     return Known(heard, call.now())
@@ -245,11 +256,11 @@ async def _known(call: Call, where: Where) -> Known:
 
 def _heard(status: int, body: bytes) -> Heard:
     if status != 200:
-        raise Unreachable(f"The weather service answers with error {status}.")
+        raise Unreachable(_("The weather service answers with error {status}.").format(status=status))
     try:
         return Heard.model_validate_json(body)
     except ValidationError as garbage:
-        raise Unreachable("The weather service said something that I don't understand.") from garbage
+        raise Unreachable(_("The weather service said something that I don't understand.")) from garbage
 
 
 def _kept(call: Call, key: str) -> Known | None:
@@ -309,57 +320,58 @@ def _day(daily: Daily, wanted: date) -> Row | None:
     code, high, low, rain = (values[number] for values in lists)
     if high is None or low is None:
         return None
-    chance = f", and {_a(round(rain))} percent chance of rain" if rain is not None and rain >= 20 else ""
-    said = f"{round(low)} to {_degrees(round(high))}{_sky(code)}{chance}"
+    chance = ""
+    if rain is not None and rain >= 20:
+        article = "an" if round(rain) // 10 == 8 else "a"  # eighty and what follows
+        chance = _(", and {article} {percent} percent chance of rain").format(article=article, percent=round(rain))
+    said = _("{low} to {high}{sky}{chance}").format(
+        low=round(low), high=_degrees(round(high)), sky=_sky(code), chance=chance
+    )
     return Row(wanted, said, {"date": wanted.isoformat(), "low": low, "high": high, "code": code, "rain_percent": rain})
 
 
 def _told(call: Call, known: Known, text: str, data: Mapping[str, object]) -> Result:
     age = max(0.0, call.now() - known.at)
-    old = f" I heard that {_ago(age)}." if age >= TOLD_SECONDS else ""
+    old = _(" I heard that {ago}.").format(ago=_ago(age)) if age >= TOLD_SECONDS else ""
     if known.trouble:
-        old = f" {known.trouble} That is what I heard {_ago(age)}."
+        old = _(" {trouble} That is what I heard {ago}.").format(trouble=known.trouble, ago=_ago(age))
     return Result(text + old, {**data, "age_seconds": round(age), "current": not known.trouble})
 
 
 def _ago(seconds: float) -> str:
     for length, name in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
         if (number := int(seconds // length)) >= 1:
-            return f"{count(number, name)} ago"
-    return "a moment ago"
+            return ago(number, name)
+    return _("a moment ago")
 
 
 def _degrees(number: int) -> str:
-    return f"{number} degree{'' if abs(number) == 1 else 's'}"
-
-
-def _a(number: int) -> str:
-    return f"{'an' if number // 10 == 8 else 'a'} {number}"  # eighty and what follows
+    return plural("{count} degree", "{count} degrees", abs(number)).format(count=number)
 
 
 def _sky(code: int | float | None) -> str:
     words = WORDS.get(int(code)) if code is not None else None
-    return f" {words}" if words else ""
+    return f" {_(words)}" if words else ""
 
 
 def _speed(call: Call) -> str:
-    return "miles an hour" if call.settings.units == "imperial" else "kilometres an hour"
+    return _("miles an hour") if call.settings.units == "imperial" else _("kilometres an hour")
 
 
 def _in(where: Where) -> str:
-    return f"In {where.name}" if where.name else "Outside"
+    return _("In {name}").format(name=where.name) if where.name else _("Outside")
 
 
 def _on(where: Where) -> str:
-    return f" in {where.name}" if where.name else ""
+    return _(" in {name}").format(name=where.name) if where.name else ""
 
 
 def _named(day: date, today: date) -> str:
     match (day - today).days:
         case 0:
-            return "Today"
+            return _("Today")
         case 1:
-            return "Tomorrow"
+            return _("Tomorrow")
         case number if 0 < number < 7:
-            return f"{day:%A}"
-    return f"{day:%A}, {day:%B} {day.day}"
+            return weekday(day)
+    return calendar_day(day)

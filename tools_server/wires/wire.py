@@ -35,6 +35,7 @@ RECEIPT_META = "atlas.house/receipt"
 ERROR_META = "atlas.house/error"
 CODE_META = "atlas.house/code"
 TAINTED_META = "atlas.house/tainted"  # of a call: who wishes it has read words of others
+LANGUAGE_META = "atlas.house/language"  # of a call: "de"; it is answered in that language when tools speak it
 AGENT_SCOPE = "atlas.agent"  # where the ASGI scope carries who came
 WANTED_SCOPE = "atlas.wanted"  # and what is cancelled when they leave
 
@@ -96,6 +97,7 @@ def mcp_server(
             actor=meta.get(ACTOR_META),
             turn=meta.get(TURN_META),
             tainted=meta.get(TAINTED_META),
+            language=meta.get(LANGUAGE_META),
             route=f"{context.protocol_version} {'stdio' if alone else 'http'}",
             wire=context,
             trace=meta.get("traceparent"),

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from tools_server.arguments import whole
+from tools_server.language import noted, plural
+from tools_server.language import text as _
 from tools_server.paths import PathDenied, Root
-from tools_server.wording import count, plain
+from tools_server.wording import plain
 
 SNIFFED_BYTES = 4_096  # enough to tell what a file is
 SEARCH_SECONDS = 10.0  # then what was found so far is told
@@ -21,19 +23,23 @@ FOUND_IN_ONE = 5
 LINE_CHARACTERS = 200
 
 _KINDS = (  # what a file that is no text begins with
-    (b"\x89PNG", "a picture"),
-    (b"\xff\xd8\xff", "a picture"),
-    (b"GIF8", "a picture"),
-    (b"%PDF", "a PDF document"),
-    (b"PK\x03\x04", "a ZIP archive or an office document"),
-    (b"\x1f\x8b", "a compressed file"),
-    (b"ID3", "a sound"),
-    (b"fLaC", "a sound"),
-    (b"OggS", "a sound"),
-    (b"SQLite format 3", "a database"),
-    (b"\x7fELF", "a program"),
+    (b"\x89PNG", noted("a picture")),
+    (b"\xff\xd8\xff", noted("a picture")),
+    (b"GIF8", noted("a picture")),
+    (b"%PDF", noted("a PDF document")),
+    (b"PK\x03\x04", noted("a ZIP archive or an office document")),
+    (b"\x1f\x8b", noted("a compressed file")),
+    (b"ID3", noted("a sound")),
+    (b"fLaC", noted("a sound")),
+    (b"OggS", noted("a sound")),
+    (b"SQLite format 3", noted("a database")),
+    (b"\x7fELF", noted("a program")),
 )
-_KINDS_INSIDE = ((b"WEBP", "a picture"), (b"WAVE", "a sound"), (b"ftyp", "a video"))  # within the first 16 bytes
+_KINDS_INSIDE = (
+    (b"WEBP", noted("a picture")),
+    (b"WAVE", noted("a sound")),
+    (b"ftyp", noted("a video")),
+)  # within the first 16 bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +60,7 @@ def no_text(head: bytes) -> str:
         if magic in head[:16]:
             return kind
     if b"\0" in head or (decoded(head)[1] < len(head) - 3):
-        return "a file that is no text"
+        return _("a file that is no text")
     return ""
 
 
@@ -68,7 +74,9 @@ def decoded(page: bytes) -> tuple[str, int]:
 
 def amount(content: bytes) -> str:
     """Return how much it is, in words: "12 words", or what it is when it is no text."""
-    return no_text(content[:SNIFFED_BYTES]) or count(len(content.split()), "word")
+    return no_text(content[:SNIFFED_BYTES]) or plural("{count} word", "{count} words", len(content.split())).format(
+        count=len(content.split())
+    )
 
 
 def search(places: Sequence[Place], words: str, named: bool) -> tuple[list[dict[str, Any]], bool]:
@@ -105,7 +113,7 @@ def walk(root: Root, folder: str, depth: int = SEARCH_DEPTH) -> Iterator[str]:
 
 def _lines(root: Root, path: str, wanted: Sequence[str]) -> Iterator[dict[str, Any]]:
     try:
-        content, _ = root.piece(path, 0, SEARCH_BYTES)
+        content, _rest = root.piece(path, 0, SEARCH_BYTES)
     except PathDenied:
         return
     if not wanted or no_text(content[:SNIFFED_BYTES]):

@@ -19,6 +19,7 @@ from typing import Any
 import yaml
 
 from tools_server.arguments import whole
+from tools_server.language import text as _
 from tools_server.paths import PathDenied, Root, Stamp
 from tools_server.state import Kept
 from tools_server.toolkit import Call, Result, ToolFailed
@@ -112,7 +113,7 @@ def read_text(root: Root, file: str) -> tuple[str, Stamp]:
     try:
         return content.decode("utf-8"), stamp
     except UnicodeDecodeError:
-        raise Unreadable("it is not UTF-8 text") from None
+        raise Unreadable(_("it is not UTF-8 text")) from None
 
 
 def title_of(values: dict[str, Any], text: str, file: str) -> str:
@@ -148,7 +149,7 @@ def front_matter(text: str) -> dict[str, Any]:
     if found is None:
         return {}
     if found[1] - found[0] > FRONT_MATTER_CHARACTERS:
-        raise Unreadable("its front matter is too long")
+        raise Unreadable(_("its front matter is too long"))
     return dict(_values(text[found[0] : found[1]]))
 
 
@@ -157,7 +158,7 @@ class _FrontMatter(yaml.SafeLoader):
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError("an alias")
+            raise yaml.YAMLError(_("an alias"))
         return super().compose_node(parent, index)
 
 
@@ -168,14 +169,14 @@ def _values(block: str) -> dict[str, Any]:
         values = yaml.load(block, _FrontMatter)  # noqa: S506  # a safe loader, made safer
     except yaml.YAMLError as wrong:
         mark = getattr(wrong, "problem_mark", None)
-        line = f" in line {mark.line + 2}" if mark else ""
-        raise Unreadable(f"its front matter is not YAML{line}") from None
+        line = _(" in line {line}").format(line=mark.line + 2) if mark else ""
+        raise Unreadable(_("its front matter is not YAML{line}").format(line=line)) from None
     except (ValueError, RecursionError, OverflowError):
-        raise Unreadable("its front matter is not YAML") from None
+        raise Unreadable(_("its front matter is not YAML")) from None
     if values is None:
         return {}
     if not isinstance(values, dict):
-        raise Unreadable("its front matter is not a list of keys and values")
+        raise Unreadable(_("its front matter is not a list of keys and values"))
     return values
 
 
@@ -191,7 +192,7 @@ def _block(text: str) -> tuple[int, int] | None:
     begin = text.find("\n", first.start()) + 1
     second = _FENCE.search(text, begin) if begin else None
     if second is None:
-        raise Unreadable("its front matter begins with --- and never ends")
+        raise Unreadable(_("its front matter begins with --- and never ends"))
     return begin, second.start()
 
 
@@ -239,7 +240,9 @@ def create(root: Root, folder: str, title: str, text: str, stem: str = "note") -
     """Write a new paper under a name made of its title, and return its path. Nothing is ever overwritten."""
     taken = set(root.names(folder))
     if len(taken) >= MOST_PAPERS:
-        raise ToolFailed("failed", f"There are already {MOST_PAPERS} of them. Remove some first.")
+        raise ToolFailed(
+            "failed", _("There are already {most_papers} of them. Remove some first.").format(most_papers=MOST_PAPERS)
+        )
     for name in _file_names(slug(title, stem)):
         if name in taken:
             continue
@@ -299,15 +302,17 @@ def restore(call: Call, receipt: Kept, name: str) -> None:
             return
         content, stamp = root.read(file)
         if content != _content(after):
-            raise edited(name, "was edited since")
+            raise edited(name, _("was edited since"))
         if before:
             root.replace(file, _content(before), stamp)
         else:
             root.remove(file)
     except PathDenied as denied:
-        since = {"missing": "was removed since", "changed": "was edited since"}
+        since = {"missing": _("was removed since"), "changed": _("was edited since")}
         if denied.reason == "exists":
-            raise ToolFailed("failed", f"I can't take that back: there is another {name} in its place now.") from denied
+            raise ToolFailed(
+                "failed", _("I can't take that back: there is another {name} in its place now.").format(name=name)
+            ) from denied
         if denied.reason not in since:
             raise
         raise edited(name, since[denied.reason]) from denied
@@ -317,13 +322,13 @@ def root_of(call: Call, there: dict[str, str]) -> Root:
     """Return the folder that a receipt speaks of. Raises `ToolFailed` when it is not this agent's."""
     root = call.roots.get(there["root"])
     if root is None:
-        raise ToolFailed("denied", "That was done in a folder that is not yours.")
+        raise ToolFailed("denied", _("That was done in a folder that is not yours."))
     return root
 
 
 def edited(name: str, how: str) -> ToolFailed:
     """Return the refusal to undo over what somebody did since."""
-    return ToolFailed("failed", f"I can't take that back: {name} {how}.")
+    return ToolFailed("failed", _("I can't take that back: {name} {how}.").format(name=name, how=how))
 
 
 def _content(file: dict[str, str]) -> bytes:

@@ -1,0 +1,224 @@
+"""Have devices do something, wait until they say so, and put it in words with a receipt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tools_server.hubs.agreeing import MOMENTARY, agrees
+from tools_server.hubs.device_rules import permit_back
+from tools_server.hubs.devices import Device, State
+from tools_server.hubs.home import Home
+from tools_server.hubs.home_words import group, state_words, the
+from tools_server.language import text as _
+from tools_server.state import Kept
+from tools_server.toolkit import Call, Result, ToolFailed
+from tools_server.wording import capital
+
+ANSWER_SECONDS = 4.0  # a sleepy radio lamp takes two
+Deed = tuple[Device, State]
+_ABLE = {"cleaning": "clean", "mowing": "mow", "docked": "dock"}  # what a robot must be able to do for it
+
+
+def home_of(call: Call) -> Home:
+    """Return the devices of the house. Raises `ToolFailed` when there are none."""
+    home = call.engine if isinstance(call.engine, Home) else call.gate.engines.get("home")
+    if isinstance(home, Home):
+        return home
+    raise ToolFailed("failed", _("I'm not connected to any lights or devices here."))
+
+
+async def done(call: Call, deeds: Sequence[Deed], *, stepping: bool = False) -> Result:
+    """Give devices a state, those that do not have it yet; a step is taken even if it is a small one.
+
+    In a rehearsal that is only noted, of all who can: how they are will be another thing when it is done.
+    """
+    able = [(device, wanted) for device, wanted in deeds if _can(device, wanted)]
+    if not able:
+        first = deeds[0][0]
+        if first.lacks:
+            sentence = _("{device} cannot do that, for {reason}.").format(device=the(first), reason=first.lacks)
+            raise ToolFailed("failed", capital(sentence))
+        raise ToolFailed("failed", capital(_("{device} cannot do that.").format(device=the(first))))
+    if call.rehearsal is not None:
+        call.rehearsal.extend(able)
+        return Result("")
+    there = [(device, wanted) for device, wanted in able if device.reachable]
+    if not there:
+        raise ToolFailed("failed", _unreachable([device for device, _wanted in able]))
+    due = [
+        (device, wanted) for device, wanted in there if stepping or not (device.tells and agrees(device, wanted, {}))
+    ]
+    if not due:
+        devices, wanted = [device for device, _wanted in there], there[0][1]
+        how = state_words(wanted, devices[0].fahrenheit)
+        form = _("{devices} are already {state}.") if len(devices) > 1 else _("{devices} is already {state}.")
+        return Result(capital(form.format(devices=group(devices), state=how)), data(call, devices))
+    return await sent(call, due)
+
+
+def _can(device: Device, wanted: State) -> bool:
+    if "activity" in wanted:
+        return _ABLE.get(wanted["activity"], "") in device.can
+    needed = set(wanted) - {"media_class", "room", "on" if len(wanted) > 1 else ""}
+    return {"mode" if name == "preset" else name for name in needed} <= device.can and (
+        "on" not in wanted or "on" in device.can
+    )
+
+
+async def sent(call: Call, deeds: Sequence[Deed]) -> Result:
+    """Send commands and wait until the devices say that they took them. All that was sent has a receipt."""
+    home = home_of(call)
+    gone: list[Deed] = []
+    for device, wanted in deeds:
+        try:
+            await home.tell(device, wanted)
+        except OSError:
+            break  # the hub is gone: what follows would not arrive either
+        gone.append((device, wanted))
+    if not gone:
+        raise ToolFailed("failed", _unreachable([device for device, _wanted in deeds]))
+
+    def silent() -> list[Deed]:
+        return [
+            (device, wanted)
+            for device, wanted in gone
+            if device.tells and not ((now := home.now(device.id)) and agrees(now, wanted, device.state or {"": None}))
+        ]
+
+    await home.until(lambda: not silent(), ANSWER_SECONDS)
+    mute = [device for device, _wanted in silent()]
+    mute += [device for device, _wanted in deeds[len(gone) :]]
+    heard = [(device, wanted) for device, wanted in gone if device not in mute]
+    text = " ".join(part for part in (_done_words(home, heard), _unanswered(mute)) if part)
+    receipt = call.receipt(text, before=_before(gone), after=None if _before(gone) is None else _after(gone))
+    if not heard:
+        raise ToolFailed("failed", text, receipt=receipt.id)
+    return Result(text, {**data(call, [device for device, _wanted in gone]), "silent": [d.name for d in mute]}, receipt)
+
+
+def _before(deeds: Sequence[Deed]) -> dict[str, Any] | None:
+    """Return how devices were, of what was changed; None when what was changed cannot be seen, as by a scene."""
+    if all(any(name in MOMENTARY for name in wanted) for _device, wanted in deeds):
+        return None
+    return {device.id: {name: device.state.get(name) for name in wanted} for device, wanted in deeds}
+
+
+def _after(deeds: Sequence[Deed]) -> dict[str, Any]:
+    return {device.id: dict(wanted) for device, wanted in deeds}
+
+
+async def put_back(call: Call, kept: Kept) -> Result:
+    """Put devices back as they were, those that are still as they were left."""
+    home = home_of(call)
+    if not isinstance(kept.before, dict) or not isinstance(kept.after, dict):
+        raise ToolFailed("failed", _("I don't know how it was before."))
+    deeds: list[Deed] = []
+    for id, before in kept.before.items():
+        device = home.now(id)
+        if device is None:
+            raise ToolFailed("not_found", _("That device is not there any more."))
+        if not agrees(device, kept.after[id], {}):
+            raise ToolFailed("failed", capital(_("{device} was changed since then.").format(device=the(device))))
+        wanted = {name: value for name, value in before.items() if value is not None}
+        wanted = {"on": False} if wanted.get("on") is False else wanted
+        if wanted.get("activity") == "returning":
+            wanted["activity"] = "docked"
+        if not wanted:
+            raise ToolFailed("failed", _("I don't know how {device} was before.").format(device=the(device)))
+        refuse_guarded([device], wanted)
+        permit_back(call, device, wanted)
+        deeds.append((device, wanted))
+    return await sent(call, deeds)
+
+
+def refuse_guarded(devices: Sequence[Device], wanted: State) -> None:
+    """Raise `ToolFailed` where a door would open that lets people in: that is another tool, which asks first."""
+    opens = wanted.get("open") is True or wanted.get("locked") is False or wanted.get("position", 0) > 0
+    for device in devices:
+        if device.guarded and opens:
+            form = (
+                _("{device} only unlocks with a yes: ask me to unlock it.")
+                if device.kind == "lock"
+                else _("{device} only opens with a yes: ask me to unlock it.")
+            )
+            raise ToolFailed("denied", capital(form.format(device=the(device))), use="home.unlock")
+
+
+# ── what is said ───────────────────────────────────────────────────────────────────────────────────
+
+
+def _unreachable(devices: Sequence[Device]) -> str:
+    return capital(_("{devices} cannot be reached just now.").format(devices=group(devices)))
+
+
+def _done_words(home: Home, deeds: Sequence[Deed]) -> str:
+    """Return what is said of what was done: one sentence for all that were told the same."""
+    alike: dict[str, list[Deed]] = {}
+    for device, wanted in deeds:
+        alike.setdefault(_form(home, device, wanted, many=True), []).append((device, wanted))
+    sentences = []
+    for same in alike.values():
+        devices, wanted = [device for device, _wanted in same], same[0][1]
+        form = _form(home, devices[0], wanted, many=len(devices) > 1)
+        sentences.append(capital(form.replace("{devices}", group(devices))))
+    return " ".join(sentences)
+
+
+def _form(home: Home, device: Device, wanted: State, *, many: bool) -> str:
+    """Return the sentence for a device, or for many, in which {devices} stands for what they are called."""
+    now = (home.now(device.id) or device).state
+    how = state_words(wanted, device.fahrenheit)
+    if device.kind == "scene":
+        return _("I set {devices}.")
+    if "query" in wanted:
+        form = _("{devices} are now playing {query}.") if many else _("{devices} is now playing {query}.")
+        return form.replace("{query}", str(wanted["query"]))
+    if "next" in wanted:
+        return _("{devices} skip to the next one.") if many else _("{devices} skips to the next one.")
+    if "previous" in wanted:
+        return _("{devices} go back to the one before.") if many else _("{devices} goes back to the one before.")
+    if device.kind in ("cover", "valve") and now.get("heading") == "open":
+        return _("{devices} are opening.") if many else _("{devices} is opening.")
+    if device.kind in ("cover", "valve") and now.get("heading") == "closed":
+        return _("{devices} are closing.") if many else _("{devices} is closing.")
+    if wanted.get("activity") == "cleaning" and "room" in wanted:
+        return _("{devices} is now cleaning the {room}.").replace("{room}", str(wanted["room"]))
+    if wanted.get("activity") == "docked" and now.get("activity") == "returning":
+        return _("{devices} are on the way back.") if many else _("{devices} is on the way back.")
+    if not device.tells:
+        form = (
+            _("I told {devices} to be {state}; they do not report back.")
+            if many
+            else _("I told {devices} to be {state}; it does not report back.")
+        )
+    else:
+        form = _("{devices} are now {state}.") if many else _("{devices} is now {state}.")
+    return form.replace("{state}", how)
+
+
+def _unanswered(mute: Sequence[Device]) -> str:
+    return _("I sent it, but {devices} did not answer.").format(devices=group(mute)) if mute else ""
+
+
+def data(call: Call, devices: Sequence[Device]) -> dict[str, Any]:
+    """Return devices as they are now, as JSON."""
+    home = home_of(call)
+    return {"devices": [shown(home.now(device.id) or device) for device in devices]}
+
+
+def shown(device: Device) -> dict[str, Any]:
+    """Return a device as JSON."""
+    return {
+        "id": device.id,
+        "name": device.name,
+        "aliases": list(device.aliases),
+        "room": device.room,
+        "floor": device.floor,
+        "kind": device.kind,
+        "shape": device.shape,
+        "can": sorted(device.can),
+        "state": dict(device.state),
+        "reachable": device.reachable,
+        **({"lacks": device.lacks} if device.lacks else {}),
+    }

@@ -1,0 +1,161 @@
+"""Look up what was asked about the house: narrow it to what is meant, and answer, or say that nothing tells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tools_server.hubs.deeds import home_of, shown
+from tools_server.hubs.device_rules import permit
+from tools_server.hubs.devices import (
+    KINDS,
+    Device,
+    NotMeant,
+    Plan,
+    Target,
+    in_place,
+    meant,
+    none_there,
+    placed,
+    plain,
+)
+from tools_server.hubs.home_targets import understood
+from tools_server.hubs.home_words import clause, the
+from tools_server.hubs.questions import Asked, answer, measure_answer, nothing_measures, unanswerable, whereabouts
+from tools_server.language import text as _
+from tools_server.toolkit import Call, Result, ToolFailed
+from tools_server.wording import capital
+
+SHOWN = 100
+_SHAPES = {  # who asks for doors means all that are like them
+    "door": ("door", "opening", "garage_door", "garage", "gate"),
+    "garage": ("garage", "garage_door"),
+    "motion": ("motion", "occupancy", "presence"),
+    "moisture": ("moisture",),
+}
+# Whose own word is a measure, when it is measured by what is no sensor of it.
+_MEASURED_BY = {"temperature": ("climate",), "target": ("climate",), "battery": ("vacuum", "mower")}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is wanted to know of devices."""
+
+    quantity: str = ""
+    value: str = ""
+    measure: str = ""
+
+
+def looked_up(call: Call, target: Target, question: Question) -> Result:
+    """Return the answer to a question about the house. Raises `ToolFailed`, `not_found` where nothing can tell."""
+    home = home_of(call)
+    if home.empty:
+        raise ToolFailed("not_found", _("No devices are set up in this house."))
+    every = home.devices()
+    target = understood(lambda: placed(every, target, home.plan()))
+    if question.measure:
+        return _measured(call, every, target, question.measure)
+    if target.kind == "lock" and not target.device and question.value in ("open", "closed"):
+        contacts = replace(target, kind="sensor", shape="door")  # a lock does not know; what sits on the door does
+        target = contacts if any(_fits(device, contacts) for device in in_place(every, contacts)) else target
+    devices = _asked_about(call, every, target)
+    whole = Asked(question.quantity, question.value, target.kind, target.shape, target.room or target.floor)
+    unknown = unanswerable(devices, _allowed(call, every), whole, named=bool(target.device))
+    if unknown and question.quantity != "where":
+        raise ToolFailed("not_found", unknown, code="not_found")
+    if question.quantity or question.value:
+        place = whereabouts(every, whole.value) if all(device.kind == "person" for device in devices) else None
+        text = answer(devices, replace(whole, value=place or whole.value))
+    else:
+        text = " ".join(f"{capital(clause(the(device), device))}." for device in devices[:10])
+    return _result(text, devices)
+
+
+def _result(text: str, devices: list[Device]) -> Result:
+    return Result(text, {"devices": [shown(one) for one in devices[:SHOWN]]}, untrusted=any(map(_quotes, devices)))
+
+
+def _quotes(device: Device) -> bool:
+    """Whether it passes on somebody's sentences: a sensor may hold the news. Names are the household's own."""
+    words = (device.state.get("value"), device.state.get("title"))
+    return any(isinstance(value, str) and len(value.split()) > 1 for value in words)
+
+
+def _asked_about(call: Call, every: list[Device], target: Target) -> list[Device]:
+    """Return the devices of a question: one by name, else all of a kind in the place, the house if none is said."""
+    if target.device:
+        devices = understood(lambda: meant(every, target, KINDS, home_of(call).plan()))
+        for device in devices:
+            permit(call, device)
+        return devices
+    if not target.kind and not target.shape:
+        raise ToolFailed("invalid", _("Which device do you mean?"))
+    fitting = [device for device in every if _fits(device, target)]
+    if not fitting and target.shape and target.kind:  # a window is a sensor here and a motor there
+        fitting = [device for device in every if _fits(device, replace(target, kind=""))]
+    allowed = _allowed(call, in_place(fitting, target))
+    if not allowed:
+        reason = none_there(every, replace(target, here=""))
+        sentence = _("I can't look that up: {reason}").format(reason=reason[:1].lower() + reason[1:])
+        raise ToolFailed("not_found", sentence, code="not_found")
+    return allowed
+
+
+def _fits(device: Device, target: Target) -> bool:
+    shapes = _SHAPES.get(target.shape, (target.shape,))
+    return target.kind in ("", device.kind) and (not target.shape or device.shape in shapes)
+
+
+def _allowed(call: Call, devices: list[Device]) -> list[Device]:
+    """Return those that the rules of the house let this asker look at."""
+    allowed = []
+    for device in devices:
+        try:
+            permit(call, device)
+        except ToolFailed:
+            continue
+        allowed.append(device)
+    return allowed
+
+
+# ── how much ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def _measured(call: Call, every: list[Device], target: Target, measure: str) -> Result:
+    measure = plain(measure).replace(" ", "_")
+    if target.device:
+        devices = _measuring(every, target, measure, home_of(call).plan())
+        for device in devices:
+            permit(call, device)
+    else:
+        kinds = ("sensor", *_MEASURED_BY.get(measure, (target.kind,)))
+        measuring = [one for one in every if one.kind in kinds and target.shape in ("", measure, one.shape)]
+        telling = [one for one in measuring if measure_answer([one], measure)]
+        here = [one for one in telling if target.here and plain(one.room) == plain(target.here)]
+        unsaid = not (target.room or target.floor or target.everything)
+        if unsaid and here:
+            telling, target = here, replace(target, room=here[0].room)
+        devices = _allowed(call, in_place(telling, target))
+    place = target.room or target.floor
+    text = measure_answer(devices, measure, "" if target.device else place)
+    if text is None:
+        raise ToolFailed("not_found", nothing_measures(measure, place), code="not_found")
+    return _result(text, [one for one in devices if measure_answer([one], measure)])
+
+
+def _measuring(every: list[Device], target: Target, measure: str, plan: Plan) -> list[Device]:
+    """Return a named device, or the sensor that is called so and after what it measures: "phone" → "phone battery"."""
+    try:
+        devices = meant(every, target, KINDS, plan)
+    except NotMeant as unclear:
+        called = f"{target.device} {measure}"
+        try:
+            return meant(every, replace(target, device=called), ("sensor",), plan)
+        except NotMeant:
+            raise ToolFailed("not_found" if unclear.unknown else "invalid", str(unclear)) from unclear
+    if measure_answer(devices, measure) is None:
+        called = f"{target.device} {measure}"
+        try:
+            return meant(every, replace(target, device=called), ("sensor",), plan)
+        except NotMeant:
+            return devices
+    return devices

@@ -1,0 +1,251 @@
+"""German words for times → the English that the grammar reads: "morgen um halb acht" → "tomorrow at half past 7". Pure.
+
+There is one grammar of times, and it is English: what a day, a rule or a length *means* is decided there once. A
+language only says which words stand for which. What is not known here is left as it is: the grammar names it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+
+_ONES = (
+    "null ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn"
+)
+_NUMBERS = {word: number for number, word in enumerate(f"{_ONES} achtzehn neunzehn".split())}
+_TENS = {"zwanzig": 20, "dreißig": 30, "vierzig": 40, "fünfzig": 50, "sechzig": 60, "siebzig": 70, "achtzig": 80}
+_NUMBERS |= _TENS
+_NUMBERS |= {
+    f"{one}und{tens}": base + number
+    for tens, base in _TENS.items()
+    for one, number in list(_NUMBERS.items())[1:10]
+    if number < 10
+}
+_NUMBERS |= {"eins": 1, "zwo": 2}
+_ORDINALS = {"erst": 1, "zweit": 2, "dritt": 3, "viert": 4, "fünft": 5, "sechst": 6, "siebt": 7, "acht": 8, "neunt": 9}
+_ORDINALS |= {f"{word}t": number for word, number in _NUMBERS.items() if 10 <= number <= 19}
+_ORDINALS |= {f"{word}st": number for word, number in _NUMBERS.items() if 20 <= number <= 31}
+_WEEKDAYS = {
+    "montag": "monday",
+    "dienstag": "tuesday",
+    "mittwoch": "wednesday",
+    "donnerstag": "thursday",
+    "freitag": "friday",
+    "samstag": "saturday",
+    "sonnabend": "saturday",
+    "sonntag": "sunday",
+}
+_MONTHS = {
+    "januar": "january",
+    "jänner": "january",
+    "februar": "february",
+    "märz": "march",
+    "april": "april",
+    "mai": "may",
+    "juni": "june",
+    "juli": "july",
+    "august": "august",
+    "september": "september",
+    "oktober": "october",
+    "november": "november",
+    "dezember": "december",
+}
+_PARTS = {
+    "früh": "morning",
+    "morgen": "morning",
+    "vormittag": "morning",
+    "mittag": "lunchtime",
+    "nachmittag": "afternoon",
+    "abend": "evening",
+    "nacht": "night",
+}
+_FEASTS = {
+    "heiligabend": "christmas eve",
+    "heilig abend": "christmas eve",
+    "weihnachten": "christmas",
+    "silvester": "new years eve",
+    "neujahr": "new years day",
+    "ostermontag": "easter monday",
+    "ostersonntag": "easter sunday",
+    "ostern": "easter",
+    "karfreitag": "good friday",
+    "pfingstmontag": "whit monday",
+    "pfingsten": "pentecost",
+}
+_UNITS = {
+    "sekunde": "second",
+    "minute": "minute",
+    "stunde": "hour",
+    "tag": "day",
+    "woche": "week",
+    "monat": "month",
+    "jahr": "year",
+}
+_N = r"\d{1,4}"
+_NUMBER_WORD = re.compile(rf"\b({'|'.join(sorted(_NUMBERS, key=len, reverse=True))})\b")
+_ORDINAL_WORD = re.compile(rf"\b({'|'.join(sorted(_ORDINALS, key=len, reverse=True))})e[nrsm]?\b")
+_DAY = "|".join(_WEEKDAYS)
+_MONTH = "|".join(_MONTHS)
+_PART = "|".join(_PARTS)
+_UNIT = rf"(?:{'|'.join(_UNITS)})(?:n|en|e|s|es)?"
+_ART = r"(?:de[nmr]|die|das)"
+
+_Step = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
+
+
+def _unit(word: str) -> str:
+    return next(english for german, english in _UNITS.items() if word.startswith(german))
+
+
+def _length(found: re.Match[str]) -> str:
+    number, unit = found["n"].replace(",", "."), _unit(found["unit"])
+    return f"{number} {unit}" + ("" if number == "1" else "s")
+
+
+def _and_a_half(found: re.Match[str]) -> str:
+    return f"{_NUMBERS.get(found[1], found[1])} hours and 30 minutes"
+
+
+def _half_to(found: re.Match[str]) -> str:
+    hour = int(found["hour"])
+    return f"{'at ' if found['at'] else ''}half past {hour - 1 or 12}"
+
+
+def _hour(found: re.Match[str]) -> str:
+    return f"at {int(found['hour'])}:{int(found['minute'] or 0):02d}"
+
+
+def _bare_hour(found: re.Match[str]) -> str:
+    """Return an hour of the clock; German counts to 24, so one above 12 is no question."""
+    hour, minute = int(found["hour"]), int(found["minute"] or 0)
+    return f"at {hour}:{minute:02d}" if hour > 12 or hour == 0 or minute else f"at {hour} oclock"
+
+
+def _steps() -> Sequence[_Step]:
+    table: Sequence[tuple[str, str | Callable[[re.Match[str]], str]]] = (
+        # lengths
+        (r"\b(?:(?:einer|eine) )?dreiviertel ?stunde\b", "45 minutes"),
+        (r"\b(?:(?:einer|eine) )?viertel ?stunde\b", "15 minutes"),
+        (r"\b(?:einer |eine )?halben? stunde\b", "30 minutes"),
+        (r"\b(?:anderthalb|eineinhalb|1 ?einhalb) stunden\b", "1 hour and 30 minutes"),
+        (rf"\b({'|'.join(_NUMBERS)}|\d+) ?(?:und ?)?einhalb stunden\b", _and_a_half),
+        (r"\bheute in (?=\d+ (?:tag|woche))", "in "),
+        (r"\b(?:einer|einem|eine|einen)(?= (?:" + "|".join(_UNITS) + r"))", "1"),
+        (r"\b(?:ein paar|einige)(?= (?:" + "|".join(_UNITS) + r"))", "3"),
+        # how often
+        (r"\b(?:an )?(?:jede[nmsr]?|alle) (?:werktage?|arbeitstage?|wochentage?)\b|\bwerktags\b", "every weekday"),
+        (r"\b(?:an )?jede[mns]? wochenende\b", "every weekend"),
+        (rf"\bjede[nmsr]? 2te[nrs]? ({_DAY})\b|\bjede[nmsr]? 2nd ({_DAY})\b", _every_other),
+        (r"\bjede[nmsr]? (?:2nd|2te[nrs]?) tag\b", "every other day"),
+        (rf"\b(?:an )?jede[nmsr]? ({_DAY})(?:{_PART})?\b", lambda found: f"every {_WEEKDAYS[found[1]]}"),
+        (rf"\bjede[nmsr]? ({_PART})\b", lambda found: f"every {_PARTS[found[1]]}"),
+        (rf"\bjede[nmsr]? ({'|'.join(_UNITS)})\b", lambda found: f"every {_unit(found[1])}"),
+        (rf"\balle (?P<n>\d+) (?P<unit>{_UNIT})", lambda found: f"every {_length(found)}"),
+        (r"\btäglich\b", "daily"),
+        (r"\bwöchentlich\b", "weekly"),
+        (r"\bmonatlich\b", "monthly"),
+        (r"\bjährlich\b", "yearly"),
+        (r"\bstündlich\b", "hourly"),
+        (rf"\b({_DAY})s\b", lambda found: f"every {_WEEKDAYS[found[1]]}"),
+        (r"\bam (?P<nth>\d+(?:st|nd|rd|th)) (?:tag )?(?:jedes|im|des) monats?\b", r"on the \g<nth> of every month"),
+        (rf"\b(?P<n>\d+(?:,\d)?) (?P<unit>{_UNIT})\b", _length),
+        (r"\b(minutes?|hours?|days?) und (?=\d)", r"\1 and "),
+        # clock times
+        (r"\b(?P<at>um |gegen |ab )?halb (?P<hour>\d{1,2})\b(?: uhr)?", _half_to),
+        (r"\b(?:um |gegen )?viertel vor (\d{1,2})\b(?: uhr)?", r"at quarter to \1"),
+        (r"\b(?:um |gegen )?viertel nach (\d{1,2})\b(?: uhr)?", r"at quarter past \1"),
+        (r"\b(?:um |gegen )?dreiviertel (\d{1,2})\b(?: uhr)?", r"at quarter to \1"),
+        (r"\b(?:um |gegen )?(\d{1,2}) (?:minutes )?vor (\d{1,2})\b(?: uhr)?", r"at \1 minutes to \2"),
+        (r"\b(?:um |gegen )?(\d{1,2}) (?:minutes )?nach (\d{1,2})\b(?: uhr)?", r"at \1 minutes past \2"),
+        (r"(?<!at )\b(?:um |gegen )?(?P<hour>\d{1,2}):(?P<minute>\d\d)(?: uhr)?\b", _hour),
+        (r"(?<!:)\b(?:um |gegen )?(?P<hour>\d{1,2}) uhr(?: (?P<minute>\d{1,2}))?\b", _bare_hour),
+        (r"\b(?:um|gegen) (?P<hour>\d{1,2})(?: (?P<minute>\d{1,2}))?\b", _spoken_hour),
+        (r"\b(?:um )?mitternacht\b", "at midnight"),
+        # days
+        (r"\bheute in (?:1 week|acht tagen)\b", "in 1 week"),
+        (r"\bübermorgen\b", "the day after tomorrow"),
+        (
+            rf"\b(?:heute|today) ({_PART})\b",
+            lambda found: "tonight" if found[1] == "nacht" else f"this {_PARTS[found[1]]}",
+        ),
+        (rf"\bmorgen ({_PART})\b", lambda found: f"tomorrow {_PARTS[found[1]]}"),
+        (rf"\bthe day after tomorrow ({_PART})\b", lambda found: f"the day after tomorrow in the {_PARTS[found[1]]}"),
+        (r"\bheute\b", "today"),
+        (rf"\b(?:am |nächste[nrs]? |kommende[nrs]? |diese[nrs]? )?({_DAY})({_PART})\b", _day_part),
+        (rf"\b(?:am )?(?:nächste[nrsm]?|kommende[nrsm]?) ({_DAY})\b", lambda found: f"next {_WEEKDAYS[found[1]]}"),
+        (rf"\bdiese[nrsm]? ({_DAY})\b", lambda found: f"this {_WEEKDAYS[found[1]]}"),
+        (rf"\b(?:am |{_ART} )?({_DAY})\b", lambda found: f"on {_WEEKDAYS[found[1]]}"),
+        (
+            rf"\b(?:am |{_ART} )?(\d{{1,2}})(?:st|nd|rd|th)? ({_MONTH})\b",
+            lambda found: f"on {_MONTHS[found[2]]} {found[1]}",
+        ),
+        (rf"\b(?:am |{_ART} )(\d{{1,2}}(?:st|nd|rd|th))", r"on the \1"),
+        (r"\b(?:am |übers |an diesem |dieses )wochenende\b|^wochenende$", "this weekend"),
+        (r"\bnächste[sn]? wochenende\b", "next weekend"),
+        (r"\bnächste[rn]? woche\b", "next week"),
+        (r"\bdiese[rn]? woche\b", "this week"),
+        (r"\bnächste[nr]? monat\b", "next month"),
+        (r"\bdiese[nr]? monat\b", "this month"),
+        (r"\b(?:in den |die )?nächsten tagen?\b|\b(?:in den |die )nächsten paar tagen?\b", "next few days"),
+        (rf"\b(?:an |am |zu )?({'|'.join(_FEASTS)})\b", lambda found: _FEASTS[found[1]]),
+        (r"\b(?:am |in der )?(?:frühen )?(vormittag|nachmittag|mittag|abend|nacht)s?\b", _in_part),
+        (r"\b(?:am morgen|morgens|in der früh|früh)\b", "in the morning"),
+        (r"\bmorgen\b", "tomorrow"),
+        # ends
+        (r"\bab (?=on |next |today|tomorrow|this |the )", "starting "),
+        (r"\bbis (?:zum |zu )?(?=on |next |today|tomorrow|this |the |in )", "until "),
+        (r"\b(?:starting|until) on\b", lambda found: found[0].removesuffix(" on")),
+        (r"\bund\b", "and"),
+        (r"\boder\b", "or"),
+    )
+    return [(re.compile(pattern), to) for pattern, to in table]
+
+
+def _every_other(found: re.Match[str]) -> str:
+    return f"every other {_WEEKDAYS[found[1] or found[2]]}"
+
+
+def _spoken_hour(found: re.Match[str]) -> str:
+    hour, minute = int(found["hour"]), found["minute"]
+    if minute:
+        return f"at {hour}:{int(minute):02d}"
+    return f"at {hour}:00" if hour > 12 or hour == 0 else f"at {hour}"
+
+
+def _day_part(found: re.Match[str]) -> str:
+    return f"on {_WEEKDAYS[found[1]]} {_PARTS[found[2]]}"
+
+
+def _in_part(found: re.Match[str]) -> str:
+    part = _PARTS[found[1]]
+    return {"night": "at night", "lunchtime": "at noon"}.get(part, f"in the {part}")
+
+
+def _nth(number: int) -> str:
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+_STEPS = _steps()
+
+
+def english(text: str) -> str:
+    """Return German words for a time in English; words that are none of them stay."""
+    words = _folded(text)
+    words = re.sub(r"\b(\d{1,2})\.(?!\d)", lambda found: _nth(int(found[1])), words)
+    words = _ORDINAL_WORD.sub(lambda found: _nth(_ORDINALS[found[1]]), words)
+    words = _NUMBER_WORD.sub(lambda found: str(_NUMBERS[found[1]]), words)
+    for pattern, to in _STEPS:
+        words = pattern.sub(to, words)
+    return " ".join(words.split())
+
+
+def _folded(text: str) -> str:
+    words = unicodedata.normalize("NFKC", text).lower()
+    words = re.sub(r"[;?!\u201c\u201d\u201e\"()]|,(?!\d)", " ", words)
+    for typed, meant in (("fuer", "für"), ("uebermorgen", "übermorgen"), ("naechst", "nächst"), ("maerz", "märz")):
+        words = words.replace(typed, meant)
+    for typed, meant in (("frueh", "früh"), ("fuenf", "fünf"), ("zwoelf", "zwölf"), ("dreissig", "dreißig")):
+        words = words.replace(typed, meant)
+    return " ".join(words.replace("taeglich", "täglich").replace("viertelstunde", "viertel stunde").split())

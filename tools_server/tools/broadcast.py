@@ -1,0 +1,111 @@
+"""Say something through every speaker of the house, or through those of one room. It waits until one has said it.
+
+Nothing is spoken here: the house asks `broadcast.due`, says it aloud, and then calls `broadcast.announced`.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from tools_server import rows
+from tools_server.hubs.home import Home
+from tools_server.language import length
+from tools_server.language import text as _
+from tools_server.state import Kept
+from tools_server.toolkit import Call, Result, ToolFailed, tool
+from tools_server.wording import one_line
+
+MOST_WAITING = 50
+LATE_SECONDS = 60  # from here on it is said when it was meant for
+MIGRATIONS = {
+    "broadcast": """
+        CREATE TABLE broadcast (
+            id TEXT PRIMARY KEY,
+            text TEXT NOT NULL,
+            room TEXT NOT NULL,   -- '' for everywhere
+            person TEXT NOT NULL, -- who said it; '' when that is not known
+            at REAL NOT NULL      -- wall clock, seconds since 1970
+        );
+    """,
+}
+
+
+@tool("broadcast.say", risk="change", limit_seconds=10)
+async def say(
+    call: Call,
+    text: Annotated[str, Field(min_length=1, max_length=500, description="What is to be said")],
+    room: Annotated[str, Field(max_length=60, description="The room, if one was said; everywhere otherwise")] = "",
+) -> Result:
+    """Announce something through every speaker, or in one room."""
+    words = one_line(text)
+    if not words:
+        raise ToolFailed("invalid", _("What should I say?"))
+    if len(_waiting(call)) >= MOST_WAITING:
+        raise ToolFailed("failed", _("Too much is waiting to be said already."))
+    place = _place(call, one_line(room))
+    row = {
+        "id": f"broadcast_{secrets.token_hex(8)}",
+        "text": words,
+        "room": place,
+        "person": call.actor.person,
+        "at": call.now(),
+    }
+    sentence = _("I'm saying it, {room}.").format(room=place) if place else _("I'm saying it everywhere.")
+    with call.state.transaction():
+        rows.put(call, "broadcast", row)
+        receipt = call.receipt(sentence, before=None, after=row)
+    return Result(sentence, {"broadcast": row}, receipt)
+
+
+@tool("broadcast.due", risk="read", agents=("house",), routine=True, limit_seconds=10)
+async def due(call: Call) -> Result:
+    """Tell the house what is waiting to be said, and where."""
+    waiting = [
+        {"id": row["id"], "text": _said(row, call.now()), "room": row["room"], "device": "", "person": ""}
+        for row in _waiting(call)
+    ]
+    return Result(_("To be said: {count}.").format(count=len(waiting)), {"due": waiting, "now": call.now()})
+
+
+@tool("broadcast.announced", risk="change", agents=("house",), idempotent=True, limit_seconds=10)
+async def announced(
+    call: Call, ids: Annotated[list[str], Field(max_length=MOST_WAITING, description="Ids from broadcast.due")]
+) -> Result:
+    """Note that the house has said these aloud."""
+    spoken = [row["id"] for row in _waiting(call) if row["id"] in ids]
+    if not spoken:
+        return Result(_("None of them was to be said."), {"ids": []})
+    with call.state.transaction():
+        for id in spoken:
+            rows.drop(call, "broadcast", id)
+        sentence = _("Said: {count}.").format(count=len(spoken))
+        receipt = call.receipt(sentence, before=None, after=None)  # what was said aloud cannot be unsaid
+    return Result(sentence, {"ids": spoken}, receipt)
+
+
+async def undo(call: Call, kept: Kept) -> Result:
+    """Take back what was not said yet."""
+    return rows.put_back(call, "broadcast", kept)
+
+
+def _waiting(call: Call) -> list[Mapping[str, Any]]:
+    return [dict(row) for row in call.state.rows("SELECT * FROM broadcast ORDER BY at, id")]
+
+
+def _place(call: Call, room: str) -> str:
+    """Return a room by its own name, where the house knows its rooms."""
+    home = call.gate.engines.get("home")
+    known = home.plan().room(room) if isinstance(home, Home) and room else None
+    return known.name if known else room
+
+
+def _said(row: Mapping[str, Any], now: float) -> str:
+    late = now - row["at"]
+    if late < LATE_SECONDS:
+        return str(row["text"])
+    ago = length(late // 60 * 60 if late < 3600 else late // 3600 * 3600)
+    return _("From {length} ago: {text}").format(length=ago, text=row["text"])

@@ -1,0 +1,331 @@
+"""A deed at a time: "turn it off in five minutes". Rows with wall-clock deadlines: no restart loses one.
+
+When its time comes it is called through the gate like anything else, for the one who set it, under the rules of that
+moment, and recorded. It is marked as begun before it begins: after a crash in between, what does no harm twice is done
+again, and anything else is reported as doubtful. What nobody can watch must not fail in silence: the house asks
+`later.due` for what went wrong, and says it aloud.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import asdict, replace
+from typing import Annotated, Any
+
+import anyio
+from pydantic import Field
+
+from tools_server import rows
+from tools_server.arguments import checked
+from tools_server.hubs.deed_words import deed_words
+from tools_server.hubs.home import Home
+from tools_server.language import current, length, series, speaking
+from tools_server.language import text as _
+from tools_server.state import Kept
+from tools_server.times.recurrence import moment
+from tools_server.times.spoken_time import moment_words
+from tools_server.times.when import NotUnderstood, understand
+from tools_server.toolkit import Call, Live, Result, ToolFailed, ToolSpec, tool
+from tools_server.wording import NAMED, one_line, spoken
+from tools_server.wording import chosen as chosen_by_words
+
+LONGEST_SECONDS = 31 * 86_400
+LATEST_SECONDS = 3600  # a light that should have gone off an hour ago goes off; the blinds of the morning stay down
+MOST_DEEDS = 50
+LOOK_SECONDS = 1.0
+SOON_SECONDS = 3 * 3600  # until then it is said in how long, and after that at what time
+
+MIGRATIONS = {
+    "later": """
+        CREATE TABLE later (
+            id TEXT PRIMARY KEY,
+            tool TEXT NOT NULL,
+            arguments TEXT NOT NULL,  -- JSON
+            text TEXT NOT NULL,       -- the deed, as people call it
+            agent TEXT NOT NULL,
+            actor TEXT NOT NULL,      -- JSON: who set it, from where
+            language TEXT NOT NULL,
+            at REAL NOT NULL,         -- wall clock, seconds since 1970
+            begun_at REAL,
+            failed TEXT NOT NULL      -- what is to be said of it; '' while nothing went wrong
+        );
+    """,
+}
+
+
+@asynccontextmanager
+async def opened(live: Live) -> AsyncIterator[Clock]:
+    """Do what is due, in the background."""
+    clock = Clock(live)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(clock.run)
+        yield clock
+        tasks.cancel_scope.cancel()
+
+
+class Clock:
+    """Does each deed when its time has come."""
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+        self._running: set[str] = set()
+
+    async def run(self) -> None:
+        """Do what is due, until cancelled."""
+        while True:
+            await self.tick()
+            await anyio.sleep(LOOK_SECONDS)
+
+    async def tick(self) -> None:
+        """Do everything that is due now, each beside the others."""
+        due = self._live.state.rows("SELECT * FROM later WHERE at <= ? AND failed = ''", self._live.now())
+        async with anyio.create_task_group() as tasks:
+            for row in due:
+                if row["id"] not in self._running:
+                    self._running.add(row["id"])  # here, where nothing awaits: no deed begins twice
+                    tasks.start_soon(self._do, dict(row))
+
+    @property
+    def busy(self) -> bool:
+        """Whether a deed is being done just now."""
+        return bool(self._running)
+
+    async def _do(self, row: Mapping[str, Any]) -> None:
+        try:
+            with speaking(row["language"]):
+                failed = await self._trouble(row)
+            with self._live.state.transaction():
+                if failed:
+                    self._live.state.run("UPDATE later SET failed = ? WHERE id = ?", failed, row["id"])
+                else:
+                    self._live.state.run("DELETE FROM later WHERE id = ?", row["id"])
+        finally:
+            self._running.discard(row["id"])
+
+    async def _trouble(self, row: Mapping[str, Any]) -> str:
+        """Do it; return what is to be said when it did not work."""
+        deed = row["text"]
+        if row["begun_at"] is not None and not self._live.repeatable(row["tool"]):
+            return _("I was interrupted, so I don't know whether this was done: {deed}.").format(deed=deed)
+        if self._live.now() - row["at"] > LATEST_SECONDS:
+            return _("I was not there when it was time, so this was not done: {deed}.").format(deed=deed)
+        with self._live.state.transaction():
+            self._live.state.run("UPDATE later SET begun_at = ? WHERE id = ?", self._live.now(), row["id"])
+        arguments, actor = json.loads(row["arguments"]), json.loads(row["actor"])
+        done, text = await self._live.act(row["agent"], row["tool"], arguments, actor, row["id"], row["language"])
+        return "" if done else _("This was to be done, and was not: {deed}. {reason}").format(deed=deed, reason=text)
+
+
+# ── tools ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def _ask_do(call: Call, tool: str, seconds: int, when: str, arguments: dict[str, Any], text: str) -> str:
+    _spec, filled, deed = await _permitted(call, tool, arguments, text)
+    at = _time(call, seconds, when)
+    said = ", ".join(f"{name} {value}" for name, value in filled.items() if value not in ("", False, -1, 0))
+    return _("{when}: {deed}, which is {tool} with {arguments}. Shall I?").format(
+        when=_when_words(call, at), deed=spoken(deed), tool=tool, arguments=said
+    )
+
+
+@tool("later.do", risk="change", preview=_ask_do, limit_seconds=10)
+async def do(
+    call: Call,
+    tool: Annotated[str, Field(min_length=1, max_length=60, description="The tool to call then, such as home.turn")],
+    seconds: Annotated[int, Field(ge=0, le=LONGEST_SECONDS, description="In how many seconds; 0 if not said")] = 0,
+    when: Annotated[str, Field(max_length=200, description="When, as it was said, if not in seconds: at ten")] = "",
+    arguments: Annotated[dict[str, Any], Field(description="The arguments of that tool")] = {},  # noqa: B006  # copied
+    text: Annotated[str, Field(max_length=200, description="The deed in words, if it is none of the home")] = "",
+) -> Result:
+    """Delay a deed: another tool is called once its moment has come. Nothing that needs a yes can wait."""
+    spec, _filled, deed = await _permitted(call, tool, arguments, text)
+    at = _time(call, seconds, when)
+    if len(_all(call)) >= MOST_DEEDS:
+        raise ToolFailed("failed", _("There are already {count} things to do later.").format(count=MOST_DEEDS))
+    row = {
+        "id": f"later_{secrets.token_hex(8)}",
+        "tool": spec.name,
+        "arguments": json.dumps(arguments),
+        "text": deed,
+        "agent": call.agent.name,
+        "actor": json.dumps({name: value for name, value in asdict(call.actor).items() if value}),
+        "language": current(),
+        "at": at,
+        "begun_at": None,
+        "failed": "",
+    }
+    said = _("{when}: {deed}.").format(when=_when_words(call, at), deed=row["text"])
+    with call.state.transaction():
+        rows.put(call, "later", row)
+        receipt = call.receipt(said, before=None, after=row)
+    return Result(said, {"deed": _shown(row)}, receipt)
+
+
+@tool("later.list", risk="read", limit_seconds=10)
+async def list_deeds(call: Call) -> Result:
+    """Tell which delayed deeds there are."""
+    deeds = [row for row in _all(call) if not row["failed"]]
+    if not deeds:
+        return Result(_("Nothing is to be done later."), {"deeds": []})
+    said = [_("{when}: {deed}.").format(when=_when_words(call, row["at"]), deed=row["text"]) for row in deeds[:10]]
+    return Result(" ".join(said), {"deeds": [_shown(row) for row in deeds]})
+
+
+@tool("later.cancel", risk="change", limit_seconds=10)
+async def cancel(
+    call: Call,
+    about: Annotated[
+        str, Field(max_length=200, description="Words of the deed, or its id; empty for the only one")
+    ] = "",
+) -> Result:
+    """Cancel a delayed deed."""
+    deeds = [row for row in _all(call) if not row["failed"] and row["begun_at"] is None]
+    row = _meant(deeds, about)
+    said = _("That will not be done: {deed}.").format(deed=row["text"])
+    with call.state.transaction():
+        rows.drop(call, "later", row["id"])
+        receipt = call.receipt(said, before=row, after=None)
+    return Result(said, {"deed": _shown(row)}, receipt)
+
+
+@tool("later.due", risk="read", agents=("house",), routine=True, limit_seconds=10)
+async def due(call: Call) -> Result:
+    """Tell the house which deeds did not work, so that it says so."""
+    failed = [row for row in _all(call) if row["failed"]]
+    said = [{"id": row["id"], "text": row["failed"], **_whom(json.loads(row["actor"]))} for row in failed]
+    return Result(_("To be said: {count}.").format(count=len(said)), {"due": said, "now": call.now()})
+
+
+@tool("later.announced", risk="change", agents=("house",), idempotent=True, limit_seconds=10)
+async def announced(
+    call: Call, ids: Annotated[list[str], Field(max_length=MOST_DEEDS, description="Ids from later.due")]
+) -> Result:
+    """Note that the house has said that these deeds did not work."""
+    said = [row["id"] for row in _all(call) if row["failed"] and row["id"] in ids]
+    if not said:
+        return Result(_("None of them was to be said."), {"ids": []})
+    with call.state.transaction():
+        for id in said:
+            rows.drop(call, "later", id)
+        sentence = _("Said: {count}.").format(count=len(said))
+        receipt = call.receipt(sentence, before=None, after=None)
+    return Result(sentence, {"ids": said}, receipt)
+
+
+async def undo(call: Call, kept: Kept) -> Result:
+    """Take back what is not done yet, or have it done again at its time."""
+    return rows.put_back(call, "later", kept)
+
+
+# ── whether, when, which ───────────────────────────────────────────────────────────────────────────
+
+
+async def _permitted(
+    call: Call, name: str, arguments: Mapping[str, Any], text: str
+) -> tuple[ToolSpec, dict[str, Any], str]:
+    """Return the tool, its arguments and the deed in words when it may be called like this now. Raises `ToolFailed`."""
+    spec = call.gate.tools.get(name)
+    if spec is None:
+        raise ToolFailed("not_found", _("There is no tool called {tool}.").format(tool=one_line(name)))
+    filled, _digest = checked(spec, dict(arguments))
+    if spec.reads or spec.action.agents or spec.file == "later":
+        raise ToolFailed("invalid", _("That can't be done later: {tool}.").format(tool=name))
+    decision = call.gate.decide(name, filled)
+    if decision.verdict == "deny":
+        raise ToolFailed("denied", decision.reason, rule=decision.rule)
+    if decision.verdict != "allow" or spec.action.level != "auto" or spec.action.risk != "change":
+        raise ToolFailed("denied", _("That needs a yes; ask me when it is time."), rule=decision.rule)
+    deed = await _rehearsed(call, spec, filled)
+    return spec, filled, deed or one_line(text).rstrip(".!? ") or _called(name, arguments)
+
+
+async def _rehearsed(call: Call, spec: ToolSpec, filled: Mapping[str, Any]) -> str:
+    """Have devices found and the rules asked about each, as if it were now; return what would be done, in words."""
+    home = call.gate.engines.get("home")
+    if spec.file != "home" or not isinstance(home, Home):
+        return ""
+    deeds: list[Any] = []
+    try:
+        await spec.run(replace(call, tool=spec.name, arguments=filled, engine=home, rehearsal=deeds), **filled)
+    except ToolFailed as refused:
+        if refused.error == "not_found" and not any(filled.get(name) for name in ("device", "room", "floor")):
+            return deed_words(spec.name, filled, ())  # the lights that are there then; what has a name is there now
+        instead = refused.data.get("use")  # what lets people in opens by another tool, which asks first
+        if not instead:
+            raise
+        decision = call.gate.decide(instead, filled)
+        reason = _("That needs a yes; ask me when it is time.") if decision.allowed else decision.reason
+        raise ToolFailed("denied", reason, rule=decision.rule) from refused
+    return deed_words(spec.name, filled, deeds)
+
+
+def _called(tool: str, arguments: Mapping[str, Any]) -> str:
+    """Return a call for which nobody has written a sentence: "tasks add: Buy milk"."""
+    values = [one_line(str(value)) for value in arguments.values() if isinstance(value, str) and value]
+    return ": ".join([tool.replace(".", " "), *([", ".join(values)] if values else [])])
+
+
+def _time(call: Call, seconds: int, when: str) -> float:
+    if seconds > 0:
+        return call.now() + seconds
+    if not when.strip():
+        raise ToolFailed("invalid", _("When should I do that?"))
+    try:
+        meaning = understand(when, call.now(), call.zone)
+    except NotUnderstood as unclear:
+        raise ToolFailed("invalid", str(unclear)) from unclear
+    if meaning.at is None or meaning.rule:
+        raise ToolFailed("invalid", _("Say one time, such as at ten."))
+    at = moment(meaning.at, call.zone)
+    if at - call.now() > LONGEST_SECONDS:
+        raise ToolFailed("invalid", _("That is too far away."))
+    return at
+
+
+def _when_words(call: Call, at: float) -> str:
+    left = at - call.now()
+    if left < SOON_SECONDS:
+        return _("In {length}").format(length=length(max(1, round(left))))
+    words = moment_words(call.local(at), call.local())
+    return words[:1].upper() + words[1:]
+
+
+def _all(call: Call) -> list[dict[str, Any]]:
+    return [dict(row) for row in call.state.rows("SELECT * FROM later ORDER BY at, id")]
+
+
+def _meant(deeds: list[dict[str, Any]], about: str) -> dict[str, Any]:
+    if not deeds:
+        raise ToolFailed("not_found", _("Nothing is to be done later."))
+    if same := [row for row in deeds if row["id"] == about]:
+        return same[0]
+    if not about.strip() and len(deeds) == 1:
+        return deeds[0]
+    if not about.strip():
+        choices = series([spoken(str(row["text"])) for row in deeds[:NAMED]], "or")
+        raise ToolFailed("invalid", _("Which one: {choices}?").format(choices=choices))
+    return chosen_by_words(
+        deeds,
+        about,
+        named=lambda row: str(row["text"]),
+        which=_("Which one"),
+        missing=_("Nothing like that is to be done later."),
+        rank=lambda row: row["at"],
+    )
+
+
+def _whom(actor: Mapping[str, str]) -> dict[str, str]:
+    return {name: actor.get(name, "") for name in ("device", "room", "person")}
+
+
+def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "id": row["id"],
+        "tool": row["tool"],
+        "arguments": json.loads(row["arguments"]),
+        "text": row["text"],
+        "at": row["at"],
+    }
