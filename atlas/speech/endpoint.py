@@ -8,7 +8,7 @@ from enum import Enum
 
 from atlas.speech.stt import MAX_UTTERANCE_SECONDS
 
-PRE_ROLL_SECONDS = 0.5  # sound kept from before speech was noticed, or the first word loses its head
+PRE_ROLL_SECONDS = 0.7  # sound kept from before speech was noticed, or the first word loses its head
 RESUME_SECONDS = 0.06  # less sound than this inside a pause is a click, and does not make the speaker wait again
 FORGET_SECONDS = 0.3  # a noise this long ago does not count towards the next word
 ROUNDING_SECONDS = 1e-6  # frames of 0.032 s do not add up exactly

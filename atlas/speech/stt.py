@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from atlas.audio import AudioChunk
@@ -10,15 +12,57 @@ from atlas.conversation import Utterance
 MAX_UTTERANCE_SECONDS = 28.0  # a Whisper window is 30 s; longer sound is cut by whoever collects it
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One text that the sound may be, and its mean log-probability of a token."""
+
+    text: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """How likely a text is: sums of the log-probabilities of its tokens."""
+
+    sound: float  # having heard the sound
+    words: float  # having heard nothing: what the recogniser expects people to say
+    tokens: int
+
+
+class Hearing(Protocol):
+    """The sound of one utterance, while its recogniser has it at hand."""
+
+    @property
+    def readings(self) -> Sequence[Reading]:
+        """What was read, best first; also what nobody would believe."""
+        ...
+
+    @property
+    def seconds(self) -> float:
+        """How long the sound is."""
+        ...
+
+    def weigh(self, texts: Sequence[str]) -> Sequence[Weight]:
+        """Return how likely each text is on this sound. Blocking: some 15 ms a text."""
+        ...
+
+    def believed(self) -> Utterance:
+        """Return the words that the recogniser stands by; text "" where nobody spoke."""
+        ...
+
+
+Judge = Callable[[Hearing], Utterance]  # runs in the recogniser's own thread
+
+
 class Stt(Protocol):
     """A recogniser that is loaded and warm."""
 
-    async def transcribe(self, speech: AudioChunk) -> Utterance:
+    async def transcribe(self, speech: AudioChunk, judge: Judge | None = None) -> Utterance:
         """Return the words of one utterance at `HEARING_RATE`; text "" when nobody spoke.
 
         Silence, noise and music give "", not invented words. At most `MAX_UTTERANCE_SECONDS` long, which the caller
-        sees to. Cancelling is safe, though the work under way may finish unseen. Raises `EngineError` when the
-        recogniser is gone; the next call may work.
+        sees to. A `judge` decides instead, where there is any sound at all. Cancelling is safe, though the work under
+        way may finish unseen. Raises `EngineError` when the recogniser is gone; the next call may work.
         """
         ...
 

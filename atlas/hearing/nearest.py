@@ -1,0 +1,136 @@
+"""Of the ways in which something can be said, the one that was: nearest to all readings, and likeliest on the sound.
+
+A recogniser knows what people write; a house knows what can be said to it. So its readings are only taken for sounds,
+and laid on every way there is. The nearest few are weighed on the sound itself; what the recogniser expects of the
+words without any sound is taken off again, or it would prefer "with milk" to "with skim milk" in any noise.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+
+from atlas.hearing.search import Match, Piece, Search
+from atlas.hearing.sounds import Sounds
+from atlas.speech.stt import Hearing, Reading
+
+MOST_READINGS = 5
+MOST_SOUNDS = 80  # no command is longer
+FAR = 0.33  # for each sound; who is so far from everything says something else
+WAYS_FOR_ONE = 6  # that a search looks at, for each different one that may be weighed
+SURE = 0.3  # cost: the first reading is this way, word for word
+UNLIKELIER = 10.0  # cost of a reading that is less likely than the best by one nat a token
+WORDS, TOKEN = 0.6, 1.0  # how much of what is expected is taken off, and what a text may cost for each token
+_MARKS = re.compile(r"[^\w'%°$€£ ]+")  # "50%" has a sound
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A way that was looked at."""
+
+    match: Match
+    cost: float  # of the nearest reading
+    score: float  # nats; only differences matter
+    sounds: int  # how many the nearest reading has
+
+    @property
+    def distance(self) -> float:
+        """What differs, for each sound."""
+        return self.cost / max(1, self.sounds)
+
+
+Key = Callable[[Match], object]  # what makes two ways one and the same
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """Things that can be said."""
+
+    search: Search
+    same: Key
+    near: float  # of a sound, for each sound: what is not said to this house is farther from all of it
+    less_likely: float  # nats a token, by which a way may be less likely on the sound than what was read
+    most: int = 24  # that are weighed
+    margin: float = 2.5  # of costs: what is farther than the nearest by more is not weighed
+
+
+def nearest(hearing: Hearing, book: Book, sounds: Sounds, also: Sequence[Reading] = ()) -> Sequence[Candidate]:
+    """Return the ways that may have been said, best first; none where there are no words. Blocking.
+
+    `also` are readings that mean something as they are: they stand among the ways.
+    """
+    readings = list(_each_once(hearing.readings))[:MOST_READINGS]
+    candidates: dict[object, Candidate] = {}
+    for reading in readings:
+        words = _MARKS.sub(" ", reading.text).lower().split()
+        spans = [sounds.of_word(word) for word in words]
+        heard = [sound for span in spans for sound in span]
+        if len(heard) > MOST_SOUNDS:
+            continue
+        penalty = UNLIKELIER * max(0.0, readings[0].score - reading.score)
+        different: set[object] = set()
+        for match in book.search.nearest(heard, WAYS_FOR_ONE * book.most, book.margin, FAR * len(heard)):
+            name = book.same(match)
+            if name in different:
+                continue
+            different.add(name)
+            if len(different) > book.most:
+                break
+            cost = match.cost + penalty
+            if name not in candidates or cost < candidates[name].cost:
+                candidates[name] = Candidate(_filled(match, words, spans), cost, -cost, len(heard))
+        if not candidates:
+            break  # far from everything
+        if reading is readings[0] and (sure := min(candidates.values(), key=lambda one: one.cost)).cost <= SURE:
+            return (sure,)  # word for word what can be said
+    if not candidates:
+        return ()
+    for reading in also:
+        cost = UNLIKELIER * max(0.0, readings[0].score - reading.score)
+        as_read = Match(0.0, (Piece(_MARKS.sub(" ", reading.text).strip()),))
+        candidates[reading] = Candidate(as_read, cost, -cost, len(sounds.of(as_read.text)))
+    ranked = sorted(candidates.values(), key=lambda one: one.cost)
+    near = [one for one in ranked if one.cost <= ranked[0].cost + book.margin][: book.most]
+    return near if len(near) < 2 else weighed(hearing, near)
+
+
+def weighed(hearing: Hearing, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+    """Return the candidates by how likely they are on the sound as well."""
+    weights = hearing.weigh([written(one.match.text) for one in candidates])
+    scored = [
+        Candidate(
+            one.match, one.cost, weight.sound - WORDS * weight.words + TOKEN * weight.tokens - one.cost, one.sounds
+        )
+        for one, weight in zip(candidates, weights, strict=True)
+    ]
+    return sorted(scored, key=lambda one: -one.score)
+
+
+def written(text: str) -> str:
+    """Return a text as a recogniser writes it."""
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _filled(match: Match, words: Sequence[str], spans: Sequence[Sequence[int]]) -> Match:
+    """Return a way with the reading's own words where anything may stand."""
+    if all(piece.text for piece in match.pieces):
+        return match
+    ends = list(accumulate(len(span) for span in spans))
+    middles = [end - len(span) / 2 for end, span in zip(ends, spans, strict=True)]
+
+    def own(piece: Piece) -> Piece:
+        heard = (word for word, at in zip(words, middles, strict=True) if piece.start <= at < piece.end)
+        return piece if piece.text else replace(piece, text=" ".join(heard))
+
+    return replace(match, pieces=tuple(map(own, match.pieces)))
+
+
+def _each_once(readings: Iterable[Reading]) -> Iterable[Reading]:
+    seen: set[str] = set()
+    for reading in readings:
+        plain = " ".join(_MARKS.sub(" ", reading.text.lower()).split())
+        if plain and plain not in seen:
+            seen.add(plain)
+            yield reading

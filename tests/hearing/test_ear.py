@@ -1,0 +1,98 @@
+"""Whoever listens with a house's own sentences in mind hears more, and never makes a command of what is none."""
+
+from __future__ import annotations
+
+import pytest
+
+from atlas.conversation import Utterance
+from atlas.hearing.automaton import graph_of
+from atlas.hearing.ear import Ear, Sense, by_words
+from atlas.hearing.nearest import Book
+from atlas.hearing.search import Nets, Search
+from atlas.speech.stt_scripted import ScriptedHearing, ScriptedStt
+from atlas.speech.vad_scripted import voice
+from atlas.ways import Chain, Slot, Words, either
+
+COMMANDS = ("turn on the kettle", "turn off the kettle", "cancel all timers", "start the party")
+WAYS = [
+    Chain((Words("turn"), either("on", "off"), Words("the"), Slot("name", "name"))),
+    Words("cancel all timers"),
+    Words("start the party"),
+]
+
+
+def sense(text: str) -> Sense:
+    plain = text.lower().strip(".?!")
+    if plain.startswith("don't"):
+        return Sense.DENIED
+    if plain == "yes":
+        return Sense.OTHER
+    return Sense.COMMAND if plain in COMMANDS else Sense.NOTHING
+
+
+@pytest.fixture
+def ear_for(sounds):
+    def ear(text: str, *alternatives: str) -> Ear:
+        ear = Ear(ScriptedStt([text], alternatives=alternatives), sounds, sense)
+        ear.books = [
+            Book(
+                Search(Nets(graph_of(WAYS)), {"name": [("kettle", "kettle")]}, sounds),
+                by_words,
+                near=0.2,
+                less_likely=2.0,
+            )
+        ]
+        return ear
+
+    return ear
+
+
+async def test_what_means_nothing_but_sounds_like_a_command_is_heard_as_it(ear_for):
+    heard = await ear_for("Cancel all tires.").transcribe(voice(1.0))
+    assert heard.text == "Cancel all timers."
+    assert heard.alternatives == ("Cancel all tires.",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Turn on the kettle.",
+        "Yes.",
+        "Don't cancel all tires.",
+        "Where did you put the cattle?",
+        "Start.",
+        "The party was nice.",
+    ],
+)
+async def test_commands_answers_denials_and_talk_stay_what_they_are(ear_for, text):
+    assert (await ear_for(text).transcribe(voice(1.0))).text == text
+
+
+async def test_a_denial_in_any_reading_is_enough_to_leave_it_all(ear_for):
+    heard = await ear_for("Cancel all tires.", "Don't cancel all tires.").transcribe(voice(1.0))
+    assert heard.text == "Cancel all tires."
+
+
+async def test_without_a_book_words_are_as_they_were_read(sounds):
+    ear = Ear(ScriptedStt(["Cancel all tires."]), sounds, sense)
+    assert (await ear.transcribe(voice(1.0))).text == "Cancel all tires."
+
+
+async def test_several_readings_help_each_other(ear_for):
+    heard = await ear_for("Third of the cattle.", "Turn off the kennel.").transcribe(voice(1.0))
+    assert heard.text == "Turn off the kettle."
+
+
+class Unbelieved(ScriptedHearing):
+    """Words that are too unlikely for the recogniser to stand by."""
+
+    def believed(self) -> Utterance:
+        return Utterance("", self.seconds)
+
+
+@pytest.mark.parametrize(
+    ("read", "heard"),
+    [("Cancel all tires.", "Cancel all timers."), ("Thank you.", ""), ("You", ""), ("I'm going to go.", "")],
+)
+def test_words_that_nobody_believes_count_when_they_lie_near_a_command(ear_for, read, heard):
+    assert ear_for("").judge(Unbelieved(Utterance(read, 1.0))).text == heard

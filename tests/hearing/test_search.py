@@ -1,0 +1,85 @@
+"""The ways that lie nearest to sounds."""
+
+from __future__ import annotations
+
+import pytest
+
+from atlas.hearing.automaton import graph_of
+from atlas.hearing.search import Nets, Search
+from atlas.ways import Anything, Chain, Part, Slot, Way, Words, either, maybe
+
+COUNT = Slot("number", "number")
+MINUTES = Part("length", Chain((COUNT, either("minute", "minutes"))))
+WAYS: list[Way] = [
+    Chain((either("turn", "switch"), either("on", "off"), Words("the"), Slot("name", "name"))),
+    Chain((either("set", "start"), Words("a timer for"), MINUTES)),
+    Chain((Words("cancel"), maybe(Words("all")), Words("timers"))),
+    Chain((Words("add"), Anything("item"), Words("to my shopping list"))),
+]
+VALUES = {
+    "name": [("kitchen light", "Kitchen Light"), ("kettle", "Kettle"), ("garden lamp", "Garden Lamp")],
+    "number": [("five", "5"), ("nine", "9"), ("fifteen", "15"), ("fifty", "50")],
+}
+
+
+@pytest.fixture(scope="module")
+def search(sounds):
+    return Search(Nets(graph_of(WAYS)), VALUES, sounds)
+
+
+@pytest.mark.parametrize(
+    ("heard", "meant"),
+    [
+        ("turn on the kitchen light", "turn on the Kitchen Light"),
+        ("turn of the kitchen flight", "turn off the Kitchen Light"),
+        ("cancel all tires", "cancel all timers"),
+        ("center timer for fife minutes", "set a timer for 5 minutes"),
+        ("switch on the cattle", "switch on the Kettle"),
+    ],
+)
+def test_words_that_sound_alike_are_the_way_that_was_meant(search, sounds, heard, meant):
+    best, *_ = search.nearest(sounds.of(heard), 5, 3.0)
+    assert best.text == meant
+
+
+def test_what_is_said_word_for_word_costs_nothing(search, sounds):
+    [best, *others] = search.nearest(sounds.of("set a timer for fifteen minutes"), 10, 3.0)
+    assert best.cost == 0.0
+    assert best.text == "set a timer for 15 minutes"
+    assert all(other.cost >= best.cost for other in others), "best first"
+    assert len({other.text for other in (best, *others)}) == len(others) + 1, "none twice"
+
+
+def test_a_slot_says_its_value(search, sounds):
+    [best] = search.nearest(sounds.of("switch off the garden lamp"), 1, 1.0)
+    assert best.slots == {"name": "Garden Lamp"}
+
+
+def test_talk_is_far_from_everything_that_can_be_said(search, sounds):
+    for talk in ("what did you do at school today", "the president said on friday that taxes will rise"):
+        heard = sounds.of(talk)
+        [best] = search.nearest(heard, 1, 1.0)
+        assert best.cost / len(heard) > 0.3
+
+
+def test_a_house_without_values_for_a_slot_cannot_say_it(sounds):
+    bare = Search(Nets(graph_of(WAYS)), {"number": VALUES["number"]}, sounds)
+    texts = [match.text for match in bare.nearest(sounds.of("turn on the kitchen light"), 20, 20.0)]
+    assert texts
+    assert not any("on" in text.split() for text in texts)
+
+
+def test_anything_takes_the_sounds_between_the_words_around_it(search, sounds):
+    [best] = search.nearest(sounds.of("and some almond milk to my shopping list"), 1, 1.0)
+    [item] = [piece for piece in best.pieces if piece.slot == "item"]
+    assert 1 <= item.start < item.end
+
+
+def test_no_sounds_are_no_way(search):
+    assert search.nearest([], 5, 3.0) == []
+
+
+def test_a_graph_has_nothing_twice():
+    graph = graph_of([Words("turn on"), Words("switch on"), Chain((either("turn", "switch"), Words("off")))])
+    assert graph.states == 3
+    assert len(graph.arcs) == 4
