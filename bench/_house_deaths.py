@@ -26,6 +26,7 @@ from atlas.mcp import tools_mcp
 from bench._house import own_house
 from bench._process import family_of, living
 
+PAUSE_SECONDS = 0.7  # between a person's sentences: faster, they would use up what a minute allows
 LATEST_SECONDS = 6.0  # from the first words to the kill; a command takes about 0.05 s, an answer of the model one
 TURN_SECONDS = 60.0
 SEARCHED = 5  # of the last words of each, after each restart; an export tells of all others
@@ -119,6 +120,7 @@ async def _talk(
                 answer = await client.post("/v1/chat/completions", json=body)
                 one.acknowledged = _is_done(answer, one)
                 assert one.acknowledged or dying.is_set(), (sentence, answer.text)
+                await anyio.sleep(chance.uniform(0, 2 * PAUSE_SECONDS))
 
 
 def _new_word(said: list[Said], chance: random.Random) -> str:

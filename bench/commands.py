@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from atlas.agents.grammar import Command, Grammar, open_grammar
 from atlas.config import Config
+from atlas.understanding.grammar import Command, open_grammar
+from atlas.understanding.understanding import Reader
 
 CORPUS = Path(__file__).parents[1] / "tests" / "agents" / "corpus"
 HELD_OUT = "heldout"  # files named so were never tuned on: what they show is how strangers will be understood
@@ -52,32 +53,32 @@ async def measure(config: Config) -> dict[str, float]:
     """Return percentages of what was misunderstood, and milliseconds a sentence. Failures are listed on stderr."""
     rows = list(corpus(config.house.language))
     began = time.perf_counter()
-    grammar = open_grammar(config.house.language)
+    reader = Reader(open_grammar(config.house.language))
     opened = time.perf_counter() - began
     taken: dict[str, list[float]] = {row.said: [] for row in rows}
     for _ in range(ROUNDS):  # nothing of a round is remembered in the next: there are more sentences than that
         for row in rows:
             at = time.perf_counter()
-            grammar.commands(row.said)
+            reader.read(row.said)
             taken[row.said].append((time.perf_counter() - at) * 1000)
     medians = [statistics.median(each) for each in taken.values()]
     known = [row for row in rows if not row.held_out]
     new = [row for row in rows if row.held_out]
     return {
-        **_figures(grammar, known, ""),
-        **_figures(grammar, new, "held_out_"),
+        **_figures(reader, known, ""),
+        **_figures(reader, new, "held_out_"),
         "open_ms": round(opened * 1000, 1),
         "p50_ms": round(statistics.median(medians), 2),
         "p99_ms": round(statistics.quantiles(medians, n=100)[98], 2),
     }
 
 
-def _figures(grammar: Grammar, rows: Sequence[Row], kind: str) -> dict[str, float]:
+def _figures(reader: Reader, rows: Sequence[Row], kind: str) -> dict[str, float]:
     commands = [row for row in rows if row.wanted]
     silent = [row for row in rows if not row.wanted]
     declined = other_intent = other_slots = acted = 0
     for row in rows:
-        got = _calls(grammar.commands(row.said))
+        got = _calls(reader.read(row.said).commands)
         if got == row.wanted:
             continue
         print(f"  {kind}{row.file}: {row.said!r} → {got or 'nothing'}, not {row.wanted or 'nothing'}", file=sys.stderr)
