@@ -49,6 +49,8 @@ class LlmConfig:
     url: str = ""  # server: such as http://127.0.0.1:8080/v1
     api_key_file: str = ""  # server: a file that holds the key
     tools: bool = False  # may this model be trusted to choose tools? The small default may not.
+    answers: bool = True  # may it speak of the world? What nobody may say, is answered by rule
+    patience_seconds: float = 15.0  # without a word; then it is given up, and somebody says so
     context: int = 4096  # tokens
     threads: int = 2
     gpu_layers: int = 0
@@ -75,6 +77,8 @@ class HouseConfig:
     language: str = "en"
     timezone: str = ""  # an IANA name; "" is the machine's own
     agent: str = "family"  # who answers when nobody was asked for
+    country: str = ""  # two letters, such as "de": whose emergency numbers are said; "" says none
+    contact: str = ""  # whom else to call in an emergency, as it shall be said: "Maria, 0170 1234567"
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +168,10 @@ class Config:
 
 
 OWN_FILE = Path(__file__).parent.parent / "atlas.toml"  # of the checkout, so that `atlas ask` works from any directory
-DEFAULT_LLM = {"embedded": LlmConfig()}
+DEFAULT_LLM = {"embedded": LlmConfig(answers=False)}  # too many of its answers are wrong: see docs/log.md
 HOUSEHOLD = (  # what anybody's agent may use; what a role may not is said in policy.toml
     *("clock.*", "timers.*", "reminders.*", "alarms.*", "tasks.*", "lists.*", "notes.*", "files.*", "calendar.*"),
-    *("weather.*", "home.*", "history.*", "memory.*", "facts.*"),
+    *("weather.*", "world.*", "home.*", "presence.*", "broadcast.*", "later.*", "history.*", "memory.*", "facts.*"),
 )
 DEFAULT_AGENTS = {
     "family": AgentConfig(tools=HOUSEHOLD),
@@ -176,7 +180,12 @@ DEFAULT_AGENTS = {
 _MEMORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*\.db")
 NO_MEMORIES = ("devices.db", "plans.db", "tools.db")  # they are something else
 _AT_LEAST_ONE = (1, 10_000_000)
-_BOUNDS = {"port": (1, 65_535), "gpu_layers": (-1, 10_000), "call_seconds": (0.1, 3_600)}  # of numbers, by their names
+_BOUNDS = {
+    "port": (1, 65_535),
+    "gpu_layers": (-1, 10_000),
+    "call_seconds": (0.1, 3_600),
+    "patience_seconds": (1, 600),
+}  # of numbers, by their names
 _NAMED = {"llm": LlmConfig, "agents": AgentConfig}
 _PLAIN = {
     "house": HouseConfig,
@@ -186,7 +195,7 @@ _PLAIN = {
     "tools": ToolsConfig,
     "egress": EgressConfig,
 }
-_PATHS = ("_file", "_folder")  # a tool's setting with such a name is a path, as seen from atlas.toml
+_PATHS = ("_file", "_folder")  # a setting of a tool that is called so, or ends so, is a path, as seen from atlas.toml
 
 
 def load(environment: Mapping[str, str], file: Path | None = None) -> Config:
@@ -240,7 +249,7 @@ def _with_paths(piece: Mapping[str, Any], base: Path) -> dict[str, Any]:
             return _with_paths(value, base)
         if isinstance(value, list):
             return [whole(name, item) for item in value]
-        if isinstance(value, str) and value and name.endswith(_PATHS):
+        if isinstance(value, str) and value and f"_{name}".endswith(_PATHS):
             return str(base / Path(value).expanduser())
         return value
 

@@ -120,6 +120,7 @@ class Message:
     call_id: str = ""  # which call a tool message answers
     ours: bool = field(default=False, compare=False)  # an answer of the house's own, and not of its model
     tainted: bool = field(default=False, compare=False)  # made by who had read words of others: it may repeat them
+    at: float = field(default=0.0, compare=False)  # when its turn began, in seconds since 1970; 0 where nobody knows
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from atlas import logs, trace
 from atlas.agents import prompt
 from atlas.agents.agent import Agent, Answer
 from atlas.agents.hearsay import Hearsay
-from atlas.agents.readings import as_heard
 from atlas.assent import Assents, Waiting
 from atlas.bell import Say, Speaker, Speakers, spoken_to_any
 from atlas.config import Config
@@ -34,6 +33,7 @@ from atlas.store.memory import Memory, UnderWay
 from atlas.store.recall import Whose, belonging_to
 from atlas.store.turns import TurnRecord
 from atlas.telling import Telling
+from atlas.understanding.readings import as_heard
 
 GOODBYE_SECONDS = 1.0  # a door whose turn was cancelled gets this long to take its last event
 WARMING = "Who wrote the song about the yellow submarine?"  # no command, and no wish for a tool
@@ -83,9 +83,12 @@ class House:
         pick: Callable[[Utterance], Utterance] = as_heard,
         encoders: Mapping[str, Backend] | None = None,  # those LLM hosts, by name, that make vectors of texts too
         zone: tzinfo | None = None,  # None: the machine's own
+        ear: Stt | None = None,  # a recogniser that knows what can be said here; None: `stt`
+        waiting: str = "",  # what its voice says while nobody has a word yet
     ) -> None:
         self.config = config
         self.stt = stt
+        self.ear = ear or stt
         self.tts = tts
         self.vad = vad
         self.wake = wake
@@ -95,6 +98,7 @@ class House:
         self.authenticate = authenticate
         self.health = health
         self.zone = zone
+        self.waiting = waiting
         self.encoders = encoders or {}
         self._minds = minds
         self._choose = choose

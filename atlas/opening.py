@@ -15,9 +15,9 @@ import anyio
 import anyio.to_thread
 
 from atlas import trace
-from atlas.agents.grammar import open_grammar
+from atlas.agents.agent_emergency import Emergencies, open_helplines
+from atlas.agents.house_names import HouseNames
 from atlas.agents.minds import open_agent
-from atlas.agents.readings import pick
 from atlas.assent import Assents, Seal, open_wording, read_house_key
 from atlas.bell import Bell, Speakers
 from atlas.config import Config, LlmConfig
@@ -25,6 +25,9 @@ from atlas.conversation import Turn
 from atlas.engine import open_engine
 from atlas.errors import ConfigError
 from atlas.health import Health
+from atlas.hearing.ear import Ear, Sense
+from atlas.hearing.house_ear import VOICES, HouseBook, Senses, can_hear
+from atlas.hearing.sounds import Sounds
 from atlas.house import House, Mind
 from atlas.llm.backend_openai import BackendSettings
 from atlas.llm.presence import Watched
@@ -33,6 +36,15 @@ from atlas.mcp.tools import Tools
 from atlas.router import Choice, choose, may_talk, open_addressing
 from atlas.store.devices import open_devices
 from atlas.store.memory import open_memory
+from atlas.understanding.grammar import open_grammar
+from atlas.understanding.intents import PublicReader
+from atlas.understanding.names import Names
+from atlas.understanding.parser import open_parser
+from atlas.understanding.public import PublicGrammar
+from atlas.understanding.readings import pick
+from atlas.understanding.understanding import Reader
+
+ENCODER = "all-minilm-l6-v2"  # a folder of the models folder: what was learnt of English looks at sentences by it
 
 
 @asynccontextmanager
@@ -61,6 +73,12 @@ async def open_house(config: Config) -> AsyncIterator[House]:
         }
         with _timed("grammar", config.house.language):
             grammar = await anyio.to_thread.run_sync(open_grammar, config.house.language)
+            public = PublicReader(
+                await anyio.to_thread.run_sync(PublicGrammar, config.house.language), grammar.commands
+            )
+        with _timed("parser", config.house.language):
+            parser = await anyio.to_thread.run_sync(open_parser, grammar, config.models.folder / ENCODER)
+        reader = Reader(grammar, public, parser)
         own_tools, speakers = await _tools(stack, config, "house"), Speakers()
         assents = Assents(
             Seal(read_house_key(config.house_key)),
@@ -74,13 +92,46 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             away = [name for name, agent in config.agents.items() if backends[agent.llm].away]
             return choose(turn, config.agents, config.house.agent, addressing, away=away, asker=assents.asker(turn))
 
+        senses = Senses(config.house.language)
+        literal = Reader(grammar, public)  # what was learnt makes sense of misheard words too, and not theirs
+        sounds = Sounds(VOICES.get(config.house.language, config.house.language))
+        book = HouseBook(config.house.language, grammar.own, sounds)
+
+        def sense(text: str) -> Sense:
+            bare = addressing.bare(text)
+            return senses.of(text, literal.read(bare, heard_names()), heard_names())
+
+        ear = Ear(engines["stt"], sounds, sense)
+
+        def prepare(known: Names) -> None:
+            public.prepare(known)
+            learn(known)
+
+        def learn(known: Names) -> None:
+            """Know what can be said in a house with these names."""
+            known_book = book.of(known) if can_hear(config.house.language) else None
+            if known_book and (known != Names() or not ear.books):  # the names may have come meanwhile
+                ear.books = (known_book,)
+
+        helplines = open_helplines(config.house.country, config.house.contact)
+        first = [Emergencies(config.house.language, helplines)]
         minds: dict[str, Mind] = {}
+        names: dict[str, HouseNames] = {}  # each agent knows what it may look at
         for name, agent in config.agents.items():
             tools = await _tools(stack, config, name)
             llm, backend = config.llm[agent.llm], backends[agent.llm]
             _check_own(config, name)
             memory = await stack.enter_async_context(open_memory(config.data / agent.memory, backend.forget))
-            minds[name] = Mind(open_agent(name, llm, backend, tools, grammar, assents, zone, memory), memory)
+            names[name] = HouseNames(tools, prepare if name == config.house.agent else public.prepare)
+            thinking = open_agent(
+                *(name, llm, backend, tools, reader, assents, zone, memory),
+                names=names[name],
+                first=first,
+            )
+            minds[name] = Mind(thinking, memory)
+
+        def heard_names() -> Names:
+            return names[config.house.agent]()
 
         models = {"stt": config.speech.stt_model, "tts": engines["tts"].voice, "wake": list(engines["wake"].phrases)}
         house = House(
@@ -88,14 +139,16 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             **engines,
             minds=minds,
             choose=chosen,
-            settle_seconds=lambda text: grammar.settle_seconds(addressing.bare(text)),
+            settle_seconds=lambda text: reader.settle_seconds(addressing.bare(text), heard_names()),
             wants_silence=grammar.wants_silence,
             authenticate=devices.find,
             health=Health(backends, own_tools, models | {"vad": config.speech.vad}).look,
             speakers=speakers,
             assents=assents,
             zone=zone,
-            pick=partial(pick, grammar, addressing.bare),
+            ear=ear,
+            waiting=grammar.own.get("concern", {}).get("says", {}).get("waiting", ""),
+            pick=partial(pick, lambda text: reader.read(text, heard_names()), addressing.bare),
             encoders={name: backend for name, backend in backends.items() if _has_encoder(config, config.llm[name])},
         )
         async with anyio.create_task_group() as tasks:
@@ -104,6 +157,9 @@ async def open_house(config: Config) -> AsyncIterator[House]:
                 tasks.start_soon(mind.memory.run_errands)
             for watched in backends.values():
                 tasks.start_soon(watched.watch)
+            for known in names.values():
+                tasks.start_soon(known.watch)
+            tasks.start_soon(anyio.to_thread.run_sync, learn, Names())
             yield house
             tasks.cancel_scope.cancel()
 
@@ -119,14 +175,26 @@ async def _opened(stack: AsyncExitStack, role: str, name: str, settings: object,
 def _backend_settings(config: Config, name: str, llm: LlmConfig) -> BackendSettings:
     """Return where a model is served. Raises `ConfigError` when the file of its key cannot be read."""
     if llm.kind == "embedded":
-        return BackendSettings(llm.model, socket=config.socket(f"llm-{name}"), tools=llm.tools)
+        return BackendSettings(
+            llm.model,
+            socket=config.socket(f"llm-{name}"),
+            tools=llm.tools,
+            first_words_seconds=llm.patience_seconds,
+        )
     try:
         key = Path(llm.api_key_file).expanduser().read_text(encoding="utf-8").strip() if llm.api_key_file else ""
     except OSError as trouble:
         raise ConfigError(
             f"llm.{name}.api_key_file {llm.api_key_file} cannot be read: {trouble.strerror}", hint="check the path"
         ) from trouble
-    return BackendSettings(llm.model, base_url=llm.url, api_key=key, tools=llm.tools, own_host=False)
+    return BackendSettings(
+        llm.model,
+        base_url=llm.url,
+        api_key=key,
+        tools=llm.tools,
+        own_host=False,
+        first_words_seconds=llm.patience_seconds,
+    )
 
 
 def _has_encoder(config: Config, llm: LlmConfig) -> bool:
@@ -138,7 +206,12 @@ async def _tools(stack: AsyncExitStack, config: Config, agent: str) -> Tools:
     """Connect to the tool server under the agent's own token. It may still be starting: it is asked again later."""
     token = config.tools_token(agent).read_text(encoding="utf-8").strip()
     tools = await tools_mcp.open(
-        tools_mcp.Settings(socket=config.socket("tools"), token=token, call_seconds=config.tools.call_seconds)
+        tools_mcp.Settings(
+            socket=config.socket("tools"),
+            token=token,
+            call_seconds=config.tools.call_seconds,
+            language=config.house.language,
+        )
     )
     stack.push_async_callback(tools.aclose)
     return tools

@@ -9,13 +9,13 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from atlas.agents.choosing import Choosing
-from atlas.agents.grammar import Grammar, open_grammar
 from atlas.assent import Assents, Seal, Wording, open_wording
 from atlas.bell import Speakers
 from atlas.config import Config
 from atlas.house import House, Mind
 from atlas.mcp.tools_scripted import ScriptedTools
 from atlas.router import choose
+from atlas.understanding.grammar import Grammar, open_grammar
 
 
 def house_of(config: Config, minds: Mapping[str, Mind], assents: Assents | None = None, **parts: Any) -> House:

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from atlas.config import Config, load
+from atlas.config import Config, LlmConfig, load
 from atlas.errors import ConfigError
+from atlas.opening import _backend_settings
 
 ROOT = Path(__file__).parent.parent
 
@@ -15,6 +16,13 @@ def write(data: Path, text: str) -> Path:
     file = data / "atlas.toml"
     file.write_text(text)
     return file
+
+
+def test_a_model_that_says_nothing_is_given_up_after_the_time_that_the_settings_say(tmp_path: Path) -> None:
+    config = Config(data=tmp_path)
+    assert _backend_settings(config, "x", LlmConfig()).first_words_seconds == 15.0
+    server = LlmConfig(kind="server", url="http://127.0.0.1:1/v1", patience_seconds=40.0)
+    assert _backend_settings(config, "x", server).first_words_seconds == 40.0
 
 
 def test_the_settings_file_of_the_checkout_says_what_the_defaults_are(data: Path) -> None:

@@ -30,6 +30,7 @@ from atlas.llm.backend_scripted import Prompt, ScriptedBackend, ScriptedSettings
 from atlas.router import choose, open_addressing
 from atlas.store.memory import Memory, open_memory
 from atlas.store.recall import Span
+from atlas.understanding.understanding import Reader
 from tests.houses import assents_of, english, house_of
 
 WORD = re.compile(r"(?:said|tail|fact|plan)q[a-z]{6}")
@@ -290,10 +291,18 @@ async def opened(config: Config, data: Path) -> AsyncIterator[World]:
             for name, agent in AGENTS.items()
         }
         assents = assents_of(tools["family"], now=lambda: world.now)
+        reader = Reader(grammar)
         minds = {
             name: Mind(
                 open_agent(
-                    name, LlmConfig(tools=True), models[name], tools[name], grammar, assents, None, memories[name]
+                    name,
+                    LlmConfig(tools=True),
+                    models[name],
+                    tools[name],
+                    Reader(grammar),
+                    assents,
+                    None,
+                    memories[name],
                 ),
                 memories[name],
             )
@@ -304,7 +313,7 @@ async def opened(config: Config, data: Path) -> AsyncIterator[World]:
             minds,
             assents,
             choose=lambda turn: choose(turn, AGENTS, "family", addressing, asker=assents.asker(turn)),
-            settle_seconds=grammar.settle_seconds,
+            settle_seconds=reader.settle_seconds,
         )
         world = World(house, models, memories, tools, data)
         yield world
@@ -352,7 +361,7 @@ async def do(world: World, deed: object) -> None:
 
 async def say(world: World, deed: Say) -> None:
     word = world.new("said")
-    text = f"the boiler makes a {word} noise"
+    text = f"the goblin makes a {word} noise"
     if deed.ahead:
         await read_ahead(world, deed.who, world.new("plan"))
     agent, end = await world.turn(deed.who, text, remembered=deed.remembered, spoken=deed.heard is not None)

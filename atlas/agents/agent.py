@@ -7,6 +7,8 @@ from typing import Protocol
 
 from atlas.conversation import Asked, Message, Receipt, Turn, Usage
 from atlas.events import Emit, End, Route
+from atlas.understanding.choices import Choices
+from atlas.understanding.understanding import Understanding
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +22,21 @@ class Answer:
     receipts: tuple[Receipt, ...] = ()
     usage: Usage = Usage()
     error: str = ""
+    choices: Choices | None = None  # the answer is a question between two: this waits for the next words
     asked: Asked | None = None  # the answer is a question: this waits for a person's yes
     tainted: bool = False  # words of others went into it that neither its messages nor the history show
+
+
+class Answerer(Protocol):
+    """One way of answering: it looks at what was understood, and parses nothing."""
+
+    async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> Answer | None:
+        """Answer a turn that means this, as `Agent.respond` does; `None` to leave it to the next."""
+        ...
+
+    async def prepare(self, meant: Understanding, turn: Turn) -> bool:
+        """See `Agent.prepare`."""
+        ...
 
 
 class Agent(Protocol):

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Protocol
 
 import anyio
 
 from atlas.agents.agent import Agent, Answer
+from atlas.agents.facts import Told
 from atlas.agents.tool_use import carry_out
 from atlas.conversation import Asked, Assent, Message, ToolCall, Turn
 from atlas.events import Emit, TextDelta
 from atlas.mcp.tools import Tools
+from atlas.understanding.understanding import Understanding
 
 CLOSE_SECONDS = 2.0  # what closing a question may take: nothing is done without a yes anyway
 
@@ -42,16 +45,21 @@ class Assents(Protocol):
 
 
 class Asking:
-    """An agent whose questions are answered before anything else is heard."""
+    """An agent whose questions are answered before anything else is heard. All of it shares one look at facts."""
 
-    def __init__(self, mind: Agent, tools: Tools, assents: Assents) -> None:
+    def __init__(self, mind: Agent, tools: Tools, assents: Assents, told: Told | None = None) -> None:
         self.name = mind.name
         self._mind = mind
         self._tools = tools
         self._assents = assents
+        self._told = told
 
     async def respond(self, turn: Turn, emit: Emit) -> Answer | None:
         """See `Agent.respond`. A turn that is cancelled has asked nothing: no answer to it will be heard."""
+        with self._told.during(turn) if self._told else nullcontext():
+            return await self._answered(turn, emit)
+
+    async def _answered(self, turn: Turn, emit: Emit) -> Answer | None:
         heard = self._assents.hear(self.name, turn)
         await self._take_back()  # first: the same may be asked again now, and shall wait for its whole minute
         match heard:
@@ -85,22 +93,21 @@ class Asking:
 
 
 class Unasked:
-    """An agent that hears a yes, a no or an okay that answers nothing: a small model would only imitate it.
+    """Hears a yes, a no or an okay that answers nothing: a small model would only imitate it.
 
     It stands behind those who know what it may answer. What the model itself has just asked is the model's.
     """
 
-    def __init__(self, name: str, assents: Assents) -> None:
-        self.name = name
+    def __init__(self, assents: Assents) -> None:
         self._assents = assents
 
-    async def respond(self, turn: Turn, emit: Emit) -> Answer | None:
-        """See `Agent.respond`."""
+    async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> Answer | None:
+        """See `Answerer.answer`."""
         words = self._words(turn)
         return await _say(words, emit) if words else None
 
-    async def prepare(self, turn: Turn) -> bool:
-        """See `Agent.prepare`."""
+    async def prepare(self, meant: Understanding, turn: Turn) -> bool:
+        """See `Answerer.prepare`."""
         return bool(self._words(turn))
 
     def _words(self, turn: Turn) -> str:

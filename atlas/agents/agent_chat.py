@@ -1,12 +1,17 @@
-"""Conversation: a model streams words and asks for tools until it has answered; its claims are checked on the way."""
+"""Conversation: a model streams words and asks for tools until it has answered.
+
+Where a turn is about this house or a deed, and from the first call of a tool on, nothing that the model writes is said:
+only receipts and what the tools say. What it says of the world is checked for claims on the way.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import tzinfo
+from typing import Any
 
 from atlas.agents import facts, prompt
 from atlas.agents.agent import Answer
@@ -15,14 +20,17 @@ from atlas.agents.persona import Persona
 from atlas.agents.reply import Reply
 from atlas.agents.tongues import ENGLISH, Tongues
 from atlas.agents.tool_use import report, use
-from atlas.conversation import Message, Tool, ToolCall, ToolResult, Turn
+from atlas.conversation import Message, Tool, ToolCall, ToolResult, Turn, Usage
 from atlas.errors import ContextFull, EngineError, InvalidCall, LlmGone
 from atlas.events import Emit, End, Tainted
 from atlas.llm.backend import Backend, Calls, Finish, Finished, Limits, Priority, ToolChoice, Words
 from atlas.mcp.tools import Tools
 from atlas.store.conversations import conversation_of
 from atlas.trace import current
+from atlas.understanding.concern import Concerns
+from atlas.understanding.names import Names
 
+MOST_SENTENCES = 2  # of a model that has no tools: the longer it talks, the more of it is wrong
 MOST_ROUNDS = 4  # of tools in one turn; a model that needs more is going in circles
 MOST_CALLS = 8  # in one round; more than a person could follow
 MOST_FAILED_ROUNDS = 2  # an error goes back to the model once; a second one goes to the person
@@ -35,6 +43,25 @@ NOTHING_SAID = "I'm sorry, I have no answer to that."
 WAITS = "waits"  # the error of calls that were left out behind a question
 MISUSED = "I couldn't work out how to do that, so nothing was done."
 log = logging.getLogger("atlas")
+
+
+class HouseOnly:
+    """Which turns are answered by tools alone, whatever a model writes, and what is said when none had an answer."""
+
+    def __init__(self, own: Mapping[str, Any], names: Callable[[], Names], *, answers: bool = True) -> None:
+        self._answers = answers  # the model may speak of the world
+        self._concerns = Concerns(own)
+        self._says: Mapping[str, str] = own.get("concern", {}).get("says", {})
+        self._names = names
+
+    def otherwise(self, turn: Turn) -> str:
+        """Return what is said when no tool answers; "" for a turn that the model itself may answer."""
+        about = self._concerns.of(turn.text, self._names())
+        if turn.channel is None or (self._answers and about in ("world", "talk")):
+            return ""
+        if small := self._concerns.small_talk(turn.text):
+            return small
+        return self._says.get(self._concerns.sentence(turn.text, about), MISUSED)
 
 
 class Chat:
@@ -52,6 +79,7 @@ class Chat:
         zone: tzinfo | None = None,
         tongues: Tongues = ENGLISH,
         told: facts.Told | None = None,  # that other minds look into as well
+        house_only: HouseOnly | None = None,
     ) -> None:
         self.name = persona.name
         self._persona = persona
@@ -63,10 +91,13 @@ class Chat:
         self._zone = zone
         self._tongues = tongues
         self._told = told or facts.Told(tools)
+        self._house_only = house_only
 
     async def respond(self, turn: Turn, emit: Emit) -> Answer:
         """See `Agent.respond`. Never declines."""
         reply = Reply(turn, emit, self._tongues, self._zone)
+        otherwise = self._house_only.otherwise(turn) if self._house_only else ""
+        reply.strict = bool(otherwise)
         end: End = "failed"
         shown = await self._shown(turn, self._told.to)
         if shown.untrusted:
@@ -86,11 +117,13 @@ class Chat:
             await reply.say_honestly(f"{trouble.spoken} {simple}".strip(), str(trouble))
         except EngineError as trouble:
             await reply.say_honestly(MISUSED if self._trusted else trouble.spoken, str(trouble))
+        if reply.strict:
+            await reply.tell(otherwise)
         await reply.own_up()
         if not reply.said.strip():
             end = "failed"
             await reply.say_honestly(NOTHING_SAID, "the model said nothing")
-        if end in ("done", "length"):
+        if end in ("done", "length") and not reply.strict:
             await reply.correct()
         return replace(reply.answer(end), tainted=shown.untrusted)
 
@@ -134,7 +167,8 @@ class Chat:
             calls, finish, tainted = await self._listen(reply, shown, "none" if last else "auto")
             if not calls:
                 await reply.settle()
-                return "length" if finish == "length" else "done"
+                return "length" if finish == "length" and not reply.strict else "done"
+            reply.strict = reply.strict or self._house_only is not None
             results = await self._use(calls, reply, shown.tools, tainted=tainted)
             if reply.asked:
                 await reply.ask(more=results[-1].error == WAITS)
@@ -207,6 +241,12 @@ class Chat:
                             current().mark("first_words")
                             words.append(text)
                             await reply.hear(text)
+                            if not self._trusted and reply.sentences() >= MOST_SENTENCES:
+                                reply.cut()
+                                reply.usage += Usage(
+                                    completion=len(words)
+                                )  # a lower bound: a stream that is closed early reports no usage
+                                break
                         case Calls(wanted):
                             calls = wanted if choice != "none" else ()
                         case Finished(how, usage):

@@ -3,64 +3,57 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from atlas.agents import facts, prompt
 from atlas.agents.agent import Answer
-from atlas.agents.answering import Answering, Question
 from atlas.agents.facts import Fact, LookUp, Told
-from atlas.agents.grammar import Grammar
 from atlas.agents.tool_use import carry_out, report
 from atlas.conversation import Message, ToolCall, ToolResult, Turn, fresh_id
 from atlas.events import Emit, TextDelta
 from atlas.mcp.tools import Tools
+from atlas.understanding.answering import Answering, Question
+from atlas.understanding.understanding import Understanding
 
 FORGET = "facts.forget"
 CALENDAR = "calendar.find"  # what else a sentence may ask for: a birthday is as likely told as written down there
 
 
 class Facts:
-    """An agent that says again what one person asked to be remembered; it declines everything else.
+    """Says again what one person asked to be remembered; leaves everything else to others.
 
     A small model is told none of those facts, and makes something up. One that has tools is asked first, but where
     the calendar would be asked instead of it, and knows nothing.
     """
 
-    def __init__(self, name: str, grammar: Grammar, tools: Tools, told: Told, *, model_has_tools: bool) -> None:
-        self.name = name
-        self._grammar = grammar
+    def __init__(self, own: Mapping[str, Any], tools: Tools, told: Told, *, model_has_tools: bool) -> None:
         self._tools = tools
         self._told = told
         self._model_has_tools = model_has_tools
-        self._answering = Answering(grammar.own)
-        self._says: Mapping[str, str] = grammar.own["answering"]["says"]
-        self._forget_that = re.compile(grammar.own["forget_that"]["said"], re.IGNORECASE)
+        self._answering = Answering(own)
+        self._says: Mapping[str, str] = own["answering"]["says"]
 
-    async def respond(self, turn: Turn, emit: Emit) -> Answer | None:
-        """See `Agent.respond`. "Forget that", said of a fact, is asked about as always."""
-        if meant := self._meant(turn):
-            return await carry_out(ToolCall(fresh_id("call"), FORGET, {"text": meant}), self._tools, turn, emit)
-        found = await self._found(turn, self._told.to)
-        return await self._say(*found, emit) if found else None
+    async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> Answer | None:
+        """See `Answerer.answer`. "Forget that", said of a fact, is asked about as always."""
+        if fact := _meant(meant, turn):
+            return await carry_out(ToolCall(fresh_id("call"), FORGET, {"text": fact}), self._tools, turn, emit)
+        matches = await self._matches(meant, turn, self._told.to)
+        return await self._say(*matches, emit) if matches else None
 
-    async def prepare(self, turn: Turn) -> bool:
-        """See `Agent.prepare`."""
-        return bool(self._meant(turn) or await self._found(turn, self._told.ahead_of))
+    async def prepare(self, meant: Understanding, turn: Turn) -> bool:
+        """See `Answerer.prepare`."""
+        return bool(_meant(meant, turn) or await self._matches(meant, turn, self._told.ahead_of))
 
-    def _meant(self, turn: Turn) -> str:
-        """Return the fact that "forget that" means: the only one of the last exchange; "" when there is none."""
-        said = self._forget_that.fullmatch(self._grammar.plain_words(turn.text))
-        return _only_fact(turn.history) if said and turn.channel else ""
-
-    async def _found(self, turn: Turn, told: LookUp) -> tuple[ToolResult, Sequence[Fact]] | None:
+    async def _matches(
+        self, meant: Understanding, turn: Turn, told: LookUp
+    ) -> tuple[ToolResult, Sequence[Fact]] | None:
         """Return the facts that answer a turn, and the result in which they stood; none, when nobody told."""
-        question = None if turn.instructions else self._answering.question(turn.text)  # who instructs wants the model
-        if question is None:
+        question = None if turn.instructions else meant.question  # who instructs wants the model
+        if question is None or meant.past or meant.past_beside:
             return None
-        commands = self._grammar.commands(turn.text)
+        commands = () if meant.leans else meant.commands
         if [command.tool for command in commands] != ([CALENDAR] if commands or self._model_has_tools else []):
             return None
         known = await told(turn)
@@ -100,12 +93,19 @@ class Facts:
 
     async def _say_nothing(self, known: ToolResult, emit: Emit) -> Answer:
         """Say that nobody told it, that they may not hear it, or that it could not look: and then why."""
-        broken = not known.ok and known.error != "denied"
-        says = self._says["unread" if broken else "nothing"] if broken or known.ok else known.text
-        says += f" {known.text}" if known.error == "failed" else ""
+        says, error = self._says["nothing"], ""
+        if known.error == "denied":
+            says = known.text
+        elif not known.ok:
+            reason = f" {known.text}" if known.error == "failed" else ""
+            says, error = self._says["unread"] + reason, f"{facts.LIST}: {known.error}"
         await emit(TextDelta(says))
-        error = f"{facts.LIST}: {known.error}" if broken else ""
-        return Answer(says, "command", "failed" if broken else "done", (Message("assistant", says),), error=error)
+        return Answer(says, "command", "failed" if error else "done", (Message("assistant", says),), error=error)
+
+
+def _meant(meant: Understanding, turn: Turn) -> str:
+    """Return the fact that "forget that" means: the only one of the last exchange; "" when there is none."""
+    return _only_fact(turn.history) if meant.that == "said" and turn.channel else ""
 
 
 def _only_fact(history: Sequence[Message]) -> str:

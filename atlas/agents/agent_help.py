@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
+from typing import Any
 
 from atlas.agents.agent import Answer
-from atlas.agents.grammar import Grammar
 from atlas.conversation import Message, Turn
 from atlas.events import Emit, TextDelta
 from atlas.mcp.tools import Tools
+from atlas.understanding.understanding import Understanding
 
 
 class Help:
-    """An agent that answers "what can you do", and declines everything else.
+    """Answers "what can you do", and nothing else.
 
     A client with instructions of its own made somebody else of the agent: what that one can do, its model says.
     """
 
-    def __init__(self, name: str, grammar: Grammar, tools: Tools) -> None:
-        self.name = name
-        self._grammar = grammar
+    def __init__(self, own: Mapping[str, Any], tools: Tools) -> None:
         self._tools = tools
-        self._own = grammar.own["help"]
-        self._asked = re.compile(self._own["asked"], re.IGNORECASE)
+        self._own = own["help"]
 
-    async def respond(self, turn: Turn, emit: Emit) -> Answer | None:
-        """See `Agent.respond`."""
-        words = await self._words() if await self.prepare(turn) else ""
+    async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> Answer | None:
+        """See `Answerer.answer`."""
+        words = await self._words() if meant.help else ""
         if not words:
             return None
         await emit(TextDelta(words))
         return Answer(words, "command", "done", (Message("assistant", words),))
 
-    async def prepare(self, turn: Turn) -> bool:
-        """See `Agent.prepare`."""
-        asked = self._asked.fullmatch(self._grammar.unmarked(turn.text))
-        return bool(asked or self._asked.fullmatch(self._grammar.plain_words(turn.text))) and not turn.instructions
+    async def prepare(self, meant: Understanding, turn: Turn) -> bool:
+        """See `Answerer.prepare`."""
+        return meant.help
 
     async def _words(self) -> str:
         """Return what this agent can do, and one thing to try; "" when none of its tools is there."""

@@ -9,7 +9,6 @@ from typing import Any
 
 from atlas.agents import prompt
 from atlas.agents.agent import Answer
-from atlas.agents.grammar import Command, Grammar
 from atlas.agents.past import Past
 from atlas.conversation import Actor, Ask, Asked, Assent, Message, Tool, ToolCall, ToolResult, Turn, fresh_id
 from atlas.errors import StoreError
@@ -18,8 +17,9 @@ from atlas.mcp.tools import Tools
 from atlas.store.forgetting import Forgotten
 from atlas.store.memory import Memory
 from atlas.store.recall import ALWAYS, Found, Span, belonging_to
+from atlas.understanding.grammar import Command, Grammar
+from atlas.understanding.understanding import PAST, Understanding
 
-OWN = "conversation."  # what such commands are called; no tool server has them
 FORGET = "conversation.forget"
 AT_ONCE_SECONDS = 2 * 3600  # what reaches back further is asked about first
 ASK_SECONDS = 60.0
@@ -29,22 +29,21 @@ QUOTED_CHARACTERS = 200
 
 
 class Recall:
-    """An agent that finds and forgets what one person said to it in this memory; it declines everything else.
+    """Finds and forgets what one person said to this agent in this memory; leaves everything else to others.
 
     Whose past that is hangs on the turn's actor alone: a person's own, or this room's when nobody is known by name.
     """
 
     def __init__(self, name: str, grammar: Grammar, memory: Memory, zone: tzinfo | None = None) -> None:
         self.name = name
-        self._grammar = grammar
+        self._grammar = grammar  # to know talk about talk when a search finds it
         self._memory = memory
         self._zone = zone
         self._wording = Wording(grammar.own["remembering"])
-        self._that = {name: re.compile(said, re.IGNORECASE) for name, said in grammar.own["forget_that"].items()}
 
-    async def respond(self, turn: Turn, emit: Emit) -> Answer | None:
-        """See `Agent.respond`. Raises `StoreError` when the memory fails."""
-        wish = self._wish(turn)
+    async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> Answer | None:
+        """See `Answerer.answer`. Raises `StoreError` when the memory fails."""
+        wish = self._wish(meant, turn)
         says = self._wording.says
         match wish:
             case None:
@@ -56,43 +55,32 @@ class Recall:
         what = self._what(wish, turn)
         return await (_say(says["what_day"], emit) if what is None else self._forget(what, turn, emit))
 
-    async def prepare(self, turn: Turn) -> bool:
-        """See `Agent.prepare`."""
-        return self._wish(turn) is not None
+    async def prepare(self, meant: Understanding, turn: Turn) -> bool:
+        """See `Answerer.prepare`."""
+        return self._wish(meant, turn) is not None
 
-    def _wish(self, turn: Turn) -> Command | str | None:
+    def _wish(self, meant: Understanding, turn: Turn) -> Command | str | None:
         """Return what is wished of the memory, or the name of what is said instead; `None` for all else."""
-        wish = self._of_that(turn) or self._commanded(turn)
+        wish = self._of_that(meant, turn) or ("alone" if meant.past_beside else meant.past)
         if wish is None:
             return None
         if turn.channel is None:
             return "nobody"
         return wish if turn.remembered else "not_kept"
 
-    def _commanded(self, turn: Turn) -> Command | str | None:
-        """Return what the grammar reads; nothing is done when any reading says "don't"."""
-        readings = (turn.text, *turn.alternatives)
-        commands = next(filter(None, map(self._grammar.commands, readings)), ())
-        if not any(command.tool.startswith(OWN) for command in commands):
-            return None
-        if any(self._grammar.is_negated(text) for text in readings):
-            return None
-        return commands[0] if len(commands) == 1 else "alone"
-
-    def _of_that(self, turn: Turn) -> Command | str | None:
+    def _of_that(self, meant: Understanding, turn: Turn) -> Command | str | None:
         """Return the question which, when somebody says "forget that" of nothing clear, and what an answer to it means.
 
         Between the two nothing is kept: the question stands last in the conversation, and goes with what it is about.
         """
-        said = self._grammar.plain_words(turn.text)
-        if self._that["said"].fullmatch(said):
+        if meant.that == "said":
             return "which_that"
         last = turn.history[-1] if turn.history else Message("system")
         if (last.author, last.text) != ("assistant", self._wording.says["which_that"]):
             return None
-        if self._that["talk"].fullmatch(said):
+        if meant.that == "talk":
             return Command("conversation.forget_last", {"count": 2})
-        return "which_fact" if self._that["fact"].fullmatch(said) else None
+        return "which_fact" if meant.that == "fact" else None
 
     # ── forgetting ──────────────────────────────────────────────────────────────────────────────────
 
@@ -165,7 +153,7 @@ class Recall:
         return []
 
     def _is_ours(self, text: str) -> bool:
-        return any(command.tool.startswith(OWN) for command in self._grammar.commands(text))
+        return any(command.tool.startswith(PAST) for command in self._grammar.commands(text))
 
     def _span(self, told: Mapping[str, Any], turn: Turn) -> Span | None:
         return self._wording.past.span(self._wording.day(told), self._local(turn.at))

@@ -1,69 +1,81 @@
-"""Put an agent together: answers first, then facts, memory and commands, which need no model; then conversation."""
+"""Put an agent together: a turn is understood once, and the first who can answers; last the model, which always can."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import tzinfo
 
-from atlas.agents.agent import Agent, Answer
+from atlas.agents.agent import Agent, Answer, Answerer
 from atlas.agents.agent_asking import Asking, Assents, Unasked
-from atlas.agents.agent_chat import Chat
+from atlas.agents.agent_chat import Chat, HouseOnly
 from atlas.agents.agent_commands import Commands
+from atlas.agents.agent_ending import Ending
 from atlas.agents.agent_facts import Facts
 from atlas.agents.agent_help import Help
+from atlas.agents.agent_honest import Honest
 from atlas.agents.agent_memory import Recall, WithMemory
 from atlas.agents.choosing import Choosing
 from atlas.agents.facts import Told
-from atlas.agents.grammar import Grammar
 from atlas.agents.persona import open_persona
 from atlas.agents.tongues import open_tongues
 from atlas.config import LlmConfig
-from atlas.conversation import Turn
+from atlas.conversation import Actor, Turn
 from atlas.events import Emit
 from atlas.llm.backend import Backend
 from atlas.mcp.tools import Tools
 from atlas.store.memory import Memory
+from atlas.understanding.choices import WAITS_SECONDS, Choices
+from atlas.understanding.names import Names
+from atlas.understanding.understanding import Reader, Understanding
 
 
 class InOrder:
-    """Several minds under one name: the first that does not decline answers. The last one never declines."""
+    """An agent that understands a turn once; the first of its answerers that does not decline answers it.
 
-    def __init__(self, name: str, minds: Sequence[Agent]) -> None:
-        assert minds, "an agent needs a mind"
+    Last comes `talk`, an agent that never declines.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        reader: Reader,
+        answerers: Sequence[Answerer],
+        talk: Agent | None = None,
+        *,
+        names: Callable[[], Names] = Names,
+    ) -> None:
         self.name = name
-        self._minds = minds
+        self._reader = reader
+        self._answerers = answerers
+        self._talk = talk
+        self._waiting: dict[Actor, tuple[float, Choices]] = {}  # since when, in seconds since 1970
+        self._names = names  # as they are now: what the house has may change at any time
 
     async def respond(self, turn: Turn, emit: Emit) -> Answer | None:
         """See `Agent.respond`."""
-        for mind in self._minds:
-            if answer := await mind.respond(turn, emit):
+        meant = self._understood(turn)
+        self._waiting.pop(turn.actor, None)  # it waits for the next words alone
+        for answerer in self._answerers:
+            if answer := await answerer.answer(meant, turn, emit):
+                if answer.choices:
+                    self._waiting[turn.actor] = turn.at, answer.choices
                 return answer
-        return None
+        return await self._talk.respond(turn, emit) if self._talk else None
 
     async def prepare(self, turn: Turn) -> bool:
         """See `Agent.prepare`: only the one who would answer gets ready."""
-        for mind in self._minds:
-            if await mind.prepare(turn):
+        meant = self._understood(turn)
+        for answerer in self._answerers:
+            if await answerer.prepare(meant, turn):
                 return True
-        return False
+        return await self._talk.prepare(turn) if self._talk else False
 
-
-class Remembering:
-    """An agent whose minds share one look at what they were told."""
-
-    def __init__(self, mind: Agent, told: Told) -> None:
-        self.name = mind.name
-        self._mind = mind
-        self._told = told
-
-    async def respond(self, turn: Turn, emit: Emit) -> Answer | None:
-        """See `Agent.respond`."""
-        with self._told.during(turn):
-            return await self._mind.respond(turn, emit)
-
-    async def prepare(self, turn: Turn) -> bool:
-        """See `Agent.prepare`."""
-        return await self._mind.prepare(turn)
+    def _understood(self, turn: Turn) -> Understanding:
+        asked_at, waiting = self._waiting.get(turn.actor, (0.0, None))
+        last = turn.history[-1].text if turn.history else ""
+        if waiting and (turn.at - asked_at > WAITS_SECONDS or not last.endswith(waiting.question)):
+            waiting = None
+        return self._reader.understand(turn, self._names(), waiting)
 
 
 def open_agent(
@@ -71,17 +83,24 @@ def open_agent(
     llm: LlmConfig,
     backend: Backend,
     tools: Tools,
-    grammar: Grammar,
+    reader: Reader,
     assents: Assents,
     zone: tzinfo | None = None,
     memory: Memory | None = None,
+    *,
+    names: Callable[[], Names] = Names,
+    first: Sequence[Answerer] = (),
 ) -> Agent:
     """Return the agent `name`, over engines that its owner opened and will close. Raises `ConfigError`.
 
-    The grammar is shared by all agents: it holds nothing of anybody.
+    Those in `first` may answer before all others.
+
+    The reader is shared by all agents: it holds nothing of anybody.
     """
-    persona, choosing = open_persona(name, trusted=llm.tools), Choosing(grammar.own, grammar.plain_words)
-    tongues, told = open_tongues(grammar.own["language"]), Told(tools)
+    grammar = reader.grammar
+    own = grammar.own
+    persona, choosing = open_persona(name, trusted=llm.tools), Choosing(own, grammar.plain_words)
+    tongues, told = open_tongues(own["language"]), Told(tools)
     chat = Chat(
         *(persona, backend, tools, choosing),
         trusted=llm.tools,
@@ -89,15 +108,19 @@ def open_agent(
         zone=zone,
         tongues=tongues,
         told=told,
+        house_only=HouseOnly(own, names, answers=llm.answers) if llm.tools else None,
     )
-    words = "remembering" in grammar.own  # for what was said; in a language without them, that is left to the model
-    minds: list[Agent] = [
-        *([Facts(name, grammar, tools, told, model_has_tools=llm.tools)] if "answering" in grammar.own else ()),
+    words = "remembering" in own  # for what was said; in a language without them, that is left to the model
+    commands = Commands(own, tools, model_has_tools=llm.tools)
+    answerers: list[Answerer] = [
+        *first,
+        *([Facts(own, tools, told, model_has_tools=False)] if "answering" in own else ()),
         *([Recall(name, grammar, memory, zone)] if memory and words else ()),
-        Commands(name, grammar, tools, model_has_tools=llm.tools),
-        Help(name, grammar, tools),
-        *(() if llm.tools else [Unasked(name, assents)]),
-        chat,
+        Ending(own),
+        commands,
+        Help(own, tools),
+        *(() if llm.tools else [Unasked(assents)]),
+        *(() if llm.tools else [Honest(own, names, answers=llm.answers)]),
     ]
     answered = WithMemory(name, tools, memory, grammar) if memory and words else tools
-    return Remembering(Asking(InOrder(name, minds), answered, assents), told)
+    return Asking(InOrder(name, reader, answerers, chat, names=names), answered, assents, told)

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
-from atlas.agents.durations import UP_TO_99, number_of
 from atlas.agents.tongues import Tongue
 from atlas.agents.wanted import Request
+from atlas.understanding.durations import UP_TO_99, number_of
 
 NEAR_MINUTES = 10  # "almost half past eleven" is so at 11:24
 _OFFSETS = {"half_past": 30, "quarter_past": 15, "quarter_to": -15, "half_to": -30}
@@ -41,17 +41,13 @@ def _is_time(said: re.Match[str], now: datetime, tongue: Tongue) -> bool:
     hour = _number(told["hour"], tongue)
     if hour is None or hour > 24:
         return True
-    minutes = (
-        hour * 60
-        + int(told["minute"] or told.get("minutes") or 0)
-        + sum(by for how, by in _OFFSETS.items() if told.get(how))
-    )
-    cycle = 24 * 60
-    if half := (told.get("half") or "").lower():
-        minutes = (hour % 12) * 60 + minutes - hour * 60 + (12 * 60 if half == "p" else 0)
-    elif hour <= 12:
-        cycle = 12 * 60
-    apart = (minutes - (now.hour * 60 + now.minute)) % cycle
+    half = (told.get("half") or "").lower()
+    cycle = 12 * 60 if hour <= 12 and not half else 24 * 60
+    if half:
+        hour = hour % 12 + (12 if half == "p" else 0)
+    minutes = int(told["minute"] or told.get("minutes") or 0)
+    minutes += sum(by for how, by in _OFFSETS.items() if told.get(how))
+    apart = ((hour - now.hour) * 60 + minutes - now.minute) % cycle
     return min(apart, cycle - apart) <= NEAR_MINUTES
 
 

@@ -79,7 +79,7 @@ def messages(
             f"{-room} characters too many for {room_tokens} tokens; tools take {tools}", tools=room + tools >= 0
         )
     past = list(_exchanges(turn.history))
-    past = past if shown.trusted else _talk(past)
+    past = _unrepeated(past) if shown.trusted else _talk(past)
     kept = past[_forgotten([sum(map(_size, one)) for one in past], room, most_exchanges) :]
     told = (now[0], *(message for exchange in kept for message in exchange), *now[1:])
     # Not only what is shown counts: what the model said later may repeat what it read in an exchange that is left out.
@@ -183,6 +183,14 @@ def _talk(past: Sequence[list[Message]]) -> list[list[Message]]:
     talk = [exchange for exchange in past if not any(map(_is_not_its_own, exchange))]
     answers = Counter(_answer(exchange) for exchange in talk)
     return [exchange for exchange in talk if answers[_answer(exchange)] == 1 or not _answer(exchange)]
+
+
+def _unrepeated(past: Sequence[list[Message]]) -> list[list[Message]]:
+    """Return the exchanges without those that ended with words which a model said twice: it would for ever."""
+    answers = Counter(_answer(exchange) for exchange in past)
+    return [
+        one for one in past if answers[_answer(one)] == 1 or any(m.calls or m.ours for m in one) or not _answer(one)
+    ]
 
 
 def _is_not_its_own(message: Message) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from datetime import datetime, tzinfo
 
@@ -13,6 +14,13 @@ from atlas.agents.truth import Deeds, Truth, correction
 from atlas.conversation import Asked, Message, Receipt, ToolCall, ToolResult, Turn, Usage
 from atlas.events import Emit, End, TextDelta
 
+# A call written as words, as small models do: in a fence, as an object with a name, between tags.
+_CALL = re.compile(
+    r"```\s*(?:json|tool\w*)?\s*[\[{]|^\s*[\[{]|<\|?/?(?:tool|function)|[\[{]\s*[\"'](?:name|tool\w*|function|arguments|parameters)[\"']\s*:"
+)
+_MAY_BECOME_CALL = re.compile(r"[`\[{<]")
+CALL_CHARACTERS = 24  # after which words that might become a call are none
+_SENTENCE_END = re.compile(r"[.!?…][\"'”’)]*(?=\s)")
 ONE_AT_A_TIME = "One thing at a time. "  # before a question, when more was to be done after it
 
 
@@ -35,15 +43,52 @@ class Reply:
         self._truth = Truth(tongues)
         self._untold: list[str] = []  # what was done and has not been spoken of since
         self._made: dict[str, ToolResult] = {}  # calls that were made, by what they are
+        self.strict = False  # nothing that the model writes is said: only receipts and what tools say
+        self._pending = ""  # words that may become a call
+        self._is_call = False  # the model writes a call where words belong: nothing of it is said
 
     async def hear(self, text: str) -> None:
         """Take words of the model; say what may already be said."""
         self.heard += 1
-        await self._say(self._truth.feed(text, self.deeds))
+        if not self.strict:
+            await self._say(self._truth.feed(self._words(text), self.deeds))
 
     async def settle(self) -> None:
         """Say the rest of a message that the model has finished, as far as it is true."""
-        await self._say(self._truth.settle(self.deeds))
+        rest, self._pending = self._pending, ""
+        if self.strict:
+            self._truth = Truth(self._tongues)
+        else:
+            await self._say(self._truth.feed(rest, self.deeds) + self._truth.settle(self.deeds))
+        self._is_call = False
+
+    def sentences(self) -> int:
+        """Return how many whole sentences were said."""
+        return len(_SENTENCE_END.findall(self.said))
+
+    def cut(self) -> None:
+        """Forget what the model has written and nobody has heard."""
+        self._truth, self._pending = Truth(self._tongues), ""
+
+    def _words(self, text: str) -> str:
+        """Return what of the model's words is no call in disguise, as far as that can be told by now."""
+        pending, self._pending = self._pending + text, ""
+        if self._is_call or (shape := _CALL.search(pending)):
+            before = "" if self._is_call else pending[: shape.start()] if shape else ""
+            self._is_call = True
+            return before
+        at = next((one.start() for one in _MAY_BECOME_CALL.finditer(pending)), len(pending))
+        if len(pending) - at > CALL_CHARACTERS:
+            return pending
+        self._pending = pending[at:]
+        return pending[:at]
+
+    async def tell(self, otherwise: str) -> None:
+        """Say what tools said of what they did, else of what they saw, and what failed; `otherwise` when none did."""
+        if self.asked is None:
+            seen = () if self._untold or self.deeds.changed else dict.fromkeys(self.deeds.found)
+            words = [*self._untold, *seen, *filter(None, [self.deeds.failed])]
+            await self._say(" ".join(words) or ("" if self.said else otherwise))
 
     async def break_off(self) -> None:
         """End the sentence that was begun: the model starts its message anew, and the two shall not run together."""

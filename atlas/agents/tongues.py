@@ -15,9 +15,10 @@ from typing import Any, Self, cast
 
 import yaml
 
+from atlas.understanding.patterns import filled
+
 HONESTY = Path(__file__).parent / "honesty"
 _FORMS = ("claims", "owning_up", "requests", "begins", "comparing")  # the sections of a file that hold patterns
-_PART = re.compile(r"\{([a-z_]+)\}")
 _NEVER = "(?!)"
 log = logging.getLogger("atlas")
 
@@ -91,15 +92,13 @@ class Tongue:
 
     @cached_property
     def _parts(self) -> Mapping[str, str]:
-        parts = {"topics": f"(?:{'|'.join(said.pattern for said in self.topics.values())})"}
-        for name, part in _told(self.language)["parts"].items():
-            parts[name] = f"(?:{_filled(part, parts)})"
-        return parts
+        topics = "|".join(said.pattern for said in self.topics.values())
+        return {"topics": topics, **_told(self.language)["parts"]}
 
     @cached_property
     def _forms(self) -> Mapping[str, re.Pattern[str]]:
         forms = _forms(_told(self.language))
-        return {name: _phrase(_filled(form, self._parts)) for name, form in forms if name != "opposed"}
+        return {name: _phrase(filled(form, self._parts)) for name, form in forms if name != "opposed"}
 
     def open(self) -> Self:
         """Read and compile everything now: a first sentence would wait for it, for tenths of a second."""
@@ -129,10 +128,6 @@ def _phrase(pattern: str) -> re.Pattern[str]:
 def _undoubled(ending: re.Match[str]) -> str:
     """Return the letter that was doubled before an ending: "stopped" → "stop"."""
     return ending.groupdict().get("doubled") or ""
-
-
-def _filled(pattern: str, parts: Mapping[str, str]) -> str:
-    return _PART.sub(lambda part: parts[part[1]], "".join(pattern.splitlines()))
 
 
 def _forms(told: Mapping[str, Any]) -> list[tuple[str, str]]:

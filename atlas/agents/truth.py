@@ -15,12 +15,12 @@ from datetime import datetime
 
 from atlas.agents.claims import claim
 from atlas.agents.deed_words import plain, topics
-from atlas.agents.durations import UP_TO_99, number_of
 from atlas.agents.owning_up import owns_up
 from atlas.agents.present import contradicts_clock
 from atlas.agents.tongues import ENGLISH, Tongue, Tongues
 from atlas.agents.wanted import read
 from atlas.conversation import ToolCall, ToolResult
+from atlas.understanding.durations import UP_TO_99, number_of
 
 LONGEST_CHARACTERS = 600  # a sentence is not held back longer than this; what never ends is no claim
 _END = re.compile(r"[.!?…]+[\"'”’“«)\]*_]*(?=\s)\s+|\n+")

@@ -1,4 +1,7 @@
-"""`atlas bench NAME`: measures this machine; each benchmark is a file of `bench/` with `async def measure(config)`."""
+"""`atlas bench NAME`: measures this machine; each benchmark is a file of `bench/` with `async def measure(config)`.
+
+One that has `options(parser)` is given what it was told as a second argument.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +27,8 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="atlas bench", description=__doc__)
     parser.add_argument("name", nargs="?", help="which; without it, they are listed")
     parser.add_argument("--json", action="store_true", help="print one object")
-    given = parser.parse_args(arguments)
     known = names()
+    given, others = parser.parse_known_args(arguments)
     if given.name is None:
         for name in known:
             print(f"atlas bench {name:10} {(import_module(f'bench.{name}').__doc__ or '').splitlines()[0]}")
@@ -33,11 +36,17 @@ def main(arguments: Sequence[str]) -> int:
     if given.name not in known:
         raise ConfigError(f"there is no benchmark {given.name!r}", hint=f"there are {', '.join(known)}")
     measured = import_module(f"bench.{given.name}")
+    options = getattr(measured, "options", None)
+    if options:
+        options(parser)
+    if options or others:
+        given = parser.parse_args(arguments)
+    told = (given,) if options else ()
     # Told to end, it ends what it started and takes its folders away, as at Ctrl-C, which a shell has background jobs
     # ignore.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
-    figures: dict[str, float] = anyio.run(measured.measure, load_config(os.environ))
+    figures: dict[str, float] = anyio.run(measured.measure, load_config(os.environ), *told)
     report = judged(given.name, figures, measured.TARGETS)
     print(json.dumps(report) if given.json else table(report))
     return 0 if report["met"] else 1

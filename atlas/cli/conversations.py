@@ -15,6 +15,7 @@ import anyio
 import httpx2
 
 from atlas.cli import door
+from atlas.cli.numbers import count
 from atlas.config import Config
 from atlas.config import load as load_config
 from atlas.errors import AtlasError
@@ -36,8 +37,8 @@ def main(arguments: Sequence[str]) -> int:
     forget = commands.add_parser("forget", help="forget for good; what was done stays done")
     how = forget.add_mutually_exclusive_group()
     how.add_argument("--everything", action="store_true", help="all of it")
-    how.add_argument("--last", metavar="N", type=_count, help="the last N exchanges")
-    how.add_argument("--minutes", metavar="N", type=_count, help="the last N minutes")
+    how.add_argument("--last", metavar="N", type=count, help="the last N exchanges")
+    how.add_argument("--minutes", metavar="N", type=count, help="the last N minutes")
     forget.add_argument("--yes", action="store_true", help="do not ask before everything is forgotten")
     for command in (search, export, forget):
         command.add_argument("--agent", help="whose memory: family, work, …; else the usual agent's")
@@ -52,13 +53,6 @@ def main(arguments: Sequence[str]) -> int:
     ):
         forget.error("say what: --everything, --last N, --minutes N, or --since and --until")
     return anyio.run(work, load_config(os.environ), given)
-
-
-def _count(text: str) -> int:
-    """Read how many; argparse names the option. Raises `ArgumentTypeError`."""
-    if not (text.isascii() and text.isdecimal() and int(text)):
-        raise argparse.ArgumentTypeError(f"it must be a whole number from 1 on, not {text!r}")
-    return int(text)
 
 
 async def work(config: Config, given: argparse.Namespace) -> int:

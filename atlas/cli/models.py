@@ -15,6 +15,7 @@ import tomlkit
 from tomlkit.container import Container
 from tomlkit.items import AbstractTable, Table, Whitespace
 
+from atlas.cli.numbers import count
 from atlas.config import Config
 from atlas.config import load as load_config
 from atlas.errors import ConfigError, EngineError
@@ -46,7 +47,7 @@ def main(arguments: Sequence[str]) -> int:
     checked.add_argument("name", nargs="?")
     fitted = verbs.add_parser("fit", help="what a model needs, and what this machine has")
     fitted.add_argument("name", help="of the catalogue, or a path to a GGUF file")
-    fitted.add_argument("--sequences", type=_count, default=1, help="conversations side by side")
+    fitted.add_argument("--sequences", type=count, default=1, help="conversations side by side")
     used = verbs.add_parser("use", help="write it into atlas.toml")
     used.add_argument("name")
     used.add_argument("--agent", default="family", help="whose model (only for language models)")
@@ -68,12 +69,6 @@ def main(arguments: Sequence[str]) -> int:
         case "use":
             use(named(given.name, models), given.agent, config)
     return 0
-
-
-def _count(text: str) -> int:
-    if (number := int(text)) < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return number
 
 
 def named(name: str, models: Sequence[Model]) -> Model:
@@ -126,7 +121,7 @@ def verification(models: Sequence[Model], folder: Path, *, every: bool) -> int:
 
 def pull(model: Model, folder: Path, source: Path | None) -> None:
     """Bring a model, showing how far it is. Raises `EngineError`, saying what to do."""
-    if model.package and source is None:
+    if (model.package or model.parts) and source is None:
         fetch.ensure([model], folder, tell)
         return
     if not model.verified and source is None:
@@ -236,7 +231,7 @@ def use(model: Model, agent: str, config: Config) -> None:
         if agent not in config.agents:
             raise ConfigError(f"no agent is called {agent!r}", hint=f"there are {', '.join(config.agents)}")
         placed = fit(shape_of(read_model(gguf_of(model, config.models.folder))), *_here(), _config_context(model))
-        written = {"kind": "embedded", "model": model.name, "tools": model.tools}
+        written = {"kind": "embedded", "model": model.name, "tools": model.tools, "answers": model.answers}
         written |= {"context": _config_context(model), "gpu_layers": placed.layers_on_gpu}
         _write(table, "llm", model.name, **written)
         _write(table, "agents", agent, llm=model.name)

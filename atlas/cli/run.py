@@ -128,6 +128,7 @@ def programs(config: Config) -> list[Program]:
             *("--house-key", str(make_house_key(config))),
             *(("--egress", str(config.socket("egress"))) if egress else ()),
             *(("--timezone", config.house.timezone) if config.house.timezone else ()),
+            *("--language", config.house.language),
         ),
         config.socket("tools"),
     )

@@ -72,7 +72,7 @@ class Connection:
         self._typed: list[Json] = []  # user items that no response has answered yet
         self._outbox, self._inbox = anyio.create_memory_object_stream[list[str] | int](WAITING_GROUPS)
         self._session = Session(
-            stt=house.stt,
+            stt=house.ear,
             tts=house.tts,
             vad=house.vad,
             wake=house.wake if websocket.query_params.get("wake") == "true" else None,
@@ -84,6 +84,7 @@ class Connection:
             settle_seconds=house.settle_seconds,
             wants_silence=house.wants_silence,
             emit=self._tell,
+            waiting=house.waiting,
             options=settings.options(self._object),
             wish=Wish(agent=agent),
         )

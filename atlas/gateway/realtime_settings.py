@@ -21,7 +21,7 @@ SILENCE_MS_OF_EAGERNESS = {"low": 1_200, "medium": 700, "auto": 700, "high": 400
 SERVER_VAD: Json = {
     "type": "server_vad",
     "threshold": 0.5,
-    "prefix_padding_ms": 300,
+    "prefix_padding_ms": 700,
     "silence_duration_ms": 500,
     "idle_timeout_ms": None,
     "create_response": True,

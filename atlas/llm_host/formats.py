@@ -86,6 +86,9 @@ class Format:
 
 
 GENERIC = Format("generic", spaced=False)
+# Qwen2.5 Coder begins a call so, whatever its template says. Kept from it, it writes words and calls nothing.
+FENCED = Format("fenced", '```json\n{"name": "', ('", "arguments": ',), between="", closing="}\n```")
+MAY_FENCE = "hermes"  # the form of models that may
 
 
 def grammar(vocabulary: Vocabulary, form: Format, tools: Sequence[Wire], choice: str, *, parallel: bool) -> str:
@@ -114,7 +117,13 @@ def grammar(vocabulary: Vocabulary, form: Format, tools: Sequence[Wire], choice:
         more = f" ({between} call_0){{0,{most - 1}}}" if most > 1 else ""
     opening, closing = literal(vocabulary, form.opening), literal(vocabulary, form.closing)
     rules.append(" ".join(part for part in ("calls:", opening, f"call_0{more}", closing) if part))
-    return "\n".join([f"start: {'say | calls' if choice == 'auto' else 'calls'}", *rules]) + "\n"
+    called = "calls"
+    if form.name == MAY_FENCE:
+        called = "calls | fenced"
+        ways = [_call_rule(vocabulary, FENCED, index, function["name"], "") for index, function in enumerate(chosen)]
+        fence = literal(vocabulary, FENCED.opening), f"({one_of(ways)})", literal(vocabulary, FENCED.closing)
+        rules.append(f"fenced: {' '.join(fence)}")
+    return "\n".join([f"start: {f'say | {called}' if choice == 'auto' else called}", *rules]) + "\n"
 
 
 def _call_rule(vocabulary: Vocabulary, form: Format, index: int, name: str, call_id: str) -> str:
@@ -133,6 +142,8 @@ def _ids(count: int) -> list[str]:
 def calls_in(answer: str, form: Format) -> list[tuple[str, Any, str]] | None:
     """Return name, arguments and id ("" where the form has none) of the calls an answer is; None when it is words."""
     text, found = answer.strip(), []
+    if form.name == MAY_FENCE and text.startswith("`"):
+        return calls_in(text, FENCED)
     rest = _after(text, form.opening.lstrip())
     while rest is not None:
         call, rest = _read(rest, form)
@@ -173,6 +184,8 @@ def _after(text: str, beginning: str) -> str | None:
 def begins_call(answer: str, form: Format) -> bool | None:
     """Say whether an answer that begins like this is a call; None when it is too early to tell."""
     text, mark = answer.lstrip(), _mark(form)
+    if form.name == MAY_FENCE and text.startswith("`"):
+        return True  # words may not
     if text.startswith(mark):
         return True
     return None if mark.startswith(text) else False
@@ -185,8 +198,8 @@ def _mark(form: Format) -> str:
 
 
 def _say(form: Format) -> str:
-    """Words: anything that does not begin with the letter that a call begins with."""
-    return rf"/[ \n]*[^{re.escape(_mark(form)[0])}\s](.|\n)*/"
+    """Words: anything that begins neither as a call does nor as a call in another form would, fenced or bare."""
+    return rf"/[ \n]*[^{re.escape(_mark(form)[0])}`{{\[\s](.|\n)*/"
 
 
 def literal(vocabulary: Vocabulary, text: str) -> str:

@@ -18,6 +18,7 @@ TURN_META = "atlas.house/turn"
 RECEIPT_META = "atlas.house/receipt"
 ERROR_META = "atlas.house/error"
 TAINTED_META = "atlas.house/tainted"  # of a call: whoever wishes it has read words of others
+LANGUAGE_META = "atlas.house/language"  # of a call: what its sentences are to be in
 UNTRUSTED_META = "atlas.house/untrusted"  # of a result: words of others are in it
 ASK_META = "atlas.house/ask"
 CONFIRM = "confirm"  # the one thing that the tool server asks for before it goes on
@@ -47,14 +48,24 @@ def tool(listed: mcp.types.Tool) -> Tool:
 
 
 def request(
-    call: ToolCall, actor: Actor, turn_id: str, assent: Assent | None = None, *, tainted: bool = False
+    call: ToolCall,
+    actor: Actor,
+    turn_id: str,
+    assent: Assent | None = None,
+    *,
+    tainted: bool = False,
+    language: str = "",
 ) -> mcp.types.CallToolRequest:
-    """Return the request for a call on behalf of `actor`, with the yes that it waited for. Raises `NotJson`."""
+    """Return the request for a call on behalf of `actor`, with the yes that it waited for. Raises `NotJson`.
+
+    `language` is what the answer is to be in; "" leaves that to the tool server.
+    """
     meta: dict[str, Any] = {
         ACTOR_META: {"person": actor.person, "device": actor.device, "role": actor.role, "room": actor.room},
         TURN_META: turn_id,
     }
     meta |= {TAINTED_META: True} if tainted else {}
+    meta |= {LANGUAGE_META: language} if language else {}
     try:
         params = {"name": unbroken(call.name), "arguments": clean(call.arguments), "_meta": clean(meta)}
         params |= _answer(assent) if assent else {}

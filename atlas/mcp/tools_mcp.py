@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -16,6 +16,7 @@ from pydantic import BaseModel, Discriminator, Tag, TypeAdapter, ValidationError
 
 from atlas.conversation import Actor, Assent, Tool, ToolCall, ToolResult
 from atlas.mcp import adapter
+from atlas.mcp.troubles import spoken
 from atlas.strict_json import unbroken
 
 ADDRESS = "http://tools/mcp"  # the host is a name that the server checks; the socket is where it is
@@ -50,6 +51,7 @@ class Settings:
     socket: Path
     token: str  # bearer token of one agent; never logged
     call_seconds: float = 20.0
+    language: str = ""  # what tools are to answer in; "" leaves that to them
 
     def __repr__(self) -> str:
         return f"Settings(socket={str(self.socket)!r}, token=…, call_seconds={self.call_seconds})"
@@ -99,8 +101,14 @@ class McpTools:
         self, call: ToolCall, actor: Actor, turn_id: str, assent: Assent | None = None, *, tainted: bool = False
     ) -> ToolResult:
         """See `Tools.call`. A call that may have reached the server is repeated only when its tool just reads."""
+        result = await self._called(call, actor, turn_id, assent, tainted=tainted)
+        return replace(result, text=spoken(result.text, self._settings.language))
+
+    async def _called(
+        self, call: ToolCall, actor: Actor, turn_id: str, assent: Assent | None, *, tainted: bool
+    ) -> ToolResult:
         try:
-            request = adapter.request(call, actor, turn_id, assent, tainted=tainted)
+            request = adapter.request(call, actor, turn_id, assent, tainted=tainted, language=self._settings.language)
         except adapter.NotJson as trouble:
             return adapter.failure(
                 call, "invalid", f"The arguments of {unbroken(call.name)} cannot be used: {trouble}."

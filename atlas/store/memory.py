@@ -75,10 +75,13 @@ class Memory:
     async def history(self, of: UnderWay, at: float) -> tuple[Message, ...]:
         """Return what a turn that begins `at`, in seconds since 1970, is told of the past, oldest first.
 
+        That is only its own conversation: one ends after ten minutes without a word, and when somebody ends it.
+
         What may repeat words of others lasts `STRANGERS_SECONDS`: who is told of them is held to more for as long.
         """
         of.knows = True
-        return await self._database.read(lambda c: conversations.load(c, of.conversation, at - STRANGERS_SECONDS))
+        past = await self._database.read(lambda c: conversations.load(c, of.conversation, at - STRANGERS_SECONDS))
+        return conversations.of_now(past, at)
 
     async def keep(self, record: TurnRecord, messages: Sequence[Message] = (), within: UnderWay | None = None) -> None:
         """Put a turn on the disk, with its messages when it is `within` a conversation, or neither when it is outdated.

@@ -29,6 +29,7 @@ class Piece:
     """A stretch of the reply, as it was written, and where its sound lies."""
 
     text: str
+    aside: str = ""  # what is said instead of it, and is no part of the reply
     start: float = math.inf  # seconds of the reply's sound before it; inf: not given out yet
     seconds: float = 0.0  # of its sound made so far
     whole: bool = False  # all of its sound has been made
@@ -67,6 +68,10 @@ class Mouth:
         """Take more words of the reply."""
         self._take(self._sentences.feed(text))
 
+    def aside(self, text: str) -> None:
+        """Say a sentence that is no part of the reply, such as that it takes a moment."""
+        self._put(Piece("", aside=text))
+
     def finish(self) -> None:
         """Say that there are no more words."""
         self._take(self._sentences.finish())
@@ -102,10 +107,12 @@ class Mouth:
 
     def _take(self, texts: list[str]) -> None:
         for text in texts:
-            piece = Piece(text)
-            self._pieces.append(piece)
-            with suppress(anyio.BrokenResourceError):  # cancelled, and the model's last words come too late to be said
-                self._intake.send_nowait(piece)
+            self._put(Piece(text))
+
+    def _put(self, piece: Piece) -> None:
+        self._pieces.append(piece)
+        with suppress(anyio.BrokenResourceError):  # cancelled, and the model's last words come too late to be said
+            self._intake.send_nowait(piece)
 
     async def _synthesise(self, sounds: MemoryObjectSendStream[tuple[Piece, AudioChunk | None]]) -> None:
         """Make sound, piece after piece; `None` ends a piece."""
@@ -120,7 +127,7 @@ class Mouth:
                 await sounds.send((piece, None))
 
     async def _say(self, piece: Piece, sounds: MemoryObjectSendStream[tuple[Piece, AudioChunk | None]]) -> None:
-        async with aclosing(self._tts.speak(spoken(piece.text.strip()), speed=self._speed)) as chunks:
+        async with aclosing(self._tts.speak(spoken((piece.aside or piece.text).strip()), speed=self._speed)) as chunks:
             while True:
                 with trace.current().stage("tts"):
                     chunk = await anext(chunks, None)

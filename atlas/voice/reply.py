@@ -16,6 +16,7 @@ from atlas.trace import Trace
 from atlas.voice.mouth import Mouth
 from atlas.voice.wishes import Wish
 
+WAITING_SECONDS = 2.0  # without a word; then a voice says that it takes a moment: longer, people ask again
 REMEMBERING_SECONDS = 5.0  # what a reply may take to be remembered, also when it was cancelled
 
 Answer = Callable[[Turn, Emit], Awaitable[None]]
@@ -54,8 +55,11 @@ class Reply:
         timed: Trace,
         tts: Tts | None = None,
         speed: float = 1.0,
+        waiting: str = "",
     ) -> None:
         """Let `work` answer `turn`, say it by `tts` meanwhile, and tell the end when both are over.
+
+        When `work` has no word yet after `WAITING_SECONDS`, the voice says `waiting`, which is no part of the reply.
 
         Cancelling is safe: a turn that was told to have started is told to have ended, and `remember` is given the
         words that were heard.
@@ -86,12 +90,21 @@ class Reply:
                 async with anyio.create_task_group() as tasks:
                     if self.mouth is not None:
                         tasks.start_soon(self.mouth.run)
-                    await self._worked(turn, work, told)
+                    async with anyio.create_task_group() as patience:
+                        if self.mouth is not None and waiting:
+                            patience.start_soon(self._wait_aloud, self.mouth, waiting)
+                        await self._worked(turn, work, told)
+                        patience.cancel_scope.cancel()
                     if self.mouth is not None:
                         self.mouth.finish()
                 self.complete = True
             finally:
                 await self._close(turn, emit, remember)
+
+    async def _wait_aloud(self, mouth: Mouth, waiting: str) -> None:
+        await anyio.sleep(WAITING_SECONDS)
+        if not self.text:
+            mouth.aside(waiting)
 
     async def _worked(self, turn: Turn, work: Answer, told: Emit) -> None:
         try:

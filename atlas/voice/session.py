@@ -74,6 +74,7 @@ class Session:
         settle_seconds: Callable[[str], float | None],
         wants_silence: Callable[[str], bool],  # said over a reply, no answer is wanted
         emit: Emit,
+        waiting: str = "",  # what a voice says while nobody has a word yet
         options: Options | None = None,
         wish: Wish | None = None,
     ) -> None:
@@ -87,6 +88,7 @@ class Session:
         self._settle_seconds = settle_seconds
         self._wants_silence = wants_silence
         self._tell = emit
+        self._waiting = waiting
         self._patience = wake is not None
         self._ears = Ears(vad.listen(), wake.listen() if wake else None, self.options.endpoint)
         self._apply()
@@ -438,6 +440,7 @@ class Session:
             timed=timed,
             tts=self._tts if turn.spoken else None,
             speed=self.options.speed,
+            waiting=self._waiting,
         )
 
     def _turn_of(self, spoken: list[Utterance], wish: Wish) -> Turn:

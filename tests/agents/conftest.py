@@ -10,14 +10,18 @@ from typing import Any
 import pytest
 
 from atlas.agents.agent import Agent, Answer
-from atlas.agents.grammar import Grammar
+from atlas.agents.agent_commands import Commands
+from atlas.agents.minds import InOrder
 from atlas.agents.tongues import ENGLISH
 from atlas.assent import Assents
 from atlas.conversation import Actor, ToolCall, Turn
 from atlas.events import Event, TextDelta
 from atlas.llm.backend import Calls, Words
 from atlas.llm.backend_scripted import Line, Prompt, ScriptedBackend, ScriptedSettings
+from atlas.mcp.tools import Tools
 from atlas.mcp.tools_scripted import Household, ScriptedTools
+from atlas.understanding.grammar import Grammar
+from atlas.understanding.understanding import Reader
 from tests.houses import assents_of, english
 
 CLAIMS = Path(__file__).parent / "corpus" / "claims"  # sentences that claim a deed, and some that do not
@@ -72,6 +76,11 @@ async def ask(agent: Agent, text: str, **more: Any) -> tuple[Answer, Room]:
     assert answer is not None
     assert answer.text == room.said, "what is told up and what is returned are the same"
     return answer, room
+
+
+def commands_of(grammar: Grammar, tools: Tools, *, model_has_tools: bool = True) -> InOrder:
+    """An agent that does nothing but commands."""
+    return InOrder("family", Reader(grammar), [Commands(grammar.own, tools, model_has_tools=model_has_tools)])
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import anyio
 import pytest
 
 from atlas.agents.agent import Agent
-from atlas.agents.grammar import Grammar
 from atlas.agents.minds import open_agent
 from atlas.agents.prompt import words_of_others
 from atlas.assent import Assents
@@ -18,6 +17,8 @@ from atlas.config import LlmConfig
 from atlas.conversation import Actor, Message, Tool, Turn
 from atlas.llm.backend_scripted import ScriptedBackend
 from atlas.mcp.tools_scripted import Action, Done, Preview, Refused, ScriptedTools
+from atlas.understanding.grammar import Grammar
+from atlas.understanding.understanding import Reader
 
 from .conftest import ANNA, Room, ask, says, turn
 
@@ -87,7 +88,7 @@ class Talk:
 def opened(knowing: Knowing, grammar: Grammar, assents: Assents, *, trusted: bool = False) -> Talk:
     assents.tools = knowing.tools
     model = says(["The moon knows."])
-    return Talk(open_agent("family", LlmConfig(tools=trusted), model, knowing.tools, grammar, assents), model)
+    return Talk(open_agent("family", LlmConfig(tools=trusted), model, knowing.tools, Reader(grammar), assents), model)
 
 
 @pytest.fixture
@@ -113,6 +114,8 @@ async def test_what_nobody_told_is_left_to_the_model(talk: Talk) -> None:
         assert await talk(question) == "The moon knows."
 
 
+LOOKED_UP = "I can't look that up."
+LOOKED_UP_TODAY = "I can't look that up: nobody here tells me."
 NOTHING = "I don't know that. Tell me with “remember that”, and I will."
 
 
@@ -161,8 +164,8 @@ async def test_what_nobody_can_know_but_who_was_told_is_not_made_up(talk: Talk, 
 
 
 @pytest.mark.parametrize("question", each(THE_WORLDS))
-async def test_what_the_world_knows_is_left_to_the_model(talk: Talk, question: str) -> None:
-    assert await talk(question) == "The moon knows."
+async def test_what_the_world_knows_is_left_to_others(talk: Talk, question: str) -> None:
+    assert await talk(question) in ("The moon knows.", LOOKED_UP, LOOKED_UP_TODAY)
 
 
 # ── what cannot be looked up ───────────────────────────────────────────────────────────────────────
@@ -202,16 +205,16 @@ async def test_a_tool_server_that_was_never_reached_has_not_said_that_it_knows_n
     assert await opened(knowing, grammar, assents)("where is my coat") == UNREAD
 
 
-async def test_what_was_told_to_the_model_itself_it_may_know(talk: Talk) -> None:
+async def test_what_was_only_told_in_passing_is_not_looked_up(talk: Talk) -> None:
     await talk("I left my keys in the blue bowl this morning.")
-    assert await talk("where are my keys") == "The moon knows."
+    assert await talk("where are my keys") == NOTHING
 
 
 async def test_a_house_that_remembers_no_facts_does_not_offer_to(
     knowing: Knowing, grammar: Grammar, assents: Assents
 ) -> None:
     knowing.tools = ScriptedTools([_tool("calendar.find", knowing.find, reads=True)])
-    assert await opened(knowing, grammar, assents)("where are my keys") == "The moon knows."
+    assert await opened(knowing, grammar, assents)("where are my keys") == LOOKED_UP
 
 
 async def test_a_person_is_told_their_own_facts_and_everybodys_and_no_others(talk: Talk, knowing: Knowing) -> None:
@@ -261,10 +264,10 @@ async def test_a_client_that_instructs_the_model_gets_the_model(talk: Talk, know
     assert await talk("when is bin day?", instructions="Translate into French.") == "The moon knows."
 
 
-async def test_a_model_that_has_tools_answers_itself(knowing: Knowing, grammar: Grammar, assents: Assents) -> None:
+async def test_a_model_that_has_tools_is_not_asked_either(knowing: Knowing, grammar: Grammar, assents: Assents) -> None:
     talk = opened(knowing, grammar, assents, trusted=True)
     knowing.facts["Anna"] = ["Bin day is Thursday"]
-    assert await talk("when is bin day?") == "The moon knows."
+    assert await talk("when is bin day?") == "You told me: Bin day is Thursday."
 
 
 @pytest.mark.parametrize("trusted", [True, False])

@@ -15,7 +15,6 @@ from atlas.agents.agent import Agent, Answer
 from atlas.agents.agent_asking import Asking, Assents
 from atlas.agents.agent_commands import Commands
 from atlas.agents.agent_memory import Recall, WithMemory
-from atlas.agents.grammar import Grammar
 from atlas.agents.minds import InOrder, open_agent
 from atlas.agents.past import Past
 from atlas.config import LlmConfig
@@ -26,6 +25,8 @@ from atlas.store.conversations import conversation_of
 from atlas.store.memory import Memory, open_memory
 from atlas.store.recall import Span, belonging_to
 from atlas.store.turns import TurnRecord
+from atlas.understanding.grammar import Grammar
+from atlas.understanding.understanding import Reader
 
 from .conftest import ANNA, Room, ask, says
 
@@ -91,9 +92,9 @@ class World:
 async def world(data: Path, tools: ScriptedTools, grammar: Grammar, assents: Assents) -> AsyncIterator[World]:
     assents.now = NOW.timestamp  # type: ignore[attr-defined]
     async with open_memory(data / "atlas.db") as memory:
-        minds = Recall("family", grammar, memory, UTC), Commands("family", grammar, tools), Hums()
+        answerers = Recall("family", grammar, memory, UTC), Commands(grammar.own, tools)
         with_memory = WithMemory("family", tools, memory, grammar)
-        yield World(Asking(InOrder("family", minds), with_memory, assents), memory)
+        yield World(Asking(InOrder("family", Reader(grammar), answerers, Hums()), with_memory, assents), memory)
 
 
 # ── forgetting ─────────────────────────────────────────────────────────────────────────────────────
@@ -384,6 +385,6 @@ async def test_a_language_without_words_for_the_past_still_has_an_agent(
     """Where nobody wrote down how a language speaks of what was said, such as German, the model gets such wishes."""
     monkeypatch.delitem(grammar.own, "remembering")  # type: ignore[arg-type]
     async with open_memory(data / "atlas.db") as memory:
-        agent = open_agent("family", LlmConfig(), says(["Hm."]), tools, grammar, assents, UTC, memory)
+        agent = open_agent("family", LlmConfig(), says(["Hm."]), tools, Reader(grammar), assents, UTC, memory)
         answer, _ = await ask(agent, "what is the capital of France?")
     assert answer.text == "Hm."

@@ -12,7 +12,6 @@ import pytest
 
 from atlas.agents.agent_chat import Chat
 from atlas.agents.agent_commands import Commands
-from atlas.agents.grammar import Grammar
 from atlas.agents.minds import InOrder
 from atlas.agents.persona import open_persona
 from atlas.config import Config
@@ -23,6 +22,8 @@ from atlas.llm.backend import Delta
 from atlas.llm.backend_scripted import ScriptedBackend, ScriptedSettings
 from atlas.mcp.tools_scripted import Household
 from atlas.store.memory import open_memory
+from atlas.understanding.grammar import Grammar
+from atlas.understanding.understanding import Reader
 from tests.houses import choosing, house_of
 
 from .conftest import says
@@ -54,7 +55,7 @@ async def test_family_turns_and_commands_do_not_wait_for_a_work_model_that_hangs
         minds = {}
         for name, agent in config.agents.items():
             chat = Chat(open_persona(name), backends[name], tools, choosing(), trusted=False, context_tokens=4096)
-            mind = InOrder(name, (Commands(name, grammar, tools), chat))
+            mind = InOrder(name, Reader(grammar), [Commands(grammar.own, tools)], chat)
             minds[name] = Mind(mind, await stack.enter_async_context(open_memory(data / agent.memory)))
         house = house_of(config, minds)
 

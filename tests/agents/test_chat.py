@@ -11,7 +11,6 @@ import pytest
 
 from atlas.agents import prompt
 from atlas.agents.agent_chat import MISUSED, MOST_ROUNDS, NOTHING_SAID, TOO_LONG, Chat
-from atlas.agents.grammar import Grammar
 from atlas.agents.minds import open_agent
 from atlas.agents.persona import Persona, open_persona
 from atlas.assent import Assents
@@ -22,6 +21,8 @@ from atlas.events import Event, TextDelta, ToolFinished
 from atlas.llm.backend import Calls, Finished
 from atlas.llm.backend_scripted import ScriptedBackend, Vanish
 from atlas.mcp.tools_scripted import Done, Household, ScriptedTools
+from atlas.understanding.grammar import Grammar
+from atlas.understanding.understanding import Reader
 from tests.agents.conftest import NOT_DONE
 from tests.houses import choosing
 
@@ -305,7 +306,7 @@ async def test_nothing_in_a_result_or_a_name_can_pass_for_the_house(tools: Scrip
 
 async def test_a_command_does_not_wake_the_model(grammar: Grammar, tools: ScriptedTools, assents: Assents) -> None:
     model = says(["Paris."])
-    agent = open_agent("family", LlmConfig(), model, tools, grammar, assents)
+    agent = open_agent("family", LlmConfig(), model, tools, Reader(grammar), assents)
     command, _ = await ask(agent, "set a timer for ten minutes")
     talk, _ = await ask(agent, "What is the capital of France?")
     assert (command.path, talk.path, len(model.prompts)) == ("command", "model", 1)

@@ -9,8 +9,8 @@ import pytest
 
 import tools_server.tools
 from atlas.agents.choosing import MOST_TOOLS, Choosing
-from atlas.agents.grammar import Grammar
 from atlas.conversation import Message, Tool, ToolCall
+from atlas.understanding.grammar import Grammar
 from bench.commands import corpus
 from tools_server.toolkit import find
 
@@ -21,7 +21,8 @@ TOOLS = [
     if not spec.action.agents  # the others are for the house itself
 ]
 READS = {tool.name for tool in TOOLS if tool.read_only}
-COMMANDS = [row for row in corpus("en") if row.wanted]
+# Those in many voices are read by forms and never reach a model; words without a verb tell it little.
+COMMANDS = [row for row in corpus("en") if row.wanted and row.file != "voices"]
 WANTED = 0.99  # of the commands find what they are about among the eight; now it is 99.6 %, of 1,700
 
 

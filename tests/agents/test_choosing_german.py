@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from atlas.agents.choosing import MOST_TOOLS, Choosing
-from atlas.agents.grammar import Grammar
-from atlas.agents.templates import open_sentences
+from atlas.understanding.grammar import Grammar
+from atlas.understanding.templates import open_sentences
 from bench.commands import corpus
 from tests.agents.test_choosing import READS, TOOLS, held, names
 

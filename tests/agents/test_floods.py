@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from hassil.recognize import RecognizeResult
 
-from atlas.agents.grammar import Grammar
-from atlas.agents.templates import Templates
+from atlas.understanding.grammar import Grammar
+from atlas.understanding.templates import Templates
 from tests.houses import english
 
 MOST_MATCHES = 40  # of the whole grammar, each about a millisecond

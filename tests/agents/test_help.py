@@ -5,17 +5,23 @@ from __future__ import annotations
 import pytest
 
 from atlas.agents.agent_help import Help
-from atlas.agents.grammar import Grammar, open_sentences
+from atlas.agents.minds import InOrder
 from atlas.mcp.tools_scripted import ScriptedTools
+from atlas.understanding.grammar import Grammar, open_sentences
+from atlas.understanding.understanding import Reader
 
 from .conftest import ask, turn
+
+
+def help_of(grammar: Grammar, tools: ScriptedTools) -> InOrder:
+    return InOrder("family", Reader(grammar), [Help(grammar.own, tools)])
 
 
 @pytest.mark.parametrize(
     "said", ["What can you do?", "help", "Atlas, what can you do for me?", "what can I say", "how do I use this?"]
 )
 async def test_help_names_what_there_is(grammar: Grammar, tools: ScriptedTools, said: str) -> None:
-    answer, _ = await ask(Help("family", grammar, tools), said)
+    answer, _ = await ask(help_of(grammar, tools), said)
     assert answer.text.startswith("Ask me for the time, timers, ")
     assert "weather" not in answer.text, "this agent has no tool for it"
     assert answer.text.endswith("Try “set a timer for ten minutes.”")
@@ -27,17 +33,17 @@ async def test_help_names_what_there_is(grammar: Grammar, tools: ScriptedTools, 
 async def test_what_asks_for_something_else_is_no_cry_for_help(
     grammar: Grammar, tools: ScriptedTools, said: str
 ) -> None:
-    assert not await Help("family", grammar, tools).prepare(turn(said))
+    assert not await help_of(grammar, tools).prepare(turn(said))
 
 
 async def test_an_app_with_instructions_of_its_own_says_itself_what_it_can(
     grammar: Grammar, tools: ScriptedTools
 ) -> None:
-    assert not await Help("family", grammar, tools).prepare(turn("what can you do", instructions="You are a pirate."))
+    assert not await help_of(grammar, tools).prepare(turn("what can you do", instructions="You are a pirate."))
 
 
 async def test_an_agent_without_tools_promises_nothing(grammar: Grammar) -> None:
-    assert not await Help("family", grammar, ScriptedTools([]))._words()
+    assert not await Help(grammar.own, ScriptedTools([]))._words()
 
 
 def test_what_is_suggested_is_understood(grammar: Grammar) -> None:

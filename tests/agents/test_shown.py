@@ -150,7 +150,7 @@ async def test_a_small_model_sees_nothing_that_it_would_repeat_for_ever() -> Non
     await ask(chat(small, Household().tools(), trusted=False), "hi", history=tuple(past))
     await ask(chat(trusted, Household().tools()), "hi", history=tuple(past))
     assert [message.text for message in small.prompts[0].messages] == ["You are Atlas.", "hello", "Good evening.", "hi"]
-    assert trusted.prompts[0].messages[1:-1] == tuple(past)
+    assert trusted.prompts[0].messages[1:-1] == tuple(past[:-4]), "all but what it said twice"
 
 
 async def test_facts_that_cannot_be_had_cost_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:

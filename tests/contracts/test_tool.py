@@ -51,6 +51,9 @@ EXAMPLES: dict[str, Any] = {
     "device": "lamp",
     "subject": "Bins",
     "statement": "yes",
+    "tool": "timers.cancel_all",
+    "what": "brightness",
+    "by": 10,
 }
 EXAMPLES_OF: dict[str, dict[str, Any]] = {
     "alarms.switch": {"on": False},
@@ -61,10 +64,16 @@ EXAMPLES_OF: dict[str, dict[str, Any]] = {
     "facts.forget": {"text": "Anna is allergic to nuts"},
     "facts.remember": {"text": "Ben likes olives"},
     "files.create": {"path": "notes/new.md", "text": "new"},
+    "later.do": {"tool": "timers.start", "seconds": 300, "arguments": {"seconds": 60}},
     "lists.add": {"items": ["bread"]},
     "notes.create": {"title": "Holidays", "text": "by the sea"},
     "reminders.change": {"when": "tomorrow at 8 PM"},
     "tasks.change": {"title": "Buy milk", "priority": "high"},
+    "world.calculate": {"expression": "12 times 7"},
+    "world.choose": {"options": ["tea", "coffee"]},
+    "world.convert": {"unit": "mile", "to": "kilometre"},
+    "world.spell": {"word": "necessary"},
+    "world.unknown": {"topic": "news"},
 }
 # What a house has before its tools are tried, so that they have something to work on: calls, and seconds that pass.
 FURNITURE: list[tuple[str, dict[str, Any]]] = [
@@ -74,6 +83,7 @@ FURNITURE: list[tuple[str, dict[str, Any]]] = [
     ("files.create", {"path": "notes/garden.md", "text": "roses"}),
     ("lists.add", {"items": ["milk"]}),
     ("facts.remember", {"text": "Anna is allergic to nuts"}),
+    ("later.do", {"tool": "tasks.add", "seconds": 600, "arguments": {"title": "Buy bread"}}),
     ("reminders.add", {"text": "take the bins out", "when": "tomorrow at 7 AM"}),
     ("alarms.set", {"when": "every day at 7 AM"}),
     ("calendar.add", {"title": "Buy milk", "start": "2027-01-20T18:00"}),
@@ -87,8 +97,11 @@ STAGE: dict[str, list[tuple[str, dict[str, Any]] | float]] = {
     "reminders.snooze": [MORNING],
     "reminders.done": [MORNING],
 }
-NOT_UNDONE_HERE = ("home", "email", "weather")  # they need something outside, which their own tests have
-NEVER_UNDONE = ("alarms.announced", "reminders.announced", "reminders.heard", "timers.announced")  # said is said
+NOT_UNDONE_HERE = ("home", "email", "weather", "presence")  # they need something outside, which their own tests have
+NEVER_UNDONE = (  # said is said
+    *("alarms.announced", "broadcast.announced", "later.announced", "timers.announced"),
+    *("reminders.announced", "reminders.heard"),
+)
 
 
 @pytest.fixture(params=sorted(TOOLS))
@@ -139,8 +152,9 @@ async def furnished(gate: Gate, house: Any, clock: list[float]) -> Callable[[Too
 
 
 def example(spec: ToolSpec) -> dict[str, Any]:
-    required = {name: EXAMPLES[name] for name in spec.schema.get("required", [])}
-    return EXAMPLES_OF.get(spec.name, required)
+    if spec.name in EXAMPLES_OF:
+        return EXAMPLES_OF[spec.name]
+    return {name: EXAMPLES[name] for name in spec.schema.get("required", [])}
 
 
 def contents(data: Path) -> dict[str, str]:
@@ -161,6 +175,8 @@ def test_its_schema_is_valid_flat_and_closed(spec: ToolSpec) -> None:
     assert spec.schema["type"] == "object"
     assert spec.schema["additionalProperties"] is False
     for name, described in spec.schema["properties"].items():
+        if (spec.name, name) == ("later.do", "arguments"):
+            continue  # another tool's, which has a schema of its own
         assert described.get("type") in ("string", "integer", "number", "boolean", "array"), name
         assert "pattern" not in described, "grammars of small models choke on patterns"
         if described["type"] == "string" and "enum" not in described:

@@ -123,7 +123,18 @@ class Running:
 
 def start(data: Path, port: int) -> Running:
     log = data / "house.log"
-    environment = {**os.environ, "ATLAS_DATA": str(data), "ATLAS_GATEWAY_PORT": str(port)}
+    settings = (
+        data / "atlas.toml"
+    )  # the small model, which by default answers nobody, does here: its path is tested too
+    settings.write_text((ROOT / "atlas.toml").read_text().replace("answers = false", "answers = true"))
+    (data / "policy.toml").write_text((ROOT / "policy.toml").read_text())  # looked for beside the settings
+    environment = {
+        **os.environ,
+        "ATLAS_DATA": str(data),
+        "ATLAS_GATEWAY_PORT": str(port),
+        "ATLAS_CONFIG": str(settings),
+        "ATLAS_MODELS_FOLDER": str(ROOT / "models"),
+    }
     with log.open("ab") as out:
         process = subprocess.Popen(
             [sys.executable, "-m", "atlas.cli.main", "run"], stdout=out, stderr=out, env=environment, cwd=ROOT

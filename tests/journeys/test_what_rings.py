@@ -17,7 +17,7 @@ from tests.journeys.conftest import Running
 pytestmark = pytest.mark.real
 
 
-async def use(house: Running, tool: str, actor: dict[str, str], **arguments: str) -> bool:
+async def use(house: Running, tool: str, /, actor: dict[str, str], **arguments: Any) -> bool:
     """Use a tool as another program does, for somebody by name; tell whether it worked."""
     token = (house.data / "secrets" / "tools-family.token").read_text().strip()
     transport = httpx2.AsyncHTTPTransport(uds=str(house.data / "run" / "tools.sock"))
@@ -75,3 +75,18 @@ async def test_a_reminder_that_waits_for_a_voice_is_said_where_that_person_speak
         async with reminded(house, ben, "call grandma", "when Anna is next heard"):
             house.client().chat.completions.create(model="family", messages=said, extra_body={"atlas": own})
             assert "grandma" in spoken_through(connection, "grandma")
+
+
+async def test_what_is_for_everybody_is_said_through_every_speaker(house: Running) -> None:
+    with speaker(house, "kitchen") as one, speaker(house, "attic") as other:
+        assert await use(house, "broadcast.say", {"device": "kitchen"}, text="Dinner is ready")
+        assert "Dinner is ready" in spoken_through(one, "Dinner")
+        assert "Dinner is ready" in spoken_through(other, "Dinner")
+
+
+async def test_what_was_to_be_done_later_and_could_not_is_said_where_it_was_set(house: Running) -> None:
+    with speaker(house, "cellar") as connection:
+        asker = {"device": "cellar", "room": "cellar"}
+        deed = {"tool": "timers.cancel", "arguments": {"name": "goose"}, "text": "cancel the goose timer"}
+        assert await use(house, "later.do", asker, seconds=1, **deed)
+        assert "cancel the goose timer" in spoken_through(connection, "goose")

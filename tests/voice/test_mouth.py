@@ -48,6 +48,18 @@ async def said(text: str, tts: SteadyTts | None = None) -> tuple[Mouth, Listener
     return mouth, listener
 
 
+async def test_an_aside_is_heard_and_is_no_part_of_the_reply() -> None:
+    listener, tts = Listener(), SteadyTts()
+    mouth = Mouth(tts, listener)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(mouth.run)
+        mouth.aside("One moment.")
+        mouth.add("It is noon now.")
+        mouth.finish()
+    assert tts.said == ["One moment.", "It is noon now."]
+    assert listener.text == mouth.heard(60_000) == "It is noon now."
+
+
 async def test_all_that_is_said_together_is_the_reply_to_the_letter() -> None:
     mouth, listener = await said(REPLY)
     assert listener.text == REPLY

@@ -45,6 +45,19 @@ def spoke(event: Event) -> bool:
     return isinstance(event, SpeechOut)
 
 
+@pytest.mark.parametrize(("seconds", "waits"), [(1.5, False), (9.0, True)])
+async def test_who_must_wait_two_seconds_hears_so_and_it_is_no_part_of_the_reply(seconds: float, waits: bool) -> None:
+    house = House(tool_seconds=seconds, waiting="One moment.")
+    async with world("what is new", house=house) as small:
+        await small.speak(1.0)
+        end = await small.ended()
+        assert small.tts.said == [*(["One moment."] if waits else []), "It is noon now."]
+        assert end.text == "It is noon now."
+        times = dict(zip(map(type, reversed(small.told)), reversed(small.times), strict=True))  # the first of each
+        assert (times[SpeechOut] - times[TurnStarted] < 2.2) == waits or not waits
+    assert house.remembered[-1][1] == "It is noon now."
+
+
 async def test_a_question_is_answered_in_the_order_of_a_conversation() -> None:
     async with world("what is new") as small:
         await small.speak(1.0)
@@ -73,9 +86,9 @@ async def test_the_utterance_has_its_first_word_whole_and_its_words_are_looked_u
         await small.speak(1.0)
         await small.ended()
         (guessed,) = small.stt.heard
-        assert guessed.seconds == pytest.approx(1.0 + 0.5 + 0.2, abs=0.1), "pre-roll, speech, the pause"
+        assert guessed.seconds == pytest.approx(1.0 + 0.7 + 0.2, abs=0.1), "pre-roll, speech, the pause"
         started = small.all(SpeechStarted)[0].at_sample / HEARING_RATE
-        assert started == pytest.approx(2.0 - 0.5, abs=0.05)
+        assert started == pytest.approx(2.0 - 0.7, abs=0.05)
 
 
 async def test_sound_is_never_given_out_far_ahead_of_its_playing() -> None:

@@ -75,6 +75,7 @@ class House:
     prepared: list[Turn] = field(default_factory=list)  # what it got ready for
     unprepared: int = 0  # of those, how many were cancelled on the way
     preparing: int = 0
+    waiting: str = ""  # said while nothing else is
 
     async def reply(self, turn: Turn, emit: Emit) -> None:
         self.turns.append(turn)
@@ -140,6 +141,7 @@ class World:
             settle_seconds=COMMANDS.get,
             wants_silence=lambda text: text in ("stop", "Stop.", "never mind"),
             emit=self._tell,
+            waiting=house.waiting,
             options=options,
             wish=Wish(),
         )

@@ -1,0 +1,106 @@
+"""Emergencies and health: a short, calm, prepared answer with the numbers of the house's country. Never a model's.
+
+It stands before every other mind. What a grammar wholly understands is a command all the same ("remind me to take my
+pills"), and is left to that. Nobody here can make a call, and nobody here judges an illness, so nothing is said of
+doses, for people or animals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from atlas.agents.agent import Answer
+from atlas.conversation import Message, Turn
+from atlas.errors import ConfigError
+from atlas.events import Emit, TextDelta
+from atlas.understanding.emergencies import Emergency, open_emergencies
+from atlas.understanding.understanding import Understanding
+
+HELPLINES = Path(__file__).parent / "helplines.yaml"
+ADVICE = ("health", "vet")  # kinds that only ask for advice
+
+
+@dataclass(frozen=True, slots=True)
+class Helplines:
+    """Whom a household calls. `numbers` by what they are for: emergency, fire, police, poison, crisis, abuse."""
+
+    numbers: Mapping[str, Sequence[str]]
+    contact: str = ""  # a person of the household's choice, as it shall be said: "Maria, 0170 1234567"
+
+
+def open_helplines(country: str, contact: str = "") -> Helplines:
+    """Return the numbers of a country by its two letters; "" has none. Raises `ConfigError` when nobody knows it."""
+    known = yaml.safe_load(HELPLINES.read_text(encoding="utf-8"))
+    if country and country.lower() not in known:
+        raise ConfigError(
+            f"nobody told me the emergency numbers of the country {country!r}",
+            hint=f"leave house.country empty, or set it to one of {', '.join(known)}",
+        )
+    return Helplines(known[country.lower()] if country else {}, " ".join(contact.split()))
+
+
+class Emergencies:
+    """Answers who is in danger, hurt, ill or in despair, and nobody else."""
+
+    def __init__(self, language: str, helplines: Helplines) -> None:
+        self._helplines = helplines
+        self._emergencies = open_emergencies(language)
+
+    async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> Answer | None:
+        """See `Answerer.answer`."""
+        emergency = self._read(meant, turn)
+        if emergency is None:
+            return None
+        words = wording(emergency, self._helplines, spoken=turn.spoken)
+        await emit(TextDelta(words))
+        return Answer(words, "command", "done", (Message("assistant", words),))
+
+    async def prepare(self, meant: Understanding, turn: Turn) -> bool:
+        """See `Answerer.prepare`."""
+        return self._read(meant, turn) is not None
+
+    def _read(self, meant: Understanding, turn: Turn) -> Emergency | None:
+        """Return what is the matter in the first reading of the turn that tells of something.
+
+        A reading that was not the likeliest only counts when it is about life, not about advice.
+        """
+        if turn.channel is None:
+            return None  # no person said it
+        for number, text in enumerate((turn.text, *turn.alternatives)):
+            emergency = self._emergencies.read(text)
+            if emergency and (number == 0 or emergency.kind not in ADVICE):
+                is_command = meant.commands and (not meant.leans or emergency.kind in ADVICE)
+                return None if is_command else emergency
+        return None
+
+
+def wording(emergency: Emergency, helplines: Helplines, *, spoken: bool) -> str:
+    """Return what is said to an emergency. Pure. When it is heard, numbers are given digit by digit."""
+    says = emergency.says
+
+    def line(*names: str) -> str:
+        numbers = next(filter(None, (helplines.numbers.get(name) for name in names)), ())
+        return f" {says['or']} ".join(_digits(number) if spoken else number for number in numbers)
+
+    urgent = line("emergency") or says["your_number"]
+    poison, crisis, abuse = line("poison"), line("crisis"), line("abuse")
+    return says[emergency.kind].format(
+        emergency=urgent,
+        fire=line("fire", "emergency") or says["your_number"],
+        police=line("police", "emergency") or says["your_number"],
+        poison=says["with_poison_line"].format(poison)
+        if poison
+        else says["without_poison_line"].format(emergency=urgent),
+        crisis=says["with_crisis_line"].format(crisis) if crisis else says["without_crisis_line"],
+        abuse=says["with_abuse_line"].format(abuse) if abuse else "",
+        contact=says["with_contact"].format(helplines.contact) if helplines.contact else "",
+    )
+
+
+def _digits(number: str) -> str:
+    """Return a number as a voice shall read it: "112" → "1 1 2", with a pause between its groups."""
+    return ", ".join(" ".join(group) for group in number.replace("-", " ").split())

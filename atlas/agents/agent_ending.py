@@ -1,0 +1,37 @@
+"""The end of a conversation: "start over" → nothing that was said before is told to a model again; without a model.
+
+What was said stays remembered, for whoever searches it, until it is forgotten. See `conversations.of_now`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from atlas.agents import prompt
+from atlas.agents.agent import Answer
+from atlas.conversation import Message, ToolCall, ToolResult, Turn, fresh_id
+from atlas.events import Emit, TextDelta
+from atlas.store.conversations import END
+from atlas.understanding.understanding import Understanding
+
+
+class Ending:
+    """Ends a conversation that the house itself remembers, and answers nothing else."""
+
+    def __init__(self, own: Mapping[str, Any]) -> None:
+        self._says: str = own.get("concern", {}).get("says", {}).get("start_over", "")
+
+    async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> Answer | None:
+        """See `Answerer.answer`."""
+        if not await self.prepare(meant, turn):
+            return None
+        call = ToolCall(fresh_id("call"), END, {})
+        result = prompt.result(ToolResult(call.id, True, self._says))
+        await emit(TextDelta(self._says))
+        told = Message("tool", result, call_id=call.id), Message("assistant", self._says)
+        return Answer(self._says, "command", "done", (Message("assistant", calls=(call,)), *told))
+
+    async def prepare(self, meant: Understanding, turn: Turn) -> bool:
+        """See `Answerer.prepare`."""
+        return turn.remembered and meant.restart and bool(self._says)

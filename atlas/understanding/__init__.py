@@ -1,0 +1,1 @@
+"""What a sentence means in this house: read once, by grammar, into one value."""

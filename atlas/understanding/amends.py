@@ -1,0 +1,331 @@
+"""What is said about the last command: "no, ten minutes", "and eggs too", or the answer to a question. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
+from typing import Any
+
+from atlas.conversation import Message, ToolCall
+from atlas.understanding import durations, moments
+from atlas.understanding.devices import Arguments
+from atlas.understanding.dialogue import Dialogue, Thing
+from atlas.understanding.grammar import Grammar, Half
+from atlas.understanding.names import NOBODY, Names
+from atlas.understanding.slots import Command
+from atlas.understanding.spoken_tools import open_spoken_tools
+from atlas.understanding.which import Places
+
+UNDO = "history.undo"
+_HOUR = re.compile(rf"\b(?:\d{{1,2}}|{durations.UP_TO_99})(?: ?[ap]m)?\b", re.IGNORECASE)
+
+
+class Amends:
+    """How one language corrects and continues what was just done."""
+
+    def __init__(self, grammar: Grammar, dialogue: Dialogue) -> None:
+        own = grammar.own
+        self._grammar = grammar
+        self._dialogue = dialogue
+        self._table = open_spoken_tools()
+        self._corrected = re.compile(own["corrected"], re.IGNORECASE)
+        self._shifts = re.compile(own["shifts"], re.IGNORECASE)
+        self._meant = re.compile(own["meant"], re.IGNORECASE)
+        self._followed = re.compile(own["followed"], re.IGNORECASE)
+        self._taken_back = re.compile(own["taken_back"], re.IGNORECASE)
+        self._again = re.compile(own["again"], re.IGNORECASE)
+        self._quarters = re.compile(own["bare_quarters"], re.IGNORECASE)
+        self._more_time = re.compile(own["more_time"], re.IGNORECASE)
+        self._left_alone = re.compile(own["left_alone"], re.IGNORECASE)
+        self._switched = re.compile(own["switched"], re.IGNORECASE)
+        self._around = re.compile(own["around_an_answer"], re.IGNORECASE)
+        self._left: Mapping[str, str] = own["left"]
+        self._in_minutes: str = own["in_minutes"]
+        self._number = re.compile(own["a_number"], re.IGNORECASE)
+        self._place = re.compile(own["a_place"], re.IGNORECASE)
+        self._lead = {of: re.compile(rf"^(?:{before})", re.IGNORECASE) for of, before in own["before_the_new"].items()}
+        self._later = re.compile(own["later"], re.IGNORECASE)
+        self._weather_at: str = own["weather_at"]
+        self._on: Mapping[str, bool] = own["on_or_off"]
+        self._places = Places(own)
+
+    def correction(
+        self, text: str, history: Sequence[Message], things: Sequence[Thing] = (), names: Names = NOBODY
+    ) -> tuple[Command, ...] | str:
+        """Return the last command anew with what `text` corrects, after taking it back if it changed anything.
+
+        What to say instead, when it was done just so; `()` for no correction.
+        """
+        last, changed = last_call(history)
+        words = self._grammar.unmarked(text)
+        if self._again.fullmatch(words) and _took_back(history):
+            return (Command(UNDO, {"again": True}),)
+        if last and self._taken_back.fullmatch(words):
+            back = changed and self._table.of(last.name).undo
+            return (Command(UNDO, {}),) if back else ()
+        if last and changed and (shift := self._shift(last, words)):
+            return (shift,)
+        found = self._corrected.match(words)
+        if last is None or found is None or (found["moved"] and self._table.of(last.name).reads):
+            return ()
+        rest = found["rest"]
+        made = self._anew(last, rest)
+        if made is None and not self._grammar.is_negated(rest):
+            whole = self._grammar.read(rest)
+            if whole and whole.tool == last.name:
+                made = whole
+        made = made or self._other_kind(last, rest) or self._dialogue.elsewhere(last, things, rest, names)
+        if made is None and self._meant.search(found["how"]):
+            made = self._other_things(last, rest) or self._other_number(last, rest)
+        if made is None:
+            return ()
+        if dict(made.arguments) == dict(last.arguments):
+            return self._so_already(rest) if changed else ()
+        return (Command(UNDO, {}), made) if changed else (made,)  # else something older would be taken back
+
+    def _shift(self, last: ToolCall, said: str) -> Command | None:
+        """Return what "put it an hour later" does with what was just written down: it moves from where it stands."""
+        found, shift = self._shifts.fullmatch(said), self._table.of(last.name).shift
+        if found is None or not shift or moments.whole(found["by"]) is None:
+            return None
+        names = [shift["new"], shift["name"]] if "new" in shift else [shift["name"]]
+        named = next(filter(None, (last.arguments.get(name) for name in names)), "")
+        return Command(shift["tool"], ({shift["which"]: named} if named else {}) | {shift["when"]: found["by"]})
+
+    def _so_already(self, said: str) -> str:
+        """Return what is said of a last command that has what it was corrected to; a whole sentence is not repeated."""
+        so: Mapping[str, str] = self._grammar.own["so_already"]
+        return so["whole"] if self._grammar.commands(said) else so["part"].format(said)
+
+    def left_alone(self, text: str) -> str:
+        """Return what is said to "never mind" and to "don't set a timer", which nothing is done for; "" to the rest."""
+        if self._left_alone.fullmatch(self._grammar.unmarked(text)):
+            return self._left["says"]  # nothing was done that it could take back
+        return self._left["denied"] if self._grammar.denied(text) else ""
+
+    def follow_up(
+        self, text: str, history: Sequence[Message], things: Sequence[Thing] = (), names: Names = NOBODY
+    ) -> Command | None:
+        """Return the last command for one thing more, "and eggs too", or what "turn it off again" wants of it."""
+        last, _ = last_call(history)
+        words = self._grammar.unmarked(text)
+        if last is None or self._grammar.is_negated(text):
+            return None
+        row = self._table.of(last.name)
+        to = self._switched.fullmatch(words) if row.switch else None
+        if to and (to["back"] or not things):  # "off again"; "turn it off" is about the things
+            on = self._on[(to["to"] or to["back"]).lower()]
+            return Command(last.name, dict(last.arguments) | {row.switch: on})
+        if more := self._more_time.fullmatch(self._grammar.plain_words(text)):
+            seconds = self._seconds(more["more"] or more["longer"] or more["less"])
+            if longer := self._longer(last, seconds, shorter=bool(more["less"])):
+                return longer
+        if (found := self._followed.match(words)) is None:
+            return None
+        rest = next(part for part in found.groups() if part)
+        if row.things:
+            return self._other_things(last, rest)
+        if row.more and (moment := moments.whole(rest)) and self._grammar.own["moments"]:
+            return Command(last.name, dict(last.arguments) | {row.when: moment.text})
+        if row.reads or row.target or row.room:
+            made = None if row.target and things else self._anew(last, rest)
+            return made or self._dialogue.elsewhere(last, things, rest, names) or self._in_place(last, rest)
+        return None
+
+    def _in_place(self, last: ToolCall, rest: str) -> Command | None:
+        """Return the last command for a place that was written as a name."""
+        row = self._table.of(last.name)
+        return Command(last.name, dict(last.arguments) | {row.place: rest}) if row.place and rest.istitle() else None
+
+    def answer(self, text: str, history: Sequence[Message]) -> Command | str | None:
+        """Return what `text` answers when the last thing said was a question about half a command."""
+        if not history or history[-1].author != "assistant":
+            return None
+        asked = next((message.text for message in reversed(history) if message.author == "user"), "")
+        half = self._grammar.half(asked)
+        if half is None or not history[-1].text.endswith(half.question):
+            return None
+        words = self._grammar.unmarked(text)
+        if re.fullmatch(self._left["answers"], words, re.IGNORECASE):
+            return self._left["says"]
+        if self._grammar.is_negated(text):
+            return None
+        said = self._around.sub("", self._grammar.plain_words(text))
+        place = self._places.of(said, len(half.asks["choices"]))
+        for at, choice in enumerate(half.asks["choices"]):
+            if at == place or re.fullmatch(choice.get("answers", "(?!)"), said, re.IGNORECASE):
+                whole = half.asks | choice
+                return self._done(half, whole["tool"], whole["says"], choice.get("is", ""))
+        if told := self._told(half.asks.get("open", ""), said, words):
+            return self._done(half, half.asks["tool"], half.asks["says"], told)
+        return None
+
+    def _done(self, half: Half, tool: str, says: str, answer: str) -> Command | None:
+        """Return the command that would have been said at once; `None` when the answer makes none of it."""
+        command = self._grammar.read(half.says(says, answer))
+        return command if command and command.tool == tool else None
+
+    def _told(self, asked: str, said: str, words: str) -> str:
+        """Return what an open question was answered with, as it belongs into the command; "" when it was not."""
+        number = self._number_in(said)
+        match asked:
+            case "when" if moment := moments.whole(said) or moments.whole(words):  # "um acht" is more than "acht"
+                return moment.text
+            case "length" if number and not number["unit"]:
+                return self._in_minutes.format(said)
+            case "length" if self._seconds(said):
+                return said
+            case "percent" if number and number["unit"] in (None, "percent"):
+                return number["number"]
+            case "words" if self._grammar.slots.is_doing(said) and not self._grammar.commands(words):
+                return said
+        return ""
+
+    def _anew(self, last: ToolCall, said: str) -> Command | None:
+        """Return the last command with its time, place, room or number said anew; `None` when that is not said."""
+        arguments: Arguments = dict(last.arguments)
+        row, seconds = self._table.of(last.name), self._seconds(said)
+        if row.length and seconds:
+            before = arguments.get(row.length)
+            sign = -1 if row.signed and isinstance(before, (int, float)) and before < 0 else 1
+            return Command(last.name, arguments | {row.length: sign * seconds})
+        if row.minutes and seconds >= 60:
+            return Command(last.name, arguments | {row.minutes: round(seconds / 60)})
+        if row.when and self._quarters.fullmatch(said) and (hour := _hour(str(arguments.get(row.when, "")))):
+            said = f"{said} {hour}"
+        timed = row.when or row.moves_on
+        if timed and self._grammar.own["moments"] and (moment := moments.whole(self._new(said, "when"))):
+            return self._at(last, arguments, moment)
+        if row.place and (place := self._place.fullmatch(said)):
+            return Command(last.name, arguments | {row.place: place["place"]})
+        room = self._new(said, "room")
+        if row.room and room.lower() in self._grammar.slots.devices.rooms:
+            kept = {key: value for key, value in arguments.items() if key != "everything"}
+            return Command(last.name, kept | {row.room: room})
+        if row.numbers and (number := self._number_in(said)):
+            for name in (*row.numbers,):
+                if name in arguments:
+                    return Command(last.name, arguments | {name: int(number["number"])})
+        if row.switch and said.lower() in self._on:
+            return Command(last.name, arguments | {row.switch: self._on[said.lower()]})
+        return None
+
+    def _at(self, last: ToolCall, arguments: Arguments, moment: moments.Moment) -> Command | None:
+        row = self._table.of(last.name)
+        if row.moves_on:
+            weather = self._grammar.read(self._weather_at.format(moment.text))
+            return Command(weather.tool, arguments | dict(weather.arguments)) if weather else None
+        if any(self._later.search(part.text) for part in moment.parts):
+            return None  # than it was, or from now?
+        new = moment.text if row.reads else moments.corrected(str(arguments.get(row.when, "")), moment)
+        if last.name == "weather.forecast":
+            weather = self._grammar.read(self._weather_at.format(new))
+            return Command(last.name, arguments | dict(weather.arguments)) if weather else None
+        return Command(last.name, arguments | {row.when: new})
+
+    def _other_kind(self, last: ToolCall, said: str) -> Command | None:
+        """Return the last things with one of another kind, which says its name again: milk → "no, oat milk"."""
+        if (new := self._other_things(last, said)) is None or len(new.arguments["items"]) != 1:
+            return None
+        [thing] = new.arguments["items"]
+        before = last.arguments.get("items")
+        items = [item for item in before if isinstance(item, str)] if isinstance(before, (list, tuple)) else []
+        alike = [at for at, item in enumerate(items) if _of_one_kind(item.lower(), thing.lower())]
+        if len(alike) != 1:
+            return None
+        items[alike[0]] = thing
+        return Command(last.name, dict(last.arguments) | {"items": items})
+
+    def _other_things(self, last: ToolCall, said: str) -> Command | None:
+        if not self._table.of(last.name).things:
+            return None
+        things = self._grammar.slots.things(said, said)
+        if not things or not all(self._grammar.slots.is_thing(thing) for thing in things):
+            return None
+        return Command(last.name, dict(last.arguments) | {"items": things})
+
+    def _other_number(self, last: ToolCall, said: str) -> Command | None:
+        """Return a timer of another number of minutes, or of seconds when it was of seconds: "make it fifteen"."""
+        row = self._table.of(last.name)
+        seconds = 0 if row.signed or not row.length else int(last.arguments.get(row.length, 0))
+        number = self._number_in(said)
+        if number is None or number["unit"] or not 0 < seconds < 3600:
+            return None
+        return Command(
+            last.name, dict(last.arguments) | {row.length: int(number["number"]) * (60 if seconds >= 60 else 1)}
+        )
+
+    def _longer(self, last: ToolCall, seconds: int, *, shorter: bool) -> Command | None:
+        """Return more time for the timer or the sleep that was just spoken of; `None` when it was of neither."""
+        row = self._table.of(last.name)
+        if row.minutes and seconds >= 60 and not shorter:
+            return Command(last.name, {row.minutes: round(seconds / 60)})
+        if not row.timer or not seconds:
+            return None
+        which = {key: value for key, value in last.arguments.items() if key in ("name", "room")}
+        if last.arguments.get("seconds") and not which.get("name"):
+            which["seconds"] = last.arguments["seconds"]  # which is how long it was set for, however long it runs
+        return Command("timers.add", which | {"by_seconds": -seconds if shorter else seconds})
+
+    def _number_in(self, said: str) -> re.Match[str] | None:
+        """Return the number that `said` is, in digits, and its unit."""
+        return self._number.fullmatch(self._grammar.digits(said))
+
+    def _seconds(self, said: str) -> int:
+        """Return the length of time that `said` is, from end to end; 0 when it is none."""
+        words = self._new(said, "length")
+        for told in (words, self._grammar.plain_words(words)):
+            found = durations.find(told)
+            if len(found) == 1 and (found[0].start, found[0].end) == (0, len(told)):
+                return found[0].seconds
+        return 0
+
+    def _new(self, said: str, of: str) -> str:
+        """Return what is said anew, without the words that lead to it."""
+        return self._lead[of].sub("", said, count=1)
+
+
+def last_call(history: Sequence[Message]) -> tuple[ToolCall | None, bool]:
+    """Return the last call of the last exchange, when it worked, and whether it changed anything.
+
+    Nothing older is ever corrected.
+    """
+    calls: list[ToolCall] = []
+    worked: dict[str, bool] = {}
+    for message in reversed(history):
+        if message.author == "user":
+            break
+        calls += [call for call in reversed(message.calls) if call.name != UNDO]
+        if message.author == "tool" and (told := _read(message.text)).get("ok") is True:
+            worked[message.call_id] = told.get("changed") is True
+    return (calls[0], worked[calls[0].id]) if calls and calls[0].id in worked else (None, False)
+
+
+def _hour(when: str) -> str:
+    """Return the hour that a moment names, in its words; "" when it names none."""
+    clocks = [part.text for moment in moments.find(when) for part in moment.parts if part.kind == "clock"]
+    hour = _HOUR.search(clocks[0]) if clocks else None
+    return hour[0] if hour else ""
+
+
+def _took_back(history: Sequence[Message]) -> bool:
+    """Tell whether the last exchange took something back."""
+    last = list(takewhile(lambda message: message.author != "user", reversed(history)))
+    undone = {call.id for message in last for call in message.calls if call.name == UNDO}
+    return any(message.call_id in undone and _read(message.text).get("changed") is True for message in last)
+
+
+def _read(result: str) -> Mapping[str, Any]:
+    """Read what `prompt.result` wrote."""
+    try:
+        told: Any = json.loads(result)
+    except (ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def _of_one_kind(thing: str, other: str) -> bool:
+    """Tell whether `other` says the name again: milk, oat milk, buttermilk."""
+    return bool({*thing.split()} & {*other.split()}) or other.endswith(thing)

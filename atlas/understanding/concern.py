@@ -1,0 +1,86 @@
+"""What is a turn about that nothing here understood: this house, a deed, the present, the world, or nothing? Pure.
+
+It decides who may answer. Of this house and of deeds only tools and rules speak, never a model; so doubt is for the
+house: whoever asks about the world and hears "I can't look that up" loses less than whoever is told that the door is
+locked. A language says in sentences/LANGUAGE/concern.yaml how each is told; one that nobody wrote down has no world.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Literal
+
+from atlas.understanding.names import Names
+from atlas.understanding.patterns import filled
+
+LEAST_CHARACTERS = 3  # of a name that tells of this house; shorter ones are parts of other words
+LONGEST_CHARACTERS = 600  # that are read; who writes more brings a text along, and its beginning says what for
+_MARKS = re.compile(r"[^\w' ]+")
+About = Literal["house", "deed", "present", "world", "talk"]
+
+
+class Concerns:
+    """How one language tells what words are about. Immutable; takes a fraction of a millisecond."""
+
+    def __init__(self, own: Mapping[str, Any]) -> None:
+        table: Mapping[str, Any] = own.get("concern", {})
+        self._known = bool(table)
+        self._forms = {
+            name: re.compile("|".join(rf"(?:{filled(one, table['parts'])})" for one in patterns), re.IGNORECASE)
+            for name, patterns in table.get("forms", {}).items()
+        }
+        self._small_talk = [
+            (re.compile(one["heard"], re.IGNORECASE), str(one["says"])) for one in table.get("small_talk", ())
+        ]
+        self._of_names = lru_cache(4)(_pattern_of)
+
+    def of(self, plain: str, names: Names) -> About:
+        """Return what `plain`, words without marks and politeness, is about."""
+        words = plain[:LONGEST_CHARACTERS]
+        if not self._known:
+            return "house"
+        if self._has("text", words) and not self._has("ours", words) and not self._of_names(names).search(words):
+            return "world"  # a poem about a lamp
+        if self._has("deed", words) or self._has("deed_anywhere", words):
+            return "deed"
+        if self._of_names(names).search(words) or self._has("ours", words):
+            return "house"
+        if self._has("present", words):
+            return "present"
+        if self._has("world", words):
+            return "world"
+        if self._has("house", words):
+            return "house"
+        return "world" if self._has("question", words) else "talk"
+
+    def sentence(self, plain: str, about: About) -> str:
+        """Return the name of what is said to words that nobody answers: who asks nothing hears no "I can't look"."""
+        asks = self._known and self._has("question", plain)
+        return "talk" if about in ("house", "present") and self._known and not asks else about
+
+    def small_talk(self, *texts: str) -> str:
+        """Return the answer to a greeting, a thank you and the like, however it is marked; "" to all else.
+
+        Of a text and its plain words either may be one: a greeting before a request is politeness, and not in these.
+        """
+        words = [" ".join(_MARKS.sub(" ", text.replace("’", "'")).split()) for text in texts]
+        return next((says for heard, says in self._small_talk if any(map(heard.fullmatch, words))), "")
+
+    def _has(self, form: str, words: str) -> bool:
+        return self._forms[form].search(words) is not None
+
+
+def _pattern_of(names: Names) -> re.Pattern[str]:
+    every = sorted({re.escape(name.strip()) for name in _every(names) if len(name.strip()) >= LEAST_CHARACTERS})
+    return re.compile(rf"\b(?:{'|'.join(every)})(?:'?s|e?n)?\b" if every else "(?!)", re.IGNORECASE)
+
+
+def _every(names: Names) -> Iterator[str]:
+    for device in names.devices:
+        yield from (device.name, *device.aliases)
+    for place in (*names.rooms, *names.floors):
+        yield from (place.name, *place.aliases)
+    yield from names.people
+    yield from names.lists

@@ -1,0 +1,428 @@
+"""What was just spoken about: what "it", "both", "the other one", "there" and "the hall too" can mean. Pure.
+
+Only the last exchange counts, for two minutes, and only in the topic that it was about: its things are what its tool's
+result says it was about, never what a sentence may have meant. When two things can be meant, one question is asked.
+How words lean on them stands in the `dialogue` and `follows` tables of a language.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from atlas.conversation import Message, ToolCall, Turn
+from atlas.understanding.choices import Choice, Choices, ChoiceWords
+from atlas.understanding.devices import Arguments, without
+from atlas.understanding.grammar import Grammar
+from atlas.understanding.names import Names
+from atlas.understanding.slots import Command
+from atlas.understanding.spoken_tools import Rows, SpokenTools, open_spoken_tools
+
+LEANS_SECONDS = 120.0  # after that nobody knows any more what "it" was
+MOST_THINGS = 12  # that one "them" may mean
+LOOKED_BACK = 4  # exchanges in which "the other one" may have been named beside the first
+TARGETS = ("device", "room", "floor", "kind", "shape", "everything")
+LATER = "later.do"
+
+Commands = Callable[[str], tuple[Command, ...]]  # what a text is by itself
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """One thing that a result was about."""
+
+    topic: str  # the tools that it belongs to: "home"
+    name: str  # as people say it; "" for a timer without a name
+    id: str
+    argument: str  # of its topic's tools, that takes its id
+    kind: str = ""  # of a device
+    room: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One earlier turn: the calls that worked, what they were about, and which of them changed something."""
+
+    calls: tuple[ToolCall, ...]
+    changed: tuple[bool, ...]
+    things: tuple[Thing, ...]
+    tried: tuple[ToolCall, ...] = ()  # all calls, also those that did not work
+
+    @property
+    def last(self) -> ToolCall | None:
+        """The last call of it."""
+        return self.calls[-1] if self.calls else None
+
+
+def recent(turn: Turn) -> tuple[Message, ...]:
+    """Return what a turn may lean on: nothing, once the last exchange is too long ago."""
+    last = turn.history[-1].at if turn.history else 0.0
+    return () if last and turn.at - last > LEANS_SECONDS else turn.history
+
+
+class Dialogue:
+    """How one language speaks of what was just spoken about. Immutable."""
+
+    def __init__(self, grammar: Grammar, choices: ChoiceWords) -> None:
+        own = grammar.own
+        words: Mapping[str, Any] = own["dialogue"]
+        self._grammar = grammar
+        self._choices = choices
+        self._table: SpokenTools = open_spoken_tools()
+        self._refers = re.compile(words["refers"], re.IGNORECASE)
+        self._place = re.compile(words["there"], re.IGNORECASE)
+        self._at_place: str = words["at_place"]
+        self._one_of = re.compile(words["one_of"], re.IGNORECASE)
+        self._called: Mapping[str, str] = words["called"]
+        self._labels: Mapping[str, str] = words["labels"]
+        self._all: str = words["all"]
+        self._stepped = re.compile(words["stepped"], re.IGNORECASE)
+        self._steps: Mapping[str, Mapping[str, tuple[str, int]]] = words["steps"]
+        self._set_to = re.compile(words["set_to"], re.IGNORECASE)
+        self._settings: Mapping[str, str] = words["settings"]
+        self._ordinals = [re.compile(way, re.IGNORECASE) for way in own["ordinals"]]
+        follows: Mapping[str, Sequence[Sequence[str]]] = own["follows"]
+        self._follows = {
+            topic: [(re.compile(way, re.IGNORECASE), to) for way, to in rows] for topic, rows in follows.items()
+        }
+        self._kinds = grammar.slots.devices.kinds
+
+    # ── what was spoken about ───────────────────────────────────────────────────────────────────────
+
+    def exchanges(self, history: Sequence[Message]) -> Iterator[Exchange]:
+        """Yield the last exchanges, the latest first."""
+        messages: list[Message] = []
+        count = 0
+        for message in reversed(history):
+            if message.author == "user":
+                yield self._exchange(messages[::-1])
+                messages = []
+                count += 1
+                if count == LOOKED_BACK:
+                    return
+            else:
+                messages.append(message)
+
+    def _exchange(self, messages: Sequence[Message]) -> Exchange:
+        results = {message.call_id: _read(message.text) for message in messages if message.author == "tool"}
+        calls = [call for message in messages for call in message.calls if results.get(call.id, {}).get("ok") is True]
+        changed = tuple(results[call.id].get("changed") is True for call in calls)
+        things: dict[tuple[str, str], Thing] = {}
+        for call in calls:
+            for thing in self._things(call, results[call.id].get("data")):
+                things[thing.topic, thing.id] = thing
+        tried = tuple(call for message in messages for call in message.calls)
+        return Exchange(tuple(calls), changed, tuple(things.values()), tried)
+
+    def _things(self, call: ToolCall, data: object) -> Iterator[Thing]:
+        topic = call.name.partition(".")[0]
+        rows = self._table.things.get(topic)
+        if rows is None or not isinstance(data, dict):
+            return
+        held = next((data[key] for key in rows.rows if data.get(key)), ())
+        for row in [held] if isinstance(held, dict) else held if isinstance(held, (list, tuple)) else ():
+            row = {rows.name: row} if isinstance(row, str) else row
+            if isinstance(row, dict) and not row.get("checked") and _is_meant(call, row):
+                yield _thing(topic, rows, row)
+
+    # ── what leans on it ────────────────────────────────────────────────────────────────────────────
+
+    def follow(self, text: str, last: Exchange, commands: Commands) -> tuple[Command, ...]:
+        """Return what a sentence means that only makes sense in the topic of the last call: "and jam", after a list."""
+        if last.last is None:
+            return ()
+        topic = last.last.name.partition(".")[0]
+        words = self._grammar.unmarked(text)
+        context = {"list": "shopping", "name": ""} | {k: v for k, v in last.last.arguments.items() if v}
+        for way, to in self._follows.get(topic, ()):
+            if said := way.fullmatch(words):
+                made = commands(said.expand(to).format_map(context))
+                if made and all(command.tool.startswith(f"{topic}.") for command in made):
+                    return self._told_which(made, last)
+        return ()
+
+    def _told_which(self, made: Sequence[Command], last: Exchange) -> tuple[Command, ...]:
+        """Return commands with the thing they are about, where there is but one and they name none."""
+        if len(last.things) != 1 or last.things[0].argument == "items":
+            return tuple(made)
+        [thing] = last.things
+        return tuple(
+            command
+            if thing.argument in command.arguments or self._table.of(command.tool).adds
+            else self._of(command, thing)
+            for command in made
+        )
+
+    def referring(
+        self, text: str, exchanges: Sequence[Exchange], commands: Commands
+    ) -> tuple[Command, ...] | Choices | None:
+        """Return what words with an "it" or a "there" in them mean; a question when two things can be meant."""
+        last = exchanges[0] if exchanges else None
+        if last is None or not last.calls:
+            return None
+        words = self._grammar.plain_words(text)
+        if self._place.search(words) and (room := _room(last)):
+            there = commands(self._place.sub(self._at_place.format(room), words))
+            if there and all(_topic(command) == "home" for command in there):
+                return there
+        refers = self._refers.search(words)
+        if refers is None or not last.things:
+            return None
+        return self._means(words, refers, exchanges, commands)
+
+    def _means(
+        self, words: str, refers: re.Match[str], exchanges: Sequence[Exchange], commands: Commands
+    ) -> tuple[Command, ...] | Choices | None:
+        last, things = exchanges[0], exchanges[0].things
+
+        def about(thing: Thing) -> tuple[Command, ...]:
+            return self._about(words, refers, thing, commands)
+
+        def about_all() -> tuple[Command, ...]:
+            if whole := self._about_the_same(words, refers, last, commands):
+                return whole
+            each = [about(thing) for thing in things]
+            return tuple(command for made in each for command in made) if all(each) else ()
+
+        if len(things) > MOST_THINGS:
+            return None
+        match refers.lastgroup:
+            case "other":
+                if (other := _other(exchanges)) is None:
+                    return None
+                if refers.span() == (0, len(words)):  # "and the other one": the same for that
+                    return (self._of(Command(last.calls[-1].name, last.calls[-1].arguments), other),)
+                return about(other) or None
+            case "which":
+                at = next((at for at, way in enumerate(self._ordinals) if way.fullmatch(refers["which"])), -1)
+                at = len(things) - 1 if at < 0 else at  # the last one
+                return about(things[at]) or None if at < len(things) else None
+            case "both" | "several" if len(things) == 1:
+                alike = [thing for thing in (_one_before(exchanges, refers.lastgroup == "both"), things[0]) if thing]
+                if refers.lastgroup == "both" and len(alike) != 2:
+                    return None
+                each = [about(thing) for thing in alike]
+                return tuple(command for made in each for command in made) if all(each) else None
+            case "both" if len(things) != 2:
+                return None
+            case "both" | "several":
+                return about_all() or None
+        if len(last.calls) == 1 and last.changed[0]:
+            return about_all() or None
+        return self._one_of_these({thing: made for thing in things if (made := about(thing))})
+
+    def _one_of_these(self, meant: Mapping[Thing, tuple[Command, ...]]) -> tuple[Command, ...] | Choices | None:
+        """Return what "it" means when the words fit but one thing; of two, and of more, a question."""
+        choices = [Choice(self._label(thing), made) for thing, made in meant.items()]
+        if len(choices) < 2:
+            return choices[0].commands if choices else None
+        if len(choices) == 2:
+            return self._choices.ask(choices)
+        every = tuple(command for choice in choices for command in choice.commands)
+        return self._choices.ask([Choice(self._all, every)])
+
+    def _about(self, words: str, refers: re.Match[str], thing: Thing, commands: Commands) -> tuple[Command, ...]:
+        """Return the one command that the words are when they name this thing."""
+        named = thing.name if thing.topic not in self._called else ""
+        for name in filter(None, (named, self._called.get(thing.kind or thing.topic, "").format(thing.name))):
+            made = commands(words[: refers.start()] + name + words[refers.end() :])
+            if len(made) == 1 and _topic(made[0]) == thing.topic and not self._table.of(made[0].tool).adds:
+                return (self._of(made[0], thing),)
+        return ()
+
+    def _about_the_same(
+        self, words: str, refers: re.Match[str], last: Exchange, commands: Commands
+    ) -> tuple[Command, ...]:
+        """Return the command for all that one deed was done to, named as they were then: by room and kind."""
+        call = last.calls[0]
+        if (
+            len(last.calls) > 1
+            or not last.changed[0]
+            or not self._table.of(call.name).target
+            or "device" in call.arguments
+        ):
+            return ()
+        made = self._about(words, refers, last.things[0], commands)
+        same = {name: call.arguments[name] for name in TARGETS if name in call.arguments}
+        return tuple(_with_target(command, same) for command in made) if same else ()
+
+    def _of(self, command: Command, thing: Thing) -> Command:
+        """Return a command that is about this thing and no other."""
+        if thing.topic == "home":
+            return _with_target(command, {"device": thing.name})
+        value: Any = [thing.id] if thing.argument == "items" else thing.id
+        return Command(command.tool, {**command.arguments, thing.argument: value}, command.whole)
+
+    def _label(self, thing: Thing) -> str:
+        form = self._labels.get(thing.kind) or self._labels.get(thing.topic) or "{}"
+        return form.format(thing.name)
+
+    def set_anew(self, text: str, last: Exchange) -> Command | None:
+        """Return the setting of what was last spoken of: a bit brighter, or to so much."""
+        if last.last is None or not self._table.of(last.last.name).target:
+            return None
+        words = self._grammar.plain_words(text)
+        kind, target = _kind(last), self._target(last)
+        if step := self._stepped.fullmatch(words):
+            said = next(word for word in step.groups() if word).lower()
+            what = self._steps.get(said, {}).get(kind)
+            return Command("home.adjust", target | {"what": what[0], "by": what[1]}) if what else None
+        number = self._set_to.fullmatch(self._grammar.digits(words))
+        if number and kind in self._settings:
+            return Command("home.set", target | {self._settings[kind]: int(number["number"])})
+        return None
+
+    def _target(self, last: Exchange) -> Arguments:
+        """Return how the last call named its devices; when it was a look at one, that one."""
+        assert last.last
+        if len(last.things) == 1:
+            return {"device": last.things[0].name}
+        return {name: value for name, value in last.last.arguments.items() if name in TARGETS}
+
+    # ── another target ──────────────────────────────────────────────────────────────────────────────
+
+    def elsewhere(self, call: ToolCall, things: Sequence[Thing], rest: str, names: Names) -> Command | None:
+        """Return a call for another device, room or floor; `None` when `rest` names none."""
+        if not self._table.of(call.name).target:
+            return None
+        kept = {key: value for key, value in call.arguments.items() if key == "shape" or key not in TARGETS}
+        kind = call.arguments.get("kind") or _kind_of(things) or self._kind_named(str(call.arguments.get("device", "")))
+        named = self._one_of.sub(lambda one: f"{one[1]} {self._noun(call, things)}", rest)
+        target = self._named(named, kind, names)
+        if target is None:
+            return None
+        return Command(
+            call.name, kept | ({"shape": call.arguments["shape"]} if call.arguments.get("shape") else {}) | target
+        )
+
+    def _named(self, named: str, kind: str, names: Names) -> Arguments | None:
+        devices = self._grammar.slots.devices
+        bare = " ".join(without(self._grammar.plain_words(named).split(), self._grammar.slots.tidied))
+        plain = bare.casefold()
+        for device in names.devices:
+            if plain in (name.casefold() for name in (device.name, *device.aliases)):
+                return {"device": device.name}
+        for argument, places in (("room", names.rooms), ("floor", names.floors)):
+            for place in places:
+                if kind and plain in (name.casefold() for name in (place.name, *place.aliases)):
+                    return {argument: place.name, "kind": kind}
+        if kind and plain in {room.casefold() for room in devices.rooms}:
+            return {"room": bare, "kind": kind}
+        if devices.are_known(named) and len(targets := devices.targets(named)) == 1:
+            return targets[0]
+        return None
+
+    def _noun(self, call: ToolCall, things: Sequence[Thing]) -> str:
+        """Return what "the hall one" is one of: the last word of what was named, "light"."""
+        name = things[0].name if things else str(call.arguments.get("device", ""))
+        return (
+            name.rpartition(" ")[2].lower()
+            or self._called.get(str(call.arguments.get("kind", "")), "").rpartition(" ")[2]
+        )
+
+    def _kind_named(self, device: str) -> str:
+        """Return the kind of a device that is called by it: of the kitchen light a light."""
+        word = device.rpartition(" ")[2].lower()
+        return str(self._kinds.get(word) or self._kinds.get(f"{word}s") or "")
+
+
+def _is_meant(call: ToolCall, row: Mapping[str, Any]) -> bool:
+    """Tell whether an answer named this device: of those that were asked for, which is which are so."""
+    state, asked = row.get("state"), str(call.arguments.get("quantity")) in ("which", "any", "how_many")
+    wanted = _STATES.get(str(call.arguments.get("value")))
+    if not asked or wanted is None or not isinstance(state, dict):
+        return True
+    name, value = wanted
+    return state.get(name) is value
+
+
+def _thing(topic: str, rows: Rows, row: Mapping[str, Any]) -> Thing:
+    name, id = str(row.get(rows.name) or ""), str(row.get(rows.id) or row.get(rows.name) or "")
+    return Thing(topic, name, id, rows.argument, str(row.get("kind") or ""), str(row.get("room") or ""))
+
+
+def _other(exchanges: Sequence[Exchange]) -> Thing | None:
+    """Return the one of two that nothing was done to since they were named together."""
+    since: set[str] = set()
+    for exchange in exchanges:
+        if len(exchange.things) == 2:
+            left = [thing for thing in exchange.things if thing.id not in since]
+            return left[0] if len(left) == 1 and since else None
+        since |= {thing.id for thing in exchange.things}
+    return None
+
+
+def _one_before(exchanges: Sequence[Exchange], any_kind: bool) -> Thing | None:
+    """Return the one thing of the last exchange but one, of a kind with the last unless `any_kind`: with that, two."""
+    last, *before = exchanges
+    if not before or len(before[0].things) != 1 or before[0].things[0].topic != last.things[0].topic:
+        return None
+    [thing] = before[0].things
+    alike = any_kind or (thing.kind == last.things[0].kind and before[0].calls[-1].name == last.calls[-1].name)
+    return thing if alike and thing.id != last.things[0].id else None
+
+
+def _topic(command: Command) -> str:
+    """Return the topic of a command; of one that is to be done later, of what will be done."""
+    tool = str(command.arguments.get("tool", "")) if command.tool == LATER else command.tool
+    return tool.partition(".")[0]
+
+
+def _with_target(command: Command, target: Mapping[str, Any]) -> Command:
+    """Return a command of the home, also one for later, for these devices instead of those it names."""
+    if command.tool == LATER:
+        inner = {k: v for k, v in dict(command.arguments["arguments"]).items() if k not in TARGETS} | dict(target)
+        return Command(LATER, {**command.arguments, "arguments": inner}, command.whole)
+    kept = {name: value for name, value in command.arguments.items() if name not in TARGETS}
+    return Command(command.tool, kept | dict(target), command.whole)
+
+
+def _room(last: Exchange) -> str:
+    """Return the one room that was spoken of; "" when there were several."""
+    rooms = {thing.room for thing in last.things if thing.room} or {
+        str(call.arguments["room"]) for call in last.calls if call.arguments.get("room")
+    }
+    return rooms.pop() if len(rooms) == 1 else ""
+
+
+_STATES = {
+    "on": ("on", True),
+    "off": ("on", False),
+    "open": ("open", True),
+    "closed": ("open", False),
+    "locked": ("locked", True),
+    "unlocked": ("locked", False),
+    "playing": ("playing", True),
+}
+_KIND_OF_SETTING = {
+    "brightness": "light",
+    "colour": "light",
+    "temperature": "climate",
+    "volume": "media",
+    "position": "cover",
+}
+
+
+def _kind(last: Exchange) -> str:
+    """Return the kind of all that was spoken of; "" when there were several kinds."""
+    assert last.last
+    arguments = last.last.arguments
+    by_setting = next((kind for name, kind in _KIND_OF_SETTING.items() if name in arguments), "")
+    return str(arguments.get("kind") or _kind_of(last.things) or by_setting)
+
+
+def _kind_of(things: Sequence[Thing]) -> str:
+    kinds = {thing.kind for thing in things}
+    return kinds.pop() if len(kinds) == 1 else ""
+
+
+def _read(result: str) -> Mapping[str, Any]:
+    """Read what `prompt.result` wrote."""
+    try:
+        told: Any = json.loads(result)
+    except (ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, dict) else {}

@@ -1,0 +1,264 @@
+"""What a clause says of devices → the tool calls that do it, or none when that cannot be done to such things. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from atlas.understanding.frame_words import Token
+from atlas.understanding.names import Names
+from atlas.understanding.slots import Command
+
+WARMTH_STEP = 25  # percent of what a lamp can do
+_SCALES = {"light": "brightness", "cover": "position", "media": "volume", "fan": "speed"}
+_STEPS = {"brightness": 20, "volume": 10, "temperature": 1, "speed": 25, "position": 25}
+_RELATIVE = {"up": 1, "down": -1, "brighter": 1, "darker": -1, "louder": 1, "quieter": -1, "warmer": 1, "cooler": -1}
+_ALONE = {  # what a word changes that names nothing: "louder!"
+    **{"brighter": ("light", "brightness"), "darker": ("light", "brightness")},
+    **{"louder": ("media", "volume"), "quieter": ("media", "volume")},
+    **{"warmer": ("climate", "temperature"), "cooler": ("climate", "temperature")},
+}
+_OPPOSITES = ({"on", "off"}, {"up", "down"}, {"open", "close"}, {"lock", "unlock"})
+# The first of these that was said is what is wanted; the others only help to say it: "lock up", "start cleaning".
+_PRECEDENCE = (
+    *("lock", "unlock", "mute", "unmute", "dock", "clean", "mow", "next", "previous", "play", "pause"),
+    *(
+        "louder",
+        "quieter",
+        "brighter",
+        "darker",
+        "warmer",
+        "cooler",
+        "open",
+        "close",
+        "off",
+        "out",
+        "stop",
+        "up",
+        "down",
+        "on",
+    ),
+)
+
+
+Arguments = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Devices that a phrase names, all of one kind, and the arguments that name them to the tool server."""
+
+    kind: str
+    arguments: Mapping[str, Any]
+    shape: str = ""
+
+
+@dataclass(slots=True)
+class Frame:
+    """What one clause says, on its way."""
+
+    actions: list[str] = field(default_factory=list)
+    targets: list[Target] = field(default_factory=list)
+    values: Arguments = field(default_factory=dict)  # percent, degrees, colour, kelvin, by
+    room: str = ""  # named without a device in it
+    refers: bool = False  # "it", "them"
+    wants: bool = False  # "please", "do": then a light that is only named shall be on
+
+    @property
+    def empty(self) -> bool:
+        """Whether it says nothing."""
+        return not (self.actions or self.targets or self.values or self.room or self.refers)
+
+
+def deeds(frame: Frame, names: Names) -> list[Command]:
+    """Return what a frame wants done; nothing at all when one of its targets cannot be brought to it."""
+    if any(pair <= {*frame.actions} for pair in _OPPOSITES):
+        return []
+    action = next((one for one in _PRECEDENCE if one in frame.actions), "")
+    if not frame.targets:
+        alone = None if frame.refers and action not in _ALONE else _alone(action, frame, names)
+        return [alone] if alone else []
+    if not action and not frame.values and frame.wants and all(one.kind in ("light", "scene") for one in frame.targets):
+        action = "on"
+    commands = [_command(action, target, frame) for target in frame.targets]
+    return [one for one in commands if one] if all(commands) else []
+
+
+# What a learnt act sets, and with which of the values that a sentence may hold.
+_SETS = {
+    "brightness": "percent",
+    "volume": "percent",
+    "position": "percent",
+    "speed": "percent",
+    "temperature": "degrees",
+    "colour": "colour",
+    "kelvin": "kelvin",
+}
+KIND_OF_ACT = {  # what is meant when nothing was named
+    **dict.fromkeys(("brighter", "darker", "brightness", "colour", "kelvin"), "light"),
+    **dict.fromkeys(("warmer", "cooler", "temperature"), "climate"),
+    **dict.fromkeys(("louder", "quieter", "volume", "mute", "unmute", "play", "pause", "next", "previous"), "media"),
+    **dict.fromkeys(("faster", "slower", "speed"), "fan"),
+    **{"clean": "vacuum", "mow": "mower", "position": "cover"},
+}
+
+
+def amounts(act: str, tokens: Sequence[Token]) -> Arguments | None:
+    """Return the value that an act sets, as it stands in a sentence; `None` when it sets one and none was said."""
+    name = _SETS.get(act)
+    if name is None:
+        return {}
+    if name in ("colour", "kelvin"):
+        said = [token.value for token in tokens if token.category == name]
+        return {name: said[-1]} if said else None
+    said = [token.value for token in tokens if token.category in ("number", "fraction")]
+    return {name: said[-1]} if said else None
+
+
+def action_of(act: str) -> str:
+    """Return the action that an act on a device is."""
+    return {"faster": "up", "slower": "down"}.get(act, act)
+
+
+def later(command: Command, seconds: int) -> Command:
+    """Return the command that does another one later."""
+    return Command("later.do", {"seconds": seconds, "tool": command.tool, "arguments": dict(command.arguments)})
+
+
+def joined(frames: Sequence[Frame]) -> list[Frame]:
+    """Return frames in which nothing is left out: "turn off the lamp" "the radio" → both are turned off."""
+    whole: list[Frame] = []
+    for frame in frames:
+        last = whole[-1] if whole else None
+        if last and last.refers and not last.targets and frame.targets and not frame.actions and not frame.values:
+            last.targets, last.refers = list(frame.targets), False  # "turn it up, the radio"
+            continue
+        if last and frame.targets and not frame.actions and not frame.values and (last.actions or last.values):
+            frame.actions, frame.values = list(last.actions), dict(last.values)
+        elif last and frame.room and not frame.targets and not frame.actions and _plain_kind(last):
+            kind = _plain_kind(last)
+            targets = [Target(kind, {"kind": kind, "room": frame.room})]
+            frame = replace(frame, targets=targets, room="", actions=list(last.actions), values=dict(last.values))
+        elif (
+            last
+            and not frame.targets
+            and not frame.room
+            and not frame.refers
+            and last.targets
+            and ((frame.values and not frame.actions) or not last.actions or _says_the_same(last, frame))
+        ):
+            last.values |= frame.values
+            last.actions += frame.actions
+            continue
+        elif last and not last.actions and not last.values and last.targets and frame.actions and frame.targets:
+            last.actions, last.values = list(frame.actions), dict(frame.values)  # "the lamp and the radio off"
+        whole.append(frame)
+    return whole
+
+
+def _says_the_same(last: Frame, frame: Frame) -> bool:
+    return bool(frame.values) and {*frame.actions} <= {*last.actions, "darker", "brighter", "up", "down", "on"}
+
+
+def _plain_kind(frame: Frame) -> str:
+    kinds = {target.kind for target in frame.targets}
+    return kinds.pop() if len(kinds) == 1 else ""
+
+
+def _alone(action: str, frame: Frame, names: Names) -> Command | None:
+    """Return what is wanted when no device was named: "louder", "next song", "vacuum the kitchen"."""
+    where = {"room": frame.room} if frame.room else {}
+    if action in _ALONE and not frame.values:
+        kind, what = _ALONE[action]
+        return Command("home.adjust", {"what": what, "by": _RELATIVE[action] * _STEPS[what], "kind": kind, **where})
+    if action in ("next", "previous", "pause", "play"):
+        return Command(f"home.{action}", where)
+    if action in ("mute", "unmute"):
+        return Command("home.mute", {"muted": action == "mute", **where})
+    if action == "clean" and any(device.kind == "vacuum" for device in names.devices):
+        return Command("home.clean", where)
+    if action == "mow":
+        return Command("home.mow", {})
+    degrees = frame.values.get("degrees")
+    if degrees is not None and any(device.kind == "climate" for device in names.devices):
+        return Command("home.set", {"temperature": degrees, "kind": "climate", **where})
+    return None
+
+
+def _command(action: str, target: Target, frame: Frame) -> Command | None:
+    """Return what is wanted of one target; `None` when that cannot be done to such a thing."""
+    kind, named, values = target.kind, dict(target.arguments), frame.values
+    if action == "out":  # the mower comes out, a light goes out
+        action = "mow" if kind == "mower" else "off"
+    if values and {*values} != {"by"}:
+        return _setting(action, target, values)
+    if frame.room and kind == "vacuum":
+        named = {"room": frame.room}
+    guarded = kind == "lock" or target.shape in ("garage", "gate", "door")
+    match action, kind:
+        case ("on" | "open" | "play" | "up", "scene") | ("", "scene"):
+            return Command("home.scene", {"name": named["device"]}) if "device" in named else None
+        case ("lock" | "close", "lock"):
+            return Command("home.lock", without_kind(named))
+        case ("unlock" | "open", "lock"):
+            return Command("home.unlock", named) if "device" in named else None
+        case ("open" | "up" | "unlock", "cover") if guarded:
+            return Command("home.unlock", named) if "device" in named else None
+        case ("open" | "up" | "on", "cover") | ("open" | "on" | "up", "valve"):
+            return Command("home.open", named)
+        case ("close" | "down" | "off" | "lock", "cover") | ("close" | "off" | "stop" | "down" | "lock", "valve"):
+            return Command("home.close", named)
+        case ("clean" | "on" | "play", "vacuum"):
+            return Command("home.clean", without_kind(named))
+        case ("dock" | "off" | "stop" | "close" | "pause", "vacuum"):
+            return Command("home.dock", named)
+        case ("mow" | "on" | "play" | "open", "mower"):
+            return Command("home.mow", without_kind(named))
+        case ("dock" | "off" | "stop" | "pause" | "close", "mower"):
+            return Command("home.dock", named)
+        case ("play" | "pause" | "next" | "previous", "media"):
+            return Command(f"home.{action}", without_kind(named))
+        case ("stop", "media"):
+            return Command("home.pause", without_kind(named))
+        case ("mute" | "unmute", "media"):
+            return Command("home.mute", {"muted": action == "mute", **without_kind(named)})
+        case ("on" | "open" | "play", "light" | "switch" | "climate" | "fan" | "media"):
+            return Command("home.turn", {"on": True, **named})
+        case ("off" | "close" | "stop", "light" | "switch" | "climate" | "fan" | "media"):
+            return Command("home.turn", {"on": False, **named})
+    what = {**_SCALES, "climate": "temperature"}.get(kind)
+    if action in ("warmer", "cooler") and kind == "light":
+        return Command("home.adjust", {"what": "warmth", "by": _RELATIVE[action] * WARMTH_STEP, **named})
+    if action in _RELATIVE and what and _ALONE.get(action, (kind,))[0] == kind:
+        by = values.get("by", _STEPS[what])
+        return Command("home.adjust", {"what": what, "by": _RELATIVE[action] * by, **named})
+    return None
+
+
+def _setting(action: str, target: Target, values: Mapping[str, Any]) -> Command | None:
+    """Return the setting of a target: "to 20 percent", "red"."""
+    kind = target.kind
+    wanted: Arguments = {}
+    number = values.get("percent", values.get("number"))
+    if kind == "climate":
+        degrees = values.get("degrees", values.get("number"))
+        if degrees is None or not 5 <= degrees <= 35:
+            return None
+        return Command("home.set", {"temperature": degrees, **target.arguments})
+    if number is not None:
+        if kind not in _SCALES or not 0 <= number <= 100:
+            return None
+        wanted[_SCALES[kind]] = int(number)
+    if kind == "light":
+        wanted |= {name: values[name] for name in ("colour", "kelvin") if name in values}
+    if not wanted or "degrees" in values or (action in ("off", "lock", "unlock", "close") and kind != "cover"):
+        return None
+    if kind == "cover" and action in ("close", "down") and wanted["position"] == 100:
+        wanted["position"] = 0  # "all the way down"
+    return Command("home.set", {**wanted, **target.arguments})
+
+
+def without_kind(named: Mapping[str, Any]) -> Arguments:
+    """Return the arguments of a tool that is about one kind only; the only one of its kind needs no room."""
+    return {key: value for key, value in named.items() if key != "kind"}

@@ -1,0 +1,108 @@
+"""Which devices of this house are meant by the nouns of a clause: by name, by kind and room, by a nickname. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from atlas.understanding.frame_deeds import Target
+from atlas.understanding.frame_words import LEAST_LETTERS, Token
+from atlas.understanding.names import Device, Names
+
+
+class Targets:
+    """Finds what is meant with the nicknames of one language: "the big light" is the one on the ceiling."""
+
+    def __init__(self, words: Mapping[str, Any]) -> None:
+        self._nicknames: Mapping[str, Sequence[str]] = words.get("nicknames", {})
+
+    def of(self, tokens: Sequence[Token], names: Names, here: str) -> tuple[list[Target], str]:
+        """Return what is named, and a room that nothing was named in."""
+        places = [token for token in tokens if token.category in ("room", "floor")]
+        kinds = [token for token in tokens if token.category == "kind"]
+        targets = [self._of_device(token, names, tokens, here) for token in tokens if token.category == "device"]
+        taken = {str(target.arguments.get("device", "")).casefold() for target in targets}
+        for kind in kinds:
+            if targets and not places and len(kinds) == 1 and _is_named_by(kind, targets):
+                continue  # "the lamp, the reading lamp"
+            wheres = [{place.category: place.value} for place in places if place.value.casefold() not in taken]
+            targets += [self._of_kind(kind, where, tokens, names, here) for where in wheres or [{}]]
+        if not targets:
+            targets = self._called_in_short(tokens, places, names)
+        alone = next((place.value for place in places if place.category == "room"), "") if not targets else ""
+        return targets, alone
+
+    def _called_in_short(self, tokens: Sequence[Token], places: Sequence[Token], names: Names) -> list[Target]:
+        """Return the door that only its place was said of: "unlock the back", "close the garage"."""
+        doings = {token.value for token in tokens if token.category in ("action", "state")}
+        if not doings & {"open", "close", "closed", "lock", "locked", "unlock", "unlocked"}:
+            return []
+        words = {token.text.casefold() for token in tokens} | {place.value.casefold() for place in places}
+        for token in tokens:
+            words |= {*self._nicknames.get(token.value, ())} if token.category == "nickname" else set()
+        words = {word for word in words if len(word) >= LEAST_LETTERS}
+        doors = [one for one in names.devices if one.kind == "lock" or one.shape in ("garage", "gate", "door")]
+        called = [one for one in doors if any(part.startswith(word) for part in _parts(one) for word in words)]
+        return [Target(called[0].kind, {"device": called[0].name}, called[0].shape)] if len(called) == 1 else []
+
+    def _of_device(self, token: Token, names: Names, tokens: Sequence[Token], here: str) -> Target:
+        device: Device = token.value
+        places = [one for one in tokens if one.category in ("room", "floor")]
+        namesakes = [one for one in names.devices if one.name.casefold() == device.name.casefold()]
+        device = next((one for one in namesakes if one.room in {place.value for place in places} | {here}), device)
+        for place in places:  # who says "the heating in the bedroom" does not mean another one that is called so
+            rooms = _rooms_of({place.category: place.value}, names)
+            if device.room not in rooms and any(one.kind == device.kind and one.room in rooms for one in names.devices):
+                kind = Token("kind", (device.kind, device.shape, False), token.text)
+                return self._of_kind(kind, {place.category: place.value}, tokens, names, here)
+        where = {"room": device.room} if len(namesakes) > 1 and device.room else {}
+        return Target(device.kind, {"device": device.name, **where}, device.shape)
+
+    def _of_kind(
+        self, token: Token, where: Mapping[str, str], tokens: Sequence[Token], names: Names, here: str
+    ) -> Target:
+        """Return the devices of a kind in a room, on a floor, or where the speaker is."""
+        kind, shape, many = token.value
+        many = many or any(one.category == "quantity" for one in tokens)
+        everything = any(one.category == "quantity" and one.value == "everywhere" for one in tokens)
+        rooms = _rooms_of(where, names)
+        all_of_it = [one for one in names.devices if one.kind == kind and (not shape or one.shape in ("", shape))]
+        inside = [one for one in all_of_it if one.room in rooms] if rooms else all_of_it
+        nearby = [one for one in all_of_it if here and one.room == here]
+        nick = next((one.value for one in tokens if one.category == "nickname"), "")
+        if nick:
+            wanted = self._nicknames.get(nick, ())
+            fits = [one for one in (inside if rooms else nearby or inside) if _has_word(one, wanted)]
+            if len(fits) == 1:
+                return Target(kind, {"device": fits[0].name}, fits[0].shape)
+        if rooms and not inside and len(all_of_it) == 1:
+            return Target(kind, {"device": all_of_it[0].name}, all_of_it[0].shape)
+        if not many:
+            near = inside if rooms else (nearby or inside)
+            called = [one for one in near if token.text in one.name.casefold().split()] or near
+            if len(called) == 1:
+                return Target(kind, {"device": called[0].name}, called[0].shape)
+        extra = {"shape": shape} if shape else {}
+        if everything or (many and kind == "lock" and not where):
+            return Target(kind, {"kind": kind, **extra, "everything": True}, shape)
+        return Target(kind, {"kind": kind, **extra, **where}, shape)
+
+
+def _is_named_by(kind: Token, targets: Sequence[Target]) -> bool:
+    return any(target.kind == kind.value[0] for target in targets)
+
+
+def _rooms_of(where: Mapping[str, str], names: Names) -> frozenset[str]:
+    if "room" in where:
+        return frozenset({where["room"]})
+    if "floor" in where:
+        return frozenset(place.name for place in names.rooms if place.floor == where["floor"])
+    return frozenset()
+
+
+def _parts(device: Device) -> list[str]:
+    return device.name.casefold().split()
+
+
+def _has_word(device: Device, wanted: Sequence[str]) -> bool:
+    return bool({*_parts(device)} & {*wanted})

@@ -1,0 +1,181 @@
+"""The words of one language and the names of one house → what each word of a clause stands for. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from atlas.understanding.names import Device, Names, Place
+
+LONGEST_PHRASE_WORDS = 5
+LEAST_LETTERS = 4  # of a part of a name that stands for the whole
+HOUSES = 4  # whose words are remembered: two for each house, of commands and of questions
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
+_WORD = re.compile(r"[^\W_]+(?:['’.][^\W_]+)*|°|%")
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One word or phrase that is known: its category, what it stands for, and how it was written."""
+
+    category: str  # action device room floor kind colour kelvin number unit fraction quantity word state measure person
+    value: Any
+    text: str
+
+
+class Lexicon:
+    """What is known in one language; with the names of a house, what is known there. Immutable."""
+
+    def __init__(self, words: Mapping[str, Any]) -> None:
+        self._possessive = re.compile(words.get("possessive", "(?!)"))
+        self._compounds: bool = words.get("compounds", False)
+        self._plural = tuple(words.get("plural", ()))
+        self._synonyms: Sequence[Sequence[str]] = words.get("rooms", ())
+        self._things: Sequence[Sequence[str]] = words.get("things", ())
+        self._words = {asking: _lexicon(words, asking=asking) for asking in (False, True)}
+        self._known = lru_cache(HOUSES)(self._lexicon_of)
+
+    def tokens(self, clause: str, names: Names, *, asking: bool = False) -> list[Token] | None:
+        """Return what the words of a clause are; `None` when one of them is not known."""
+        tokens = self._read(clause, names, asking)
+        known = [token for token in tokens if token and token.category != "never"]
+        return known if len(known) == len(tokens) else None
+
+    def known_tokens(self, words: str, names: Names) -> list[Token]:
+        """Return what is known of some words, whatever else they say."""
+        return [token for token in self._read(words, names, asking=True) if token]
+
+    def bare(self, word: str) -> str:
+        """Return a word without the ending of who owns something: "Anna's"."""
+        return self._possessive.sub("", word)
+
+    def known(self, names: Names) -> Mapping[tuple[str, ...], Token]:
+        """Return every phrase that is known in a question, by its spelled words."""
+        return self._known(names, asking=True)
+
+    def name(self, words: str, names: Names) -> Token | None:
+        """Return what all of some words name."""
+        return self._known(names, asking=False).get(tuple(spelled(words)))
+
+    def _read(self, clause: str, names: Names, asking: bool) -> list[Token | None]:
+        known = self._known(names, asking=asking)
+        words = [self.bare(word) for word in spelled(clause)]
+        tokens: list[Token | None] = []
+        at = 0
+        while at < len(words):
+            phrases = (tuple(words[at : at + length]) for length in range(LONGEST_PHRASE_WORDS, 0, -1))
+            phrase = next((phrase for phrase in phrases if phrase in known), ())
+            if phrase:
+                tokens.append(known[phrase])
+            elif token := self._part_of_a_compound(words[at], names):
+                tokens.append(token)
+            elif words[at].replace(".", "", 1).isdecimal():
+                tokens.append(Token("number", float(words[at]), words[at]))
+            else:
+                tokens.append(None)
+            at += len(phrase) or 1
+        return tokens
+
+    def _part_of_a_compound(self, word: str, names: Names) -> Token | None:
+        """Return the one device whose name begins with a word: "Arbeitsplatte" of Arbeitsplattenlicht."""
+        if not self._compounds or len(word) <= LEAST_LETTERS:
+            return None
+        called = [device for device in names.devices if "".join(spelled(device.name)).startswith(word)]
+        return Token("device", called[0], word) if len(called) == 1 and called[0].kind != "person" else None
+
+    def _lexicon_of(self, names: Names, *, asking: bool) -> Mapping[tuple[str, ...], Token]:
+        """Return the language's words and the names of this house; a name goes before a word."""
+        known = dict(self._words[asking])
+        for category, places in (("floor", names.floors), ("room", names.rooms)):
+            for place in places:
+                for name in (place.name, *place.aliases, *self._also_called(place, names)):
+                    self._add(known, name, Token(category, place.name, name))
+        for device in names.devices:
+            for name in (device.name, *device.aliases):
+                category = "person" if device.kind == "person" else "device"
+                self._add(known, name, Token(category, device, name))
+        for word, devices in self._other_words(names).items():
+            if len(devices) == 1:
+                known[tuple(spelled(word))] = Token("device", devices[0], word)
+        for person in names.people:
+            self._add(known, person, Token("person", person, person))
+        for word, devices in _parts(names, asking=asking).items():  # "tree", where one thing only is called so
+            if len(devices) == 1:
+                known.setdefault((word,), Token("device", devices[0], word))
+        return known
+
+    def _also_called(self, room: Place, names: Names) -> Sequence[str]:
+        """Return other words for a room, where no other room of the house is meant by them."""
+        for words in self._synonyms:
+            if room.name.casefold() in words:
+                others = [one for one in names.rooms if one is not room and one.name.casefold() in words]
+                return () if others else words
+        return ()
+
+    def _other_words(self, names: Names) -> Mapping[str, Sequence[Device]]:
+        """Return what devices are called as well, by other words for the same thing: a telly is a television."""
+        called: dict[str, list[Device]] = {}
+        for device in names.devices:
+            for name in (device.name, *device.aliases):
+                for words in self._things:
+                    word = next((word for word in words if f" {name.casefold()}".endswith(f" {word}")), None)
+                    before = name.casefold().removesuffix(word) if word else ""
+                    for other in words if word else ():
+                        for phrase in {other, before + other}:
+                            if device not in called.setdefault(phrase, []):
+                                called[phrase].append(device)
+        return called
+
+    def _add(self, known: dict[tuple[str, ...], Token], name: str, token: Token) -> None:
+        words = tuple(spelled(name))
+        if not words:
+            return
+        known[words] = token
+        known.setdefault(("".join(words),), token)  # "nightlight"
+        for ending in self._plural:  # "front doors", "terrace light"
+            last = words[-1].removesuffix(ending) if words[-1].endswith(ending) else words[-1] + ending
+            known.setdefault((*words[:-1], last), token)
+
+
+def spelled(text: str) -> list[str]:
+    """Return the words of a text as words are compared: "Küche" is "kueche"."""
+    return _WORD.findall(text.casefold().translate(_UMLAUTS))
+
+
+def _parts(names: Names, *, asking: bool) -> Mapping[str, Sequence[Device]]:
+    """Return the words that names of devices are made of, and whose they are."""
+    parts: dict[str, list[Device]] = {}
+    for device in names.devices:
+        if device.kind not in ("person", "scene") and (asking or device.kind != "sensor"):
+            for word in {word for name in (device.name, *device.aliases) for word in spelled(name)}:
+                if len(word) >= LEAST_LETTERS:
+                    parts.setdefault(word, []).append(device)
+    return parts
+
+
+def _lexicon(words: Mapping[str, Any], *, asking: bool) -> Mapping[tuple[str, ...], Token]:
+    """Return every phrase of a language's file, by its words: those of commands, or those of questions."""
+    known: dict[tuple[str, ...], Token] = {}
+    looks = ("state", "ask", "measure") if asking else ()
+    for category in ("word", "never", "wants", "quantity", "refers", "unit", "nickname", "fraction", "action", *looks):
+        for value, phrases in words.get(category, {}).items():
+            for phrase in _phrases(phrases):
+                known[tuple(spelled(phrase))] = Token(category, value, phrase)
+    for colour, phrases in words.get("colour", {}).items():
+        for phrase in _phrases(phrases):
+            known[tuple(spelled(phrase))] = Token("colour", colour, phrase)
+    for kelvin, phrases in words.get("kelvin", {}).items():
+        for phrase in _phrases(phrases):
+            known[tuple(spelled(phrase))] = Token("kelvin", kelvin, phrase)
+    for kind in words.get("kind", ()):
+        for many, key in ((False, "one"), (True, "many")):
+            for phrase in _phrases(kind.get(key, "")):
+                known[tuple(spelled(phrase))] = Token("kind", (kind["is"], kind.get("shape", ""), many), phrase)
+    return known
+
+
+def _phrases(written: str) -> list[str]:
+    return [phrase.strip() for phrase in str(written).split("|") if phrase.strip()]

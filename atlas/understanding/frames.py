@@ -1,0 +1,381 @@
+"""Read what is wanted of the devices of this house in any order of words: "fan on in the bedroom, full blast". Pure.
+
+A grammar of templates knows sentences; people say words in any order, leave the verb out, and add why they want it. A
+frame has three places: an action, its targets, and a value. A sentence is cut into clauses; a clause fills a frame only
+when *every* word of it is known, as a name of this house or as a word of the language's file, so that nothing is acted
+on by half. A clause with other words is an aside ("I'm on the phone") or makes the whole sentence none of a command
+("Mum says …"): which of both, the language's file says. Nothing that negates, reports or addresses somebody else is in
+these files, and such a sentence is therefore never acted on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from atlas.understanding import durations
+from atlas.understanding.frame_deeds import (
+    KIND_OF_ACT,
+    Arguments,
+    Frame,
+    Target,
+    action_of,
+    amounts,
+    deeds,
+    joined,
+    later,
+    without_kind,
+)
+from atlas.understanding.frame_targets import Targets
+from atlas.understanding.frame_words import Lexicon, Token
+from atlas.understanding.names import Names
+from atlas.understanding.slots import Command
+
+LONGEST_CHARACTERS = 200
+MOST_CLAUSES = 8
+MOST_COMMANDS = 6
+_STATE_OF = {"on": "on", "off": "off", "open": "open", "close": "closed", "lock": "locked", "unlock": "unlocked"}
+
+
+class Frames:
+    """The words of one language, for what is wanted of devices. `digits` writes out numbers as digits."""
+
+    def __init__(self, words: Mapping[str, Any], digits: Callable[[str], str]) -> None:
+        self._digits = digits
+        self._rewrites = [(re.compile(said, re.IGNORECASE), to) for said, to in words.get("rewrites", ())]
+        self._rejected = re.compile(words.get("rejected", "(?!)"), re.IGNORECASE)
+        self._aside = re.compile(words.get("asides", "(?!)"), re.IGNORECASE)
+        self._joint = re.compile(words.get("joints", r"[,.;!?]+"), re.IGNORECASE)
+        self._question = re.compile(words.get("questions", "(?!)"), re.IGNORECASE)
+        self._either = re.compile(words.get("either", "(?!)"), re.IGNORECASE)  # "on or off" asks, and wants neither
+        self._unlookable = re.compile(words.get("unlookable", "(?!)"), re.IGNORECASE)
+        self._hints = [(re.compile(said, re.IGNORECASE), hint) for said, hint in words.get("hints", ())]
+        self._delay = re.compile(words.get("delays", "(?!)"), re.IGNORECASE)
+        self._music = [re.compile(said, re.IGNORECASE) for said in words.get("music", ())]
+        self._polite = re.compile(words.get("polite", ""), re.IGNORECASE)
+        self._at: str = words.get("clock", "")  # the word before an hour
+        self._warmth = re.compile(words.get("warmth", "(?!)"), re.IGNORECASE)
+        self._tail = re.compile(words.get("tails", "(?!)"), re.IGNORECASE)
+        self._house = frozenset(words.get("house", ()))
+        self.lexicon = Lexicon(words)
+        self._targets = Targets(words)
+
+    # ── the whole sentence ──────────────────────────────────────────────────────────────────────────
+
+    def read(self, text: str, names: Names, room: str = "", before: Sequence[str] = ()) -> tuple[Command, ...]:
+        """Return the commands that `text` is, for the devices in `names`, said in `room`; none for anything else.
+
+        `before`: names of the devices that were just spoken of, which "it" and words without a device mean.
+        """
+        if len(text) > LONGEST_CHARACTERS or not names.devices:
+            return ()
+        words, seconds = self._undelayed(self._plain(text))
+        if seconds is None or self._either.search(words):
+            return ()
+        clauses = [clause for piece in self._joint.split(words) if (clause := piece.strip())]
+        if not clauses or len(clauses) > MOST_CLAUSES or self._is_to_somebody(clauses, names):
+            return ()
+        frames: list[Frame] = []
+        spoken_of = [device for device in names.devices if device.name in before]
+        antecedent = [Target(device.kind, {"device": device.name}, device.shape) for device in spoken_of]
+        places: list[Token] = []  # that an aside names
+        hinted: tuple[Command, ...] = ()
+        for clause in clauses:
+            if not frames and (music := self._wants_music(clause, names, room)):
+                return (music,)
+            asked = self._question.match(clause)
+            tokens = None if asked else self._clause(self._unaddressed(clause), names)
+            if tokens and all(token.category == "person" for token in tokens):
+                continue  # the house was spoken to as well
+            if tokens is None:
+                if hinted := hinted or self._hinted(clause, names, room):
+                    continue
+                aside = self.lexicon.known_tokens(clause, names)
+                if self._rejected.search(clause) or not (self._aside.match(clause) or (frames and not _is_deed(aside))):
+                    return ()
+                antecedent = self._targets.of(aside, names, room)[0] or antecedent
+                places = [token for token in aside if token.category == "room"] or places
+                continue
+            if not any(token.category in ("room", "floor") for token in tokens):
+                tokens = [*tokens, *places]  # "it's too warm in the bedroom, turn the heating down"
+            frame = self._frame(tokens, names, room)
+            if frame is None:
+                return ()
+            if frame.wants and frame.empty and frames:
+                frames[-1].wants = True  # "a little light in the hall, please"
+            if not frame.empty and not (frame.refers and not frame.actions and not frame.values):
+                frames.append(frame)
+        commands = tuple(self._commands(joined(frames), antecedent, names, room)) if frames else hinted
+        if not seconds:
+            return commands
+        return tuple(later(command, seconds) for command in commands)
+
+    def is_unclear(self, text: str, names: Names) -> bool:
+        """Tell whether `text` wants something of a device and says no more than "it": which one must be asked."""
+        if len(text) > LONGEST_CHARACTERS or not names.devices:
+            return False
+        tokens = self.lexicon.tokens(self._unaddressed(self._plain(text).strip(" ,.!?")), names) or []
+        kinds = {token.category for token in tokens}
+        return bool(kinds & {"action", "fraction", "unit"}) and "refers" in kinds and not kinds & {"device", "kind"}
+
+    def _clause(self, clause: str, names: Names) -> list[Token] | None:
+        """Return what a clause says, without what it is good for: "… for the film", "… before I go"."""
+        tokens = self.lexicon.tokens(clause, names)
+        for tail in reversed(list(self._tail.finditer(clause)) if tokens is None else []):
+            before = self.lexicon.tokens(clause[: tail.start()], names)
+            if before and _is_deed(before):
+                return before
+        return tokens
+
+    def _undelayed(self, words: str) -> tuple[str, int | None]:
+        """Return words without "in ten minutes", and how long that is; `None` for what is more than one delay."""
+        lengths = durations.find(words)
+        if not lengths:
+            return words, 0
+        before = self._delay.search(words[: lengths[0].start])
+        if len(lengths) > 1 or before is None:
+            return words, None
+        return f"{words[: before.start()]} {words[lengths[0].end :]}".strip(" ,"), lengths[0].seconds
+
+    def only_asks(self, text: str) -> bool:
+        """Tell whether a sentence ends as a question, and is no polite way to want something."""
+        return text.rstrip().endswith("?") and not self._polite.search(text)
+
+    def question(self, text: str, names: Names, room: str = "") -> Command | None:
+        """Return the look at this house that answers `text`; `None` when it asks for no device's state."""
+        if len(text) > LONGEST_CHARACTERS or not names.devices:
+            return None
+        words = self._plain(text).rstrip(" ?.!")
+        if self._unlookable.search(words):
+            return None
+        for clause in self._joint.split(words):
+            tokens = self.lexicon.tokens(clause, names, asking=True)
+            asks = self._question.search(clause.strip()) or text.rstrip().endswith("?")
+            if tokens and asks and (look := self._look(tokens, names, room)):
+                return look
+        # To look is harmless: who asks in many words is answered as well.
+        if not (self._question.search(words) or self._either.search(words)) or self._rejected.search(words):
+            return None
+        return self._look(self.lexicon.known_tokens(words, names), names, room, sure=False)
+
+    # ── what was learnt to be meant (parser.py) ────────────────────────────────────────────────────────
+
+    def deed(
+        self, act: str, text: str, named: Sequence[Token], query: str, names: Names, room: str
+    ) -> tuple[Command, ...]:
+        """Return the commands for an act on the devices that these tokens name; none when it cannot be done to them."""
+        words = self._plain(text)
+        tokens = self.lexicon.known_tokens(words, names)
+        beside = [token for token in tokens if token.category in ("quantity", "nickname")]
+        doing = Token("action", action_of(act), act)
+        targets, place = self._targets.of([*named, *beside, doing], names, room)
+        if act == "query":
+            where = without_kind(targets[0].arguments) if targets else {"room": place} if place else {}
+            return (Command("home.play", {"query": query, **where}),) if query else ()
+        values = amounts(act, tokens)
+        if values is None:
+            return ()
+        action = [] if values else [action_of(act)]
+        if not targets and (kind := KIND_OF_ACT.get(act)):
+            targets = self._targets.of([*beside, Token("kind", (kind, "", False), kind), *named], names, room)[0]
+        able = [one for one in targets if deeds(Frame(action, [one], dict(values)), names)]
+        if targets and not able:
+            return ()
+        return tuple(deeds(Frame(action, able, dict(values), room="" if able else place), names))
+
+    def look_at(self, text: str, named: Sequence[Token], names: Names, room: str) -> Command | None:
+        """Return the look at the devices that these tokens name; `None` when none is known to answer."""
+        tokens = self.lexicon.known_tokens(self._plain(text), names)
+        beside = [token for token in tokens if token.category in ("quantity", "nickname")]
+        state, ask = _state_of(tokens), _first(tokens, "ask")
+        measure = _first(tokens, "measure") or ("temperature" if self._warmth.search(text) else "")
+        targets, place = self._targets.of([*named, *beside], names, room)
+        if targets and targets[0].kind == "climate" and "device" not in targets[0].arguments:
+            measure, place = "temperature", str(targets[0].arguments.get("room", place))
+            targets = targets if {"everything", "floor"} & {*targets[0].arguments} else []
+        if not targets:
+            where = place or room
+            return (
+                Command("home.state", {"measure": measure, **({"room": where} if where else {})}) if measure else None
+            )
+        target = targets[0]
+        if target.kind == "sensor" and "device" in target.arguments:
+            measure = ""  # it says the one thing that it measures
+        quantity = ask if "device" not in target.arguments and ask in ("any", "all", "which", "how_many") else ""
+        extra = {"measure": measure, "value": state, "quantity": quantity}
+        return Command("home.state", {**target.arguments, **{name: value for name, value in extra.items() if value}})
+
+    # ── words ───────────────────────────────────────────────────────────────────────────────────────
+
+    def _plain(self, text: str) -> str:
+        words = " ".join(text.replace("’", "'").split())
+        for said, to in self._rewrites:
+            words = said.sub(to, words)
+        return self._digits(words)
+
+    def _unaddressed(self, clause: str) -> str:
+        """Return a clause without the word that speaks to the house: "good night, house"."""
+        words = clause.split()
+        while words and words[-1].casefold() in self._house:
+            words.pop()
+        while words and words[0].casefold() in self._house:
+            words.pop(0)
+        return " ".join(words)
+
+    def _is_to_somebody(self, clauses: Sequence[str], names: Names) -> bool:
+        """Whether it begins or ends with somebody's name: then they are spoken to, unless the house is as well."""
+        people = {person.casefold() for person in names.people} | {
+            device.name.casefold() for device in names.devices if device.kind == "person"
+        }
+        spoken = [clause.casefold() for clause in clauses]
+        return (
+            not {*" ".join(spoken).split()} & self._house
+            and bool(people)
+            and (spoken[0].split()[0] in people or spoken[-1] in people)
+        )
+
+    # ── one clause ──────────────────────────────────────────────────────────────────────────────────
+
+    def _frame(self, tokens: Sequence[Token], names: Names, room: str) -> Frame | None:
+        """Return what the words of a clause say; `None` when they do not fit each other."""
+        frame = Frame()
+        number: float | None = None
+        by = clocked = False
+        for at, token in enumerate(tokens):
+            match token.category:
+                case "action":
+                    frame.actions.append(token.value)
+                case "colour" | "kelvin":
+                    frame.values[token.category] = token.value
+                case "fraction":
+                    frame.values["percent"] = token.value
+                case "number":
+                    if at + 1 < len(tokens) and tokens[at + 1].category == "kind":
+                        continue  # "the two lights"
+                    if number is not None:
+                        return None
+                    number = token.value
+                    clocked = at > 0 and tokens[at - 1].text == self._at
+                    by = at > 0 and tokens[at - 1].value == "by"
+                case "unit":
+                    if number is None:
+                        return None
+                    frame.values["by" if by else token.value] = number
+                    number = None
+                case "refers":
+                    frame.refers = True
+                case "wants":
+                    frame.wants = True
+                case "person":
+                    return None
+        if number is not None and clocked and not {*frame.actions} <= {"up", "down"}:
+            return None  # "the heating on at seven" is no temperature
+        if number is not None:
+            frame.values["number"] = number
+        frame.targets, frame.room = self._targets.of(tokens, names, room)
+        return frame
+
+    def _commands(
+        self, frames: Sequence[Frame], antecedent: Sequence[Target], names: Names, room: str
+    ) -> Iterator[Command]:
+        made: list[Command] = []
+        for frame in frames:
+            targets = frame.targets or (list(antecedent) if frame.refers or frame.values or frame.actions else [])
+            commands = deeds(replace(frame, targets=targets), names)
+            if not commands and targets is not frame.targets and not frame.refers:
+                commands = deeds(frame, names)  # "louder", after the light
+            if not commands:
+                return
+            made += commands
+            antecedent = targets or antecedent
+        if len(made) <= MOST_COMMANDS:
+            yield from made
+
+    def _hinted(self, words: str, names: Names, room: str) -> tuple[Command, ...]:
+        """Return what somebody wants who only says how it is: "it's a bit dark in here", "I'm freezing"."""
+        for said, hint in self._hints:
+            if heard := said.search(words):
+                if "device" in heard.groupdict():
+                    device = self.lexicon.tokens(heard["device"], names)
+                    targets = self._targets.of(device or [], names, room)[0]
+                    return tuple(deeds(Frame([hint["action"]], targets), names)) if targets else ()
+                named = heard.groupdict().get("room") or ""
+                token = self.lexicon.name(named, names) if named else None
+                where = token.value if token and token.category == "room" else room
+                if named and token is None:
+                    return ()
+                frame = Frame([hint["action"]], [Target(hint["kind"], {"kind": hint["kind"]})])
+                inside = [one for one in names.devices if one.kind == hint["kind"] and one.room == where]
+                only = [one for one in names.devices if one.kind == hint["kind"]]
+                if where and inside:
+                    frame.targets = [Target(hint["kind"], {"kind": hint["kind"], "room": where})]
+                elif hint["kind"] == "climate" and only:
+                    frame.targets = [
+                        Target("climate", {"device": only[0].name} if len(only) == 1 else {"kind": "climate"})
+                    ]
+                elif not where:
+                    frame.targets = [Target(hint["kind"], {"kind": hint["kind"]})]
+                else:
+                    return ()
+                return tuple(deeds(frame, names))
+        return ()
+
+    def _wants_music(self, clause: str, names: Names, room: str) -> Command | None:
+        """Return what shall be played, where: "play some Queen in the kitchen", "Bluey on the telly"."""
+        for said in self._music:
+            if not (heard := said.fullmatch(clause)) or self.lexicon.tokens(heard["query"], names) is not None:
+                continue
+            where = heard.groupdict().get("where") or ""
+            tokens = self.lexicon.tokens(where, names) if where else []
+            targets, place = self._targets.of(tokens or [], names, room)
+            if where and (tokens is None or not (place or [one for one in targets if one.kind == "media"])):
+                continue
+            named = dict(targets[0].arguments) if targets else {"room": place} if place else {}
+            return Command("home.play", {"query": heard["query"].strip(), **without_kind(named)})
+        return None
+
+    # ── looking ─────────────────────────────────────────────────────────────────────────────────────
+
+    def _look(self, tokens: Sequence[Token], names: Names, room: str, *, sure: bool = True) -> Command | None:
+        """Return the question that known words ask; when some are not known, one that leaves no doubt."""
+        state, measure, ask = _state_of(tokens), _first(tokens, "measure"), _first(tokens, "ask")
+        people = [token.value for token in tokens if token.category == "person"]
+        if people and sure:
+            person = people[0] if isinstance(people[0], str) else people[0].name
+            return Command("presence.where", {"person": person}) if ask in ("where", "") or state == "home" else None
+        targets, alone = self._targets.of(tokens, names, room)
+        if measure and not targets and sure:
+            where = {"room": alone or room} if (alone or room) else {}
+            floors = [token.value for token in tokens if token.category == "floor"]
+            return Command("home.state", {"measure": measure, **(where if not floors else {"floor": floors[0]})})
+        if not targets or not (sure or state or measure):
+            return None
+        target = targets[0]
+        arguments: Arguments = dict(target.arguments)
+        if measure:
+            arguments["measure"] = measure
+        if state:
+            arguments["value"] = state
+        if "device" not in arguments and (quantity := ask if ask in ("any", "all", "which", "how_many") else ""):
+            arguments["quantity"] = quantity
+        if not state and not measure and ask not in ("how", "what", "which", "any", "is"):
+            return None
+        return Command("home.state", arguments)
+
+
+def _state_of(tokens: Sequence[Token]) -> str:
+    """Return the state that some words ask about: "open", "on"."""
+    doing = (_STATE_OF[t.value] for t in tokens if t.category == "action" and t.value in _STATE_OF)
+    return _first(tokens, "state") or next(doing, "")
+
+
+def _first(tokens: Sequence[Token], category: str) -> str:
+    return next((token.value for token in tokens if token.category == category), "")
+
+
+def _is_deed(tokens: Sequence[Token]) -> bool:
+    """Whether these words want something done with something."""
+    kinds = {token.category for token in tokens}
+    return bool(kinds & {"action", "fraction", "colour", "number"}) and bool(kinds & {"device", "kind", "refers"})

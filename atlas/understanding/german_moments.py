@@ -1,0 +1,59 @@
+"""How German says when: "morgen um halb acht", "jeden Werktag", "am 3. Mai". Patterns for `moments.py`; pure data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+_TENS = "zwanzig|drei(?:ß|ss)ig|vierzig|f(?:ü|ue)nfzig|sechzig"
+_ONES = "null|eine?[nrsm]?|eins|zwei|zwo|drei|vier|f(?:ü|ue)nf|sechs|sieben|acht|neun"
+_TEENS = "zehn|elf|zw(?:ö|oe)lf|dreizehn|vierzehn|f(?:ü|ue)nfzehn|sechzehn|siebzehn|achtzehn|neunzehn"
+_N = rf"(?:\d{{1,2}}|(?:(?:ein|zwei|drei|vier|f(?:ü|ue)nf|sechs|sieben|acht|neun)und)?(?:{_TENS})|{_TEENS}|{_ONES})"
+_NTH = (
+    rf"(?:\d{{1,2}}\.?|(?:erst|zweit|dritt|viert|f(?:ü|ue)nft|sechst|siebt|acht|neunt|(?:{_TEENS})t"
+    rf"|(?:(?:ein|zwei|drei|vier|f(?:ü|ue)nf|sechs|sieben|acht|neun)und)?(?:{_TENS})st)e[nrsm]?)"
+)
+_WEEKDAY = r"(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonnabend|sonntag)"
+_MONTH = r"(?:januar|j(?:ä|ae)nner|februar|m(?:ä|ae)rz|april|mai|juni|juli|august|september|oktober|november|dezember)"
+_PART = r"(?:fr(?:ü|ue)h|vormittag|mittag|nachmittag|abend|nacht)"
+_UNIT = r"(?:sekunden?|minuten?|stunden?|tage?n?|wochen?|monate?n?|jahre?n?)"
+_LENGTH = (
+    rf"(?:einer (?:dreiviertel|viertel|halben) ?stunde|einer (?:dreiviertelstunde|viertelstunde)|einer halben stunde"
+    rf"|(?:anderthalb|\w+einhalb) stunden|(?:ein paar|einigen|{_N}) {_UNIT}(?: und {_N} {_UNIT})?)"
+)
+_NEXT = r"(?:n(?:ä|ae)chste[nrsm]?|kommende[nrsm]?|diese[nrsm]?)"
+_EVERY = r"(?:(?:an )?jede[nmsr]?|alle)"
+_FEAST = r"(?:heilig ?abend|weihnachten|silvester|neujahr|oster(?:n|montag|sonntag)|karfreitag|pfingst(?:en|montag))"
+
+# An hour alone answers when: "acht", "halb acht" is a clock by itself. Digits are read as in every language.
+HOUR = re.compile(rf"(?:{_TEENS}|{_ONES})", re.IGNORECASE)
+ATOMS: Mapping[str, Sequence[str]] = {
+    "event": (),
+    "often": (
+        rf"am {_NTH} (?:tag )?(?:jedes|jeden) monats?",
+        rf"{_EVERY} (?:zweite[nrsm]? |dritte[nrsm]? )?{_WEEKDAY}(?:{_PART})?(?:(?: und|,) (?:jeden )?{_WEEKDAY})*",
+        rf"{_EVERY} (?:zweite[nrsm]? )?(?:werktage?|arbeitstage?|wochentage?|wochenenden?|tag|woche|monat|jahr|stunde)",
+        rf"{_EVERY} (?:morgen|{_PART})",
+        rf"alle {_N} {_UNIT}",
+        rf"{_WEEKDAY}s(?: und {_WEEKDAY}s)*|werktags|wochentags",
+        r"t(?:ä|ae)glich|w(?:ö|oe)chentlich|monatlich|j(?:ä|ae)hrlich|st(?:ü|ue)ndlich",
+    ),
+    "length": (rf"in {_LENGTH}",),
+    "day": (
+        rf"(?:(?:am|den) )?{_NTH} {_MONTH}(?: 20\d\d)?",
+        rf"(?:(?:ü|ue)bermorgen|heute|morgen)(?: {_PART})?",
+        rf"(?:am |{_NEXT} |am {_NEXT} )?{_WEEKDAY}{_PART}",
+        rf"(?:am |{_NEXT} |am {_NEXT} )?{_WEEKDAY}(?: {_PART})?",
+        rf"(?:am |an |zu )?{_FEAST}",
+        rf"(?:am |(?:ü|ue)bers )?(?:{_NEXT} )?wochenende|{_NEXT} (?:woche|monat)",
+        r"in den n(?:ä|ae)chsten (?:paar )?tagen|heute in (?:einer woche|acht tagen)",
+        r"(?:am (?:morgen|vormittag|nachmittag|abend|mittag)|in der (?:fr(?:ü|ue)h|nacht))",
+        r"morgens|vormittags|mittags|nachmittags|abends|nachts",
+    ),
+    "clock": (
+        rf"(?:um |gegen )?(?:halb|dreiviertel) {_N}(?: uhr)?",
+        rf"(?:um |gegen )?(?:(?:ein )?viertel|{_N}(?: minuten?)?) (?:vor|nach) {_N}(?: uhr)?",
+        rf"(?:um |gegen )?(?:{_N} uhr(?: {_N})?|\d{{1,2}}:\d\d(?: uhr)?)",
+        rf"um (?:mitternacht|{_N}(?: {_N})?)(?! ?(?:prozent|grad|minute|stunde|sekunde|minutes|hours|seconds))",
+    ),
+}

@@ -1,0 +1,315 @@
+"""A sentence → the tool calls it asks for, or nothing. No model: hassil over the public grammar and Atlas's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+
+from hassil.recognize import RecognizeResult
+
+from atlas.understanding import durations, moments
+from atlas.understanding.clauses import Clauses
+from atlas.understanding.durations import number_of
+from atlas.understanding.forms import Forms
+from atlas.understanding.names import NOBODY, Names, Place
+from atlas.understanding.slots import Command, Heard, Slots
+from atlas.understanding.templates import Templates, open_sentences
+
+__all__ = ["Command", "Grammar", "Half", "open_grammar"]
+
+LONGEST_CHARACTERS = 200  # no command is longer; longer text is conversation, and costs time to match
+REMEMBERED = 32  # sentences
+MOST_COMMANDS = 3  # in one sentence; who strings more together is telling a story
+MOST_JOINTS = 12  # "and", "then" or a comma where one may end; each is tried, and costs about a millisecond
+# Of silence, before a command is acted on that could go on ("… and thirty seconds"). Pauses inside a phrase are mostly
+# shorter; after any other sentence the speaker is given longer.
+OPEN_COMMAND_SECONDS = 0.35
+_PLACEHOLDERS = ("whena", "whenb", "whenc", "whend")
+_MARK = r"[,.!?;:…\"“”()\[\]]+"  # "1.5", "7:30" and "todo.txt" keep theirs
+_MARKS = re.compile(rf"(?!\.(?:txt|md|csv|pdf)\b)(?:(?<!\d){_MARK}|{_MARK}(?!\d))")
+_NUMBER = durations.UP_TO_99
+_NUMBERS = re.compile(rf"\d{{1,3}}|{_NUMBER}", re.IGNORECASE)
+_COUNTED = re.compile(rf"\b({_NUMBER})(?= (?:percent|degrees|emails|messages)\b)", re.IGNORECASE)
+_SET_TO = re.compile(rf"(?:(?<=\bto )|(?<=^volume ))({_NUMBER})(?=$| in )", re.IGNORECASE)
+_SET = re.compile(r"\b(?:volume|music|sound|heating|thermostat|temperature)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Half:
+    """A command that lacks something, and the question that asks for it."""
+
+    question: str
+    tools: tuple[str, ...]  # that an answer may lead to
+    asks: Mapping[str, Any]  # as written in asks.yaml
+    heard: Mapping[str, str]  # the slots that were said
+    beside: tuple[Command, ...] = ()  # what was said with it and lacks nothing: "add milk and what time is it"
+
+    def says(self, written: str, answer: str = "") -> str:
+        """Return what would have been said at once, with the answer in its place."""
+        return " ".join(written.format(**{**self.asks.get("else", {}), **self.heard, "answer": answer}).split())
+
+
+class Grammar:
+    """The commands of one language. Immutable once opened; matching takes a few milliseconds and no I/O."""
+
+    def __init__(self, own: Mapping[str, Any], templates: Templates) -> None:
+        self.own = own  # its words, for whoever reads sentences about commands
+        self._templates = templates
+        self.slots = Slots(own)
+        self._asks: Mapping[str, Mapping[str, Any]] = own["asks"]
+        self._seconds: str = own["seconds"]
+        numbers: Sequence[str] = own["numbers"]
+        self._numbers = {word: str(value) for value, word in enumerate(numbers)}
+        self._written = re.compile(rf"\b(?:{'|'.join(numbers[::-1]) or _NUMBER})\b", re.IGNORECASE)
+        self._counted = re.compile(rf"\b({'|'.join(numbers[::-1]) or '(?!)'})(?={own['units']})", re.IGNORECASE)
+        self._marks = [(re.compile(pattern, re.IGNORECASE), to) for pattern, to in own["marks"]]
+        self._rewrites = [(re.compile(pattern, re.IGNORECASE), to) for pattern, to in own["rewrites"]]
+        self._opener = re.compile(rf"(?:{'|'.join(own['openers'])})(?![\w'-])[ ,]*(?=\S)", re.IGNORECASE)
+        self._closer = re.compile(rf"[ ,]+(?:{'|'.join(own['closers'])})$", re.IGNORECASE)
+        self._filler = re.compile(rf"[ ,]+(?:{'|'.join(own['fillers'])})$", re.IGNORECASE)
+        self._negation = re.compile(own["negations"], re.IGNORECASE)
+        self._denied = [(re.compile(pattern, re.IGNORECASE), to) for pattern, to in own["denied"]]
+        self._told = re.compile(own["told"], re.IGNORECASE)
+        self._second_command = re.compile(own["second_commands"], re.IGNORECASE)
+        # A voice asks about the same words several times, at a pause, at their end, and when they are answered; and so
+        # do the minds, one after the other.
+        self._all = lru_cache(REMEMBERED)(self._one_or_several)
+        self._free = lru_cache(REMEMBERED)(self._freely)
+        self._one = lru_cache(REMEMBERED)(self._matched)
+        self._bare = lru_cache(REMEMBERED)(self._unwrapped)
+        self._joint = re.compile(own["joints"], re.IGNORECASE)
+        self._silence = re.compile(own["silence"], re.IGNORECASE)
+        self._clauses = Clauses(own.get("clauses", {}), own.get("form_parts", {}))
+        self._forms = Forms(own, self.slots)
+
+    def commands(self, text: str, names: Names = NOBODY) -> tuple[Command, ...]:
+        """Return the commands that `text` is, from its first word to its last; else none at all.
+
+        Several are in one sentence when each is whole by itself: "set a timer for ten minutes and lock the door". What
+        no sentence template knows is read by its clauses and in any order of words; there `names` says who may be
+        spoken to instead of the house.
+        """
+        if len(text) > LONGEST_CHARACTERS:
+            return ()
+        return (() if self._denies(text) else self._all(text)) or self._free(text, names.people, names.rooms)
+
+    def read(self, text: str) -> Command | None:
+        """Return the command that `text` is when it is exactly one; else `None`."""
+        found = self.commands(text)
+        return found[0] if len(found) == 1 else None
+
+    def half(self, text: str, names: Names = NOBODY) -> Half | None:
+        """Return what `text` asks for when one thing is missing; `None` for anything else."""
+        if len(text) > LONGEST_CHARACTERS or self.commands(text, names):
+            return None
+        if not self._denies(text) and (half := self._halved(text) or self._half_beside(text)):
+            return half
+        core = next(reversed(self._clauses.candidates(text, names.people)), text)
+        return None if core == text or self._denies(core) else self._halved(core)
+
+    def denied(self, text: str) -> bool:
+        """Tell whether `text` is a command, or half of one, and a "don't", and nothing more."""
+        if not self.is_negated(text):
+            return False
+        words, _ = self._bare(text)
+        bare = words
+        for pattern, to in self._denied:
+            bare = pattern.sub(to, bare, count=1)
+        if bare == words or self.is_negated(bare):
+            return False
+        return self.read(bare) is not None or (not self.commands(bare) and self._halved(bare) is not None)
+
+    def _half_beside(self, text: str) -> Half | None:
+        """Return half of a command, and the whole one that a sentence joins with it, whichever is said first."""
+        for joint in islice(self._joint.finditer(text), MOST_COMMANDS):
+            sides = text[: joint.start()], text[joint.end() :]
+            for lacking, whole in (sides, sides[::-1]):
+                if (beside := self._one(whole)) and (half := self._halved(lacking)):
+                    return replace(half, beside=beside)
+        return None
+
+    def _halved(self, text: str) -> Half | None:
+        """Return what all of `text` asks for when one thing is missing."""
+        words, _ = self._bare(text)
+        heard = self._heard(words, text)
+        for result in sorted(self._templates.match(heard.plain), key=_guessed):
+            name = result.intent.name.removeprefix("ask.")
+            if name == result.intent.name:
+                continue
+            slots = {entity.name: " ".join(entity.text.split()) for entity in result.entities_list}
+            if not all(self._may_be_asked_about(key, value) for key, value in slots.items()):
+                continue
+            if len(heard.said) > len({*slots} & {"when", "length"}):
+                continue  # it says when, and yet not in a place where that was understood
+            asks = self._asks[name]
+            slots = {key: heard.said.get(value, value) for key, value in slots.items()}
+            tools = {choice["tool"] for choice in asks["choices"] if "tool" in choice} | {
+                *filter(None, [asks.get("tool")])
+            }
+            return Half(asks["question"].format(**slots), tuple(sorted(tools)), asks, slots)
+        return None
+
+    def wants_silence(self, text: str) -> bool:
+        """Tell whether `text`, said over a reply, wants it to end and no other."""
+        return bool(self._silence.fullmatch(self.plain_words(text)))
+
+    def is_negated(self, text: str, names: Names = NOBODY) -> bool:
+        """Tell whether `text` says not to do something; a "no" beside a whole command ("with no fuss") does not."""
+        return self._denies(text) and not self._free(text, names.people, names.rooms)
+
+    def _denies(self, text: str) -> bool:
+        """Tell whether `text` holds a word that may say not to do something."""
+        return len(text) <= LONGEST_CHARACTERS and bool(self._negation.search(self._told.sub("", self._bare(text)[0])))
+
+    def unmarked(self, text: str) -> str:
+        """Return the words of `text` without punctuation, but with everything that was said around a request."""
+        if len(text) > LONGEST_CHARACTERS:
+            return ""
+        words = _unpunctuated(text)
+        while ending := self._closer.search(words):
+            words = words[: ending.start()]
+        return words
+
+    def plain_words(self, text: str) -> str:
+        """Return the words of `text` without punctuation and politeness."""
+        return self._bare(text)[0] if len(text) <= LONGEST_CHARACTERS else ""
+
+    def digits(self, words: str) -> str:
+        """Return the words with every number that is written out as digits."""
+        return self._written.sub(lambda found: self._numbers.get(found[0].lower()) or str(number_of(found[0])), words)
+
+    def _matched(self, text: str) -> tuple[Command, ...]:
+        """Return what one match of the whole text says."""
+        words, closed = self._bare(text)
+        if not words:
+            return ()
+        with_moments = self._heard(words, text)
+        without = Heard(text, *self._with_plain_durations(words))
+        for heard in (with_moments, without) if with_moments.plain != without.plain else (without,):
+            found = [
+                (_guessed(result), commands)
+                for result in self._templates.match(heard.plain)
+                if not result.intent.name.startswith("ask.") and (commands := self.slots.commands(result, heard))
+            ]
+            if found:
+                _, surest = min(found, key=lambda one: one[0])  # the first of equals
+                last = replace(surest[-1], whole=True)
+                closed = closed or any(commands[-1] == last for _, commands in found)
+                return (*surest[:-1], replace(surest[-1], whole=closed))
+        return ()
+
+    def _freely(self, text: str, people: tuple[str, ...], rooms: tuple[Place, ...]) -> tuple[Command, ...]:
+        """Return the commands of a sentence that no template knows as it stands: with asides, or in any order."""
+        asked = text.rstrip().endswith("?")
+        names = Names(people=people, rooms=rooms)
+        candidates = self._clauses.candidates(text, people)
+        if candidates and self._forms.forbids(candidates[0]):
+            return ()
+        for core in candidates:
+            if command := self._forms.read(core, asked, names):
+                return (command,)
+        core = candidates[-1] if candidates else text  # one match costs milliseconds
+        return () if core == text or self._denies(core) else self._all(core)
+
+    def _one_or_several(self, text: str) -> tuple[Command, ...]:
+        if self._second_command.search(text):  # likelier to be several, and each match costs milliseconds
+            return self._several(text) or self._one(text)
+        return self._one(text) or self._several(text)
+
+    def _several(self, text: str) -> tuple[Command, ...]:
+        """Return the commands of a sentence that joins whole ones with "and" or "then"."""
+        for joint in islice(self._joint.finditer(text), MOST_JOINTS):
+            if first := self._one(text[: joint.start()]):
+                rest = text[joint.end() :]
+                more = self._one(rest) or self._several(rest)
+                if more and len(first) + len(more) <= MOST_COMMANDS:
+                    return (*first, *more)
+        return ()
+
+    def _unwrapped(self, text: str) -> tuple[str, bool]:
+        """Return the words without punctuation and politeness, and whether their end was marked by a "please"."""
+        for pattern, to in self._marks:
+            text = pattern.sub(to, text)
+        words = _unpunctuated(text)
+        while (opener := self._opener.match(words)) and opener.end():
+            words = words[opener.end() :]
+        closed = False
+        while ending := self._closer.search(words) or self._filler.search(words):
+            closed = closed or bool(self._closer.search(words))
+            words = words[: ending.start()]
+        words = self._counted.sub(lambda found: self._numbers[found[1].lower()], words)
+        for pattern, to in self._rewrites:
+            words = pattern.sub(to, words)
+        return words.strip(), closed
+
+    def _heard(self, words: str, text: str) -> Heard:
+        """Return the words with everything that says when, and every length of time, as something to match."""
+        words = _COUNTED.sub(lambda found: str(number_of(found[1])), words)
+        if _SET.search(words):
+            words = _SET_TO.sub(lambda found: str(number_of(found[1])), words)
+        pieces: list[str] = []
+        said: dict[str, str] = {}
+        at = 0
+        for placeholder, moment in zip(_PLACEHOLDERS, self._moments(words), strict=False):
+            said[placeholder] = moment.text
+            pieces += [words[at : moment.start], placeholder]
+            at = moment.end
+        plain, lengths = self._with_plain_durations("".join([*pieces, words[at:]]))
+        return Heard(text, plain, lengths | said)
+
+    def _moments(self, words: str) -> Sequence[moments.Moment]:
+        """Return the words that say when; none in a language that `moments` does not read."""
+        return moments.find(words) if self.own["moments"] else ()
+
+    def _with_plain_durations(self, words: str) -> tuple[str, dict[str, str]]:
+        """Return the words with every length of time as "N seconds", and how each was really said."""
+        pieces: list[str] = []
+        said: dict[str, str] = {}
+        at = 0
+        for found in durations.find(words):
+            plain = f"{found.seconds} {self._seconds}"
+            said[plain] = words[found.start : found.end]
+            pieces += [words[at : found.start], plain]
+            at = found.end
+        return "".join([*pieces, words[at:]]), said
+
+    def _may_be_asked_about(self, slot: str, value: str) -> bool:
+        """Tell whether a slot is clear enough for a question: "add milk" is, "add two and two" is not."""
+        if slot in ("when", "length"):
+            return True
+        if slot in ("hour", "number"):
+            said = _NUMBERS.fullmatch(value)
+            return bool(said) and (1 <= (int(value) if value.isdigit() else number_of(value)) <= 12) == (slot == "hour")
+        if slot == "target":
+            return self.slots.devices.are_known(value) and bool(self.slots.devices.targets(value))
+        if slot == "text":
+            return not self._negation.search(value) and len(value.split()) <= LONGEST_CHARACTERS
+        return self.slots.is_thing(value) and not any(character.isdigit() for character in value)
+
+
+def _guessed(result: RecognizeResult) -> int:
+    """Return how many characters were matched by nothing but a wildcard: fewer is surer."""
+    return sum(len(entity.text) for entity in result.entities_list if entity.is_wildcard)
+
+
+def _unpunctuated(text: str) -> str:
+    """Return one line of words: straight apostrophes, no marks but those inside a word or number."""
+    words = " ".join(text.replace("’", "'").replace("‑", "-").replace("–", " ").split())
+    words = re.sub(r"\b([ap])\.\s?m\b\.?", r"\1m", words, flags=re.IGNORECASE)
+    words = _MARKS.sub(" ", words)
+    return " ".join(words.split()).strip(" '-")
+
+
+def open_grammar(language: str) -> Grammar:
+    """Load and warm the grammar of `language`: the first match compiles it and takes a few hundred milliseconds.
+
+    Raises `ConfigError` when there are no sentences in that language.
+    """
+    grammar = Grammar(*open_sentences(language))
+    for sentence in grammar.own["warming"]:
+        grammar.half(sentence)
+    return grammar

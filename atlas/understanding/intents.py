@@ -1,0 +1,329 @@
+"""The public grammar's intents → the tools of this house. A table, and what a table cannot say. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from atlas.understanding.grammar import Half
+from atlas.understanding.names import Device, Names
+from atlas.understanding.public import KIND_OF_DOMAIN, PublicGrammar, Reading
+from atlas.understanding.slots import Command
+from atlas.understanding.templates import TOOL_OF_PUBLIC_INTENT
+
+LONGEST_WORDS = 12  # of a list's item, a timer's name or a place; longer ones are half-understood sentences
+HOTTEST_CELSIUS = 45  # nobody wants a room so warm: a higher number is in °F
+REMEMBERED = 32  # sentences
+VOLUME_STEP = 10  # percent points
+_PLACED = frozenset({"device", "room", "floor", "kind", "shape", "everything"})
+_NOT_TAKEN = {  # what of a target a tool has no argument for
+    "home.lock": {"kind", "shape"},
+    "home.unlock": {"floor", "kind", "shape", "everything"},
+    "home.play": {"kind", "shape"},
+    "home.pause": {"kind", "shape"},
+    "home.next": {"kind", "shape", "everything"},
+    "home.previous": {"kind", "shape", "everything"},
+    "home.mute": {"kind", "shape"},
+    "home.clean": {"floor", "kind", "shape", "everything"},
+    "home.mow": _PLACED - {"device"},
+    "home.dock": _PLACED - {"device", "kind"},
+}
+_GUARDED = ("garage", "gate", "door")  # covers that let people in: they are opened as locks are
+_QUANTITIES = {"any": "any", "all": "all", "which": "which", "how_many": "how_many", "where": "where"}
+_SAME: Mapping[str, tuple[str, Mapping[str, Any]]] = {  # intent → the tool that is it, and what every call of it says
+    "HassMediaNext": ("home.next", {}),
+    "HassMediaPrevious": ("home.previous", {}),
+    "HassMediaPause": ("home.pause", {}),
+    "HassMediaUnpause": ("home.play", {}),
+    "HassMediaPlayerMute": ("home.mute", {"muted": True}),
+    "HassMediaPlayerUnmute": ("home.mute", {"muted": False}),
+    "HassVacuumStart": ("home.clean", {}),
+    "HassVacuumReturnToBase": ("home.dock", {"kind": "vacuum"}),
+    "HassLawnMowerStartMowing": ("home.mow", {}),
+    "HassLawnMowerDock": ("home.dock", {"kind": "mower"}),
+}
+_SET = {  # intent → slot → argument of home.set, and the kind that has it
+    "HassLightSet": ({"brightness": "brightness", "color": "colour", "temperature": "kelvin"}, "light"),
+    "HassSetPosition": ({"position": "position"}, ""),
+    "HassFanSetSpeed": ({"percentage": "speed"}, "fan"),
+    "HassSetVolume": ({"volume_level": "volume"}, "media"),
+    "HassClimateSetTemperature": ({"temperature": "temperature"}, "climate"),
+    "HassClimateSetFanMode": ({"fan_mode": "mode"}, "climate"),
+}
+_TIMERS = {intent: tool for intent, tool in TOOL_OF_PUBLIC_INTENT.items() if tool.startswith("timers.")}
+_LISTS = {
+    "HassShoppingListAddItem": "lists.add",
+    "HassShoppingListCompleteItem": "lists.check",
+    "HassListAddItem": "lists.add",
+    "HassListCompleteItem": "lists.check",
+    "HassListRemoveItem": "lists.remove",
+}
+_SIMPLE = {"HassGetCurrentTime": "clock.time", "HassGetCurrentDate": "clock.date"}
+# What is said to whom nothing is to be done for. The house's own words, by language; others are answered in English.
+_REPLIES: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "HassNevermind": "All right.",
+        "hello": "Hello.",
+        "listening": "I listen once I hear my name; until then nothing is recorded.",
+        "data": "It stays in this house.",
+        "commands": "You can ask me about lights, heating, timers, lists and more. Say what you need.",
+        "creator": "I am Atlas, made for this house.",
+    },
+    "de": {
+        "HassNevermind": "In Ordnung.",
+        "hello": "Hallo.",
+        "listening": "Ich höre zu, sobald ich meinen Namen höre; bis dahin wird nichts aufgenommen.",
+        "data": "Sie bleiben in diesem Haus.",
+        "commands": "Frag mich nach Licht, Heizung, Timern, Listen und mehr. Sag, was du brauchst.",
+        "creator": "Ich bin Atlas, gemacht für dieses Haus.",
+    },
+    "nl": {"HassNevermind": "Goed.", "hello": "Hallo."},
+    "fr": {"HassNevermind": "D'accord.", "hello": "Bonjour."},
+}
+
+Meant = tuple[Command, ...] | Half | str | None
+
+
+class PublicReader:
+    """Reads sentences by the public grammar of a language. Immutable; a sentence takes a few milliseconds.
+
+    `again` reads the inner sentence of one that is to be done later: "turn off the lights in five minutes".
+    """
+
+    def __init__(self, grammar: PublicGrammar, again: Callable[[str], tuple[Command, ...]] | None = None) -> None:
+        self.grammar = grammar
+        self._again = again
+        # A turn is asked about several times: while somebody speaks, at the end, and by each who may answer.
+        self._read = lru_cache(REMEMBERED)(self._first_meant)
+        english = _REPLIES["en"]
+        self._replies = {**english, **_REPLIES.get(grammar.language.partition("-")[0], {})}
+
+    def prepare(self, names: Names) -> None:
+        """Make ready for the names of a house, so that no sentence waits for it."""
+        self.grammar.prepare(names)
+
+    def read(self, text: str, names: Names, room: str) -> Meant:
+        """Return the commands that all of `text` is, or what to say to it when nothing is to be done."""
+        return self._read(text, names, room)
+
+    def _first_meant(self, text: str, names: Names, room: str) -> Meant:
+        for reading in self.grammar.readings(text, names, room):
+            meant = self.meant(reading, names, room)
+            if meant is not None:
+                return meant
+        return None
+
+    def meant(self, reading: Reading, names: Names, room: str) -> Meant:
+        """Return what one reading asks of this house; `None` when a slot holds what it cannot mean."""
+        if any(len(words.split()) > LONGEST_WORDS for slot, words in reading.wildcards.items() if slot in _SHORT):
+            return None
+        if reading.intent in ("HassNevermind", "HassRespond"):
+            key = reading.intent if reading.intent == "HassNevermind" else reading.response
+            return self._replies.get(key) or self._replies["hello"]
+        if "conversation_command" in reading.slots:
+            return self._later(reading, names, room)
+        commands = [_command(one, names, room) for one in _of_one_shape(reading, names, room)]
+        return tuple(filter(None, commands)) or None
+
+    def _later(self, reading: Reading, names: Names, room: str) -> Meant:
+        said = str(reading.slots["conversation_command"]).strip()
+        inner = self.read(said, names, room)
+        commands = inner if isinstance(inner, tuple) else self._again(said) if self._again else ()
+        if len(commands) != 1 or commands[0].tool == "later.do":
+            return None
+        [command] = commands
+        waiting = {"tool": command.tool, "arguments": dict(command.arguments), "text": said}
+        return (Command("later.do", {"seconds": _seconds(reading.slots), **waiting}, whole=True),)
+
+
+_SHORT = ("item", "name", "zone")
+
+
+def _command(reading: Reading, names: Names, room: str) -> Command | None:
+    """Return the tool call that a reading is."""
+    intent, slots = reading.intent, reading.slots
+    if intent in ("HassTurnOn", "HassTurnOff"):
+        return _turned(reading, names, room)
+    if intent in _SET:
+        return _setting(reading, names)
+    if intent in _SAME:
+        tool, always = _SAME[intent]
+        target = _target(reading, names, kind=str(always.get("kind", "")))
+        if tool == "home.clean":
+            target["room"] = target["room"] or target["floor"]  # it takes a floor's name for its rooms
+        return _call(tool, {**target, **always})
+    if intent in _TIMERS:
+        return _timer(reading)
+    if intent in _LISTS:
+        where = {"list": slots["name"]} if "name" in slots else {}
+        return _call(_LISTS[intent], {"items": [str(slots["item"])], **where})
+    if intent in _SIMPLE:
+        return _call(_SIMPLE[intent], {})
+    return _rarer(reading, names, room)
+
+
+def _rarer(reading: Reading, names: Names, room: str) -> Command | None:
+    slots = reading.slots
+    match reading.intent:
+        case "HassGetState":
+            return _state(reading, names)
+        case "HassClimateGetTemperature":
+            return _call("home.state", _target(reading, names) | {"measure": "temperature"})
+        case "HassSetVolumeRelative":
+            return _call("home.adjust", _target(reading, names) | {"what": "volume", "by": _step(slots["volume_step"])})
+        case "HassMediaSearchAndPlay":
+            wanted = {"query": slots["search_query"], "media_class": slots.get("media_class", "")}
+            return _call("home.play", _target(reading, names) | wanted)
+        case "HassVacuumCleanArea":
+            # Which room to clean is what is said, not where the speaker stands; "clean in here" says both.
+            where = room if reading.here else slots.get("area", "")
+            return _call("home.clean", {"device": slots.get("name", ""), "room": where}) if where else None
+        case "HassGetWeather":
+            return _call("weather.now", {"place": slots["name"]} if "name" in slots else {})
+        case "HassBroadcast":
+            return _call("broadcast.say", {"text": slots["message"]})
+    return None
+
+
+# ── which devices ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _target(reading: Reading, names: Names, kind: str = "") -> dict[str, Any]:
+    """Return the devices that a reading is about. The speaker's own room is not said: the actor has it."""
+    slots = reading.slots
+    domain, shape = str(slots.get("domain", "")), slots.get("device_class", "")
+    target = {
+        "device": slots.get("name", ""),
+        "room": "" if reading.here else slots.get("area", ""),
+        "floor": slots.get("floor", ""),
+        "kind": "" if slots.get("name") else KIND_OF_DOMAIN.get(domain, kind),
+        "shape": shape,
+    }
+    if target["device"] and len(_called(str(target["device"]), names)) > 1:
+        target["kind"] = KIND_OF_DOMAIN.get(reading.domain, "")  # two things of one name: the sentence says which
+    return target
+
+
+def _everywhere(reading: Reading) -> dict[str, Any]:
+    """Return that the whole house is meant, when no place and no name was said and none is meant by being there."""
+    return {"everything": True} if not {"name", "area", "floor"} & set(reading.slots) else {}
+
+
+def _of_one_shape(reading: Reading, names: Names, room: str) -> list[Reading]:
+    """Return a reading for every shape that is there, where one word is for several: "stores" are blinds and shades."""
+    shapes = reading.slots.get("device_class")
+    if not isinstance(shapes, list):
+        return [reading]
+    place = str(room if reading.here else reading.slots.get("area", "")).casefold()
+    there = {device.shape for device in names.devices if place in ("", device.room.casefold())}
+    some = [shape for shape in shapes if shape in there] or shapes[:1]
+    return [replace(reading, slots={**reading.slots, "device_class": shape}) for shape in some]
+
+
+def _called(name: str, names: Names) -> list[Device]:
+    wanted = name.casefold()
+    return [
+        device
+        for device in names.devices
+        if wanted in (device.name.casefold(), *(alias.casefold() for alias in device.aliases))
+    ]
+
+
+def _one(target: Mapping[str, Any], names: Names) -> Device | None:
+    """Return the only device of a target, by its own name, kind, shape and place; `None` when there is not one."""
+    floors = {room.name.casefold(): room.floor.casefold() for room in names.rooms}
+    fitting = [
+        device
+        for device in (_called(target["device"], names) if target["device"] else names.devices)
+        if target["kind"] in ("", device.kind)
+        and target["shape"] in ("", device.shape)
+        and target["room"].casefold() in ("", device.room.casefold())
+        and target["floor"].casefold() in ("", floors.get(device.room.casefold(), ""))
+    ]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _one_door(target: Mapping[str, Any], names: Names, room: str) -> Device | None:
+    """Return the one door that is to be opened; of several, that of the room where this is said."""
+    door = _one(target, names) or (None if target["room"] else _one({**target, "room": room}, names))
+    return door if door and door.kind == "cover" and door.shape in _GUARDED else None
+
+
+# ── one by one ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def _turned(reading: Reading, names: Names, room: str) -> Command | None:
+    on = reading.intent == "HassTurnOn"
+    kind = KIND_OF_DOMAIN.get(reading.domain or str(reading.slots.get("domain", "")), "")
+    target = _target(reading, names) | _everywhere(reading)
+    match kind:
+        case "cover" if on and (door := _one_door(target, names, room)):
+            return _call("home.unlock", {"device": door.name, "room": door.room})
+        case "cover" | "valve":
+            return _call("home.open" if on else "home.close", target)
+        case "lock" if on:
+            return _call("home.lock", target)
+        case "lock":
+            door = _one(target, names)
+            return _call("home.unlock", {"device": door.name, "room": door.room} if door else target)
+        case "scene":
+            return _call("home.scene", {"name": target["device"], "room": target["room"]}) if on else None
+        case "vacuum":
+            return _call("home.clean", target) if on else _call("home.dock", target | {"kind": kind})
+        case "mower":
+            return _call("home.mow", target) if on else _call("home.dock", target | {"kind": kind})
+        case "sensor" | "person":
+            return None
+    return _call("home.turn", {"on": on, **target})
+
+
+def _setting(reading: Reading, names: Names) -> Command | None:
+    arguments, kind = _SET[reading.intent]
+    wanted = {argument: reading.slots[slot] for slot, argument in arguments.items() if slot in reading.slots}
+    if "temperature" in wanted and wanted["temperature"] > HOTTEST_CELSIUS:
+        wanted["temperature"] = round((wanted["temperature"] - 32) * 5 / 9, 1)
+    return _call("home.set", _target(reading, names, kind) | _everywhere(reading) | wanted)
+
+
+def _state(reading: Reading, names: Names) -> Command | None:
+    slots = reading.slots
+    if reading.domain == "person":
+        where = {"place": slots["state"]} if "state" in slots else {}
+        return _call("presence.where", {"person": slots["name"], **where})
+    asked = {"quantity": _QUANTITIES.get(reading.response, ""), "value": slots.get("state", "")}
+    return _call("home.state", _target(reading, names) | _everywhere(reading) | asked)
+
+
+def _timer(reading: Reading) -> Command | None:
+    slots = reading.slots
+    name = str(slots.get("name", ""))
+    which: dict[str, Any] = {"name": name, "room": "" if reading.here else slots.get("area", "")}
+    by = _seconds(slots)
+    match reading.intent:
+        case "HassStartTimer":
+            return _call("timers.start", {"seconds": by, **which})
+        case "HassCancelAllTimers":
+            return _call("timers.cancel_all", {"room": which["room"]})
+        case "HassIncreaseTimer" | "HassDecreaseTimer":
+            which["by_seconds"] = by if reading.intent == "HassIncreaseTimer" else -by
+    return _call(_TIMERS[reading.intent], {"seconds": _seconds(slots, "start_") or None, **which})
+
+
+def _seconds(slots: Mapping[str, Any], start: str = "") -> int:
+    lengths = (("hours", 3600), ("minutes", 60), ("seconds", 1))
+    return sum(int(slots.get(f"{start}{unit}", 0)) * length for unit, length in lengths)
+
+
+def _step(said: Any) -> int:
+    """Return by how many percent points: "up" and "down" are a step."""
+    return {"up": VOLUME_STEP, "down": -VOLUME_STEP}[said] if isinstance(said, str) else int(said)
+
+
+def _call(tool: str, arguments: Mapping[str, Any]) -> Command:
+    """Return the call, without what was not said."""
+    never = _NOT_TAKEN.get(tool, ())
+    return Command(
+        tool, {name: value for name, value in arguments.items() if name not in never and value not in ("", None)}
+    )

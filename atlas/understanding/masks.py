@@ -1,0 +1,112 @@
+"""Replace what has a name in this house, times, lengths of time and numbers in a sentence by what they are. Pure.
+
+"Wake me at six" and "wake me tomorrow at half past nine" become the same words, and so do the lamps of two houses: what
+is learnt from sentences of one house holds in every other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from atlas.understanding import durations, moments
+from atlas.understanding.frame_words import HOUSES, LONGEST_PHRASE_WORDS, Lexicon, Token, spelled
+from atlas.understanding.names import Device, Names
+
+NAMED = ("device", "room", "floor", "person", "kind", "list")  # categories of words that name something
+_WORD = re.compile(r"[^\W_]+(?:['’.][^\W_]+)*|°|%")
+_ARTICLES = frozenset(["a", "an", "one", "ein", "eine", "eins", "einen", "einer"])  # seldom numbers
+_NOUNS = {"switch": "appliance", "climate": "heating", "media": "player", "valve": "tap", "lock": "door"}
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One word or phrase: what it is in the eyes of who learns, and characters `start` up to `end` of the text."""
+
+    mask: str  # "{LIGHT}" for a name, "{lights}" for a word for a kind of device, else the word
+    start: int
+    end: int
+    token: Token | None = None  # what it names
+
+    @property
+    def word(self) -> str:
+        """The mask as a plain word."""
+        return self.mask.strip("{}").lower()
+
+
+class Masks:
+    """Masks the sentences of one language. `digits` writes out numbers as digits. Immutable."""
+
+    def __init__(self, lexicon: Lexicon, digits: Callable[[str], str]) -> None:
+        self._lexicon = lexicon
+        self._digits = digits
+        self._known = lru_cache(HOUSES)(self._names_of)
+
+    def pieces(self, text: str, names: Names) -> list[Piece]:
+        """Return the pieces of a text, in order."""
+        spans = _times(text)
+        known = self._known(names)
+        words = [
+            (spelled(self._lexicon.bare(match[0])), match.start(), match.end())
+            for match in _WORD.finditer(text)
+            if not any(start <= match.start() < end for start, end, _ in spans)
+        ]
+        pieces = [Piece(mask, start, end) for start, end, mask in spans]
+        at = 0
+        while at < len(words):
+            size, token = _longest(words, at, known)
+            if token is None:
+                word = " ".join(words[at][0])
+                number = self._digits(word).replace(".", "", 1).isdigit() and word not in _ARTICLES
+                pieces.append(Piece("{N}" if number else word, words[at][1], words[at][2]))
+            else:
+                pieces.append(Piece(_mask(token), words[at][1], words[at + size - 1][2], token))
+            at += size
+        return sorted(pieces, key=lambda piece: piece.start)
+
+    def _names_of(self, names: Names) -> Mapping[tuple[str, ...], Token]:
+        """Return every phrase that is known, and the names of lists."""
+        lists = {tuple(spelled(name)): Token("list", name, name) for name in names.lists}
+        return {**self._lexicon.known(names), **lists}
+
+
+def noun(device: Device) -> str:
+    """Return the common noun for a device."""
+    if device.kind == "cover":
+        return {"garage": "garage door", "curtain": "curtains"}.get(device.shape, "blinds")
+    if device.kind == "sensor":
+        return device.shape or "sensor"
+    return _NOUNS.get(device.kind, device.kind)
+
+
+def _times(text: str) -> list[tuple[int, int, str]]:
+    spans = [
+        (one.start, one.end, "{DELAY}" if {part.kind for part in one.parts} == {"length"} else "{WHEN}")
+        for one in moments.find(text)
+    ]
+    for one in durations.find_in_any_language(text):
+        if not any(start < one.end and one.start < end for start, end, _ in spans):
+            spans.append((one.start, one.end, "{DURATION}"))
+    return spans
+
+
+def _longest(
+    words: Sequence[tuple[Sequence[str], int, int]], at: int, known: Mapping[tuple[str, ...], Token]
+) -> tuple[int, Token | None]:
+    """Return how many words name something from here on, and what."""
+    for size in range(min(LONGEST_PHRASE_WORDS, len(words) - at), 0, -1):
+        phrase = tuple(part for word, _, _ in words[at : at + size] for part in word)
+        token = known.get(phrase)
+        if token and token.category in NAMED:
+            return size, token
+    return 1, None
+
+
+def _mask(token: Token) -> str:
+    if token.category == "device":
+        called = {" ".join(spelled(name)).rstrip("s") for name in (token.value.name, *token.value.aliases)}
+        whole = " ".join(spelled(token.text))
+        return f"{{{noun(token.value).upper()}}}" if whole.rstrip("s") in called or " " in whole else f"{{{whole}}}"
+    return f"{{{token.text.casefold()}}}" if token.category == "kind" else f"{{{token.category.upper()}}}"

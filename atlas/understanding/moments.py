@@ -1,0 +1,160 @@
+"""Find when something is meant: "tomorrow at five", "every Monday", "in two hours". Pure; what it means, tools decide.
+
+The grammar needs to know which words say when, so that "remind me tomorrow to call mum at five" has one text and one
+time. It does not read them: the tool server does, in one place, and says back what it understood.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from atlas.understanding import german_moments
+from atlas.understanding.durations import UNIT_WORDS, UP_TO_99
+
+Kind = Literal["event", "often", "length", "day", "clock", "bounds"]
+
+_N = rf"(?:\d{{1,2}}|{UP_TO_99})"
+_WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_MONTH = (
+    r"(?:january|february|march|april|may|june|july|august|september|october|november|december"
+    r"|jan|feb|apr|aug|sept|oct|nov|dec)"
+)
+_NTH = (
+    r"(?:\d{1,2}(?:st|nd|rd|th)|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth"
+    r"|thirteenth|fourteenth|fifteenth|sixteenth|seventeenth|eighteenth|nineteenth|twentieth|thirtieth"
+    r"|(?:twenty|thirty)[ -](?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth))"
+)
+_PART = r"(?:morning|lunchtime|afternoon|evening|night)"
+_HALF = r"(?: ?[ap]m\b)"
+_AMOUNT = rf"(?:half an?|(?:a |three )?quarters? of an?|an?|a couple of|{_N}(?:\.\d)?(?: and a half)?)"
+_LENGTH = rf"{_AMOUNT} {UNIT_WORDS}(?: and a (?:half|quarter)| and {_AMOUNT} {UNIT_WORDS})?"
+_FEAST = (
+    r"(?:christmas(?: eve| day)?|boxing day|new year'?s?(?: eve| day)?|valentine'?s day|(?:st|saint) patrick'?s day"
+    r"|april fool'?s day|halloween|good friday|easter(?: sunday| monday)?|pentecost|whit monday)"
+)
+_DAYS = rf"{_WEEKDAY}s?(?:(?: and|,)? (?:on )?{_WEEKDAY}s?)*"
+_NAME = r"(?:[^\W\d][\w'-]*(?: [^\W\d][\w'-]*)?)"
+
+_ATOMS: dict[Kind, Sequence[str]] = {
+    "event": (
+        rf"(?:when|as soon as|the next time|next time) you (?:next )?hear (?:from )?{_NAME}(?: next| again)?",
+        rf"(?:when|as soon as) {_NAME} (?:is|am) next heard",
+        rf"(?:when|as soon as|the next time|next time) {_NAME} (?:next )?(?:speaks?|talks?)(?: to you)?",
+        rf"(?:when|as soon as|once) (?:i|we|{_NAME}) (?:get|gets|come|comes|am|are|is) (?:back )?home",
+    ),
+    "often": (
+        rf"(?:on )?(?:every|each|the) (?:{_NTH}|last) (?:{_WEEKDAY}|day) of (?:every|each|the) month",
+        rf"(?:on )?(?:every|each) (?:other |{_NTH} )?{_DAYS}(?: {_PART}s?)?",
+        rf"(?:every|each) (?:other |{_NTH} |{_N} |half )?(?:minute|hour|(?:week|working )?day|weekend|week)s?",
+        rf"(?:every|each) (?:other |{_NTH} |{_N} )?(?:month|year)s?",
+        rf"(?:every|each) {_PART}",
+        r"(?:on |at )?(?:weekdays|workdays|weekends)|nightly|hourly|daily|weekly|monthly|yearly",
+        r"(?:once|twice|three times) (?:a|every|per) (?:hour|day|week|month|year)",
+        rf"(?:on )?{_WEEKDAY}s(?:(?: and|,)? (?:on )?{_WEEKDAY}s)*",
+        rf"(?:until|till|for) (?:the next )?{_N} (?:days|weeks|months)",
+    ),
+    "length": (rf"in {_LENGTH}(?:'?s'? time)?", rf"{_LENGTH} (?:from now|later|earlier|sooner)\b"),
+    "day": (
+        rf"(?:on )?(?:the )?{_NTH} of {_MONTH}(?: 20\d\d)?|(?:on )?{_MONTH} (?:the )?(?:{_NTH}|\d{{1,2}})(?: 20\d\d)?",
+        rf"(?:on )?\d{{1,2}} {_MONTH}(?: 20\d\d)?|\d{{4}}-\d\d-\d\d",
+        rf"(?:an?|{_N}) (?:weeks?|fortnights?) (?:(?:on|from|after) )?(?:next )?(?:{_WEEKDAY}|today|tomorrow)",
+        rf"(?:on )?(?:{_WEEKDAY}|today|tomorrow) (?:week|fortnight)(?! (?:on|from|after|today|tomorrow))",
+        rf"on the {_NTH}(?: of (?:the|this|next|every|each) month)?",
+        rf"the day after tomorrow|tomorrow(?: {_PART})?|today|tonight|this {_PART}|yesterday|(?:on )?{_FEAST}",
+        rf"(?:on )?(?:this coming |this |next |coming )?{_WEEKDAY}(?: {_PART}| next week)?",
+        r"(?:at |on )?(?:the |this |next )?weekend|(?:this|next) (?:week|month|year)",
+        rf"in the {_PART}|at night|(?:at|over) lunch(?:time)?",
+    ),
+    "clock": (
+        rf"(?:(?:at|by|around|about) )?(?:half|(?:a )?quarter|{_N}(?: minutes)?) (?:past|to|before) "
+        rf"(?:{_N}|noon|midnight)(?: o'?clock)?{_HALF}?",
+        rf"(?:(?:at|by|around) )?(?:\d{{1,2}}[:.]\d\d{_HALF}?|{_N}(?: {_N})?{_HALF}|{_N} o'?clock{_HALF}?)",
+        r"(?:(?:at|by|around) )?(?:noon|midday|midnight)|first thing",
+        rf"(?:at|by|around) (?:half )?{_N}(?: (?:oh )?{_N})?(?! ?(?:percent|degrees|times|{UNIT_WORDS})\b)",
+    ),
+}
+# Both languages at once: whoever reads a sentence here need not know which of them it is in, and no words are in both.
+_ATOM = re.compile(
+    "|".join(
+        rf"(?P<{kind}>\b(?:{'|'.join((*german_moments.ATOMS[kind], *ways))})(?![\w'-]))"
+        for kind, ways in _ATOMS.items()
+    ),
+    re.IGNORECASE,
+)
+_JOINT = re.compile(r",? (?:starting |until |till |ab |bis )?", re.IGNORECASE)
+_BARE = re.compile(rf"{_N}(?: (?:oh )?{_N})?(?: o'?clock)?{_HALF}?(?![\w'-])", re.IGNORECASE)
+_BARE_AFTER_DAY = re.compile(rf" {_N}(?: {_N})?(?![\w'-]| (?:percent|degrees|{UNIT_WORDS}))", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One piece of a moment: a day, a time of day, how often …"""
+
+    kind: Kind
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Words that say when, and where they stand: characters `start` up to `end` (not included)."""
+
+    text: str
+    parts: tuple[Part, ...]
+    start: int
+    end: int
+
+
+def find(text: str) -> tuple[Moment, ...]:
+    """Return the moments in `text`, in order. "tomorrow at five" is one; "tomorrow to call at five" holds two."""
+    found: list[Moment] = []
+    at = 0
+    while atom := _ATOM.search(text, at):
+        parts, end = [_part(atom)], atom.end()
+        while (joint := _JOINT.match(text, end)) and (more := _ATOM.match(text, joint.end())):
+            part = _part(more)
+            if part.kind in ("clock", "event") and any(part.kind == other.kind for other in parts):
+                break  # "at five and at six" are two
+            parts.append(Part(part.kind, joint.group().strip(" ,") + " " + part.text))
+            end = more.end()
+        # "tomorrow six thirty": a bare number says when only right after a day.
+        clocked = any(part.kind == "clock" for part in parts)
+        if not clocked and parts[-1].kind == "day" and (bare := _BARE_AFTER_DAY.match(text, end)):
+            parts.append(Part("clock", bare.group()))
+            end = bare.end()
+        told = tuple(Part(part.kind, part.text.strip()) for part in parts)
+        found.append(Moment(text[atom.start() : end], told, atom.start(), end))
+        at = end
+    return tuple(found)
+
+
+def whole(text: str) -> Moment | None:
+    """Return the moment that `text` is, from end to end; a bare hour ("six thirty") is one too."""
+    words = text.strip()
+    for moment in find(words):
+        if (moment.start, moment.end) == (0, len(words)):
+            return moment
+    if german_moments.HOUR.fullmatch(words):
+        return Moment(f"um {words}", (Part("clock", f"um {words}"),), 0, len(words))
+    if _BARE.fullmatch(words):
+        return Moment(f"at {words}", (Part("clock", f"at {words}"),), 0, len(words))
+    return None
+
+
+def corrected(said: str, by: Moment) -> str:
+    """Return `said` with the parts that `by` says otherwise: ("tomorrow at five", "at six") → "tomorrow at six"."""
+    replaced = {part.kind for part in by.parts}
+    # "in ten minutes" is a whole answer to when, and is replaced by any other; so is "every day" by a day.
+    if replaced & {"length", "event", "often"}:
+        return by.text
+    kept = [
+        part.text for moment in find(said) for part in moment.parts if part.kind not in replaced | {"length", "event"}
+    ]
+    return " ".join([*kept, by.text]) if "clock" in replaced else " ".join([by.text, *kept])
+
+
+def _part(atom: re.Match[str]) -> Part:
+    kind: Kind = next(kind for kind in _ATOMS if atom[kind])
+    return Part(kind, atom.group())

@@ -1,0 +1,374 @@
+"""Read what a sentence asks for when no grammar has it: the act and the slots are learnt, the rest is read. No I/O.
+
+A sentence is masked (masks.py), the act is classified and its slots are tagged (learned.py); then the same readers as
+everywhere make a command of them: frames for devices, moments and lengths for times. What cannot be made whole is no
+command, whatever the models think of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from atlas.understanding import durations, moments
+from atlas.understanding.choices import Choice
+from atlas.understanding.encoder import open_vector
+from atlas.understanding.frame_words import Token
+from atlas.understanding.frames import Frames
+from atlas.understanding.grammar import Grammar
+from atlas.understanding.learned import ActClassifier, SlotTagger, read_models
+from atlas.understanding.masks import Masks, Piece
+from atlas.understanding.names import Names
+from atlas.understanding.slots import Command
+
+CORPUS = Path(__file__).parent / "corpus"
+LONGEST_CHARACTERS = 300
+LONGEST_PIECES = 40
+SURE = 0.42  # of a change that is made at once
+SURE_TO_LOOK = 0.4  # of what only looks something up
+LIKELY = 0.25  # of a change that is asked about, and of the second of two
+SURE_THOUGH_NEGATED = 0.8  # of either, when some word may say not to do it
+SILENT = ("nothing", "talk", "cannot", "health", "emergency")
+LOOKS = (
+    ".list",
+    ".left",
+    ".show",
+    ".search",
+    ".find",
+    ".free",
+    ".now",
+    ".forecast",
+    ".time",
+    ".date",
+    ".until",
+    ".about",
+    ".where",
+)
+_NEW = ("timers.start", "alarms.set", "reminders.add", "tasks.add", "notes.add", "calendar.add", "facts.remember")
+_SAME: Mapping[str, Sequence[str]] = {  # argument → those of the call before that hold the same
+    **dict.fromkeys(("title", "about", "text", "words"), ("title", "text", "about", "words")),
+    **dict.fromkeys(("day", "when", "time"), ("day", "start", "when")),
+}
+_TIMES = ("{WHEN}", "{DELAY}", "{N}")
+_CORRECTING = re.compile(r"\b(?:no|nope|wait|sorry|rather|nein|quatsch|ach|doch)\W*$", re.IGNORECASE)
+_ONE = re.compile(r" (?:one|ones)$", re.IGNORECASE)  # "the freezer one"
+_AND = re.compile(r",? (?:and|und|plus|&) |, ?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Parse:
+    """What a sentence asks for, and how likely."""
+
+    act: str
+    chance: float
+    commands: tuple[Command, ...] = ()  # none when it is no act, or lacks something
+    named: bool = False  # a device, a kind of them or a place is named
+    choices: tuple[Choice, ...] = ()  # one or two, to ask about when it is not sure
+
+    @property
+    def looks(self) -> bool:
+        """Whether nothing is changed by it."""
+        return _looks(self.act)
+
+    def is_sure(self, *, negated: bool = False) -> bool:
+        """Whether it is done at once; `negated`: some word in it may say not to."""
+        return bool(self.commands) and self.chance >= (
+            SURE_THOUGH_NEGATED if negated else SURE_TO_LOOK if self.looks else SURE
+        )
+
+
+NOT_PARSED = Parse("", 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What was done or looked up just before: its act, with what, and to which devices."""
+
+    act: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    devices: tuple[str, ...] = ()
+
+
+NOTHING = Before()
+
+
+class Parser:
+    """Parses sentences of one language. Immutable; takes the encoder's milliseconds and little more."""
+
+    def __init__(self, grammar: Grammar, frames: Frames, classifier: ActClassifier, tagger: SlotTagger) -> None:
+        self._grammar = grammar
+        self.frames = frames
+        self._masks = Masks(frames.lexicon, grammar.digits)
+        self._classifier = classifier
+        self._tagger = tagger
+        self._slots: Mapping[str, Mapping[str, str]] = yaml.safe_load((CORPUS / "acts.yaml").read_text("utf-8"))
+        words: Mapping[str, Any] = grammar.own.get("acts", {})
+        self._canonical: Mapping[str, Sequence[Sequence[str]]] = words.get("plainly", {})
+        self._unwanted = re.compile(words.get("unwanted", "(?!)"), re.IGNORECASE)
+        self._wondering = re.compile(words.get("wondering", "(?!)"), re.IGNORECASE)
+        self._says: Mapping[str, str] = words.get("says", {})
+        self._rewrites, self._sums = (
+            [(re.compile(way, re.IGNORECASE), str(to)) for way, to in words.get(table, ())]
+            for table in ("rewrites", "sums")
+        )
+
+    def parse(self, text: str, names: Names, room: str = "", before: Before = NOTHING) -> Parse:
+        """Return what a text asks for, after `before` was done; act "nothing" when it is too long to be asked."""
+        if len(text) > LONGEST_CHARACTERS:
+            return Parse("nothing", 1.0)
+        text = " ".join(text.replace("’", "'").split())
+        text = _rewritten(text, self._rewrites)
+        pieces = self._masks.pieces(text, names)
+        if not 0 < len(pieces) <= LONGEST_PIECES:
+            return Parse("nothing", 1.0)
+        likely = self._classifier.likely([piece.word for piece in pieces], before.act)
+        best = likely[0]
+        if best.act in SILENT:
+            return Parse(best.act, best.chance)
+        reading = self._reading(best.act, text, pieces)
+        commands = tuple(self._commands(best.act, reading, names, room, before))
+        parse = Parse(best.act, best.chance, commands, bool(reading.targets()))
+        if parse.is_sure() or parse.looks:
+            return parse
+        choices = []
+        for one in likely[:2]:
+            reading = self._reading(one.act, text, pieces)
+            made = self._commands(one.act, reading, names, room, before) if one.chance >= LIKELY else ()
+            said = "later.do" if made and made[0].tool == "later.do" else one.act
+            if made and said in self._says:
+                choices.append(Choice(self._says[said].format(**reading.words(self._says["nothing"])), tuple(made)))
+        return replace(parse, choices=tuple(choices))
+
+    def _reading(self, act: str, text: str, pieces: Sequence[Piece]) -> _Reading:
+        return _Reading(text, pieces, self._tagger.labels([piece.mask for piece in pieces], act))
+
+    def _commands(self, act: str, reading: _Reading, names: Names, room: str, before: Before) -> Sequence[Command]:
+        if act == "later.do":
+            return self._delayed(reading, names, room, before)
+        if act in self._canonical:
+            return self._said_plainly(act, reading, names)
+        if act in self._slots:
+            command = self._tool(act, reading, before)
+            return (command,) if command and (_looks(act) or not self._unwanted.search(reading.text)) else ()
+        if self._wondering.search(reading.text):
+            return ()
+        if act != "look" and self._unwanted.search(reading.text):
+            return ()
+        named = self._meant(reading.targets(), names, before)
+        if act == "look":
+            look = self.frames.look_at(reading.text, named, names, room)
+            return (look,) if look else ()
+        deeds = self.frames.deed(act, reading.text, named, reading.phrase("T"), names, room)
+        moments = reading.moments()
+        if not moments:
+            return deeds
+        later = {"when": moments[0]} if len(moments) == 1 else {}
+        return [
+            Command("later.do", {**later, "tool": one.tool, "arguments": dict(one.arguments)}) for one in deeds if later
+        ]
+
+    def _meant(self, named: Sequence[Token], names: Names, before: Before) -> Sequence[Token]:
+        """Return the tokens that name what is meant; where none names a device, with those that were just spoken of."""
+        spoken_of = [one for one in names.devices if one.name in before.devices]
+        if not spoken_of or any(token.category in ("device", "kind") for token in named):
+            return named
+        if named and len({one.kind for one in spoken_of}) == 1:  # "and in the hall"
+            return [*named, Token("kind", (spoken_of[0].kind, spoken_of[0].shape, len(spoken_of) > 1), "")]
+        return [Token("device", one, one.name) for one in spoken_of]
+
+    def _tool(self, act: str, reading: _Reading, before: Before) -> Command | None:
+        row = dict(self._slots[act])
+        tool, arguments = row.pop("tool", act), dict[str, Any]()
+        goes_on = before.act.partition(".")[0] == act.partition(".")[0] and act not in _NEW
+        for argument, slot in row.items():
+            value = reading.slot(slot.rstrip("!"), self._grammar)
+            if not value and goes_on:
+                value = next(
+                    (before.arguments[one] for one in _SAME.get(argument, (argument,)) if before.arguments.get(one)), ""
+                )
+            if value:
+                arguments[argument] = value
+            elif slot.endswith("!"):
+                return None
+        return Command(tool, arguments)
+
+    def _delayed(self, reading: _Reading, names: Names, room: str, before: Before) -> Sequence[Command]:
+        """Return what shall be done later: the sentence without its delay, read anew."""
+        waits = [piece for piece in reading.pieces if piece.mask in ("{DELAY}", "{DURATION}")]
+        if len(waits) != 1:
+            return ()
+        lengths = durations.find_in_any_language(reading.text[waits[0].start : waits[0].end])
+        rest = f"{reading.text[: waits[0].start]} {reading.text[waits[0].end :]}".strip(" ,.")
+        inner = self.parse(rest, names, room, before)
+        if len(lengths) != 1 or inner.looks or inner.act == "later.do" or not inner.is_sure():
+            return ()
+        return [
+            Command("later.do", {"seconds": lengths[0].seconds, "tool": one.tool, "arguments": dict(one.arguments)})
+            for one in inner.commands
+            if one.tool.startswith("home.")
+        ]
+
+    def _said_plainly(self, act: str, reading: _Reading, names: Names) -> Sequence[Command]:
+        """Return what the grammar makes of the sentence that says the same plainly."""
+        slots = {name: reading.slot(name, self._grammar) for name in ("text", "when", "place")}
+        slots["sum"] = self._grammar.slots.sum_in(_rewritten(reading.text, self._sums))
+        for way, plain in self._canonical[act]:
+            if re.search(way, reading.text, re.IGNORECASE):
+                return self._grammar.commands(" ".join(plain.format(**slots).split()), names)
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """A sentence with its pieces and their labels."""
+
+    text: str
+    pieces: Sequence[Piece]
+    labels: Sequence[str]
+
+    def targets(self) -> list[Token]:
+        """Return the tokens that name what is meant."""
+        return [p.token for p, label in zip(self.pieces, self.labels, strict=True) if label == "X" and p.token]
+
+    def moments(self) -> list[str]:
+        """Return the words that say when, outside of what is taken as it is: a deed with them is not for now."""
+        when = ("{WHEN}", "{DELAY}", "{DURATION}")
+        pieces = zip(self.pieces, self.labels, strict=True)
+        return [self.text[piece.start : piece.end] for piece, label in pieces if piece.mask in when and label == "O"]
+
+    def words(self, nothing: str) -> dict[str, str]:
+        """Return what was named, or `nothing`, and the words that were said, for a question about them."""
+        named = [p for p, label in zip(self.pieces, self.labels, strict=True) if label == "X"]
+        spoken = (
+            p.token.value.name if p.token and p.token.category == "device" else self.text[p.start : p.end]
+            for p in named
+        )
+        return {"it": ", ".join(spoken) or nothing, "text": ", ".join(self.phrases("T"))}
+
+    def phrases(self, kind: str) -> list[str]:
+        """Return the phrases with this label, as they were said."""
+        spans: list[list[int]] = []
+        for piece, label in zip(self.pieces, self.labels, strict=True):
+            if label == f"B-{kind}":
+                spans.append([piece.start, piece.end])
+            elif label == f"I-{kind}" and spans:
+                spans[-1][1] = piece.end
+        return [self.text[start:end] for start, end in spans]
+
+    def phrase(self, kind: str) -> str:
+        """Return the one phrase with this label; of several, all that is said from the first to the last."""
+        phrases = self.phrases(kind)
+        if len(phrases) > 1:
+            start, end = self.text.find(phrases[0]), self.text.rfind(phrases[-1]) + len(phrases[-1])
+            return self.text[start:end]
+        return phrases[0] if phrases else ""
+
+    def slot(self, name: str, grammar: Grammar) -> Any:
+        """Return what fills a slot; "" when nothing does."""
+        outside = [p for p, label in zip(self.pieces, self.labels, strict=True) if label in ("O", "X")]
+        match name:
+            case "text":
+                return _ONE.sub("", self.phrase("T"))
+            case "texts":
+                return [item for phrase in self.phrases("T") for item in _AND.split(phrase) if item]
+            case "place":
+                return self.phrase("P")
+            case "seconds" | "minutes":
+                said = [p for p in outside if p.mask in ("{DURATION}", "{DELAY}")]
+                lengths = durations.find_in_any_language(self.text[said[-1].start : said[-1].end]) if said else ()
+                counted = [p for p in outside if p.mask == "{N}"] if not lengths else ()
+                number = grammar.digits(self.text[counted[-1].start : counted[-1].end]) if counted else ""
+                seconds = lengths[0].seconds if lengths else 60 * int(number) if number.isdecimal() else 0
+                return seconds if name == "seconds" else seconds // 60
+            case "when":
+                return self._when(outside)
+            case "person" | "room" | "list":
+                tokens = [p.token for p in self.pieces if p.token and p.token.category == name]
+                if not tokens:
+                    return ""
+                return tokens[0].value if isinstance(tokens[0].value, str) else tokens[0].value.name
+            case _:
+                raise AssertionError(f"nobody reads a {name}")
+
+    def _when(self, outside: Sequence[Piece]) -> str:
+        """Return the words that say when; what is said again later corrects what was said before."""
+        words = ""
+        for piece in outside:
+            one = moments.whole(self.text[piece.start : piece.end]) if piece.mask in _TIMES else None
+            if one and (piece.mask != "{N}" or not words or self._is_corrected_at(piece)):
+                words = moments.corrected(words, one) if words else one.text
+        return words
+
+    def _is_corrected_at(self, piece: Piece) -> bool:
+        return bool(_CORRECTING.search(self.text[: piece.start]))
+
+
+def _looks(act: str) -> bool:
+    return act == "look" or act.endswith(LOOKS) or act.startswith("world.")
+
+
+def _rewritten(text: str, rewrites: Sequence[tuple[re.Pattern[str], str]]) -> str:
+    for way, to in rewrites:
+        text = way.sub(to, text)
+    return text
+
+
+def act_of(tool: str, arguments: Mapping[str, Any]) -> str:
+    """Return the act that a call was for."""
+    topic, _, deed = tool.partition(".")
+    if topic != "home":
+        return _ACTS.get(tool, tool)
+    match deed:
+        case "turn":
+            return "on" if arguments.get("on") else "off"
+        case "set":
+            return next((name for name in _SETTINGS if name in arguments), "on")
+        case "adjust":
+            up, down = _STEPS.get(str(arguments.get("what")), ("on", "off"))
+            by = arguments.get("by")
+            return up if isinstance(by, (int, float)) and by > 0 else down
+        case "mute":
+            return "mute" if arguments.get("muted") else "unmute"
+        case "play" if arguments.get("query"):
+            return "query"
+        case "state" | "list":
+            return "look"
+    return deed
+
+
+_SETTINGS = ("colour", "kelvin", "brightness", "temperature", "position", "volume", "speed")
+_STEPS = {
+    "brightness": ("brighter", "darker"),
+    "temperature": ("warmer", "cooler"),
+    "volume": ("louder", "quieter"),
+    "speed": ("faster", "slower"),
+    "position": ("open", "close"),
+    "warmth": ("kelvin", "kelvin"),
+}
+_ACTS = {
+    "lists.read": "lists.show",
+    "notes.create": "notes.add",
+    "facts.list": "facts.about",
+    "reminders.cancel": "reminders.remove",
+}
+
+
+def open_parser(grammar: Grammar, encoder: Path) -> Parser | None:
+    """Return the parser of the grammar's language; `None` without a corpus of it, or without the encoder it needs.
+
+    `encoder` is its folder, of which only a language that it knows has need. Takes half a second.
+    """
+    file = CORPUS / f"{grammar.own['language']}.npz"
+    if not file.is_file():
+        return None
+    stored = read_models(file)
+    vector = open_vector(encoder) if stored["direction"].size else None
+    if stored["direction"].size and vector is None:
+        return None
+    frames = Frames(grammar.own.get("frames", {}), grammar.digits)
+    return Parser(grammar, frames, ActClassifier(stored, vector), SlotTagger(stored))

@@ -1,0 +1,269 @@
+"""The whole public grammar of one language (home-assistant-intents): every intent, with the names of this house.
+
+hassil matches a sentence against templates one by one. Most cannot match, and that can be known before: a template that
+needs a room when no room's name is in the sentence, a device of a kind when none of that kind is named, or words that
+are not there. `PublicGrammar` finds, in one pass over the sentence, which names, rooms, floors and pieces of templates
+it has, and gives hassil only the templates that are left.
+
+Several readings are ranked as Home Assistant does: the longest name of a device first, then fewer wildcards, then more
+words that the template itself has (source: hassil's `recognize_best`; the slot lists as in Home Assistant's
+conversation agent, which gives each name its domain, and a sentence without a room the room of its speaker).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+import hassil
+from hassil.expression import Alternative, Expression, Group, ListReference, Permutation, RuleReference, Sentence
+from hassil.intents import Intent, IntentData, Intents, SlotList, TextSlotList
+from hassil.recognize import RecognizeResult
+
+from atlas.errors import ConfigError
+from atlas.understanding.names import Names
+
+LONGEST_CHARACTERS = 200  # no command is longer; longer text is conversation, and costs time to match
+DOMAINS: Mapping[str, tuple[str, ...]] = {  # a kind of device → the domains that Home Assistant has for it
+    "light": ("light",),
+    "switch": ("switch", "input_boolean"),
+    "climate": ("climate",),
+    "cover": ("cover",),
+    "lock": ("lock",),
+    "media": ("media_player",),
+    "fan": ("fan",),
+    "sensor": ("binary_sensor", "sensor"),
+    "scene": ("scene", "script", "button", "input_button"),
+    "vacuum": ("vacuum",),
+    "mower": ("lawn_mower",),
+    "valve": ("valve",),
+    "person": ("person",),
+}
+KIND_OF_DOMAIN = {domain: kind for kind, domains in DOMAINS.items() for domain in domains}
+SHOPPING = "shopping"  # the list that "the shopping list" is, in every language
+_FROM_NAMES = ("name", "area", "floor")  # the lists that a house fills
+_HERE = "the speaker's room"  # stands for a room that is not known: a tool asks for it
+_GUESSED = {"wildcard": True}
+
+_Block = tuple[Intent, IntentData]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One way in which a sentence can be meant."""
+
+    intent: str
+    slots: Mapping[str, Any]  # the intent's own, by Home Assistant's names
+    here: bool = False  # its area is the speaker's room, and was not said
+    domain: str = ""  # of the name in it, such as "light"
+    response: str = ""  # which of the intent's answers: "how_many", "which"
+    combination: str = ""  # of slots, as the grammar calls it
+    wildcards: Mapping[str, str] = field(default_factory=dict)  # slots that took any words
+    score: tuple[int, ...] = ()  # the least is the best
+
+
+@dataclass(frozen=True, slots=True)
+class _Template:
+    """A sentence of the grammar, and what an utterance must have for it."""
+
+    intent: Intent
+    data: IntentData
+    sentence: Sentence
+    clauses: frozenset[int]  # of which each must be true
+    lists: frozenset[str]  # of `_FROM_NAMES`, of which something must be named
+
+
+@dataclass(frozen=True, slots=True)
+class _House:
+    """The names of one house, ready to be searched for."""
+
+    lists: Mapping[str, Any]  # "name", "area", "floor" → a trie of their values
+
+
+class PublicGrammar:
+    """Every sentence of the public grammar in one language. Immutable; a sentence takes a few milliseconds and no I/O.
+
+    Raises `ConfigError` when the package has no such language.
+    """
+
+    def __init__(self, language: str) -> None:
+        raw = read_public(language)
+        self.language = language
+        self._all = Intents.from_dict(_with_places(raw))
+        self._clauses: dict[frozenset[str], int] = {}
+        self._templates = [
+            self._indexed(intent, data, sentence)
+            for intent in self._all.intents.values()
+            for data in intent.data
+            for sentence in data.sentences
+        ]
+        self._fragments = {fragment for clause in self._clauses for fragment in clause}
+        self._skips = [word.casefold() for word in self._all.skip_words]
+        self._house = lru_cache(2)(_house)  # the names of before, and those of now
+
+    def prepare(self, names: Names) -> None:
+        """Make ready for the names of a house, so that no sentence waits for it."""
+        self._house(names)
+
+    def best(self, text: str, names: Names, room: str = "") -> Reading | None:
+        """Return the likeliest reading of all of `text`, said in `room`; `None` when there is none."""
+        return next(iter(self.readings(text, names, room)), None)
+
+    def readings(self, text: str, names: Names, room: str = "") -> Sequence[Reading]:
+        """Return every way in which all of `text` can be meant, the best first, none twice."""
+        if len(text) > LONGEST_CHARACTERS:
+            return ()
+        ranked: dict[tuple[str, str], Reading] = {}
+        for result in self._matches(text, self._house(names), room or _HERE):
+            reading = _reading(result, room or _HERE)
+            key = reading.intent, repr(sorted(reading.slots.items(), key=lambda slot: slot[0]))
+            if key not in ranked or reading.score < ranked[key].score:
+                ranked[key] = reading
+        return sorted(ranked.values(), key=lambda reading: (reading.score, reading.intent))
+
+    def _matches(self, text: str, house: _House, room: str) -> Iterator[RecognizeResult]:
+        plain = text.replace("’", "'")
+        lists: dict[str, SlotList] = {}
+        named: dict[str, list[Any]] = {}
+        for name, trie in house.lists.items():
+            named[name] = [value for _, _, value in trie.find(plain.casefold())]
+            lists[name] = TextSlotList(name=name, values=named[name])
+        domains = {value.context["domain"] for value in named["name"]}
+        some = self._some(plain, {name for name, values in named.items() if values}, domains)
+        if some.intents:
+            context = {"area": room}
+            yield from hassil.recognize_all(plain, some, slot_lists=lists, intent_context=context)
+
+    def _some(self, text: str, named: set[str], domains: set[str]) -> Intents:
+        """Return the grammar of the templates that `text` may be. They share all that hassil has compiled."""
+        haystack = self._haystack(text)
+        there = {fragment for fragment in self._fragments if fragment in haystack}
+        false = {number for clause, number in self._clauses.items() if there.isdisjoint(clause)}
+        blocks: dict[str, dict[int, tuple[IntentData, list[Sentence]]]] = {}
+        for template in self._templates:
+            if not template.lists <= named or not false.isdisjoint(template.clauses):
+                continue
+            required = template.data.requires_context.get("domain")
+            if required is not None and "name" in template.lists and domains.isdisjoint(required):
+                continue
+            kept = blocks.setdefault(template.intent.name, {}).setdefault(id(template.data), (template.data, []))
+            kept[1].append(template.sentence)
+        whole = self._all
+        intents = {
+            name: Intent(name, [_with(data, sentences) for data, sentences in kept.values()])
+            for name, kept in blocks.items()
+        }
+        return Intents(
+            whole.language, intents, whole.slot_lists, whole.expansion_rules, whole.skip_words, whole.settings
+        )
+
+    def _haystack(self, text: str) -> str:
+        """Return the words in which a template's own must be: as they are, and without those that may be skipped."""
+        words = " ".join(text.casefold().split())
+        bare = words
+        for skipped in self._skips:
+            bare = re.sub(rf"(?<!\w){re.escape(skipped)}(?!\w)", " ", bare)
+        return f"{words}\n{' '.join(bare.split())}"
+
+    def _indexed(self, intent: Intent, data: IntentData, sentence: Sentence) -> _Template:
+        clauses = sentence.get_required_clauses(self._all.expansion_rules)
+        numbers = [self._clauses.setdefault(frozenset(clause), len(self._clauses)) for clause in clauses]
+        lists = self._needed(sentence.expression) & {*_FROM_NAMES}
+        return _Template(intent, data, sentence, frozenset(numbers), frozenset(lists))
+
+    def _needed(self, part: Expression) -> frozenset[str]:
+        """Return the lists of which an expression always has a value."""
+        match part:
+            case ListReference(list_name=name):
+                return frozenset({name})
+            case RuleReference(rule_name=name):
+                return self._needed(self._all.expansion_rules[name].expression)
+            case Alternative(items=items) if items and not isinstance(part, Permutation):
+                return frozenset.intersection(*(self._needed(item) for item in items))
+            case Permutation(items=items):
+                return frozenset().union(*(self._needed(item) for item in items))
+            case Group(items=items):
+                return frozenset().union(*(self._needed(item) for item in items))
+        return frozenset()
+
+
+def read_public(language: str) -> dict[str, Any]:
+    """Return the grammar of one language as its file has it. Raises `ConfigError` when there is none."""
+    file = files("home_assistant_intents") / "data" / f"{language}.json"
+    if not re.fullmatch(r"[\w-]+", language) or not file.is_file():
+        raise ConfigError(
+            f"the public grammar has no language {language!r}", hint="set house.language to one such as en or de"
+        )
+    read: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return read
+
+
+def _with_places(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return the grammar with any place in the world in its sentences about the weather: none of them is a device."""
+    weather = raw["intents"].get("HassGetWeather", {"data": []})
+    for block in weather["data"]:
+        if block.get("requires_context", {}).get("domain") == ["weather"]:
+            block["sentences"] = [sentence.replace("{name}", "{place:name}") for sentence in block["sentences"]]
+            del block["requires_context"]
+    return {**raw, "lists": {**raw["lists"], "place": _GUESSED}}
+
+
+def _with(data: IntentData, sentences: list[Sentence]) -> IntentData:
+    """Return a block of an intent with only some of its sentences, which stay the same objects."""
+    kept = replace(data)
+    kept.__dict__["sentences"] = sentences  # where hassil itself caches them
+    return kept
+
+
+def _house(names: Names) -> _House:
+    devices = [
+        (called, device.name, {"domain": domain, "device_class": device.shape})
+        for device in names.devices
+        for called in (device.name, *device.aliases)
+        for domain in DOMAINS.get(device.kind, ())
+    ]
+    people = [(person, person, {"domain": "person"}) for person in names.people]
+    lists = [(name, name, {"domain": "todo"}) for name in names.lists if name != SHOPPING]  # that has its own intents
+    rooms = [(called, room.name, None) for room in names.rooms for called in (room.name, *room.aliases)]
+    floors = [(called, floor.name, None) for floor in names.floors for called in (floor.name, *floor.aliases)]
+    known: dict[str, Any] = {"name": [*devices, *people, *lists], "area": rooms, "floor": floors}
+    return _House({name: _trie(name, values) for name, values in known.items()})
+
+
+def _trie(name: str, values: Iterable[tuple[str, str, Any]]) -> Any:
+    trie = hassil.Trie()
+    spoken = [(" ".join(words.split()), out, context) for words, out, context in values if words.strip()]
+    for value in TextSlotList.from_tuples(spoken, allow_template=False, name=name).values:
+        assert isinstance(value.text_in, hassil.TextChunk)
+        trie.insert(value.text_in.text.strip().casefold(), value)
+    return trie
+
+
+def _reading(result: RecognizeResult, room: str) -> Reading:
+    entities = result.entities_list
+    area = result.entities.get("area")
+    name = result.entities.get("name")
+    exact = name is not None and not name.is_wildcard
+    assert not exact or name is not None
+    guessed = [entity for entity in entities if entity.is_wildcard]
+    context = result.context or {}
+    return Reading(
+        intent=result.intent.name,
+        slots={entity.name: entity.value for entity in result.entities.values()},
+        here=area is not None and not area.text and area.value == room,
+        domain=str(context.get("domain", "")) if exact else "",
+        response=result.response or "",
+        combination=str((result.intent_metadata or {}).get("slot_combination", "")),
+        wildcards={entity.name: " ".join(entity.text.split()) for entity in guessed},
+        score=(
+            -len(name.text) if exact and name is not None else 0,
+            len(guessed),
+            -result.text_chunks_matched,
+            sum(len(entity.text) for entity in guessed),
+        ),
+    )

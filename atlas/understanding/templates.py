@@ -1,0 +1,183 @@
+"""The sentences of one language, found by how they begin and end: hassil tries a handful instead of a thousand."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from importlib.resources import files
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import hassil
+import yaml
+from hassil.expression import (
+    Alternative,
+    Expression,
+    Group,
+    ListReference,
+    Permutation,
+    RuleReference,
+    Sentence,
+    TextChunk,
+)
+from hassil.intents import Intent, IntentData, Intents, TextSlotList
+from hassil.recognize import RecognizeResult
+
+from atlas.errors import ConfigError
+
+SENTENCES = Path(__file__).parent / "sentences"
+TOOL_OF_PUBLIC_INTENT = {
+    "HassStartTimer": "timers.start",
+    "HassCancelTimer": "timers.cancel",
+    "HassCancelAllTimers": "timers.cancel_all",
+    "HassIncreaseTimer": "timers.add",
+    "HassDecreaseTimer": "timers.add",
+    "HassPauseTimer": "timers.pause",
+    "HassUnpauseTimer": "timers.resume",
+    "HassTimerStatus": "timers.left",
+    "HassGetCurrentTime": "clock.time",
+    "HassGetCurrentDate": "clock.date",
+}
+# Lengths of time are read before matching, so the public sentences that spell out hours and minutes cannot match; those
+# that run another command later ("open the door in five minutes") are no tool of ours. Both are left out.
+_NOT_NEEDED = ("{timer_hour", "{timer_minute", "{timer_half", "{timer_command")
+_ANY = ""  # the edge of a template that may be anything
+
+_Template = tuple[Intent, IntentData, Sentence]
+Edge = Callable[[str], str]
+
+
+def _first(text: str) -> str:
+    """Return the first two letters; of a single one, which may go on in what follows, nothing."""
+    words = text.lstrip()
+    return words[:2] if len(words) > 1 else _ANY
+
+
+def _last(text: str) -> str:
+    """Return the last letter."""
+    return text.rstrip()[-1:]
+
+
+class Templates:
+    """Everything that may be said in one language. Immutable once opened, but for what hassil compiles on first use."""
+
+    def __init__(self, own: Mapping[str, Any], public: Mapping[str, Any]) -> None:
+        self._all = Intents.from_dict(_joined(own, public))
+        found: dict[tuple[str, str], list[_Template]] = defaultdict(list)
+        for intent in self._all.intents.values():
+            for data in intent.data:
+                for sentence in data.sentences:
+                    sentence.get_required_clauses(self._all.expansion_rules)  # hassil keeps them for every match
+                    starts, _ = self._edges(sentence.expression, _first)
+                    ends, _ = self._edges(sentence.expression, _last)
+                    for keys in product(starts, ends):
+                        found[keys].append((intent, data, sentence))
+        starts, ends = ({keys[edge] for keys in found} | {_ANY} for edge in (0, 1))
+        self._by_edges = {
+            (start, end): self._only(
+                [one for keys in dict.fromkeys(product((start, _ANY), (end, _ANY))) for one in found.get(keys, ())]
+            )
+            for start, end in product(starts, ends)
+        }
+        self._edges_known = starts, ends
+
+    def match(self, words: str) -> Iterator[RecognizeResult]:
+        """Yield every way in which `words` can be read, from the first to the last."""
+        starts, ends = self._edges_known
+        start, end = _first(words.casefold()), _last(words.casefold())
+        fitting = self._by_edges[start if start in starts else _ANY, end if end in ends else _ANY]
+        return iter(hassil.recognize_all(words, fitting))
+
+    def _only(self, some: Iterable[_Template]) -> Intents:
+        """Return the grammar of a few sentences. They share all that hassil has compiled with each other."""
+        kept: dict[str, dict[int, tuple[IntentData, list[Sentence]]]] = {}
+        for intent, data, sentence in some:
+            sentences = kept.setdefault(intent.name, {}).setdefault(id(data), (data, []))[1]
+            if not any(sentence is other for other in sentences):  # its two beginnings may share a key
+                sentences.append(sentence)
+        intents = {
+            name: Intent(name, [_with(data, sentences) for data, sentences in blocks.values()])
+            for name, blocks in kept.items()
+        }
+        whole = self._all
+        return Intents(
+            whole.language, intents, whole.slot_lists, whole.expansion_rules, whole.skip_words, whole.settings
+        )
+
+    def _edges(self, said: Expression, edge: Edge) -> tuple[set[str], bool]:
+        """Return the letters an expression may start or end with, and whether it may be nothing at all."""
+        match said:
+            case TextChunk(text=text):
+                return {edge(text.casefold())} if text.strip() else set(), not text.strip()
+            case RuleReference(rule_name=name):
+                return self._edges(self._all.expansion_rules[name].expression, edge)
+            case ListReference(list_name=name):
+                values = self._all.slot_lists[name]
+                if not isinstance(values, TextSlotList):
+                    return {_ANY}, False
+                return set().union(*(self._edges(value.text_in, edge)[0] for value in values.values)), False
+            case Alternative(items=items):
+                each = [self._edges(item, edge) for item in items]
+                return set().union(*(letters for letters, _ in each)), any(empty for _, empty in each)
+            case Permutation():
+                return {_ANY}, False
+            case Group(items=items):
+                found: set[str] = set()
+                for item in items if edge is _first else reversed(items):
+                    letters, empty = self._edges(item, edge)
+                    found |= letters
+                    if not empty:
+                        return found, False
+                return found, True
+        return {_ANY}, False
+
+
+def _with(data: IntentData, sentences: list[Sentence]) -> IntentData:
+    """Return a block of an intent with only some of its sentences, which stay the same objects."""
+    kept = replace(data)
+    kept.__dict__["sentences"] = sentences  # where hassil itself caches them
+    return kept
+
+
+def open_sentences(language: str) -> tuple[Mapping[str, Any], Templates]:
+    """Return the words of `language` and its sentences. Raises `ConfigError` when there are none."""
+    folder = SENTENCES / language
+    if not language.isalpha() or not folder.is_dir():
+        known = ", ".join(sorted(each.name for each in SENTENCES.iterdir() if each.is_dir()))
+        raise ConfigError(
+            f"there are no sentences for the language {language!r}", hint=f"set house.language to one of {known}"
+        )
+    own: dict[str, Any] = {"intents": {}, "lists": {}, "expansion_rules": {}}
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    for file in (SENTENCES / "unsaid.yaml", *sorted(folder.glob("*.yaml"))):
+        for key, told in yaml.load(file.read_text(encoding="utf-8"), loader).items():  # noqa: S506 (both are safe loaders)
+            own[key] = own[key] | told if isinstance(own.get(key), dict) else told
+    public = files("home_assistant_intents") / "data" / f"{language}.json"
+    return own, Templates(own, json.loads(public.read_text(encoding="utf-8")))
+
+
+def _joined(own: Mapping[str, Any], public: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one hassil grammar: the public intents that are tools of ours, and our own."""
+    shared = TOOL_OF_PUBLIC_INTENT if own["timers"] else ()
+    intents = {name: {"data": list(_needed(public["intents"][name]["data"]))} for name in shared}
+    article = re.compile(rf"(?<![\w\[(|{{<])({own['articles']})(?= [^{{])")
+    for intent in own["intents"].values():
+        for block in intent["data"]:
+            block["sentences"] = [article.sub(r"[\1]", sentence) for sentence in block["sentences"]]
+    return {
+        "language": own["language"],
+        "intents": intents | own["intents"],
+        "lists": {k: v for k, v in public["lists"].items() if k.startswith("timer_")} | own["lists"],
+        "expansion_rules": public["expansion_rules"] | own["expansion_rules"],
+    }
+
+
+def _needed(data: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    for block in data:
+        sentences = [s for s in block["sentences"] if not any(part in s for part in _NOT_NEEDED)]
+        if sentences:
+            yield {"sentences": sentences, "metadata": block.get("metadata", {})}

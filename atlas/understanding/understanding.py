@@ -1,0 +1,377 @@
+"""Understand a turn once: its words and what was said before → one value, which everybody who answers looks at. Pure.
+
+Whoever answers parses nothing. What a turn leans on is its history: the last exchange alone, and only for two minutes
+(see dialogue.py). Where a recogniser offers several readings, all of them are read here, in its order.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from atlas.conversation import HOUSE, Turn
+from atlas.understanding.amends import Amends
+from atlas.understanding.answering import Answering, Question
+from atlas.understanding.choices import Choices, ChoiceWords
+from atlas.understanding.dialogue import LATER, Dialogue, Exchange, recent
+from atlas.understanding.frames import Frames
+from atlas.understanding.grammar import OPEN_COMMAND_SECONDS, Command, Grammar, Half
+from atlas.understanding.names import NOBODY, Names
+from atlas.understanding.parser import NOT_PARSED, NOTHING, SILENT, Before, Parse, Parser, act_of
+from atlas.understanding.which import Which
+from atlas.understanding.wholes import Wholes
+
+CERTAIN = 0.6  # of the parser, that nothing is asked for which a look answers
+CERTAIN_OF_ANOTHER = 0.85  # that another tool is meant than a grammar read
+MOST_CERTAIN = 0.95  # that one thing is meant where a grammar read several
+LOOK_TOPICS = {"look", "timers.left", "calendar.find", "calendar.list", "email.search", "email.list"}
+PAST = "conversation."  # how commands about what was said are called; no tool server has them
+
+That = Literal["", "said", "talk", "fact"]  # "forget that"; and what was meant by it: the talk, or a fact
+
+
+@dataclass(frozen=True, slots=True)
+class Understanding:
+    """What one turn means, as far as it is understood without a model."""
+
+    text: str
+    commands: tuple[Command, ...] = ()  # to be done, in their order
+    half: Half | None = None  # a command that lacks one thing, and the question for it
+    choices: Choices | None = None  # one or two that it may mean, and the question about them
+    reply: str = ""  # what is to be said, because nothing is to be done: "All right."
+    leans: bool = False  # on the last exchange: "no, at five", "and eggs", the answer to a question
+    negated: bool = False  # some reading says not to do something
+    question: Question | None = None  # that something told before may answer
+    past: Command | None = None  # a search or a wish to forget, of what was said
+    past_beside: bool = False  # that, joined with something else
+    that: That = ""
+    restart: bool = False  # what was said before is done with: "start over"
+    help: bool = False  # somebody asks what can be asked for
+    plain: str = ""  # the words without punctuation and politeness
+
+    @property
+    def empty(self) -> bool:
+        """Whether no deed, question or reply was understood."""
+        return not (self.commands or self.half or self.choices or self.reply)
+
+
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """A turn on its way: all its readings, best first, and what has a name in this house."""
+
+    readings: tuple[str, ...]
+    turn: Turn
+    names: Names
+
+
+class Public(Protocol):
+    """The public grammar, over the names of this house."""
+
+    def read(self, text: str, names: Names, room: str) -> tuple[Command, ...] | Half | str | None:
+        """Return the commands that `text` is from its first word to its last, or half a command; `None` for neither.
+
+        A text is what to say to words that ask for no deed: "never mind".
+
+        `room` is where the speaker stands; "" when that is not known. Takes a few milliseconds, and no I/O.
+        """
+        ...
+
+
+class Reader:
+    """Reads turns in one language. Immutable; a turn takes a few milliseconds and no I/O."""
+
+    def __init__(self, grammar: Grammar, public: Public | None = None, parser: Parser | None = None) -> None:
+        own = grammar.own
+        self.grammar = grammar
+        self._public = public
+        ordinals = [re.compile(way, re.IGNORECASE) for way in own["ordinals"]]
+        self.choices = ChoiceWords(own, ordinals)
+        self._which_device: str = own.get("frames", {}).get("which", "")
+        self._frames = parser.frames if parser else Frames(own.get("frames", {}), grammar.digits)
+        self._parser = parser
+        self._taken_back = re.compile(own.get("acts", {}).get("taken_back", "(?!)"), re.IGNORECASE)
+        self._dialogue = Dialogue(grammar, self.choices)
+        self._amends = Amends(grammar, self._dialogue)
+        self._wholes = Wholes(grammar, self._dialogue)
+        self._which = Which(grammar)
+        self._answering = Answering(own) if "answering" in own else None
+        that: Mapping[str, str] = own.get("forget_that", {})
+        self._that = {name: re.compile(words, re.IGNORECASE) for name, words in that.items()}
+        self._says_left: str = own["left"]["says"]
+        self._restart = re.compile(own["restart"], re.IGNORECASE)
+        self._help = re.compile(own["help"]["asked"], re.IGNORECASE)
+
+    def understand(self, turn: Turn, names: Names = NOBODY, waiting: Choices | None = None) -> Understanding:
+        """Return what `turn` means in a house with these names, where one question may be `waiting` for its answer.
+
+        When any reading says "don't", none of them is acted on: to mishear that is worse than to ask again.
+        """
+        heard = _Heard(tuple(map(_visible, (turn.text, *turn.alternatives))), turn, names)
+        besides = self._besides(heard)
+        if besides["restart"]:
+            return Understanding(turn.text, **besides)
+        if waiting and (chosen := self._chosen(besides["plain"], waiting)) is not None:
+            return Understanding(turn.text, **(besides | chosen))
+        return Understanding(turn.text, **(besides | self._asked_for(heard)))
+
+    def read(self, text: str, names: Names = NOBODY) -> Understanding:
+        """Return what words mean by themselves, with nothing before them: what a voice asks while somebody speaks."""
+        return self.understand(Turn("", text, HOUSE, 0.0), names)
+
+    def settle_seconds(self, text: str, names: Names = NOBODY) -> float | None:
+        """Return how long a speaker must be silent after `text` before it may be acted on; `None`: it is no command."""
+        commands = self.read(text, names).commands
+        if not commands:
+            return None
+        return 0.0 if commands[-1].whole else OPEN_COMMAND_SECONDS
+
+    def commands(self, text: str, names: Names = NOBODY, room: str = "") -> tuple[Command, ...]:
+        """Return the commands that `text` is by itself; of devices, who knows their names goes first."""
+        commands = self.grammar.commands(text, names)
+        if any(not one.tool.startswith("home.") for one in commands):
+            public = self._by_public(text, names, room)
+            return public if isinstance(public, tuple) and _reads_closer(public, commands) else commands
+        if of_devices := self._of_devices(text, names, room):
+            return of_devices
+        public = self._by_public(text, names, room)
+        return commands or (public if isinstance(public, tuple) else ())
+
+    def _of_devices(self, text: str, names: Names, room: str, before: Sequence[str] = ()) -> tuple[Command, ...]:
+        """Return what is wanted of devices or asked about them, in the public words or in whatever order they come."""
+        look = self._frames.question(text, names, room)
+        free = (look,) if look else self._frames.read(text, names, room)
+        public = self._by_public(text, names, room) if names.devices else None
+        if not isinstance(public, tuple) or not all(one.tool.startswith("home.") for one in public):
+            return free
+        if look and all(one.tool != "home.state" for one in public) and self._frames.only_asks(text):
+            return free  # "worktop light on?"
+        swallowed = len(free) > 1 and "query" in public[0].arguments  # two deeds, taken for the name of a song
+        return free if swallowed else public
+
+    def _by_public(self, text: str, names: Names, room: str) -> tuple[Command, ...] | Half | str | None:
+        """Return what the public grammar makes of words; of those with a "don't", only what it has itself.
+
+        "I don't like this song" is one of its sentences. What takes any words would take a "don't" as well.
+        """
+        if self._public is None:
+            return None
+        public = self._public.read(text, names, room)
+        if self.grammar.is_negated(text, names) and not (isinstance(public, tuple) and all(map(_says_all, public))):
+            return None
+        return public
+
+    def _reconsidered(
+        self, commands: tuple[Command, ...], parse: Parse, heard: _Heard, before: Before
+    ) -> dict[str, Any]:
+        """Return commands of a grammar, or what the parser is certain of in their place.
+
+        "Was it locked all night" has the words of a question that a look answers, and is none. A whole sentence of the
+        public grammar stays what it is.
+        """
+        unchanged = {"commands": commands}
+        if parse.chance < CERTAIN:
+            return unchanged
+        if commands == self._by_public(heard.readings[0], heard.names, heard.turn.actor.room):
+            return unchanged
+        topics, others = {_topic(one) for one in commands}, {_topic(one) for one in parse.commands}
+        if parse.act in SILENT:
+            grave = parse.act in ("health", "emergency") or parse.chance >= MOST_CERTAIN
+            return {} if grave or topics <= LOOK_TOPICS else unchanged
+        if not others or topics == others or LATER in topics or (topics, others) == ({"look"}, {"home"}):
+            return unchanged
+        if len(commands) > 1 and not (others < topics and parse.chance >= MOST_CERTAIN):
+            return unchanged
+        return _learned(parse, before) if parse.chance >= CERTAIN_OF_ANOTHER else unchanged
+
+    def _half(self, text: str, names: Names, room: str) -> Half | str | None:
+        """Return half of a command that `text` is, and the question for what it lacks; or what to say to it."""
+        if half := self.grammar.half(text, names):
+            return half
+        public = self._by_public(text, names, room)
+        return public if isinstance(public, (Half, str)) else None
+
+    def _chosen(self, plain: str, waiting: Choices) -> dict[str, Any] | None:
+        """Return what an answer to a waiting question chooses; `None` when it is no answer."""
+        commands = self.choices.answer(plain, waiting)
+        if commands is None:
+            return None
+        return {"commands": commands, "leans": True} if commands else {"reply": self._says_left}
+
+    def _besides(self, heard: _Heard) -> dict[str, Any]:
+        """Return what is no command of the house: questions about what was told or said, and for help."""
+        text, turn = heard.readings[0], heard.turn
+        plain = self.grammar.plain_words(text)
+        negated = any(self.grammar.is_negated(reading, heard.names) for reading in heard.readings)
+        commands = next(filter(None, (self.grammar.commands(text, heard.names) for text in heard.readings)), ())
+        past = any(command.tool.startswith(PAST) for command in commands) and not negated
+        asks_for_help = any(map(self._help.fullmatch, (self.grammar.unmarked(text), plain)))
+        return {
+            "plain": plain,
+            "negated": negated,
+            "question": self._answering.question(text) if self._answering else None,
+            "past": commands[0] if past and len(commands) == 1 else None,
+            "past_beside": past and len(commands) > 1,
+            "that": next((name for name, words in self._that.items() if words.fullmatch(plain)), ""),
+            "restart": any(map(self._restart.fullmatch, (self.grammar.unmarked(text), plain))),
+            "help": asks_for_help and not turn.instructions,
+        }
+
+    def _asked_for(self, heard: _Heard) -> dict[str, Any]:
+        """Return what is to be done, said or asked: the first of the ways in which the readings can be meant."""
+        readings, amends, history = heard.readings, self._amends, recent(heard.turn)
+        if any(map(self._taken_back.search, readings)):
+            return {}
+        exchanges = tuple(self._dialogue.exchanges(history))
+        last = exchanges[0] if exchanges else Exchange((), (), ())
+        before = _before(exchanges)
+
+        def commands_of(text: str) -> tuple[Command, ...]:
+            return self.commands(text, heard.names, heard.turn.actor.room)
+
+        if any(answer := amends.answer(text, history) for text in readings):
+            assert answer
+            return _leaning(answer if isinstance(answer, str) else (answer,))
+        for text in readings:
+            if chosen := self._which.answer(text, history):
+                return _leaning(chosen)
+            if commands_of(text):
+                break  # and a worse reading of it is no answer
+        if history and history[-1].text == self._which_device:  # "turn it up" – "which one?" – "the radio"
+            earlier = next((message.text for message in reversed(history) if message.author == "user"), "")
+            if meant := self._of_devices(f"{earlier}, {readings[0]}", heard.names, heard.turn.actor.room):
+                return _leaning(meant)
+        if len(last.calls) > 1:  # to take back the last of several may not be what "cancel it" means
+            unsure = self._dialogue.referring(readings[0], exchanges, commands_of)
+            if isinstance(unsure, Choices):
+                return {"choices": unsure}
+        if any(corrected := amends.correction(text, history, last.things, heard.names) for text in readings):
+            return _leaning(corrected)
+        if left := amends.left_alone(readings[0]):
+            return {"reply": left}
+        if any(follows := self._dialogue.follow(text, last, commands_of) for text in readings):
+            return _leaning(follows)
+        if slipped := self._wholes.corrected(readings[0], commands_of):
+            return {"commands": slipped}
+        negated = any(self.grammar.is_negated(text, heard.names) for text in readings)
+        room = heard.turn.actor.room
+
+        parse = self._parser.parse(readings[0], heard.names, room, before) if self._parser else NOT_PARSED
+
+        def leans() -> dict[str, Any] | None:
+            if any(more := amends.follow_up(text, history, last.things, heard.names) for text in readings):
+                assert more
+                return _leaning((more,))
+            if parse.named and parse.is_sure():  # "and shut the curtains" is not about the lamp before
+                return _learned(parse, before)
+            meant = self._dialogue.referring(readings[0], exchanges, commands_of)
+            if meant is None:
+                return None
+            return {"choices": meant} if isinstance(meant, Choices) else _leaning(meant)
+
+        if not negated and (set_anew := self._dialogue.set_anew(readings[0], last)):
+            return _leaning((set_anew,))
+        of_others = any(not one.tool.startswith("home.") for one in self.grammar.commands(readings[0], heard.names))
+        of_devices = () if of_others else self._of_devices(readings[0], heard.names, heard.turn.actor.room)
+        if of_devices and not any(map(self.grammar.is_negated, readings[1:])):
+            # "A bit brighter" means what was just spoken about, if something was.
+            leaning = None if _names_any(of_devices) else leans()
+            return leaning or self._reconsidered(of_devices, parse, heard, before)
+        if negated and not self.grammar.is_negated(readings[0], heard.names):
+            return {}
+        if negated:
+            return _learned(parse, before) if parse.is_sure(negated=True) else {}
+        if any(commands := commands_of(text) for text in readings):
+            unknown = any(_is_unknown(command, heard.names) for command in commands)
+            if unknown and parse.is_sure():
+                return _learned(parse, before)
+            return self._reconsidered(commands, parse, heard, before)
+        if leaning := leans():
+            return leaning
+        spoken_of = [thing.name for thing in last.things if thing.topic == "home"]
+        if spoken_of and (meant := self._of_devices(readings[0], heard.names, heard.turn.actor.room, spoken_of)):
+            return _leaning(meant)  # "right, I'm in, shut it"
+        if several := self._wholes.joined(readings[0], heard.names, commands_of):
+            return {"commands": several}
+        # A question about what may have been misheard would not be calm.
+        half = self._half(readings[0], heard.names, room)
+        if parse.is_sure() and (half is None or (parse.chance >= CERTAIN_OF_ANOTHER and not parse.looks)):
+            return _learned(parse, before)
+        if half is None and self._frames.is_unclear(readings[0], heard.names):
+            return {"reply": self._which_device}
+        if half is None and parse.choices:
+            return {"choices": self.choices.ask(parse.choices)}
+        return {"reply": half} if isinstance(half, str) else {"half": half}
+
+
+def _visible(text: str) -> str:
+    """Return a text without characters that nobody sees: zero-width ones, marks of direction."""
+    return "".join(character for character in text if unicodedata.category(character) != "Cf")
+
+
+def _learned(parse: Parse, before: Before) -> dict[str, Any]:
+    """Return the commands of the parser; what it left out may have come from the call before."""
+    return {"commands": parse.commands, "leans": bool(before.act)}
+
+
+def _before(exchanges: Sequence[Exchange]) -> Before:
+    """Return the last that was done or looked up, in the last exchange or the one before."""
+    for exchange in exchanges[:2]:
+        if exchange.tried:
+            call = exchange.tried[-1]
+            tool, arguments = call.name, call.arguments
+            if tool == LATER:
+                inner = arguments.get("arguments")
+                tool, arguments = str(arguments.get("tool", "")), inner if isinstance(inner, Mapping) else {}
+            things = tuple(thing.name for thing in exchange.things if thing.topic == "home")
+            device = arguments.get("device")
+            return Before(act_of(tool, arguments), arguments, things or ((device,) if isinstance(device, str) else ()))
+    return NOTHING
+
+
+def _topic(command: Command) -> str:
+    """Return what a command is about: a look at the house, a deed in it, or else its tool."""
+    if command.tool in ("home.state", "presence.where"):
+        return "look"
+    return "home" if command.tool.startswith("home.") else command.tool
+
+
+def _is_unknown(command: Command, names: Names) -> bool:
+    """Whether a command names a device that this house has not."""
+    device = str(command.arguments.get("device", "")).casefold()
+    return bool(device and names.devices) and not any(
+        device in (name.casefold() for name in (one.name, *one.aliases)) for one in names.devices
+    )
+
+
+def _names_any(commands: Sequence[Command]) -> bool:
+    return any({"device", "room", "floor", "everything"} & {*command.arguments} for command in commands)
+
+
+def _says_all(command: Command) -> bool:
+    """Whether no argument holds words that nobody checked."""
+    return command.tool.startswith("home.") and "query" not in command.arguments
+
+
+def _reads_closer(public: Sequence[Command], commands: Sequence[Command]) -> bool:
+    """Whether the public grammar has words of its own for what ours took for part of a thing or a place.
+
+    "Complete apples on my shopping list" is no thing called complete apples, "London like" is no place.
+    """
+    if len(public) != 1 or len(commands) != 1:
+        return False
+    [theirs], [ours] = public, commands
+    if theirs.tool in ("lists.check", "lists.remove"):
+        return ours.tool in ("lists.add", "lists.check")
+    if theirs.tool == ours.tool == "lists.add":  # a verb of theirs is no part of the thing
+        said, thing = (one.arguments.get("items", [""]) for one in (ours, theirs))
+        return len(said) == 1 and str(said[0]).endswith(f" {thing[0]}")
+    place = str(theirs.arguments.get("place", ""))
+    return theirs.tool == ours.tool == "weather.now" and str(ours.arguments.get("place", "")).startswith(f"{place} ")
+
+
+def _leaning(meant: tuple[Command, ...] | str) -> dict[str, Any]:
+    """Return what goes on from the last exchange: commands, or what is to be said."""
+    return {"reply" if isinstance(meant, str) else "commands": meant, "leans": True}

@@ -1,0 +1,197 @@
+"""The answer to "Which reminder: …, or …?": the first one, the one at seven, both → the calls that were meant. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from atlas.conversation import Message, ToolCall
+from atlas.understanding.grammar import Grammar
+from atlas.understanding.slots import Command
+
+# What a tool calls those it cannot choose from, and which of its arguments then takes the id of one.
+MEANT_BY = {"reminders": "about", "alarms": "name", "timers": "name"}
+MOST_AT_ONCE = 5  # as many as are named in a question
+LONGEST_ANSWER_WORDS = 10
+_WORDS = re.compile(r"\d{1,2}:\d\d|[^\W_]+")
+
+Called = Mapping[str, Any]  # the arguments that mean one of several
+One = tuple[Called, frozenset[str]]  # and the words that tell it from the others
+
+
+class Places:
+    """How one language counts off what was named: the second one, the last one, the other one."""
+
+    def __init__(self, own: Mapping[str, Any]) -> None:
+        ways = [*own["ordinals"], own["last_one"], own["other_one"]]
+        *self._ordinals, self._last, self._other = [re.compile(way, re.IGNORECASE) for way in ways]
+
+    def of(self, said: str, count: int, *, more: bool = False) -> int | None:
+        """Return which of `count` is said, from 0 on; `None` when none is. With `more` than were named none is last."""
+        if not more and (self._last.fullmatch(said) or (count == 2 and self._other.fullmatch(said))):
+            return count - 1
+        return next((at for at, way in enumerate(self._ordinals[:count]) if way.fullmatch(said)), None)
+
+    def is_beyond(self, said: str, count: int) -> bool:
+        """Tell whether one is said that comes after the last of `count`."""
+        return any(way.fullmatch(said) for way in self._ordinals[count:])
+
+
+class Labels:
+    """How one language tells one thing from others like it: by its name, its time, its room …"""
+
+    def __init__(self, grammar: Grammar) -> None:
+        own = grammar.own["tells"]
+        self._digits = grammar.digits
+        self._same = [(re.compile(said), to) for said, to in own["same"]]
+        self._clocks = [(re.compile(said), step) for said, step in own["clocks"]]
+        self._units: Sequence[tuple[int, str]] = own["units"]
+
+    def plain(self, words: str) -> frozenset[str]:
+        """Return words without case, with times as "7:30" and numbers as digits: "half past seven" is one of them."""
+        told = self._digits(words.lower())
+        for said, to in self._same:
+            told = said.sub(to, told)
+        for said, step in self._clocks:
+            told = said.sub(partial(_clock, step=step), told)
+        return frozenset(_WORDS.findall(told))
+
+    def several(self, call: ToolCall, data: Mapping[str, Any]) -> list[One]:
+        """Return what `data` names to choose from: none, when `call` cannot be told which."""
+        for kind, argument in MEANT_BY.items():
+            if rows := _rows(data, kind):
+                return [({argument: row["id"]}, self._of(row)) for row in rows]
+        if devices := _rows(data, "devices"):
+            return [(_device(call, row["id"]), self._of(row)) for row in devices]
+        titles = data.get("several", ())
+        if days := data.get("days"):  # appointments of one name
+            events = zip(data.get("ids", ()), days, titles, strict=False)
+            return [({"title": id, "day": day}, self.plain(title)) for id, day, title in events]
+        for argument, value in call.arguments.items():  # the one that all of the titles hold the words of
+            if isinstance(value, str) and titles and all(self.plain(value) <= self.plain(title) for title in titles):
+                return [({argument: title}, self.plain(title)) for title in titles]
+        return []
+
+    def _of(self, row: Mapping[str, Any]) -> frozenset[str]:
+        """Return the words that a person would tell a reminder, an alarm or a timer by."""
+        seconds = int(row.get("seconds", 0))
+        length = next(
+            (said.format(seconds // unit) for unit, said in self._units if seconds and seconds % unit == 0), ""
+        )
+        said = (str(row.get(key, "")) for key in ("text", "name", "person", "room", "when"))
+        return self.plain(" ".join([*said, length]))
+
+
+class Which:
+    """How one language says which of several is meant."""
+
+    def __init__(self, grammar: Grammar) -> None:
+        own = grammar.own
+        self._grammar = grammar
+        self._places = Places(own)
+        self._labels = Labels(grammar)
+        self._every = re.compile(own["every_one"], re.IGNORECASE)
+        verbs: Mapping[str, str] = own["answer_verbs"]
+        self._verbs = {done: re.compile(rf"(?:{verb})\b ?", re.IGNORECASE) for done, verb in verbs.items()}
+        self._around = re.compile(own["around_an_answer"], re.IGNORECASE)
+        self._left: Mapping[str, str] = own["left"]
+        self._only: Sequence[str] = own["only"]
+        self._unsaid = re.compile(own["says_not_which"], re.IGNORECASE)
+
+    def answer(self, text: str, history: Sequence[Message]) -> tuple[Command, ...] | str:
+        """Return the calls that `text` chooses when a tool has just asked which; `()` for none.
+
+        To a "no", and to one that was not named, what to say.
+        """
+        if (found := _asked(history)) is None:
+            return ()
+        call, data = found
+        several, more = self._labels.several(call, data), bool(data.get("more"))
+        if len(several) < 2:
+            return ()
+        if re.fullmatch(self._left["answers"], self._grammar.unmarked(text), re.IGNORECASE):
+            return self._left["says"]
+        words = self._without_its_verb(text, call)
+        if self._grammar.is_negated(text) or len(words.split()) > LONGEST_ANSWER_WORDS:
+            return ()
+        chosen = self._chosen(words, several, more=more)
+        if not chosen and not more and self._places.is_beyond(self._around.sub("", words), len(several)):
+            return self._only[len(several) - 2]
+        return tuple(Command(call.name, {**call.arguments, **one}) for one in chosen)
+
+    def _without_its_verb(self, text: str, call: ToolCall) -> str:
+        """Return the words of an answer, which may begin with the verb of what waits; "" for a command of its own.
+
+        "The ten minute timer" might start one as well, but here it names one; "cancel the ten minute timer" does not.
+        """
+        words = self._grammar.plain_words(text)
+        if not any(verb.match(words) for verb in self._verbs.values()):
+            return words
+        if any(command.tool != call.name for command in self._grammar.commands(text)):
+            return ""
+        own = self._verbs.get(call.name.rpartition(".")[2])
+        return own.sub("", words, count=1) if own and own.match(words) else words
+
+    def _chosen(self, words: str, several: Sequence[One], *, more: bool) -> Sequence[Called]:
+        said = self._around.sub("", words)
+        every = [called for called, _ in several]
+        if self._every.fullmatch(words) or self._every.fullmatch(said):
+            return every if len(every) <= MOST_AT_ONCE and not more else ()
+        if (place := self._places.of(said, len(every), more=more)) is not None:
+            return [every[place]]
+        telling = self._labels.plain(self._unsaid.sub(" ", words))
+        fitting = [called for called, label in several if telling and telling <= label]
+        return fitting if len(fitting) == 1 else ()
+
+
+_NAMES = {"home.scene": "name"}  # of the argument that a tool takes a device by, where it is another
+
+
+def _device(call: ToolCall, id: str) -> Called:
+    """Return the arguments by which a call of a home tool, or one that is to make it later, is about one device."""
+    inner = call.arguments.get("arguments")
+    if isinstance(inner, Mapping):
+        return {"arguments": {**inner, _NAMES.get(str(call.arguments.get("tool")), "device"): id}}
+    return {_NAMES.get(call.name, "device"): id}
+
+
+def _asked(history: Sequence[Message]) -> tuple[ToolCall, Mapping[str, Any]] | None:
+    """Return the call whose tool asked which is meant, as the last thing said, and what it named."""
+    calls: dict[str, ToolCall] = {}
+    told: dict[str, Any] = {}
+    for message in reversed(history):
+        if message.author == "user":
+            break
+        calls |= {call.id: call for call in message.calls}
+        if message.author == "tool":
+            told[message.call_id] = _read(message.text)
+    for id, result in told.items():
+        # Only who heard the tool's own words heard its order.
+        if id in calls and result and history[-1].text.endswith(result["text"]):
+            return calls[id], result["data"]
+    return None
+
+
+def _rows(data: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
+    rows = data.get(kind)
+    return [row for row in rows if isinstance(row, dict) and "id" in row] if isinstance(rows, list) else []
+
+
+def _read(result: str) -> Any:
+    """Return what `prompt.result` wrote of a tool that asked something; `None` for anything else."""
+    try:
+        told: Any = json.loads(result)
+    except (ValueError, RecursionError):
+        return None
+    asked = isinstance(told, dict) and told.get("error") == "invalid" and str(told.get("text", "")).endswith("?")
+    return told if asked and isinstance(told.get("data"), dict) else None
+
+
+def _clock(found: re.Match[str], step: int) -> str:
+    """Return a time that was told by an hour and minutes before or after it, as "7:30"; a full hour as "7"."""
+    minutes = int(found["hour"]) * 60 + step * int(found.groupdict().get("minutes", 1) or 0)
+    hour, minute = (minutes // 60 - 1) % 12 + 1, minutes % 60
+    return f"{hour}:{minute:02d}" if minute else str(hour)

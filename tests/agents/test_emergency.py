@@ -1,0 +1,133 @@
+"""Somebody in danger or ill hears a prepared answer with the right numbers; everyday talk is left alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from atlas.agents.agent_emergency import HELPLINES, Emergencies, Helplines, open_helplines, wording
+from atlas.agents.minds import open_agent
+from atlas.assent import Assents
+from atlas.config import LlmConfig
+from atlas.conversation import Turn
+from atlas.errors import ConfigError
+from atlas.mcp.tools_scripted import ScriptedTools
+from atlas.understanding.emergencies import SENTENCES, Emergency, open_emergencies
+from atlas.understanding.understanding import Reader
+from tests.houses import english
+
+from .conftest import ask, says, turn
+
+CORPUS = Path(__file__).parent / "corpus" / "emergency"
+GERMANY, BRITAIN = open_helplines("de", "Maria, 0170 1234567"), open_helplines("GB")
+
+
+def lines(name: str) -> list[list[str]]:
+    return [line.split("\t") for line in (CORPUS / name).read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_who_is_in_need_is_understood(language: str) -> None:
+    emergencies = open_emergencies(language)
+    read = {said: emergencies.read(said) for _, said in lines(f"{language}.tsv")}
+    assert [(kind, said) for kind, said in lines(f"{language}.tsv") if getattr(read[said], "kind", "") != kind] == []
+    assert len(lines("en.tsv")) > 80
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_everyday_talk_is_no_emergency(language: str) -> None:
+    emergencies = open_emergencies(language)
+    assert [said for (said,) in lines(f"{language}_none.tsv") if emergencies.read(said)] == []
+    assert len(lines("en_none.tsv")) > 120
+
+
+def test_a_german_house_understands_a_cry_in_english_and_answers_in_it() -> None:
+    emergency = open_emergencies("de").read("my baby isn't breathing")
+    assert emergency
+    assert wording(emergency, GERMANY, spoken=False).startswith("Call 112 now")
+
+
+@pytest.mark.parametrize(
+    ("kind", "helplines", "said"),
+    [
+        ("danger", BRITAIN, "Call 999 or 112 now"),
+        ("danger", GERMANY, "Or call Maria, 0170 1234567."),
+        ("danger", Helplines({}), "Call your emergency number now"),
+        ("intruder", GERMANY, "call 110 now"),
+        ("poison", open_helplines("us"), "Call the poison line now: 1-800-222-1222."),
+        ("poison", open_helplines("fr"), "Call 112 or a poison centre now."),
+        ("crisis", open_helplines("us"), "people listen day and night on 988."),
+        ("crisis", Helplines({}), "call somebody whom you trust"),
+        ("fire", open_helplines("no"), "call 110 from outside"),
+    ],
+)
+def test_the_numbers_are_those_of_the_country(kind: str, helplines: Helplines, said: str) -> None:
+    assert said in wording(_english(kind), helplines, spoken=False)
+
+
+def test_a_number_that_is_heard_is_said_digit_by_digit() -> None:
+    assert "Call 1 1 2 now" in wording(_english("danger"), GERMANY, spoken=True)
+    assert "0 8 0 0, 1 1 1, 0, 1 1 1" in wording(_english("crisis"), GERMANY, spoken=True)
+
+
+def _english(kind: str) -> Emergency:
+    return Emergency(kind, _table("en")["says"])
+
+
+def _table(language: str) -> dict[str, Any]:
+    told: dict[str, Any] = yaml.safe_load((SENTENCES / language / "emergency.yaml").read_text(encoding="utf-8"))
+    return dict(told["emergency"])
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_every_kind_has_an_answer_in_every_country(language: str) -> None:
+    table = _table(language)
+    for country in ("", *yaml.safe_load(HELPLINES.read_text(encoding="utf-8"))):
+        for kind in table["kinds"]:
+            for spoken in (True, False):
+                words = wording(Emergency(kind["name"], table["says"]), open_helplines(country, "Ben"), spoken=spoken)
+                assert "{" not in words and "  " not in words, words
+
+
+def test_a_country_that_nobody_wrote_down_is_said_to_be_so() -> None:
+    with pytest.raises(ConfigError, match="atlantis"):
+        open_helplines("atlantis")
+
+
+async def test_it_answers_before_any_model_and_without_one(
+    reader: Reader, tools: ScriptedTools, assents: Assents
+) -> None:
+    model = says(["Give her 500 mg."])
+    first = [Emergencies("en", GERMANY)]
+    agent = open_agent("family", LlmConfig(), model, tools, reader, assents, first=first)
+    answer, _ = await ask(agent, "How much paracetamol can I give my three year old?")
+    assert "pharmacist" in answer.text
+    assert not any(map(str.isdigit, answer.text.replace("112", "")))
+    assert not model.prompts
+    assert not tools.actors
+
+
+@pytest.fixture
+def reader() -> Reader:
+    return Reader(english())
+
+
+async def is_answered(reader: Reader, asked: Turn) -> bool:
+    return await Emergencies("en", GERMANY).prepare(reader.understand(asked), asked)
+
+
+async def test_what_is_a_command_stays_one(reader: Reader) -> None:
+    assert not await is_answered(reader, turn("remember that Anna is allergic to nuts"))
+    assert await is_answered(reader, turn("Anna has an allergic reaction"))
+
+
+async def test_a_second_reading_counts_when_it_is_about_life(reader: Reader) -> None:
+    assert await is_answered(reader, turn("he is not reading", alternatives=("he is not breathing",)))
+    assert not await is_answered(reader, turn("my bread hurts", alternatives=("my head hurts",)))
+
+
+async def test_what_no_person_said_is_no_cry_for_help(reader: Reader) -> None:
+    assert not await is_answered(reader, turn("call the police", channel=None))

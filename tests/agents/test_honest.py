@@ -1,0 +1,178 @@
+"""Nothing that a model writes is said of this house or of a deed; call-shaped text is never said of anything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from atlas.agents.minds import open_agent
+from atlas.assent import Assents
+from atlas.config import LlmConfig
+from atlas.llm.backend import Calls
+from atlas.mcp.tools_scripted import Household, ScriptedTools
+from atlas.understanding.concern import Concerns
+from atlas.understanding.names import Device, Names, Place
+from atlas.understanding.understanding import Reader
+from tests.houses import english
+
+from .conftest import Room, ask, says, turn, wants
+
+CORPUS = Path(__file__).parent / "corpus" / "honest"
+
+
+def lines(name: str) -> list[str]:
+    return (CORPUS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+
+
+NAMES = Names(
+    devices=(
+        Device("Reading Lamp", "light", "Living Room", aliases=("the glow",)),
+        Device("Bathroom Fan", "fan", "Bathroom"),
+        Device("Robbie", "vacuum"),
+        Device("Front Door", "lock"),
+    ),
+    rooms=(Place("Living Room"), Place("Den"), Place("Nursery")),
+    floors=(Place("Top Floor"),),
+    people=("Anna", "Ben"),
+    lists=("shopping list", "camping"),
+)
+THINGS = (
+    *("Reading Lamp", "glow", "Bathroom Fan", "Robbie", "front door", "living room", "den", "nursery", "top floor"),
+    *("kitchen window", "garage", "heating", "washing machine", "oven", "fridge", "alarm", "back gate", "thermostat"),
+    *("dog", "car", "camping list", "calendar"),
+)
+ASKED = (
+    *("is the {} on", "is the {} open", "what's the {} doing", "how warm is the {}", "is anything left on in the {}"),
+    *("who used the {}", "when was the {} last used", "why is the {} off", "tell me about the {}", "is the {} broken"),
+    *("what is the state of the {}", "how long has the {} been running"),
+)
+BY_HAND = lines("house")
+HOUSE = [form.format(thing) for form, thing in product(ASKED, THINGS)] + BY_HAND
+DEEDS = lines("deeds")
+WORLD = lines("world")
+
+
+@pytest.fixture
+def reader() -> Reader:
+    return Reader(english())
+
+
+def plain(text: str) -> str:
+    return english().plain_words(text)
+
+
+def test_three_hundred_questions_about_this_house_are_known_as_such() -> None:
+    concerns = Concerns(english().own)
+    assert len(HOUSE) >= 300
+    assert [text for text in HOUSE if concerns.of(plain(text), NAMES) not in ("house", "deed", "present")] == []
+
+
+def test_deeds_are_known_as_such() -> None:
+    concerns = Concerns(english().own)
+    assert [text for text in DEEDS if concerns.of(plain(text), NAMES) in ("world", "talk")] == []
+
+
+def test_the_world_is_not_taken_for_this_house() -> None:
+    concerns = Concerns(english().own)
+    assert [text for text in WORLD if concerns.of(plain(text), NAMES) != "world"] == []
+
+
+INVENTED = "The living room is at 120 degrees. I've locked the door."
+
+
+@pytest.mark.parametrize("tools_too", [True, False], ids=["with tools", "without"])
+async def test_of_this_house_no_word_of_a_model_is_said(
+    tools: ScriptedTools, reader: Reader, assents: Assents, tools_too: bool
+) -> None:
+    model = says([INVENTED])
+    agent = open_agent("family", LlmConfig(tools=tools_too), model, tools, reader, assents, names=lambda: NAMES)
+    for text in (*HOUSE[::5], *DEEDS):
+        room = Room()
+        answer = await agent.respond(turn(text), room.emit)
+        assert answer
+        assert "120" not in answer.text and "locked" not in answer.text, text
+        assert answer.text
+    assert tools_too or not model.prompts, "it is not even asked"
+
+
+async def test_a_model_with_tools_is_answered_for_by_its_tools(
+    tools: ScriptedTools, house: Household, reader: Reader, assents: Assents
+) -> None:
+    model = says(["Sure! ", wants("timers.start", seconds=600)], ["I've set two timers and fed the cat."])
+    agent = open_agent("family", LlmConfig(tools=True), model, tools, reader, assents, names=lambda: NAMES)
+    answer, _ = await ask(agent, "make sure I get the cake out in a bit")
+    assert answer.text == "Timer set for 600 seconds."
+    assert house.timers == {"": 600}
+
+
+CALL = '{"name": "timers__start", "arguments": {"seconds": 600}}'
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        ["```json\n", CALL, "\n```"],
+        [CALL],
+        list(CALL),
+        ["<tool_call>", CALL, "</tool_call>"],
+        ["Let me see. ", "`", "``json\n", CALL],
+        ["[", CALL, "]"],
+        ['Of course: {"name":', ' "x"}'],
+    ],
+)
+@pytest.mark.parametrize("tools_too", [True, False])
+async def test_what_has_the_shape_of_a_call_is_never_said(
+    written: Sequence[str | Calls], tools_too: bool, tools: ScriptedTools, reader: Reader, assents: Assents
+) -> None:
+    agent = open_agent("family", LlmConfig(tools=tools_too), says(written), tools, reader, assents)
+    answer, _ = await ask(agent, "why is the sky blue")
+    assert not set("{}[]<>`") & set(answer.text), answer.text
+
+
+async def test_brackets_in_words_are_said(tools: ScriptedTools, reader: Reader, assents: Assents) -> None:
+    agent = open_agent("family", LlmConfig(tools=True), says(["It is a < b [", "or so].", ""]), tools, reader, assents)
+    answer, _ = await ask(agent, "why is the sky blue")
+    assert answer.text == "It is a < b [or so]."
+
+
+async def test_a_model_without_tools_says_two_sentences_of_the_world(
+    tools: ScriptedTools, reader: Reader, assents: Assents
+) -> None:
+    agent = open_agent("family", LlmConfig(), says(["One. ", "Two. ", "Three. ", "Four."]), tools, reader, assents)
+    answer, _ = await ask(agent, "why is the sky blue")
+    assert answer.text.strip() == "One. Two."
+
+
+async def test_a_model_that_may_not_answer_is_not_asked(tools: ScriptedTools, reader: Reader, assents: Assents) -> None:
+    model = says(["Because of Neptune."])
+    agent = open_agent("family", LlmConfig(answers=False), model, tools, reader, assents)
+    answer, _ = await ask(agent, "why is the sky blue", spoken=True)
+    assert answer.text == "I don't know that. A larger language model would; the owner can give me one."
+    assert "`" in (await ask(agent, "why is the sky blue"))[0].text
+    assert (await ask(agent, "good night"))[0].text == "Good night."
+    assert (await ask(agent, "who is winning the cricket in Australia"))[0].text.startswith("I can't look that up")
+    assert not model.prompts
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *("hello", "Hello.", "hello Atlas", "Hello, Atlas!", "Good morning.", "good morning, everyone", "Hi there!"),
+        *("hey Atlas, good evening", "hello again", "Morning!"),
+    ],
+)
+@pytest.mark.parametrize("llm", [LlmConfig(answers=False), LlmConfig(), LlmConfig(tools=True)])
+async def test_who_greets_is_greeted_also_where_there_is_nothing_to_switch(
+    said: str, llm: LlmConfig, tools: ScriptedTools, reader: Reader, assents: Assents
+) -> None:
+    agent = open_agent("family", llm, says(["Hello."]), tools, reader, assents)
+    answer, _ = await ask(agent, said)
+    assert answer.text == "Hello."
+
+
+@pytest.mark.parametrize("said", ["hello world program", "good morning vietnam", "hi fi"])
+def test_what_only_begins_like_a_greeting_is_none(said: str) -> None:
+    assert Concerns(english().own).small_talk(said) == ""

@@ -1,0 +1,159 @@
+"""The public grammar over the names of a house: what its sentences ask of tools, with names from nowhere else."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import pytest
+
+from atlas.agents.house_names import HouseNames, read_names
+from atlas.conversation import Tool
+from atlas.errors import ConfigError
+from atlas.mcp.tools_scripted import Done, ScriptedTools
+from atlas.understanding.intents import PublicReader
+from atlas.understanding.names import Device, Names, Place
+from atlas.understanding.public import PublicGrammar
+from atlas.understanding.understanding import Reader
+from tests.houses import english
+
+HOUSE = Names(
+    devices=(
+        Device("Big Lamp", "light", "Lounge", aliases=("the moon",)),
+        Device("Small Lamp", "light", "Attic"),
+        Device("Street Door", "lock", "Porch"),
+        Device("Roller", "cover", "Lounge", "shutter"),
+        Device("Car Port", "cover", "Porch", "garage"),
+        Device("Stereo", "media", "Lounge"),
+        Device("Dusty", "vacuum", "Porch"),
+        Device("Movie Time", "scene"),
+        Device("Ada", "person"),
+    ),
+    rooms=(Place("Lounge", "Low Floor"), Place("Attic", "High Floor"), Place("Porch", "Low Floor")),
+    floors=(Place("Low Floor"), Place("High Floor", aliases=("upstairs",))),
+    people=("Ada",),
+    lists=("shopping", "camping"),
+)
+
+
+@cache
+def opened(language: str) -> PublicReader:
+    return PublicReader(PublicGrammar(language))
+
+
+def read(text: str, room: str = "", names: Names = HOUSE, language: str = "en") -> Any:
+    meant = opened(language).read(text, names, room)
+    return [(one.tool, dict(one.arguments)) for one in meant] if isinstance(meant, tuple) else meant
+
+
+@pytest.mark.parametrize(
+    ("text", "tool", "arguments"),
+    [
+        ("turn on the big lamp", "home.turn", {"on": True, "device": "Big Lamp"}),
+        ("switch the moon off", "home.turn", {"on": False, "device": "Big Lamp"}),
+        ("turn off the lights upstairs", "home.turn", {"on": False, "kind": "light", "floor": "High Floor"}),
+        ("turn off all the lights in the house", "home.turn", {"on": False, "kind": "light", "everything": True}),
+        ("lock the street door", "home.lock", {"device": "Street Door"}),
+        ("unlock the street door", "home.unlock", {"device": "Street Door", "room": "Porch"}),
+        ("close the lounge shutters", "home.close", {"kind": "cover", "shape": "shutter", "room": "Lounge"}),
+        ("set the roller to 40%", "home.set", {"device": "Roller", "position": 40}),
+        ("stereo volume down by 15%", "home.adjust", {"device": "Stereo", "what": "volume", "by": -15}),
+        ("vacuum the attic", "home.clean", {"room": "Attic"}),
+        ("movie time", "home.scene", {"name": "Movie Time"}),
+        ("where is Ada", "presence.where", {"person": "Ada"}),
+        ("add torches to my camping list", "lists.add", {"items": ["torches"], "list": "camping"}),
+        ("add 5 minutes to the pasta timer", "timers.add", {"by_seconds": 300, "name": "pasta"}),
+        ("take half an hour off the timer", "timers.add", {"by_seconds": -1800}),
+        ("announce that supper is ready", "broadcast.say", {"text": "supper is ready"}),
+    ],
+)
+def test_a_public_sentence_is_a_tool_call_about_what_this_house_has(
+    text: str, tool: str, arguments: Mapping[str, Any]
+) -> None:
+    [(called, given)] = read(text)
+    assert called == tool
+    assert {name: given.get(name) for name in arguments} == arguments
+
+
+@pytest.mark.parametrize(
+    ("text", "quantity", "value"),
+    [
+        ("are any lights on in the attic", "any", "on"),
+        ("are all the lights off in the attic", "all", "off"),
+        ("which lights are on in the attic", "which", "on"),
+        ("how many lights are on in the attic", "how_many", "on"),
+    ],
+)
+def test_a_question_about_the_house_is_looked_up_with_what_it_asks(text: str, quantity: str, value: str) -> None:
+    [(tool, given)] = read(text)
+    assert (tool, given) == ("home.state", {"kind": "light", "room": "Attic", "quantity": quantity, "value": value})
+
+
+def test_what_nobody_here_is_called_is_no_device() -> None:
+    assert read("turn on the garden fountain") is None
+    assert read("turn on the big lamp", names=Names()) is None
+
+
+def test_here_is_left_to_the_tool_which_knows_where_the_speaker_stands() -> None:
+    assert read("turn on the lights in here", "Attic") == [("home.turn", {"on": True, "kind": "light"})]
+    assert read("turn on the lights in here") == [("home.turn", {"on": True, "kind": "light"})]
+
+
+def test_a_garage_is_opened_as_a_lock_is() -> None:
+    assert read("open the garage door", "Porch") == [("home.unlock", {"device": "Car Port", "room": "Porch"})]
+
+
+def test_a_deed_for_later_is_read_within() -> None:
+    [(tool, given)] = read("turn off the big lamp in 5 minutes")
+    assert tool == "later.do"
+    assert (given["seconds"], given["tool"]) == (300, "home.turn")
+    assert given["arguments"] == {"on": False, "device": "Big Lamp"}
+
+
+def test_never_mind_is_answered_and_does_nothing() -> None:
+    assert read("never mind") == "All right."
+
+
+def test_german_sentences_have_the_same_tools() -> None:
+    [(tool, given)] = read("schalte die Big Lamp ein", language="de")
+    assert (tool, given) == ("home.turn", {"on": True, "device": "Big Lamp"})
+    with pytest.raises(ConfigError):
+        PublicGrammar("xx")
+
+
+def test_a_house_of_two_hundred_devices_is_ready_in_a_second() -> None:
+    devices = tuple(Device(f"Thing {number}", "light", "Attic", aliases=(f"it {number}",)) for number in range(200))
+    reader, began = opened("en"), time.process_time()
+    reader.prepare(Names(devices=devices, rooms=HOUSE.rooms))
+    assert time.process_time() - began < 1
+    assert read("turn on thing 117", names=Names(devices=devices))[0][1]["device"] == "Thing 117"
+
+
+def test_a_thing_of_a_list_is_not_called_by_the_verb_before_it() -> None:
+    reader = Reader(english(), opened("en"))
+    [command] = reader.read("complete apples on my shopping list", HOUSE).commands
+    assert (command.tool, dict(command.arguments)) == ("lists.check", {"items": ["apples"]})
+
+
+@pytest.mark.anyio
+async def test_names_are_fetched_from_the_tools_and_again_when_they_change() -> None:
+    house: dict[str, Any] = {"devices": [{"name": "Big Lamp", "kind": "light", "room": "Lounge"}], "rooms": ["Lounge"]}
+    prepared: list[Names] = []
+    listing = Tool("home.list", "", {"type": "object"}, read_only=True)
+    tools = ScriptedTools([(listing, lambda arguments, actor: Done("Lamps.", dict(house)))])
+    names = HouseNames(tools, prepared.append)
+    assert names() == Names()
+    assert await names.fetch()
+    assert [device.name for device in names().devices] == ["Big Lamp"]
+    house["devices"] = [*house["devices"], {"name": "Small Lamp", "kind": "light", "aliases": ["tiny"]}]
+    await names.fetch()
+    await names.fetch()
+    assert [device.name for device in names().devices] == ["Big Lamp", "Small Lamp"]
+    assert len(prepared) == 2  # made ready once for each that is new
+
+
+def test_what_cannot_be_read_of_a_house_is_left_out() -> None:
+    names = read_names({"devices": [{"kind": "light"}, 7, {"name": "A", "kind": "light", "can": [1, "on"]}]}, {})
+    assert names == Names(devices=(Device("A", "light", can=frozenset({"on"})),))

@@ -1,0 +1,165 @@
+"""What is said about the last command is understood in German as well, and only right after it."""
+
+from __future__ import annotations
+
+import pytest
+
+from atlas.understanding.grammar import Grammar
+from atlas.understanding.templates import open_sentences
+
+from .test_amends import Talk
+
+UNDO = ("history.undo", {})
+
+
+@pytest.fixture(scope="module")
+def german() -> Grammar:
+    return Grammar(*open_sentences("de"))
+
+
+@pytest.fixture
+def talk(german: Grammar) -> Talk:
+    return Talk(german)
+
+
+FIVE, NOODLES, MILK = (
+    "stelle einen Timer auf fünf Minuten",
+    "stelle einen Nudel-Timer auf zehn Minuten",
+    "setze Milch auf die Einkaufsliste",
+)
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "wanted"),
+    [
+        (FIVE, "nein, zehn Minuten", ("timers.start", {"seconds": 600})),
+        (FIVE, "Ich meinte zehn Minuten.", ("timers.start", {"seconds": 600})),
+        (FIVE, "nee, eine halbe Stunde", ("timers.start", {"seconds": 1800})),
+        (FIVE, "ich meinte sieben", ("timers.start", {"seconds": 420})),
+        (FIVE, "mach anderthalb Minuten daraus", ("timers.start", {"seconds": 90})),
+        (NOODLES, "nein, doch lieber acht Minuten", ("timers.start", {"name": "Nudel", "seconds": 480})),
+        (MILK, "nein, Hafermilch", ("lists.add", {"items": ["Hafermilch"]})),
+        (MILK, "ich meinte Butter", ("lists.add", {"items": ["Butter"]})),
+    ],
+)
+async def test_a_correction_takes_the_last_command_back_and_does_it_right(
+    talk: Talk, first: str, then: str, wanted: tuple[str, dict[str, object]]
+) -> None:
+    await talk.say(first)
+    assert (await talk.say(then) or "").startswith("Stattdessen: ")
+    undone, (name, arguments) = talk.did[1:]
+    assert undone == UNDO
+    assert (name, arguments | wanted[1]) == (wanted[0], arguments)
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        "vergiss das",
+        "Ach, vergiss es.",
+        "lass das",
+        "mach das rückgängig",
+        "nimm das wieder zurück",
+        "lösch das wieder",
+    ],
+)
+async def test_what_was_done_is_taken_back_in_so_many_words(talk: Talk, then: str) -> None:
+    await talk.say(FIVE)
+    await talk.say(then)
+    assert talk.did[1:] == [UNDO]
+
+
+@pytest.mark.parametrize("then", ["vergiss es", "vergiss das", "schon gut", "egal"])
+async def test_what_needs_no_taking_back_is_left_with_a_calm_word(talk: Talk, then: str) -> None:
+    assert await talk.say(then) == "In Ordnung."
+    assert talk.did == []
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "wanted"),
+    [
+        (MILK, "und Eier", ("lists.add", ["Eier"])),
+        (MILK, "und noch Brot und Butter", ("lists.add", ["Brot", "Butter"])),
+        (MILK, "noch Eier, bitte", ("lists.add", ["Eier"])),
+        (MILK, "Zucker auch", ("lists.add", ["Zucker"])),
+        (FIVE, "noch zwei Minuten", ("timers.add", 120)),
+        (FIVE, "zwei Minuten länger", ("timers.add", 120)),
+        (FIVE, "eine Minute weniger", ("timers.add", -60)),
+    ],
+)
+async def test_a_follow_up_does_the_same_for_one_thing_more(
+    talk: Talk, first: str, then: str, wanted: tuple[str, object]
+) -> None:
+    await talk.say(first)
+    await talk.say(then)
+    [(name, arguments)] = talk.did[1:]
+    assert (name, arguments.get("items", arguments.get("by_seconds"))) == wanted
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        "nein",
+        "nein danke",
+        "nein, zwanzig",
+        "ich meine es gut",
+        "und du",
+        "zehn Minuten",
+        "auch gut",
+        "nein, 8",
+        "noch etwas",
+        "noch mal",
+        "noch eins",
+        "und wo",
+        "und warum",
+        "noch einen",
+        "und noch was",
+        "und wer bist du",
+        "und das war alles",
+        "nein, das ist gut so",
+        "ich meinte das nicht so",
+        "lieber nicht",
+        "und jetzt",
+        "auch schön",
+    ],
+)
+async def test_what_corrects_nothing_does_nothing(talk: Talk, then: str) -> None:
+    for first in (FIVE, MILK):
+        await talk.say(first)
+        done = len(talk.did)
+        await talk.say(then)
+        assert len(talk.did) == done
+
+
+@pytest.mark.parametrize("then", ["nein, zehn Minuten", "und Eier", "noch zwei Minuten"])
+async def test_only_the_last_turn_is_corrected(talk: Talk, then: str) -> None:
+    await talk.say(FIVE)
+    await talk.say(MILK)
+    await talk.say("Warum ist der Himmel blau?")
+    done = len(talk.did)
+    await talk.say(then)
+    assert len(talk.did) == done
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "stelle keinen Timer auf fünf Minuten",
+        "Stelle bitte keinen Timer auf fünf Minuten.",
+        "setze Milch nicht auf die Einkaufsliste",
+    ],
+)
+async def test_who_says_not_to_do_something_hears_that_it_was_not_done(talk: Talk, said: str) -> None:
+    assert await talk.say(said) == "In Ordnung. Ich habe nichts getan."
+    assert talk.did == []
+
+
+@pytest.mark.parametrize("said", ["was steht nicht auf der Einkaufsliste", "es ist nicht kalt", "keine Ahnung"])
+async def test_other_denials_are_left_to_the_model(talk: Talk, said: str) -> None:
+    assert await talk.say(said) is None
+
+
+async def test_a_correction_to_what_is_so_already_says_that_it_is(talk: Talk) -> None:
+    await talk.say(FIVE)
+    assert await talk.say("nein, fünf Minuten") == "Das ist schon so: fünf Minuten."
+    assert len(talk.did) == 1

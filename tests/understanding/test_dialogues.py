@@ -1,0 +1,109 @@
+"""Dialogues of three turns: what leans on the last exchange does what is meant, and nothing acts on the wrong thing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from atlas.errors import ConfigError
+from atlas.understanding.dialogue import LEANS_SECONDS
+from atlas.understanding.grammar import Grammar
+from atlas.understanding.spoken_tools import open_spoken_tools
+from atlas.understanding.understanding import Reader
+from tests.understanding.talking import NAMES, Call, Talk, dialogues
+
+ENGLISH = dialogues((Path(__file__).parent / "dialogues_en.txt").read_text(encoding="utf-8"))
+
+
+def agrees(made: Call, wanted: Call) -> bool:
+    """Tell whether a call is the one that is wanted, with all the arguments that were written."""
+    return made[0] == wanted[0] and dict(wanted[1]).items() <= dict(made[1]).items()
+
+
+@pytest.mark.parametrize("turns", ENGLISH, ids=lambda turns: " / ".join(said for said, _ in turns))
+async def test_a_dialogue_of_three_turns_does_what_is_meant(
+    grammar: Grammar, turns: list[tuple[str, list[Call] | str]]
+) -> None:
+    talk = Talk(grammar)
+    for said, wanted in turns:
+        answer, made = await talk.say(said), talk.calls()
+        if isinstance(wanted, str):
+            assert made == [], said
+            assert wanted in ("-", answer), said
+        else:
+            assert len(made) == len(wanted) and all(map(agrees, made, wanted)), (said, made)
+
+
+def test_there_are_forty_of_them() -> None:
+    assert len(ENGLISH) >= 40
+
+
+async def test_after_two_minutes_nobody_knows_what_it_was(grammar: Grammar) -> None:
+    talk = Talk(grammar)
+    await talk.say("turn on the kitchen light")
+    talk.calls()
+    await talk.say("turn it off", after=LEANS_SECONDS + 1)
+    assert talk.calls() == []
+
+
+async def test_a_question_is_answered_within_two_minutes_or_not_at_all(grammar: Grammar) -> None:
+    talk = Talk(grammar)
+    await talk.say("turn on the reading lamp and the kitchen radio")
+    assert await talk.say("turn it off") == "The Reading Lamp, or the Kitchen Radio?"
+    talk.calls()
+    await talk.say("the lamp", after=LEANS_SECONDS + 1)
+    assert talk.calls() == []
+
+
+async def test_other_words_than_an_answer_are_heard_as_something_new(grammar: Grammar) -> None:
+    talk = Talk(grammar)
+    await talk.say("turn on the reading lamp and the kitchen radio")
+    await talk.say("turn it off")
+    talk.calls()
+    await talk.say("what time is it")
+    assert talk.calls() == [("clock.time", {})]
+    await talk.say("the lamp")
+    assert talk.calls() == []
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        ("set a timer for ten, no, fifteen minutes", [("timers.start", {"seconds": 900})]),
+        ("set a timer for ten minutes, no, fifteen", [("timers.start", {"seconds": 900})]),
+        ("add milk, no, oat milk to the list", [("lists.add", {"items": ["oat milk"]})]),
+        ("wake me at six, sorry, at seven", [("alarms.set", {"when": "at seven"})]),
+        ("turn on the kitchen light, I mean the hall light", [("home.turn", {"on": True, "device": "Hall Light"})]),
+        ("don't turn on the kitchen light, no, the hall light", []),
+        ("no, really, no", []),
+    ],
+)
+def test_a_sentence_that_corrects_itself_means_what_it_says_last(
+    grammar: Grammar, said: str, wanted: list[Call]
+) -> None:
+    meant = Reader(grammar).read(said, NAMES)
+    assert [(command.tool, dict(command.arguments)) for command in meant.commands] == wanted
+
+
+def test_a_row_that_says_what_none_can_is_refused(tmp_path: Path) -> None:
+    for row in ("{wehn: start}", "{undo: yes please}", "{when: true}"):
+        file = tmp_path / f"{len(row)}.yaml"
+        file.write_text(f"tools: {{calendar.add: {row}}}\nthings: {{}}\n", encoding="utf-8")
+        with pytest.raises(ConfigError, match=r"calendar\.add"):
+            open_spoken_tools(file)
+
+
+@pytest.mark.parametrize("said", ["start over", "Let's start again, please.", "new conversation"])
+def test_who_starts_over_wants_nothing_done(grammar: Grammar, said: str) -> None:
+    meant = Reader(grammar).read(said, NAMES)
+    assert meant.restart and meant.empty
+
+
+@pytest.mark.parametrize("said", ["start the timer again", "start a new timer", "turn it over"])
+def test_not_all_that_starts_again_is_a_new_conversation(grammar: Grammar, said: str) -> None:
+    assert not Reader(grammar).read(said, NAMES).restart
+
+
+def test_a_day_off_is_nothing_that_was_bought(grammar: Grammar) -> None:
+    assert Reader(grammar).read("oh I've got the day off", NAMES).empty

@@ -1,0 +1,199 @@
+"""What is wanted of devices is understood in any order of words, and what is none of it never acted on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from atlas.understanding.frames import Frames
+from atlas.understanding.grammar import Grammar, open_grammar
+from atlas.understanding.names import Device, Names, Place
+
+HOUSE = Names(
+    devices=(
+        Device("Ceiling Light", "light", "Living Room"),
+        Device("Reading Lamp", "light", "Living Room", aliases=("floor lamp",)),
+        Device("Kitchen Light", "light", "Kitchen"),
+        Device("Hall Light", "light", "Hall"),
+        Device("Coffee Machine", "switch", "Kitchen"),
+        Device("Thermostat", "climate", "Living Room", aliases=("heating",)),
+        Device("Blinds", "cover", "Living Room", "blind"),
+        Device("Curtains", "cover", "Bedroom", "curtain"),
+        Device("Garage Door", "cover", "Garage", "garage"),
+        Device("Front Door", "lock", "Hall"),
+        Device("Back Door", "lock", "Kitchen"),
+        Device("Radio", "media", "Kitchen"),
+        Device("TV", "media", "Living Room", aliases=("telly",)),
+        Device("Bedroom Fan", "fan", "Bedroom"),
+        Device("Robbie", "vacuum", "Hall"),
+        Device("Mower", "mower", "Garden"),
+        Device("Garden Tap", "valve", "Garden"),
+        Device("Kitchen Window", "sensor", "Kitchen", "window"),
+        Device("Movie Night", "scene"),
+        Device("Ben", "person"),
+    ),
+    rooms=(
+        *(Place(room, "Ground Floor") for room in ("Living Room", "Kitchen", "Hall", "Garage")),
+        *(Place("Bedroom", "First Floor"), Place("Garden")),
+    ),
+    floors=(Place("Ground Floor", aliases=("downstairs",)), Place("First Floor", aliases=("upstairs",))),
+)
+WANTED: dict[str, Any] = {
+    "radio off": ("home.turn", {"on": False, "device": "Radio"}),
+    "the kitchen light, on please": ("home.turn", {"on": True, "device": "Kitchen Light"}),
+    "Telly off, dinner is on the table": ("home.turn", {"on": False, "device": "TV"}),
+    "who left the hall light on, switch it off": ("home.turn", {"on": False, "device": "Hall Light"}),
+    "lights out downstairs": ("home.turn", {"on": False, "kind": "light", "floor": "Ground Floor"}),
+    "dim the big light to thirty percent": ("home.set", {"brightness": 30, "device": "Ceiling Light"}),
+    "reading lamp red": ("home.set", {"colour": "red", "device": "Reading Lamp"}),
+    "heating up to 21": ("home.set", {"temperature": 21, "device": "Thermostat"}),
+    "it's freezing in here": (
+        "home.adjust",
+        {"what": "temperature", "by": 1, "kind": "climate", "room": "Living Room"},
+    ),
+    "blinds halfway, the sun is blinding me": ("home.set", {"position": 50, "device": "Blinds"}),
+    "fan on in the bedroom, full blast": ("home.set", {"speed": 100, "device": "Bedroom Fan"}),
+    "bolt the back door for me, love": ("home.lock", {"device": "Back Door"}),
+    "unlock the front, I'm nearly there": ("home.unlock", {"device": "Front Door"}),
+    "open the garage": ("home.unlock", {"device": "Garage Door"}),
+    "louder, I love this one": ("home.adjust", {"what": "volume", "by": 10, "kind": "media"}),
+    "put some Queen on in the kitchen": ("home.play", {"query": "Queen", "room": "Kitchen"}),
+    "Robbie, go home": ("home.dock", {"device": "Robbie"}),
+    "water off in the garden": ("home.close", {"device": "Garden Tap"}),
+    "movie night, house": ("home.scene", {"name": "Movie Night"}),
+    "telly off in ten minutes": (
+        "later.do",
+        {"seconds": 600, "tool": "home.turn", "arguments": {"on": False, "device": "TV"}},
+    ),
+    "is the front door locked": ("home.state", {"device": "Front Door", "value": "locked"}),
+    "kitchen window is open or no?": ("home.state", {"device": "Kitchen Window", "value": "open"}),
+    "have I left the telly on": ("home.state", {"device": "TV", "value": "on"}),
+}
+SEVERAL = {
+    "lamp and radio off": [("Reading Lamp", False), ("Radio", False)],
+    "turn off the radio and the hall light": [("Radio", False), ("Hall Light", False)],
+    "floor lamp on and the big light off": [("Reading Lamp", True), ("Ceiling Light", False)],
+}
+NOTHING = [
+    "don't turn the kitchen light off",
+    "Ben, turn that radio down",
+    "he told me to lock the front door",
+    "the lights went out and we lit candles",
+    "my brother turned the heating up again",
+    "close your eyes",
+    "if the radio is on, nobody can hear you",
+    "lights, camera, action",
+    "tonight he opens the garage and finds it empty",
+    "no need to touch the blinds",
+    "who turned on the telly yesterday",
+    "why do lamps get hot",
+    "and then the",
+    "never mind the radio, I said",
+]
+
+
+@pytest.fixture(scope="module")
+def grammar() -> Grammar:
+    return open_grammar("en")
+
+
+@pytest.fixture(scope="module")
+def frames(grammar: Grammar) -> Frames:
+    return Frames(grammar.own["frames"], grammar.digits)
+
+
+def understood(frames: Frames, text: str, room: str = "Living Room") -> list[tuple[str, dict[str, Any]]]:
+    look = frames.question(text, HOUSE, room)
+    return [(one.tool, dict(one.arguments)) for one in ((look,) if look else frames.read(text, HOUSE, room))]
+
+
+def test_words_in_any_order_become_the_call_that_is_meant(frames: Frames) -> None:
+    heard = {text: understood(frames, text) for text in WANTED}
+    assert {text: got for text, got in heard.items() if got != [WANTED[text]]} == {}
+
+
+def test_several_things_are_done_in_one_sentence_with_what_is_left_out(frames: Frames) -> None:
+    for text, wanted in SEVERAL.items():
+        got = understood(frames, text)
+        assert got == [("home.turn", {"on": on, "device": device}) for device, on in wanted], text
+
+
+def test_what_reports_denies_or_speaks_to_somebody_else_is_never_acted_on(frames: Frames) -> None:
+    assert {text: got for text in NOTHING if (got := understood(frames, text))} == {}
+
+
+def test_who_asks_which_of_two_it_is_wants_neither(frames: Frames) -> None:
+    for text in ("radio, on or off?", "the blinds, are they up or down", "front door open or shut"):
+        assert frames.read(text, HOUSE, "Kitchen") == (), text
+    assert understood(frames, "the hall light, on or off?")[0][0] == "home.state"
+
+
+def test_words_with_a_question_mark_ask_unless_they_are_a_wish_in_its_form(frames: Frames) -> None:
+    for asks in ("Kitchen light on?", "the garage, open?", "telly off?"):
+        assert frames.only_asks(asks), asks
+    for wants in (
+        "Could you turn the kitchen light on?",
+        "turn off the hall light?",
+        "kitchen light on",
+        "Lights, please?",
+    ):
+        assert not frames.only_asks(wants), wants
+
+
+def test_a_name_that_this_house_does_not_have_is_not_acted_on(frames: Frames) -> None:
+    assert understood(frames, "turn off the aquarium") == []
+    assert Frames({}, str).read("radio off", HOUSE) == ()
+    assert frames.read("radio off", Names()) == ()
+
+
+def test_the_room_of_the_speaker_decides_what_a_plain_word_means(frames: Frames) -> None:
+    assert understood(frames, "light on", "Hall") == [("home.turn", {"on": True, "device": "Hall Light"})]
+    assert understood(frames, "light on", "Kitchen") == [("home.turn", {"on": True, "device": "Kitchen Light"})]
+
+
+GERMAN_HOUSE = Names(
+    devices=(
+        Device("Deckenlampe", "light", "Wohnzimmer"),
+        Device("Küchenlicht", "light", "Küche"),
+        Device("Badlicht", "light", "Bad"),
+        Device("Heizung", "climate", "Wohnzimmer"),
+        Device("Jalousie", "cover", "Wohnzimmer", "blind"),
+        Device("Haustür", "lock", "Flur"),
+        Device("Fernseher", "media", "Wohnzimmer"),
+        Device("Küchenfenster", "sensor", "Küche", "window"),
+        Device("Gartenhahn", "valve", "Garten"),
+    ),
+    rooms=tuple(Place(room) for room in ("Wohnzimmer", "Küche", "Bad", "Flur", "Garten")),
+)
+GERMAN = {
+    "Mach bitte das Küchenlicht an": ("home.turn", {"on": True, "device": "Küchenlicht"}),
+    "kuechenlicht aus": ("home.turn", {"on": False, "device": "Küchenlicht"}),
+    "Im Bad brennt noch Licht, mach das aus": ("home.turn", {"on": False, "device": "Badlicht"}),
+    "Heizung auf einundzwanzig Grad": ("home.set", {"temperature": 21, "device": "Heizung"}),
+    "Schließ die Haustür ab, wir gehen ins Bett": ("home.lock", {"device": "Haustür"}),
+    "Jalousie halb runter, die Sonne blendet mich": ("home.set", {"position": 50, "device": "Jalousie"}),
+    "Könnten Sie den Fernseher etwas leiser stellen": (
+        "home.adjust",
+        {"what": "volume", "by": -10, "device": "Fernseher"},
+    ),
+    "Ist die Haustür abgeschlossen?": ("home.state", {"device": "Haustür", "value": "locked"}),
+    "ist der Gartenhahn zu oder tropft er": ("home.state", {"device": "Gartenhahn", "value": "closed"}),
+    "Mir ist kalt": ("home.adjust", {"what": "temperature", "by": 1, "kind": "climate", "room": "Wohnzimmer"}),
+}
+GERMAN_NOTHING = [
+    "mach das Licht nicht an",
+    "er sagte, mach das Licht aus",
+    "warum ist das Licht so warm",
+    "das Licht im Bad ist an",
+]
+
+
+def test_german_is_read_with_its_verb_at_either_end() -> None:
+    grammar = open_grammar("de")
+    frames = Frames(grammar.own["frames"], grammar.digits)
+    for text, wanted in GERMAN.items():
+        look = frames.question(text, GERMAN_HOUSE, "Wohnzimmer")
+        got = [look] if look else list(frames.read(text, GERMAN_HOUSE, "Wohnzimmer"))
+        assert [(one.tool, dict(one.arguments)) for one in got] == [wanted], text
+    assert [text for text in GERMAN_NOTHING if frames.read(text, GERMAN_HOUSE, "Wohnzimmer")] == []

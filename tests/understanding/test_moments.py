@@ -1,0 +1,110 @@
+"""Which words say when, and which do not."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from atlas.understanding import moments
+from bench.commands import corpus
+from tools_server.times.when import REMINDING, WAKING, NotUnderstood, understand
+
+MORNING = 1_795_250_000.0  # of a day in November 2026, shortly after half past eight
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("remind me tomorrow to call mum at five", ["tomorrow", "at five"]),
+        ("remind me to call mum tomorrow at five", ["tomorrow at five"]),
+        ("wake me at half past six on weekdays", ["at half past six on weekdays"]),
+        ("alarm at six fifteen weekdays", ["at six fifteen weekdays"]),
+        ("every other Tuesday at seven", ["every other Tuesday at seven"]),
+        ("pay the rent on the first of every month", ["on the first of every month"]),
+        ("check the oven in a quarter of an hour", ["in a quarter of an hour"]),
+        ("a haircut on the 3rd of December at 4 pm", ["on the 3rd of December at 4 pm"]),
+        ("tomorrow six thirty", ["tomorrow six thirty"]),
+        ("between 9:40 and 13:15", ["9:40", "13:15"]),
+        ("between Christmas and Easter", ["Christmas", "Easter"]),
+        ("every Monday and Thursday at 7", ["every Monday and Thursday at 7"]),
+        ("tell her when Anna is next heard", ["when Anna is next heard"]),
+        ("two weeks from tomorrow", ["two weeks from tomorrow"]),
+        ("at five percent", []),
+        ("set the movie night scene", []),
+        ("the second timer for ten minutes", []),
+        ("we may march to the sun", []),
+    ],
+)
+def test_what_says_when_is_found_whole(text: str, found: list[str]) -> None:
+    assert [moment.text for moment in moments.find(text)] == found
+
+
+@pytest.mark.parametrize(
+    ("said", "by", "then"),
+    [
+        ("tomorrow at five", "six", "tomorrow at six"),
+        ("at five", "tomorrow", "tomorrow at five"),
+        ("tomorrow at five", "on Friday at six", "on Friday at six"),
+        ("at five", "in ten minutes", "in ten minutes"),
+        ("in ten minutes", "at six", "at six"),
+        ("Friday at ten", "Thursday", "Thursday at ten"),
+        ("", "tomorrow", "tomorrow"),
+    ],
+)
+def test_a_correction_changes_only_what_it_says(said: str, by: str, then: str) -> None:
+    moment = moments.whole(by)
+    assert moment and moments.corrected(said, moment) == then
+
+
+@pytest.mark.parametrize("text", ["the sea", "five apples", "tomorrow and you", "", "at five o'clock sharp please"])
+def test_other_words_are_no_moment(text: str) -> None:
+    assert moments.whole(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tomorrow at five",
+        "every other Tuesday at seven",
+        "on the first of every month",
+        "in a quarter of an hour",
+        "on the 3rd of December at 4 pm",
+        "at half past six on weekdays",
+        "this evening",
+        "at quarter to eight",
+        "next Monday",
+        "on Christmas Eve at noon",
+        "every weekday at 6:30",
+        "at six thirty tomorrow",
+        "in an hour and a half",
+        "the day after tomorrow at nine",
+    ],
+)
+def test_the_tool_server_understands_what_is_passed_on(text: str) -> None:
+    assert moments.whole(text)
+    try:
+        understand(text, MORNING, None)
+    except NotUnderstood as unclear:
+        pytest.fail(str(unclear))
+
+
+@given(st.text(max_size=200))
+def test_any_text_can_be_searched_and_moments_do_not_overlap(text: str) -> None:
+    at = 0
+    for moment in moments.find(text):
+        assert at <= moment.start < moment.end
+        at = moment.end
+
+
+PLACE = "when I get home"  # the tool server says itself that it can wait for a time or a voice, not for a place
+
+
+def test_every_time_of_the_corpus_is_one_that_the_tool_server_understands() -> None:
+    for row in corpus("en"):
+        for tool, arguments in row.wanted:
+            if (
+                tool in ("reminders.add", "reminders.change", "alarms.set")
+                and (when := arguments.get("when", PLACE)) != PLACE
+            ):
+                assert understand(when, MORNING, None, WAKING if tool == "alarms.set" else REMINDING), row.said

@@ -1,0 +1,280 @@
+"""What no grammar has is read by what was learnt from a corpus of sentences, or it is left alone."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from atlas.conversation import HOUSE, Message, ToolCall, Turn
+from atlas.understanding.frame_words import Lexicon
+from atlas.understanding.grammar import open_grammar
+from atlas.understanding.learned import LABELS, ActClassifier, SlotTagger, read_models, slot_features
+from atlas.understanding.masks import Masks
+from atlas.understanding.names import Device, Names, Place
+from atlas.understanding.parser import CORPUS, NOTHING, Before, Parser, act_of, open_parser
+from atlas.understanding.slots import Command
+from atlas.understanding.understanding import Reader
+
+ENCODER = Path(__file__).parents[2] / "models" / "all-minilm-l6-v2"
+NOWHERE = Path("nowhere")
+HOUSE_NAMES = Names(
+    devices=(
+        Device("Flurlicht", "light", "Flur"),
+        Device("Leselampe", "light", "Wohnzimmer"),
+        Device("Heizung", "climate", "Wohnzimmer"),
+        Device("Radio", "media", "Küche"),
+        Device("Jalousie", "cover", "Wohnzimmer", shape="blind"),
+    ),
+    rooms=(Place("Flur"), Place("Wohnzimmer"), Place("Küche")),
+    people=("Anna", "Ben"),
+    lists=("einkaufen", "camping"),
+)
+ENGLISH_NAMES = Names(
+    devices=(
+        Device("Hall Light", "light", "Hall"),
+        Device("Desk Lamp", "light", "Study"),
+        Device("Heating", "climate", "Living Room"),
+        Device("Radio", "media", "Kitchen"),
+        Device("Back Door", "lock", "Kitchen"),
+    ),
+    rooms=(Place("Hall"), Place("Study"), Place("Living Room"), Place("Kitchen")),
+    people=("Anna", "Ben"),
+    lists=("shopping", "camping"),
+)
+
+
+@cache
+def german() -> Parser:
+    parser = open_parser(open_grammar("de"), NOWHERE)
+    assert parser
+    return parser
+
+
+@cache
+def english() -> Parser:
+    parser = open_parser(open_grammar("en"), ENCODER)
+    assert parser, "the encoder is among the weights that real tests have"
+    return parser
+
+
+def masked(text: str, names: Names = ENGLISH_NAMES, language: str = "en") -> list[str]:
+    grammar = open_grammar(language)
+    masks = Masks(Lexicon(grammar.own["frames"]), grammar.digits)
+    return [piece.mask for piece in masks.pieces(text, names)]
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_the_models_are_made_of_the_corpus_as_it_stands(language: str) -> None:
+    stored = read_models(CORPUS / f"{language}.npz")
+    digest = hashlib.sha256((CORPUS / f"{language}.txt").read_bytes()).hexdigest()
+    assert str(stored["corpus"]) == digest, "run scripts/train_parser.py"
+
+
+@pytest.mark.parametrize(
+    ("text", "masks"),
+    [
+        ("stick the hall light on", ["stick", "the", "{LIGHT}", "on"]),
+        ("wake me at half past six", ["wake", "me", "{WHEN}"]),
+        ("ten minutes for Anna's eggs", ["{DURATION}", "for", "{PERSON}", "eggs"]),
+        ("milk on the camping list", ["milk", "on", "the", "{LIST}", "list"]),
+        ("lights in the study to forty", ["{lights}", "in", "the", "{ROOM}", "to", "{N}"]),
+    ],
+)
+def test_names_times_and_numbers_are_masked(text: str, masks: list[str]) -> None:
+    assert masked(text) == masks
+
+
+def test_lengths_of_time_are_masked_in_german() -> None:
+    said = "fünf Minuten fürs Ei, und anderthalb Stunden Mittagsschlaf"
+    assert masked(said, HOUSE_NAMES, "de").count("{DURATION}") == 2
+
+
+def test_labels_of_slots_take_the_best_path_and_not_the_best_words() -> None:
+    tagger = SlotTagger(read_models(CORPUS / "de.npz"))
+    labels = tagger.labels(["{DURATION}", "fuer", "die", "roten", "nudeln", "bitte"], "timers.start")
+    assert len(labels) == 6
+    assert {*labels} <= {*LABELS}
+    for before, label in zip(["O", *labels], labels, strict=False):
+        assert not label.startswith("I-") or before[2:] == label[2:], "nothing goes on that did not begin"
+
+
+def test_features_know_nothing_of_a_house_but_what_is_masked() -> None:
+    [first, *_] = slot_features(["{LIGHT}", "on"], "on")
+    assert "w {light}" in first
+
+
+@pytest.mark.parametrize(
+    ("text", "commands"),
+    [
+        (
+            "Könntest du mal die Leselampe einschalten, ich seh nix",
+            [("home.turn", {"on": True, "device": "Leselampe"})],
+        ),
+        ("fünf Minuten fürs Ei", [("timers.start", {"seconds": 300, "name": "Ei"})]),
+        ("im Wohnzimmer die Jalousie runterlassen gell", [("home.close", {"device": "Jalousie"})]),
+    ],
+)
+def test_roundabout_german_is_understood(text: str, commands: list[tuple[str, dict[str, object]]]) -> None:
+    parse = german().parse(text, HOUSE_NAMES)
+    assert parse.is_sure()
+    assert [(one.tool, dict(one.arguments)) for one in parse.commands] == commands
+
+
+@pytest.mark.parametrize(
+    "text", ["Oma hat das Flurlicht schon ausgemacht", "Ben, komm essen", "", "x" * 400, "und " * 90]
+)
+def test_a_story_a_call_and_nonsense_ask_for_nothing(text: str) -> None:
+    assert not german().parse(text, HOUSE_NAMES).is_sure()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ich habe alle Timer gelöscht",
+        "soll ich die Heizung ausmachen",
+        "wenn es regnet mach die Jalousie zu",
+        "Alexa, Radio aus",
+    ],
+)
+def test_reports_doubts_conditions_and_other_assistants_do_nothing(text: str) -> None:
+    assert not Reader(open_grammar("de"), None, german()).read(text, HOUSE_NAMES).commands
+
+
+def test_a_deed_with_a_time_is_done_then_and_not_now() -> None:
+    [command] = german().parse("schalte um zehn Uhr die Leselampe aus", HOUSE_NAMES).commands
+    assert command.tool == "later.do"
+    assert command.arguments == {
+        "when": "um zehn Uhr",
+        "tool": "home.turn",
+        "arguments": {"on": False, "device": "Leselampe"},
+    }
+
+
+def test_a_worse_reading_that_says_not_to_keeps_the_better_one_from_being_done() -> None:
+    reader = Reader(open_grammar("de"), None, german())
+    for words, denied in (("Radio aus", "Radio nicht aus"), ("lösch alle Timer", "lösch bitte nicht alle Timer")):
+        turn = Turn("", words, HOUSE, 0.0, alternatives=(denied,))
+        assert not reader.understand(turn, HOUSE_NAMES).commands
+
+
+@pytest.mark.parametrize(
+    "text", ["Radio ²", "Heizung auf ① Grad", "stell die Heizung auf 21,5 Grad", "\u200bRadio\u200b aus"]
+)
+def test_odd_digits_marks_and_invisible_letters_are_read_as_people_see_them(text: str) -> None:
+    commands = Reader(open_grammar("de"), None, german()).read(text, HOUSE_NAMES).commands
+    assert [one.arguments.get("temperature") for one in commands] in ([], [21.5], [None])
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "result"),
+    [
+        ("home.adjust", {"what": "volume", "by": "more"}, "{}"),
+        ("home.adjust", {"what": ["volume"], "by": None}, "not json"),
+        ("later.do", {"tool": "home.turn", "arguments": "on"}, '{"ok": false}'),
+        ("later.do", {"tool": None, "arguments": [1]}, "[" * 100_000),
+        ("home.turn", {"on": True, "device": 7}, '{"ok": true, "data": {"devices": 5}}'),
+        (
+            "home.state",
+            {"value": ["on"], "quantity": []},
+            '{"ok": true, "data": {"devices": [{"state": {}, "name": 3}]}}',
+        ),
+        ("lists.add", {}, '{"ok": true, "changed": true, "data": {"items": true}}'),
+        ("timers.add", {"by_seconds": None}, '{"ok": true, "changed": true, "data": {}}'),
+        ("home.lock", {}, '{"error": "invalid", "text": "Which one?", "data": {"devices": ["x"]}}'),
+    ],
+)
+def test_a_history_that_a_model_or_a_client_broke_breaks_no_turn(
+    tool: str, arguments: dict[str, object], result: str
+) -> None:
+    history = (
+        Message("user", "mach das Radio lauter"),
+        Message("assistant", calls=(ToolCall("c1", tool, arguments),)),
+        Message("tool", result, call_id="c1"),
+        Message("assistant", "So."),
+    )
+    reader = Reader(open_grammar("de"), None, german())
+    for words in ("mach es aus", "nein, Hafermilch", "noch fünf Minuten", "und im Flur", "danke", "nein, zehn"):
+        reader.understand(Turn("", words, HOUSE, 0.0, history=history), HOUSE_NAMES)
+
+
+def test_what_was_done_before_is_meant_by_words_that_name_nothing() -> None:
+    before = Before("on", {"on": True, "device": "Leselampe"}, ("Leselampe",))
+    meant = german()._meant([], HOUSE_NAMES, before)  # as the commands are made
+    assert [token.value.name for token in meant] == ["Leselampe"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "act"),
+    [
+        ("home.turn", {"on": False}, "off"),
+        ("home.adjust", {"what": "volume", "by": -10}, "quieter"),
+        ("home.set", {"temperature": 20, "device": "Heizung"}, "temperature"),
+        ("home.state", {}, "look"),
+        ("lists.read", {}, "lists.show"),
+        ("timers.start", {"seconds": 5}, "timers.start"),
+    ],
+)
+def test_a_call_has_the_act_that_it_was_made_for(tool: str, arguments: dict[str, object], act: str) -> None:
+    assert act_of(tool, arguments) == act
+
+
+def test_english_is_not_parsed_without_the_encoder_that_it_was_learnt_with() -> None:
+    assert open_parser(open_grammar("en"), NOWHERE) is None
+
+
+def test_a_classifier_says_how_likely_its_best_three_acts_are() -> None:
+    likely = ActClassifier(read_models(CORPUS / "de.npz"), None).likely(["mach", "das", "light", "an"])
+    assert len(likely) == 3
+    assert likely[0].act == "on"
+    assert 1 >= likely[0].chance > likely[1].chance > likely[2].chance >= 0
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    ("text", "tool"),
+    [
+        ("Would you ever stick the hall light on", "home.turn"),
+        ("I wonder whether one might have the desk lamp a little brighter", "home.adjust"),
+        ("Rice eighteen minute put please", "timers.start"),
+        ("Moon is full when?", "world.moon"),
+        ("There's no milk, stick it on the list", "lists.add"),
+        ("Ben he is at where now", "presence.where"),
+    ],
+)
+def test_strangers_english_is_understood(text: str, tool: str) -> None:
+    meant = Reader(open_grammar("en"), None, english()).read(text, ENGLISH_NAMES)
+    assert [one.tool for one in meant.commands] == [tool]
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ben, have you turned your computer off?",
+        "I turned the hall light off before we left",
+        "Was the back door locked all night?",
+        "Is Anna cross with me?",
+        "Who put the radio on?",
+    ],
+)
+def test_what_nobody_asked_of_the_house_is_neither_done_nor_looked_up(text: str) -> None:
+    assert Reader(open_grammar("en"), None, english()).read(text, ENGLISH_NAMES).empty
+
+
+@pytest.mark.real
+def test_a_follow_up_leans_on_the_lamp_before() -> None:
+    call = ToolCall("c1", "home.turn", {"on": True, "device": "Desk Lamp"})
+    told = '{"ok": true, "changed": true, "devices": [{"name": "Desk Lamp", "kind": "light", "id": "desk"}]}'
+    history = (
+        Message("user", "desk lamp on"),
+        Message("assistant", calls=(call,)),
+        Message("tool", told, call_id="c1"),
+        Message("assistant", "The Desk Lamp is now on."),
+    )
+    turn = Turn("", "right, off with it again", HOUSE, 0.0, history=history)
+    meant = Reader(open_grammar("en"), None, english()).understand(turn, ENGLISH_NAMES)
+    assert meant.commands == (Command("home.turn", {"on": False, "device": "Desk Lamp"}),)
+    assert english().parse("off with it again", ENGLISH_NAMES, before=NOTHING).commands == ()

@@ -1,0 +1,37 @@
+"""A recogniser offers several readings; the grammar knows which one a household would say."""
+
+from __future__ import annotations
+
+import pytest
+
+from atlas.conversation import Utterance
+from atlas.understanding.grammar import Grammar
+from atlas.understanding.readings import pick
+from atlas.understanding.understanding import Reader
+
+
+@pytest.mark.parametrize(
+    ("readings", "first"),
+    [
+        (("Set the time before ten minutes.", "Set a timer for ten minutes."), "Set a timer for ten minutes."),
+        (("What time is it?", "Set a timer for ten minutes."), "What time is it?"),
+        (("Why is the sky blue?", "Why is this guy blue?"), "Why is the sky blue?"),
+        (("Don't set a timer for ten minutes.", "Set a timer for ten minutes."), "Don't set a timer for ten minutes."),
+        (("Why is it?", "Set a timer for ten minutes.", "Don't set a timer for ten minutes."), "Why is it?"),
+        (
+            ("Ask walk to stop a time.", "Ask work to set a timer for ten minutes."),
+            "Ask work to set a timer for ten minutes.",
+        ),
+        (("Ask work to not set a timer.", "Set a timer for ten minutes."), "Ask work to not set a timer."),
+        (("",), ""),
+    ],
+)
+def test_the_first_reading_that_is_a_command_goes_first_unless_one_says_not_to(
+    grammar: Grammar, readings: tuple[str, ...], first: str
+) -> None:
+    picked = pick(
+        Reader(grammar).read, lambda text: text.removeprefix("Ask work to "), Utterance(readings[0], 1.5, readings[1:])
+    )
+    assert picked.text == first
+    assert sorted((picked.text, *picked.alternatives)) == sorted(readings), "none is lost"
+    assert picked.seconds == 1.5

@@ -1,0 +1,33 @@
+"""Sums that are written in signs, and what only looks like one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from atlas.understanding.grammar import Grammar
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        ("what's a third of 90", {"expression": "a third of 90"}),
+        ("what's (3+4)*5", {"expression": "(3+4)*5"}),
+        ("what's 1,000 divided by 8", {"expression": "1000 over 8"}),
+        ("what is 2 + 2", {"expression": "2 + 2"}),
+        ("half of 50", {"expression": "half of 50"}),
+        ("how long is the day today", {"day": "today", "event": "daylight"}),
+    ],
+)
+def test_what_is_asked_of_the_world_is_read(grammar: Grammar, text: str, arguments: dict[str, Any]) -> None:
+    command = grammar.read(text)
+    assert command is not None and command.tool.startswith("world.")
+    assert command.arguments == arguments
+
+
+@pytest.mark.parametrize(
+    "text", ["twenty percent", "add two", "add two and two", "what is one", "what is love", "a half"]
+)
+def test_what_only_looks_like_a_sum_is_none(grammar: Grammar, text: str) -> None:
+    assert not any(command.tool == "world.calculate" for command in grammar.commands(text))
