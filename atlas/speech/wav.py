@@ -189,7 +189,7 @@ def _decoded(data: bytes, container: str, limit_seconds: float) -> AudioChunk:
                 frame.pts = None  # gaps in the clock of a recording are not sound
                 pieces += [part.to_ndarray().tobytes() for part in resampler.resample(frame)]
             pieces += [part.to_ndarray().tobytes() for part in resampler.resample(None)]
-    except av.FFmpegError as trouble:
+    except (av.FFmpegError, ValueError) as trouble:  # a ValueError when its shape changes midway
         raise SoundError(f"the {container} file is broken: {trouble}", hint="record or save it again") from trouble
     if not any(pieces):
         raise SoundError("the file has no sound in it", hint="send a file with sound in it")

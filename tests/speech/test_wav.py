@@ -6,6 +6,7 @@ import io
 import struct
 import wave
 from contextlib import suppress
+from random import Random
 
 import av
 import numpy as np
@@ -175,17 +176,17 @@ def compressed(container: str, codec: str, rate: int, seconds: float = 0.5) -> b
     return file.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("container", "codec", "rate"),
-    [
-        ("mp3", "libmp3lame", 44_100),
-        ("ogg", "libopus", 48_000),
-        ("webm", "libopus", 48_000),
-        ("flac", "flac", 16_000),
-        ("ipod", "aac", 44_100),
-        ("adts", "aac", 44_100),
-    ],
-)
+WHAT_PHONES_AND_BROWSERS_RECORD = [
+    ("mp3", "libmp3lame", 44_100),
+    ("ogg", "libopus", 48_000),
+    ("webm", "libopus", 48_000),
+    ("flac", "flac", 16_000),
+    ("ipod", "aac", 44_100),
+    ("adts", "aac", 44_100),
+]
+
+
+@pytest.mark.parametrize(("container", "codec", "rate"), WHAT_PHONES_AND_BROWSERS_RECORD)
 def test_what_phones_and_browsers_record_is_heard(container, codec, rate):
     assert is_the_tone(read_sound(compressed(container, codec, rate)))
 
@@ -193,3 +194,20 @@ def test_what_phones_and_browsers_record_is_heard(container, codec, rate):
 def test_a_long_compressed_file_is_refused_while_it_is_read():
     with pytest.raises(SoundError, match="more than 2 s"):
         read_sound(compressed("ogg", "libopus", 48_000, seconds=5), limit_seconds=2)
+
+
+def test_an_mp3_whose_rate_changes_midway_is_refused_as_broken():
+    spliced = compressed("mp3", "libmp3lame", 44_100) + compressed("mp3", "libmp3lame", 22_050)
+    with pytest.raises(SoundError, match="mp3 file is broken"):
+        read_sound(spliced)
+
+
+@pytest.mark.parametrize(("container", "codec", "rate"), WHAT_PHONES_AND_BROWSERS_RECORD)
+def test_a_damaged_file_of_any_kind_is_sound_or_a_sound_error(container, codec, rate):
+    whole, random = compressed(container, codec, rate), Random(container)
+    for _ in range(40):
+        damaged = bytearray(whole)
+        at, length = random.randrange(len(whole)), random.randrange(1, 200)
+        damaged[at : at + length] = random.randbytes(length)
+        with suppress(SoundError):
+            read_sound(bytes(damaged[: random.randrange(1, 2 * len(whole))]))
