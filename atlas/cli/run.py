@@ -185,10 +185,10 @@ def _gguf_in(folder: Path) -> Path:
 
 
 def say_ready(config: Config, token: str, *, first_time: bool, seconds: float) -> None:
-    """Print where Atlas is and how to talk to it. The token is shown once; later it is in its file."""
+    """Print where Atlas is and how to talk to it. The token is shown once, and only to a person: a log keeps it."""
     address = door.address(config)
     lines = [f"Atlas is ready after {seconds:.1f} s: {address}"]
-    if first_time:
+    if first_time and sys.stdout.isatty():
         lines += [f"  talk   {address}/#token={token}   (you are the owner; shown only this once)"]
     else:
         lines += [f"  talk   {address}   (the owner's token is in {config.owner_token})"]

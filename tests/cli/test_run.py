@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -76,11 +76,26 @@ def test_a_model_folder_without_exactly_one_file_says_what_to_do(
     assert "atlas models fetch" in trouble.value.hint
 
 
-def test_the_owners_link_is_shown_once(config: Config, capsys: pytest.CaptureFixture[str]) -> None:
+def on_a_terminal(config: Config, *, first_time: bool) -> str:
+    """What a person sees who starts Atlas."""
+    ours, its = os.openpty()
+    with os.fdopen(ours, "rb", buffering=0) as screen, os.fdopen(its, "w") as terminal, redirect_stdout(terminal):
+        say_ready(config, "atlas_secret", first_time=first_time, seconds=6.2)
+        return screen.read(4_096).decode()
+
+
+def test_the_owners_link_is_shown_once(config: Config) -> None:
+    assert "http://127.0.0.1:8600/#token=atlas_secret" in on_a_terminal(config, first_time=True)
+    assert "atlas_secret" not in on_a_terminal(config, first_time=False)
+
+
+def test_the_owners_token_is_not_written_into_a_file_or_a_log(
+    config: Config, capsys: pytest.CaptureFixture[str]
+) -> None:
     say_ready(config, "atlas_secret", first_time=True, seconds=6.2)
-    assert "http://127.0.0.1:8600/#token=atlas_secret" in capsys.readouterr().out
-    say_ready(config, "atlas_secret", first_time=False, seconds=6.2)
-    assert "atlas_secret" not in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "atlas_secret" not in shown
+    assert str(config.owner_token) in shown
 
 
 def test_the_commands_it_tells_can_be_pasted_into_any_terminal(
@@ -93,10 +108,9 @@ def test_the_commands_it_tells_can_be_pasted_into_any_terminal(
     assert all(os.access(command, os.X_OK) for command in told)
 
 
-def test_the_link_can_be_opened_wherever_atlas_listens(config: Config, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_link_can_be_opened_wherever_atlas_listens(config: Config) -> None:
     open_to_all = dataclasses.replace(config, gateway=GatewayConfig(host="0.0.0.0"))
-    say_ready(open_to_all, "atlas_secret", first_time=True, seconds=6.2)
-    assert "http://127.0.0.1:8600/#token=atlas_secret" in capsys.readouterr().out
+    assert "http://127.0.0.1:8600/#token=atlas_secret" in on_a_terminal(open_to_all, first_time=True)
 
 
 def test_a_port_that_is_taken_is_known_before_anything_is_loaded(data: Path) -> None:
