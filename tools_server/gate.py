@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from tools_server.arguments import checked, printable, whole
 from tools_server.audit import Audit
+from tools_server.codes import Code
 from tools_server.confirm import Asks, Deed, Level, Reply, Said, question, whole_question
 from tools_server.language import ENGLISH, noted, speaking, supported
 from tools_server.language import text as _
@@ -32,7 +33,7 @@ from tools_server.state import Kept, State
 from tools_server.strangers import Strangers
 from tools_server.taint import Taint
 from tools_server.toolkit import Call, Error, Inside, Live, Result, Toolbox, ToolFailed, ToolSpec, Undo
-from tools_server.wish import ACTOR_CHARACTERS, ESCAPE, SPENT, Answer, Wish, actor_of
+from tools_server.wish import ACTOR_CHARACTERS, Answer, Wish, actor_of
 from tools_server.writing.whose import PEOPLE, own_file
 
 HOW = noted("Somebody in the house has to say yes to that first. Then make the same call again, within a minute.")
@@ -170,7 +171,7 @@ class Gate:
                 with speaking(supported(wish.language, self._language)):
                     return await self._carried_out(wish, request)
         except GivenUp as given_up:
-            return Answer(str(given_up), error=given_up.error)
+            return Answer(str(given_up), error=given_up.error, code=given_up.code)
 
     async def _carried_out(self, wish: Wish, request: Request) -> Answer:
         if not self._record.writable():
@@ -183,7 +184,7 @@ class Gate:
             if answer.receipt:
                 self._tell(answer.receipt.tool)
         except ToolFailed as failed:
-            code = ESCAPE if failed.data.get("reason") in _WAYS_OUT else None
+            code = Code.ESCAPE if failed.data.get("reason") in _WAYS_OUT else None
             answer = Answer(str(failed), failed.data, error=failed.error, code=code)
             entry.outcome, entry.reason = failed.error, printable(str(failed.data.get("reason", "")))
             entry.untrusted |= failed.untrusted or self._others.wished(str(failed), failed.data, tool=wish.tool)
@@ -214,7 +215,7 @@ class Gate:
             return Answer(decision.reason, {"rule": decision.rule}, error="denied")
         if self._meter and (spent := self._meter.refusal(wish.agent, actor, spec.action)):
             entry.decision = spent
-            return Answer(spent.reason, {"rule": spent.rule}, error="denied", code=SPENT)
+            return Answer(spent.reason, {"rule": spent.rule}, error="denied", code=Code.SPENT)
         call = self._call(spec, wish, entry, arguments)
         entry.untrusted = spec.untrusted
         # What was asked about goes by the answer, also when it need not be asked about now: hours pass, a turn ends,

@@ -23,6 +23,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from tools_server.codes import Code
 from tools_server.policy import DAYS, ROLES, STRICTNESS, Action, Agent, Hours, Policy, Rule, fits_any, plain
 from tools_server.rules import RulesWrong
 
@@ -35,7 +36,6 @@ ReRef: TypeAlias = Any
 
 SOLVER_MILLISECONDS = 10_000  # of one question; the whole default table takes a tenth of a second
 PROOF_SECONDS = 120.0
-UNPROVEN = -32002  # the code of a start that ends because nothing could be shown
 PROVED_FILE = "policy.proved"
 _STRICTNESS_OF_LEVEL = {"auto": 0, "confirm": 1, "explicit": 2}
 _PLACES = ("people", "rooms", "devices")
@@ -81,9 +81,9 @@ def solved(question: str) -> str:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return f"The rules could not be proven within {PROOF_SECONDS:g} seconds ({UNPROVEN}). Make them fewer."
+        return f"The rules could not be proven within {PROOF_SECONDS:g} seconds ({Code.UNPROVEN}). Make them fewer."
     if ended.returncode:
-        return f"The rules could not be proven ({UNPROVEN}): {ended.stderr.strip().splitlines()[-1:]}."
+        return f"The rules could not be proven ({Code.UNPROVEN}): {ended.stderr.strip().splitlines()[-1:]}."
     return ended.stdout.strip()
 
 
@@ -282,13 +282,14 @@ class _World:
         """Return "yes", "no", or the sentence that it could not be proven."""
         verdict = solver.check()
         if verdict == self._z3.unknown:
-            return f"It could not be proven that the rule {rule.id!r} can fire ({UNPROVEN}). Make its patterns simpler."
+            unknown = f"It could not be proven that the rule {rule.id!r} can fire ({Code.UNPROVEN})."
+            return f"{unknown} Make its patterns simpler."
         return "yes" if verdict == self._z3.sat else "no"
 
     def _witness(self, solver: Solver, claim: str) -> tuple[Agent, str, Action] | None:
         verdict = solver.check()
         if verdict == self._z3.unknown:
-            raise RulesWrong(f"It could not be proven that {claim} ({UNPROVEN}). Make the rules simpler.")
+            raise RulesWrong(f"It could not be proven that {claim} ({Code.UNPROVEN}). Make the rules simpler.")
         if verdict == self._z3.unsat:
             return None
         model = solver.model()

@@ -17,6 +17,7 @@ from typing import Literal
 
 import anyio
 
+from tools_server.codes import Code
 from tools_server.language import noted
 from tools_server.language import text as _
 
@@ -39,9 +40,10 @@ logger = logging.getLogger(__name__)
 class GivenUp(Exception):
     """A call that was not carried out, or not to its end. `str()` is a sentence fit for speech."""
 
-    def __init__(self, error: Literal["timeout", "failed"], sentence: str) -> None:
+    def __init__(self, error: Literal["timeout", "failed"], sentence: str, code: Code | None = None) -> None:
         super().__init__(sentence)
         self.error = error
+        self.code = code
 
 
 @dataclass(slots=True, eq=False)
@@ -101,7 +103,7 @@ class Requests:
         at_work = self._agents.setdefault(agent, Agents())
         if at_work.running >= self._running and len(at_work.waiting) >= self._waiting:
             self.outcomes["busy"] += 1
-            raise GivenUp("failed", _(BUSY))
+            raise GivenUp("failed", _(BUSY), Code.BUSY)
         began = anyio.current_time()
         with anyio.CancelScope(deadline=began + self._ttl_seconds) as scope:
             request = Request(secrets.token_hex(8), agent, tool, began, scope)

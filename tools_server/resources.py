@@ -18,9 +18,10 @@ from urllib.parse import quote, unquote_to_bytes
 import mcp.types as types
 from mcp.shared.exceptions import MCPError
 
+from tools_server.codes import Code
 from tools_server.gate import Gate
 from tools_server.policy import Agent
-from tools_server.wish import ESCAPE, UNTRUSTED_META, Answer, Wish
+from tools_server.wish import UNTRUSTED_META, Answer, Wish
 
 ADDRESS_CHARACTERS = 2_048
 VALUE_CHARACTERS = 500
@@ -236,7 +237,9 @@ def decoded(raw: str) -> str:
     if value in (".", "..") or any(
         character in "/\\" or unicodedata.category(character) == "Cc" for character in value
     ):
-        raise BadAddress("An address cannot be left: no dots for a name, no slash or control sign inside one.", ESCAPE)
+        raise BadAddress(
+            "An address cannot be left: no dots for a name, no slash or control sign inside one.", Code.ESCAPE
+        )
     if not value.strip():
         raise BadAddress("That address leaves a name empty.")
     if len(value) > VALUE_CHARACTERS:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tools_server.arguments import printable
+from tools_server.codes import Code
 from tools_server.confirm import NO_REPLY, Ask, Reply
 from tools_server.policy import ROLES, Actor, Agent
 from tools_server.state import Receipt
@@ -14,7 +15,6 @@ from tools_server.toolkit import Error, ToolFailed
 
 UNTRUSTED_META = "atlas.house/untrusted"  # of a result, of any kind: words of others are in it
 ACTOR_CHARACTERS = 100  # of each of its names
-SPENT, ESCAPE = -32000, -32001  # codes of results that failed: a limit is spent, a way out of a folder was blocked
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Answer:
     error: Error | None = None
     reply: Any = None  # the protocol's own result, when the tool gave one
     ask: Ask | None = None  # the question that has to be answered first
-    code: int | None = None  # `SPENT` or `ESCAPE`
+    code: Code | None = None  # why, where the kind of error does not tell
     untrusted: bool = False  # words of others are in it
 
 

@@ -17,9 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as some
 from mcp.types import JSONRPCNotification, JSONRPCRequest
 
+from tools_server.codes import Code
 from tools_server.toolkit import Result
 from tools_server.wires import wire_stdio
-from tools_server.wires.framing import MESSAGE_BYTES, TOO_LARGE, Lines, TooLong, decode, refusal
+from tools_server.wires.framing import MESSAGE_BYTES, Lines, TooLong, decode, refusal
 from tools_server.wires.strict_json import Refused, id_of
 from tools_server.wires.wire import mcp_server
 from tools_server.wires.wire_stdio import StdioWire
@@ -262,7 +263,7 @@ async def test_a_line_too_long_is_answered_with_its_size_its_limit_and_its_id(wo
         await host.say(json.dumps(call("big", place="x" * (MESSAGE_BYTES))).encode(), call(2))
         first, second = await host.hear(), await host.hear()
     assert first["id"] == "big"
-    assert first["error"]["code"] == TOO_LARGE
+    assert first["error"]["code"] == Code.TOO_LARGE
     assert first["error"]["data"]["limit"] == MESSAGE_BYTES
     assert first["error"]["message"].endswith(f"at most {MESSAGE_BYTES:,} are taken.")
     assert second["id"] == 2
@@ -356,9 +357,21 @@ async def test_an_agent_that_asks_for_too_much_at_once_hears_that_it_is_busy(wor
         assert {answer["result"]["content"][0]["text"] for answer in heard} == {
             "Too much is being asked of me at once. Please ask again in a moment."
         }
+        assert {answer["result"]["_meta"]["atlas.house/code"] for answer in heard} == {Code.BUSY}
         slow["go"].set()
         heard += [await host.hear() for _ in range(80)]
     assert sorted(answer["id"] for answer in heard) == list(range(100))
+
+
+async def test_a_wire_that_is_full_says_busy_which_is_another_code_than_a_spent_budget() -> None:
+    wire = StdioWire(-1, -1)
+    for number in range(wire_stdio.OPEN_REQUESTS):
+        wire._opened(JSONRPCRequest(jsonrpc="2.0", id=number, method="ping"))
+    with pytest.raises(Refused) as refused:
+        wire._opened(JSONRPCRequest(jsonrpc="2.0", id=-1, method="ping"))
+    assert refused.value.code == Code.BUSY
+    assert len(set(Code)) == len(Code.__members__), "each code has one meaning"
+    assert all(-32019 <= code <= -32000 for code in Code), "the others are the protocol's own"
 
 
 async def test_a_bug_is_told_of_without_its_words(world: Any, caplog: pytest.LogCaptureFixture) -> None:

@@ -14,11 +14,11 @@ from typing import Any
 from mcp_types import ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
 from pydantic import ValidationError
 
+from tools_server.codes import Code
 from tools_server.wires.strict_json import BOM, INVALID_REQUEST, KEPT_BYTES, Refused, id_of, parse
 
 MESSAGE_BYTES = 512 * 1024  # the largest argument a tool takes is an eighth of it
 ID_CHARACTERS = 256
-TOO_LARGE = -32003
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Lines:
 def too_large(line: TooLong, limit: int = MESSAGE_BYTES) -> Refused:
     """Return the refusal of a message that is too long."""
     return Refused(
-        TOO_LARGE,
+        Code.TOO_LARGE,
         f"The message has {line.size:,} bytes; at most {limit:,} are taken.",
         id_of(line.head, line.tail),
         {"bytes": line.size, "limit": limit},

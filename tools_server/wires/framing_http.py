@@ -6,7 +6,8 @@ import anyio
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tools_server.wires.framing import MESSAGE_BYTES, TOO_LARGE, TooLong, decode, refusal, too_large
+from tools_server.codes import Code
+from tools_server.wires.framing import MESSAGE_BYTES, TooLong, decode, refusal, too_large
 from tools_server.wires.strict_json import BOM, KEPT_BYTES, Refused
 
 BODY_SECONDS = 30.0  # for the whole body to arrive; it crosses no network
@@ -66,4 +67,4 @@ async def _body(scope: Scope, receive: Receive) -> bytes | None:
 
 def _refusal(refused: Refused) -> JSONResponse:
     answer = refusal(refused).model_dump(mode="json", exclude_unset=True)
-    return JSONResponse(answer, status_code=413 if refused.code == TOO_LARGE else 400)
+    return JSONResponse(answer, status_code=413 if refused.code == Code.TOO_LARGE else 400)

@@ -33,6 +33,7 @@ from mcp.types import (
 from pydantic_core import PydanticSerializationError
 
 from tools_server.boot import BootFailed, Settings, opened_gate
+from tools_server.codes import Code
 from tools_server.stderr import say
 from tools_server.wires import telemetry
 from tools_server.wires.drain import on_signal
@@ -45,7 +46,6 @@ WRITE_BYTES = 4096  # PIPE_BUF: a pipe that has room at all has room for so much
 OPEN_REQUESTS = 128  # more than the gate lets one agent have
 FINISH_SECONDS = 3.0  # for what is still being done when the input ends
 LAST_SECONDS = 0.5  # for the last answers to be taken when the server is told to stop
-BUSY = -32000
 
 Requests = MemoryObjectReceiveStream[SessionMessage | Exception]
 Answers = MemoryObjectSendStream[SessionMessage]
@@ -147,7 +147,7 @@ class StdioWire:
             raise Refused(INVALID_REQUEST, f"The request {request.id!r} is not answered yet; take another id.")
         if len(self._open) >= OPEN_REQUESTS:
             sentence = f"{OPEN_REQUESTS} requests wait for their answers already."
-            raise Refused(BUSY, sentence, request.id, {"limit": OPEN_REQUESTS})
+            raise Refused(Code.BUSY, sentence, request.id, {"limit": OPEN_REQUESTS})
         self._open.add(key)
 
         async def unanswered() -> None:
