@@ -3,6 +3,9 @@
 A yes never comes from a model, from what was said before, or from a tool. It is the whole of what the person who was
 asked says next, on the device on which they were asked; or a button, pressed by somebody who may. The tool server
 holds the public half of the key, so a yes that was not signed here is none, and each is good once.
+
+Which questions are open, and how they were answered, only the tool server knows. Here is only what was put to whom, in
+which words, and whether it was heard: that is what makes the next words an answer.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ import yaml
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from atlas.conversation import HOUSE, Actor, Ask, Asked, Assent, Channel, ToolCall, Turn, fresh_id
+from atlas.conversation import HOUSE, Actor, Ask, Asked, Assent, Channel, PersonAnswer, ToolCall, Turn, fresh_id
 from atlas.errors import ConfigError, EngineError, RequestError
 from atlas.mcp.tools import Tools
 
@@ -29,7 +32,7 @@ AUDIENCE = "atlas-tools"
 STATEMENT_SECONDS = 30  # it is used at once, but a tool server that starts again takes a few seconds
 OPEN_SECONDS = 60.0  # no question is open for longer, whatever the tool server says
 LATE_SECONDS = 300.0  # a "yes" that comes later still is about something else
-MOST_OPEN = 64  # of one agent; a household has one or two
+MOST_PUT = 64  # of one agent; a household has one or two, and the tool server has fewer open
 NAME_CHARACTERS = 100
 LONGEST_CHARACTERS = 80  # a longer answer is none
 
@@ -37,7 +40,6 @@ GROWN_UPS = ("owner", "adult")
 _ASKED = re.compile(r"[?？][\s\"'”’)]*$")  # "Yes?" asks what was meant
 
 Meaning = Literal["yes", "named", "no", "unclear", ""]  # "named": a yes that names the deed; "": no answer at all
-Answered = tuple[ToolCall, Assent]  # the call that waited, and what was answered
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +152,7 @@ def open_wording(language: str) -> Wording:
 
 @dataclass(slots=True, eq=False)
 class _Question:
-    """What one person on one device was asked on behalf of one agent."""
+    """How one person on one device was asked on behalf of one agent, and whether they heard it."""
 
     agent: str
     asked: Asked
@@ -158,22 +160,15 @@ class _Question:
     turn: Turn  # in which it was put last
     said: str  # how it was put last
     heard: bool = True  # to its end, and nothing after it
+    awaits_words: bool = True  # False once words were taken for its answer, or another question came after it
     patience: int = 1  # so often more may the answer be something else than it must be
-
-
-@dataclass(frozen=True, slots=True)
-class _Press:
-    question: _Question
-    by: Actor
-    yes: bool
 
 
 @dataclass(eq=False)
 class Assents:
-    """The questions that wait for a person; at most one for each person, device and agent.
+    """What was put to whom last, by person, device and agent, and what they answer.
 
-    `tools` is the house's own connection to the tool server. Nothing awaits between taking a question and answering
-    it, so none is answered twice.
+    `tools` is the house's own connection to the tool server, which alone decides whose answer counts.
     """
 
     seal: Seal
@@ -181,73 +176,65 @@ class Assents:
     tools: Tools
     may_talk: Callable[[Actor, str], bool]  # does this agent talk to this actor?
     now: Callable[[], float] = time.time
-    _open: dict[tuple[str, Actor, bool], _Question] = field(default_factory=dict)
-    _pressed: dict[str, _Press] = field(default_factory=dict)  # by the turn that will answer them
-    _dropped: list[_Question] = field(default_factory=list)  # that the tool server still waits for
+    _put: dict[str, _Question] = field(default_factory=dict)  # by the id of the question, the oldest first
 
     @property
     def refused(self) -> str:
         """What is said to a no."""
         return self.wording.says("refused")
 
-    def keep(self, agent: str, turn: Turn, asked: Asked) -> None:
-        """Wait for the answer to what was asked in `turn`; an older question to the same person is dropped."""
-        key = agent, turn.actor, turn.remembered
-        if (older := self._open.get(key)) and older.asked.ask.id == asked.ask.id:
-            del self._open[key]  # the same, asked once more: it is not taken back
-        its_own = [open_key for open_key in self._open if open_key[0] == agent]
-        for old in [key, *its_own[: max(0, len(its_own) - MOST_OPEN + 1)]]:
-            self._drop(old)
+    def put(self, agent: str, turn: Turn, asked: Asked) -> PersonAnswer | None:
+        """Note what was asked in `turn`. Return what takes back an older question to the same person, if one waits."""
+        older = self._last_put(agent, turn)
+        if older:
+            older.awaits_words = False
+        self._forget(agent)
         expires_at = min(asked.ask.expires_at, self.now() + OPEN_SECONDS)
-        self._open[key] = _Question(agent, asked, expires_at, turn, asked.ask.sentence)
+        self._put[asked.ask.id] = _Question(agent, asked, expires_at, turn, asked.ask.sentence)
+        return self._taken_back(older) if older and older.asked.ask.id != asked.ask.id else None
 
     def was_heard(self, turn_id: str, heard: str) -> None:
         """Note how much of a spoken reply was heard: who was spoken over has not heard what they would say yes to."""
-        for question in self._open.values():
+        for question in self._put.values():
             if question.turn.id == turn_id:
                 question.heard &= _letters(question.said) in _letters(heard)  # what was not heard stays so
 
     def said_in_between(self, device: str) -> None:
         """Note that a bell rang on a device: the next yes may be to that, so what was asked there is asked again."""
-        for question in self._open.values():
+        for question in self._put.values():
             question.heard &= question.turn.actor.device != device
 
     def asker(self, turn: Turn) -> str:
         """Return the agent whose question `turn` answers; "" when it answers none that was the last thing asked."""
-        for (agent, actor, remembered), question in self._open.items():
-            put_to_them = (actor, remembered) == (turn.actor, turn.remembered) and _goes_on(turn, question)
-            waits = question.heard and self.now() < question.expires_at
+        for question in self._put.values():
+            put_to_them = _is_put_to(turn, question) and _goes_on(turn, question)
+            waits = question.awaits_words and question.heard and self.now() < question.expires_at
             if put_to_them and waits and self._meaning(turn, question.asked.ask.tool):
-                return agent
+                return question.agent
         return ""
 
-    def hear(self, agent: str, turn: Turn) -> Answered | str | None:
-        """Return what an answer leads to: the call and its assent, or what to say to it; `None` for other words."""
-        for (other, actor, _), one in self._open.items():
-            one.heard &= other == agent or actor != turn.actor  # the next yes may be to what this agent says now
-        if press := self._pressed.pop(turn.id, None):
-            return self._answered(press.question, press.by, turn.channel, yes=press.yes, explicit=press.yes)
-        key = agent, turn.actor, turn.remembered
-        question = self._open.get(key)
+    def hear(self, agent: str, turn: Turn) -> PersonAnswer | str | None:
+        """Return what an answer leads to, or what to say to it; `None` when a turn answers nothing that was put."""
+        for one in self._put.values():
+            one.heard &= one.agent == agent or one.turn.actor != turn.actor  # the next yes may be to what is said now
+        if turn.answer:
+            return turn.answer
+        question = self._last_put(agent, turn)
         if question is None or not _goes_on(turn, question):
             return None
         tool, late = question.asked.ask.tool, self.now() - question.expires_at
         meaning = self._meaning(turn, tool)
-        if not meaning or late > LATE_SECONDS:
-            self._drop(key)
-            return None
-        if late >= 0:
-            self._drop(key)
-            return self.refused if meaning == "no" else self.wording.says("too_late")
-        if again := self._again(question, meaning):
-            if not question.patience:
-                self._drop(key)
-                return self.wording.says("given_up")
+        again = self._again(question, meaning) if meaning and late < 0 else ""
+        if again and question.patience:
             question.turn, question.said, question.heard = turn, again, True
             question.patience -= again != question.asked.ask.sentence
             return again
-        del self._open[key]
-        return self._answered(question, turn.actor, turn.channel, yes=meaning != "no", explicit=meaning == "named")
+        question.awaits_words = False
+        if late >= 0:
+            return self._too_late(meaning, late)
+        if again or not meaning:
+            return self._taken_back(question, self.wording.says("given_up") if again else "")
+        return self._answer(question, turn, meaning)
 
     def unasked(self, turn: Turn) -> str:
         """Return what to say to an answer that no question waits for; "" when the turn is none, or nobody's."""
@@ -256,12 +243,6 @@ class Assents:
         if self.wording.is_taken_note(turn.text):
             return self.wording.says("noted")
         return self.wording.says("nothing_open") if self.wording.means(turn.text, "") else ""
-
-    def dropped(self, agent: str) -> list[tuple[Turn, Asked]]:
-        """Return, once, the questions of `agent` that the tool server still waits for and nobody will answer."""
-        gone = [question for question in self._dropped if question.agent == agent]
-        self._dropped = [question for question in self._dropped if question.agent != agent]
-        return [(question.turn, question.asked) for question in gone if question.expires_at > self.now()]
 
     async def waiting(self, viewer: Actor) -> list[Waiting]:
         """Return the questions that `viewer` may answer: an adult everybody's of their agents, others their own.
@@ -275,8 +256,9 @@ class Assents:
         return [one for one in found if self._may_answer(viewer, one)]
 
     async def answer(self, ask_id: str, by: Actor, channel: Channel, *, yes: bool) -> Turn | str:
-        """Take an answer that was pressed. Return the turn that will act on it, or, when somebody else asked, a word.
+        """Bring an answer that was pressed to the tool server, at once: its conversation may be busy for a while.
 
+        Return the turn that will act on it, or, when a program of its own asked and will call again, a word.
         Raises `RequestError` when that question does not wait, or not for this person.
         """
         found = next((one for one in await self.waiting(by) if one.ask.id == ask_id), None)
@@ -286,23 +268,22 @@ class Assents:
                 code="not_found",
                 hint="ask for what you wanted again",
             )
-        key = next((key for key, question in self._open.items() if question.asked.ask.id == ask_id), None)
-        if key is None:  # a program of its own asked, and will call again
-            statement = self.seal.statement(found.ask, by, channel, self.now(), yes=yes, explicit=True)
-            call = ToolCall(fresh_id("call"), "asks.answer", {"statement": statement})
-            result = await self.tools.call(call, HOUSE, "")
-            if not result.ok:
-                raise RequestError(result.text.rstrip("."), code="not_found")
+        statement = self.seal.statement(found.ask, by, channel, self.now(), yes=yes, explicit=yes)
+        result = await self.tools.call(ToolCall(fresh_id("call"), "asks.answer", {"statement": statement}), HOUSE, "")
+        if not result.ok:
+            raise RequestError(result.text.rstrip("."), code="not_found")
+        question = self._put.get(ask_id)
+        if question is None:
             return result.text
-        question = self._open.pop(key)
-        turn = Turn(
+        question.awaits_words = False
+        call = replace(question.asked.call, id=fresh_id("call"))
+        return Turn(
             *(fresh_id("turn"), "Yes." if yes else "No.", question.turn.actor, self.now()),
             channel=channel,
             agent=question.agent,
             remembered=question.turn.remembered,
+            answer=PersonAnswer(call, Assent(ask_id, yes=yes), "" if yes else self.refused),
         )
-        self._pressed[turn.id] = _Press(question, by, yes)
-        return turn
 
     def _meaning(self, turn: Turn, tool: str) -> Meaning:
         """Return what the person meant. A yes that may also have been a no is none, and so is what nobody said."""
@@ -323,22 +304,47 @@ class Assents:
             return self.wording.says("unclear")
         return self.wording.says("name_it", ask.tool) if (meaning, ask.level) == ("yes", "explicit") else ""
 
-    def _answered(
-        self, question: _Question, by: Actor, channel: Channel | None, *, yes: bool, explicit: bool
-    ) -> Answered:
-        assert channel is not None, "an answer that nobody gave"
-        call, ask = question.asked.call, question.asked.ask
-        statement = self.seal.statement(ask, by, channel, self.now(), yes=yes, explicit=yes and explicit)
-        return replace(call, id=fresh_id("call")), Assent(ask.id, statement, yes)
+    def _last_put(self, agent: str, turn: Turn) -> _Question | None:
+        """Return what this agent asked this person last, if their words may be the answer."""
+        return next(
+            (one for one in self._put.values() if one.agent == agent and one.awaits_words and _is_put_to(turn, one)),
+            None,
+        )
 
-    def _drop(self, key: tuple[str, Actor, bool]) -> None:
-        if question := self._open.pop(key, None):
-            self._dropped.append(question)
+    def _forget(self, agent: str) -> None:
+        """Forget what is too old to be answered even late, and the oldest of too many."""
+        since = self.now() - LATE_SECONDS
+        self._put = {ask_id: one for ask_id, one in self._put.items() if one.expires_at > since}
+        its_own = [ask_id for ask_id, one in self._put.items() if one.agent == agent]
+        for ask_id in its_own[: max(0, len(its_own) - MOST_PUT + 1)]:
+            del self._put[ask_id]
+
+    def _too_late(self, meaning: Meaning, late: float) -> str | None:
+        if not meaning or late > LATE_SECONDS:
+            return None
+        return self.refused if meaning == "no" else self.wording.says("too_late")
+
+    def _answer(self, question: _Question, turn: Turn, meaning: Meaning) -> PersonAnswer:
+        assert turn.channel is not None, "an answer that nobody gave"
+        call, ask, yes = question.asked.call, question.asked.ask, meaning != "no"
+        statement = self.seal.statement(ask, turn.actor, turn.channel, self.now(), yes=yes, explicit=meaning == "named")
+        reply = "" if yes else self.refused
+        return PersonAnswer(replace(call, id=fresh_id("call")), Assent(ask.id, statement, yes), reply)
+
+    def _taken_back(self, question: _Question, reply: str = "") -> PersonAnswer | None:
+        """Return what closes, at the tool server, a question that nobody will answer any more."""
+        if question.expires_at <= self.now():
+            return None
+        return PersonAnswer(question.asked.call, Assent(question.asked.ask.id, yes=False), reply)
 
     def _may_answer(self, viewer: Actor, one: Waiting) -> bool:
         if (viewer.person, viewer.device) == (one.actor.person, one.actor.device):
             return True
         return viewer.role in GROWN_UPS and self.may_talk(viewer, one.agent)
+
+
+def _is_put_to(turn: Turn, question: _Question) -> bool:
+    return (question.turn.actor, question.turn.remembered) == (turn.actor, turn.remembered)
 
 
 def _goes_on(turn: Turn, question: _Question) -> bool:

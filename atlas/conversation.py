@@ -97,6 +97,15 @@ class Assent:
 
 
 @dataclass(frozen=True, slots=True)
+class PersonAnswer:
+    """What a person's words or button came to: the call that waited, and what closes or settles its question."""
+
+    call: ToolCall
+    assent: Assent  # without a statement when the tool server has the answer already, or nobody will give one
+    reply: str = ""  # what is said when nothing is done; "" when the turn goes on to something else
+
+
+@dataclass(frozen=True, slots=True)
 class ToolResult:
     """What came of a tool call; every started call gets one, a failed call gets one that says so."""
 
@@ -144,6 +153,7 @@ class Turn:
     instructions: str = ""  # the client's own system text, added after the agent's
     remembered: bool = True  # the house keeps the conversation; False when the client sends it whole
     tainted: bool = False  # what the client says was answered before may repeat words of others
+    answer: PersonAnswer | None = None  # to a question, by a button; the tool server knows it already
     wake_word: str = ""  # the phrase that woke the house for this, such as "okay nabu"
 
 

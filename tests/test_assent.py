@@ -11,8 +11,8 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from atlas.assent import LATE_SECONDS, MOST_OPEN, OPEN_SECONDS, Assents, Seal, open_wording, read_house_key
-from atlas.conversation import Actor, Ask, Asked, Message, Tool, ToolCall, Turn
+from atlas.assent import LATE_SECONDS, MOST_PUT, OPEN_SECONDS, Assents, Seal, open_wording, read_house_key
+from atlas.conversation import Actor, Ask, Asked, Message, PersonAnswer, Tool, ToolCall, Turn
 from atlas.errors import ConfigError, EngineError, RequestError
 from atlas.mcp.tools_scripted import Done, Refused, ScriptedTools
 from tools_server import confirm
@@ -39,6 +39,7 @@ class World:
         self.clock = Clock()
         self.rows: list[dict[str, Any]] = []
         self.brought: list[str] = []
+        self.taken_back: list[str] = []  # ids of the questions that nobody will answer any more
         self.broken = False
         tools = [(tool("asks.waiting"), self._waiting), (tool("asks.answer"), self._answer)]
         self.assents = Assents(
@@ -55,16 +56,22 @@ class World:
         return Done("", {"asks": self.rows})
 
     def _answer(self, arguments: Any, actor: Actor) -> Done:
-        self.brought.append(arguments["statement"])
+        statement = arguments["statement"]
+        if any(read(earlier)["ask"] == read(statement)["ask"] for earlier in self.brought):
+            raise Refused("confirm", "That question was answered already.")
+        self.brought.append(statement)
         return Done("Noted: yes.")
 
     def asked(self, call: ToolCall = REMOVE, by: Actor = ANNA, agent: str = "family", **turn: Any) -> Ask:
         level: Any = "explicit" if call is SEND else "confirm"
         sentence = "Send hello to Bob?" if call is SEND else "Remove the task buy milk for good?"
         ask = Ask(f"ask_{len(self.rows)}", sentence, level, self.clock.now + 60, call.name, "0" * 64)
-        self.assents.keep(agent, said("remove the task buy milk", by, **turn), Asked(call, ask))
+        self.note(self.assents.put(agent, said("remove the task buy milk", by, **turn), Asked(call, ask)))
         self.wait(ask, by, agent)
         return ask
+
+    def note(self, older: PersonAnswer | None) -> None:
+        self.taken_back += [older.assent.ask_id] if older else []
 
     def wait(self, ask: Ask, by: Actor, agent: str = "family") -> None:
         actor = {"person": by.person, "device": by.device, "role": by.role, "room": by.room}
@@ -74,9 +81,12 @@ class World:
     async def hear(self, text: str, by: Actor = ANNA, agent: str = "family", **turn: Any) -> Any:
         """Return "yes" or "no" when the call was answered, what is said, or None when it was no answer."""
         heard = self.assents.hear(agent, said(text, by, **turn))
-        if isinstance(heard, tuple):
-            return {**read(heard[1].statement), "call": heard[0]}
-        return heard
+        if not isinstance(heard, PersonAnswer):
+            return heard
+        if heard.assent.statement:
+            return {**read(heard.assent.statement), "call": heard.call}
+        self.note(heard)
+        return heard.reply or None
 
 
 def tool(name: str) -> Tool:
@@ -234,9 +244,7 @@ async def test_other_words_drop_the_question() -> None:
     ask = world.asked()
     assert await world.hear("what time is it") is None
     assert await world.hear("yes") is None
-    ((turn, dropped),) = world.assents.dropped("family")
-    assert (turn.actor, dropped) == (ANNA, Asked(REMOVE, ask))
-    assert world.assents.dropped("family") == [], "it is taken back once"
+    assert world.taken_back == [ask.id], "once"
 
 
 async def test_only_what_somebody_else_still_waits_for_is_taken_back() -> None:
@@ -248,20 +256,21 @@ async def test_only_what_somebody_else_still_waits_for_is_taken_back() -> None:
     world.asked()
     world.clock.now += 60
     await world.hear("what time is it")
-    assert world.assents.dropped("family") == [], "answered, and gone by itself"
-    world.asked()
+    assert world.taken_back == [], "answered, and gone by itself"
+    last = world.asked()
+    await world.hear("what time is it", agent="work")
+    assert world.taken_back == [], "another agent's questions are not its own"
     await world.hear("what time is it")
-    assert world.assents.dropped("work") == [], "another agent's questions are not its own"
-    assert len(world.assents.dropped("family")) == 1
+    assert world.taken_back == [last.id]
 
 
 async def test_a_question_that_is_put_once_more_is_not_taken_back() -> None:
     world = World()
     ask = world.asked(remembered=False)
-    world.assents.keep("family", said("remove the task buy milk", remembered=False), Asked(REMOVE, ask))
-    assert world.assents.dropped("family") == []
+    world.note(world.assents.put("family", said("remove the task", remembered=False), Asked(REMOVE, ask)))
+    assert world.taken_back == []
     world.asked(SEND, remembered=False)
-    assert [asked.ask for _, asked in world.assents.dropped("family")] == [ask], "but one whose place is taken is"
+    assert world.taken_back == [ask.id], "but one whose place is taken is"
 
 
 @pytest.mark.parametrize(("came", "channel"), [("voice", "voice"), ("chat", "chat")])
@@ -299,7 +308,7 @@ async def test_a_late_yes_is_told_so_and_a_very_late_one_is_talk() -> None:
 async def test_a_tool_server_cannot_keep_a_question_open_for_longer() -> None:
     world = World()
     ask = Ask("a", "Really?", "confirm", world.clock.now + 1e9, "tasks.remove", "0" * 64)
-    world.assents.keep("family", said("x"), Asked(REMOVE, ask))
+    world.assents.put("family", said("x"), Asked(REMOVE, ask))
     world.clock.now += OPEN_SECONDS
     assert "too long ago" in await world.hear("yes")
 
@@ -353,10 +362,10 @@ async def test_a_client_that_keeps_its_conversations_answers_only_in_the_one_tha
 
 async def test_questions_do_not_pile_up() -> None:
     world = World()
-    for number in range(3 * MOST_OPEN):
+    for number in range(3 * MOST_PUT):
         world.asked(by=replace(ANNA, device=f"phone {number}"))
-    assert len(world.assents._open) == MOST_OPEN
-    assert (await world.hear("yes", replace(ANNA, device=f"phone {3 * MOST_OPEN - 1}")))["answer"] == "yes"
+    assert len(world.assents._put) == MOST_PUT
+    assert (await world.hear("yes", replace(ANNA, device=f"phone {3 * MOST_PUT - 1}")))["answer"] == "yes"
 
 
 # ── buttons ────────────────────────────────────────────────────────────────────────────────────────
@@ -368,11 +377,21 @@ async def test_a_pressed_yes_is_acted_on_in_the_conversation_that_asked() -> Non
     turn = await world.assents.answer(ask.id, Actor("", "panel", "owner"), "button", yes=True)
     assert isinstance(turn, Turn)
     assert (turn.actor, turn.agent, turn.text) == (ANNA, "family", "Yes.")
-    heard = world.assents.hear("family", turn)
-    assert isinstance(heard, tuple)
-    claims = read(heard[1].statement)
+    claims = read(world.brought[0])
     assert (claims["answer"], claims["channel"], claims["device"]) == ("yes", "button", "panel")
+    heard = world.assents.hear("family", turn)
+    assert isinstance(heard, PersonAnswer)
+    assert (heard.call.name, heard.assent.ask_id, heard.assent.yes) == ("tasks.remove", ask.id, True)
+    assert not heard.assent.statement, "the tool server has it already"
     assert await world.hear("yes") is None, "it was answered"
+
+
+async def test_who_presses_second_is_told_that_it_was_answered() -> None:
+    world = World()
+    ask = world.asked()
+    await world.assents.answer(ask.id, ANNA, "button", yes=False)
+    with pytest.raises(RequestError, match="answered already"):
+        await world.assents.answer(ask.id, Actor("", "panel", "owner"), "button", yes=True)
 
 
 async def test_a_program_of_its_own_is_answered_through_the_tool_server() -> None:

@@ -2,8 +2,15 @@
 
 The caller is a model or speaks for one, so nothing it says is a yes. A yes is a *statement*: a JWT that the house signs
 once a person has answered over a channel of their own (a button, or a spoken yes to the sentence read aloud). It names
-the question, the tool, the arguments and the sentence, so it fits one deed only; the question is closed by its first
-answer, so it fits once; and this process holds the public half of the key, so it can check a yes and never make one.
+the question, the tool, the arguments and the sentence, so it fits one deed only; and this process holds the public half
+of the key, so it can check a yes and never make one.
+
+This is the only place that knows which questions are open. A question is open, then answered, then gone:
+
+    open ──(a person's statement: `_take`)──→ answered ──(the next call of the deed: `settle`)──→ gone
+
+and open → gone when its minute is over, its sentence changes or its caller takes it back. Whoever answers second, by
+whatever way, is refused: of a yes and a no that cross, the one that arrives first counts, and the other is told so.
 Questions live in memory: after a restart nothing is open, and the caller is asked anew.
 """
 
@@ -139,33 +146,34 @@ class Asks:
         """Return what a person has answered to this deed, which is used up by that, or the question that waits.
 
         `sentence` is what would happen now: when it is not what was asked, or a stricter level is needed, the old
-        question is closed and a new one stands in its place. Raises `Refused`; a question survives that, for whatever
-        is not a person's answer answers nothing.
+        question is closed and a new one stands in its place; a no needs no such care. Raises `Refused`; a question
+        survives that, for whatever is not a person's answer answers nothing.
         """
         ask = self.about(deed)
         if reply.action and (ask is None or ask.id != reply.state):
             raise Refused("closed", _("That question is closed: it was answered, or it is too old. Ask me again."))
         if ask is None:
             return self._ask(deed, level, sentence, tainted=tainted)
-        if ask.sentence != sentence or (level == "explicit" and ask.level != level):
+        said = self._answered(ask, reply)
+        if (said is None or said.answer == "yes") and _asks_otherwise(ask, level, sentence):
             del self._open[ask.id]
             return self._ask(deed, level, sentence, tainted=tainted)
-        said = self._answered(ask, reply)
         if said is None:
             return ask
         del self._open[ask.id]
         return said
 
     def _answered(self, ask: Ask, reply: Reply) -> Said | None:
-        if reply.action in ("decline", "cancel"):
-            return Said(ask.id, "no", "client")
-        if ask.said or not reply.action:
-            return ask.said
-        if not reply.statement:
+        """Return the answer that a call of the deed finds or brings. Raises `Refused`."""
+        if reply.action in ("decline", "cancel"):  # the caller leaves it, whatever a person has said
+            return ask.said if ask.said and ask.said.answer == "no" else Said(ask.id, "no", "client")
+        if reply.statement:
+            return self._take(self._read(reply.statement), ask).said
+        if reply.action and ask.said is None:
             raise Refused(
                 "nobody", _("Nobody has said yes to that yet. Only a person in the house can, not the one who asks.")
             )
-        return self._checked(self._read(reply.statement), ask)
+        return ask.said
 
     def hear(self, statement: str) -> Ask:
         """Take an answer that came by itself; the next call of the asked deed uses it up. Return its question.
@@ -177,6 +185,10 @@ class Asks:
         ask = self._open.get(claims["ask"])
         if ask is None:
             raise Refused("closed", _("That question is closed: it was answered, or it is too old."))
+        return self._take(claims, ask)
+
+    def _take(self, claims: Mapping[str, Any], ask: Ask) -> Ask:
+        """Make an open question an answered one: the one place where that happens. Raises `Refused`."""
         said = self._checked(claims, ask)
         if ask.said:
             raise Refused("closed", _("That question was answered already."))
@@ -242,6 +254,11 @@ class Asks:
                 "explicit", _("A yes is not enough for that: press the button, or say exactly what is to be done.")
             )
         return Said(ask.id, claims["answer"], claims["channel"], claims["person"], claims["device"])
+
+
+def _asks_otherwise(ask: Ask, level: Level, sentence: str) -> bool:
+    """Tell whether a question would be put differently now: in other words, or more strictly."""
+    return ask.sentence != sentence or (level == "explicit" and ask.level != level)
 
 
 def question(spec: ToolSpec, arguments: Mapping[str, Any], *, whole: bool = False) -> str:

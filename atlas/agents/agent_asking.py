@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Protocol
 
@@ -11,8 +10,9 @@ import anyio
 from atlas.agents.agent import Agent, Answer
 from atlas.agents.facts import Told
 from atlas.agents.tool_use import carry_out
-from atlas.conversation import Asked, Assent, Message, ToolCall, Turn
+from atlas.conversation import Asked, Message, PersonAnswer, ToolResult, Turn
 from atlas.events import Emit, TextDelta
+from atlas.mcp.adapter import CONFIRM
 from atlas.mcp.tools import Tools
 from atlas.understanding.understanding import Understanding
 
@@ -20,27 +20,18 @@ CLOSE_SECONDS = 2.0  # what closing a question may take: nothing is done without
 
 
 class Assents(Protocol):
-    """Who keeps the questions and knows an answer when it comes. Nothing in an agent can sign one."""
-
-    @property
-    def refused(self) -> str:
-        """What is said to a no."""
-        ...
+    """Who knows what was put to whom, and an answer when it comes. Nothing in an agent can sign one."""
 
     def unasked(self, turn: Turn) -> str:
         """Return what is said to an answer that no question waits for; "" when the turn is none."""
         ...
 
-    def keep(self, agent: str, turn: Turn, asked: Asked) -> None:
-        """Wait for the answer to what was asked in `turn`."""
+    def put(self, agent: str, turn: Turn, asked: Asked) -> PersonAnswer | None:
+        """Note what was asked in `turn`; return what takes back an older question that waits."""
         ...
 
-    def hear(self, agent: str, turn: Turn) -> tuple[ToolCall, Assent] | str | None:
-        """Return the call that was answered, or what to say to the answer; `None` when the turn is no answer."""
-        ...
-
-    def dropped(self, agent: str) -> Sequence[tuple[Turn, Asked]]:
-        """Return, once, what `agent` need not wait for any more, and in which turn it was asked."""
+    def hear(self, agent: str, turn: Turn) -> PersonAnswer | str | None:
+        """Return what an answer leads to, or what to say to it; `None` when the turn answers nothing."""
         ...
 
 
@@ -60,36 +51,29 @@ class Asking:
             return await self._answered(turn, emit)
 
     async def _answered(self, turn: Turn, emit: Emit) -> Answer | None:
-        heard = self._assents.hear(self.name, turn)
-        await self._take_back()  # first: the same may be asked again now, and shall wait for its whole minute
-        match heard:
+        match self._assents.hear(self.name, turn):
             case None:
                 answer = await self._mind.respond(turn, emit)
             case str(words):
                 answer = await _say(words, emit)
-            case call, assent if assent.yes:
-                answer = await carry_out(call, self._tools, turn, emit, assent)
-            case call, assent:
-                answer = await self._leave(call, assent, turn, emit)
-        if answer and answer.asked:
-            self._assents.keep(self.name, turn, answer.asked)
-            await self._take_back()
+            case PersonAnswer() as given if given.assent.yes:
+                answer = await carry_out(given.call, self._tools, turn, emit, given.assent)
+            case given:  # closed first: the same may be asked again now, and shall wait for its whole minute
+                result = await self._close(given, turn)
+                answer = await _say(_left(given, result), emit) if given.reply else await self._mind.respond(turn, emit)
+        if answer and answer.asked and (older := self._assents.put(self.name, turn, answer.asked)):
+            await self._close(older, turn)
         return answer
 
     async def prepare(self, turn: Turn) -> bool:
         """See `Agent.prepare`."""
         return await self._mind.prepare(turn)
 
-    async def _take_back(self) -> None:
-        """Close at the tool server what nobody will answer, so that nobody is shown it or can still say yes to it."""
-        for turn, asked in self._assents.dropped(self.name):
-            with anyio.move_on_after(CLOSE_SECONDS):
-                await self._tools.call(asked.call, turn.actor, turn.id, Assent(asked.ask.id, yes=False))
-
-    async def _leave(self, call: ToolCall, assent: Assent, turn: Turn, emit: Emit) -> Answer:
+    async def _close(self, given: PersonAnswer, turn: Turn) -> ToolResult | None:
+        """Close a question at the tool server, so that nobody is shown it or can still say yes to it."""
         with anyio.move_on_after(CLOSE_SECONDS):
-            await self._tools.call(call, turn.actor, turn.id, assent)
-        return await _say(self._assents.refused, emit)
+            return await self._tools.call(given.call, turn.actor, turn.id, given.assent)
+        return None
 
 
 class Unasked:
@@ -114,6 +98,12 @@ class Unasked:
         last = turn.history[-1] if turn.history else None
         was_asked = last is not None and not last.ours and last.text.rstrip(" \"”'").endswith("?")
         return "" if was_asked or turn.instructions else self._assents.unasked(turn)
+
+
+def _left(given: PersonAnswer, result: ToolResult | None) -> str:
+    """Return what is said to a no. One that came after somebody's yes is told so: that deed is done, or about to be."""
+    came_second = result is not None and bool(given.assent.statement) and result.error == CONFIRM
+    return result.text if result and came_second else given.reply
 
 
 async def _say(words: str, emit: Emit) -> Answer:

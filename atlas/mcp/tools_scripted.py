@@ -68,6 +68,7 @@ class ScriptedTools:
         self._now = now
         self.agent = agent
         self._waiting: dict[tuple[str, str, Actor], Ask] = {}  # by what one yes is for
+        self._answers: dict[str, str] = {}  # by the id of the question; the first one counts
         self.calls: list[ToolCall] = []
         self.actors: list[Actor] = []
         self.assents: list[Assent] = []
@@ -106,14 +107,29 @@ class ScriptedTools:
 
     def for_the_house(self) -> ScriptedTools:
         """Return the connection of the house itself to the same tool server: it sees which questions wait."""
-        return ScriptedTools([_tool("asks.waiting", lambda *_: Done("", {"asks": self._rows()}), {}, reads=True)])
+        return ScriptedTools(
+            [
+                _tool("asks.waiting", lambda *_: Done("", {"asks": self._rows()}), {}, reads=True),
+                _tool("asks.answer", lambda asked, _: self._take(asked["statement"]), {"statement": {}}),
+            ]
+        )
 
     def _rows(self) -> list[dict[str, Any]]:
         return [
             {**asdict(ask), "agent": self.agent, "actor": asdict(actor)}
             for (_, _, actor), ask in self._waiting.items()
-            if ask.expires_at > self._now()
+            if ask.expires_at > self._now() and ask.id not in self._answers
         ]
+
+    def _take(self, statement: str) -> Done:
+        """Note a person's answer to a question, which the next call of what was asked uses up."""
+        answer, ask_id = self._believes(statement), claims_of(statement).get("ask", "")
+        if not answer or all(ask.id != ask_id for ask in self._waiting.values()):
+            raise Refused(CONFIRM, "That question is closed: it was answered, or it is too old.")
+        if ask_id in self._answers:
+            raise Refused(CONFIRM, "That question was answered already.")
+        self._answers[ask_id] = answer
+        return Done(f"Noted: {answer}.")
 
     def _unmet(self, call: ToolCall, arguments: Any, actor: Actor, assent: Assent | None) -> ToolResult | None:
         """Return None when somebody said yes to exactly this, which is used up by that; else what to answer."""
@@ -130,7 +146,10 @@ class ScriptedTools:
         self.assents.append(assent)
         if ask is None or ask.id != assent.ask_id:
             return failure(call, CONFIRM, "That question is closed. Ask me again.")
-        answer = "no" if assent == Assent(ask.id, yes=False) else self._believes(assent.statement)
+        answer = "no" if assent == Assent(ask.id, yes=False) else self._answers.get(ask.id, "")
+        if assent.statement and answer:
+            return failure(call, CONFIRM, "That question was answered already.")
+        answer = answer or self._believes(assent.statement)
         if not answer:
             return failure(call, CONFIRM, "Nobody has said yes to that yet.")
         del self._waiting[deed]
@@ -139,10 +158,16 @@ class ScriptedTools:
 
 def answer_of(statement: str) -> str:
     """Return what a statement answers, whoever signed it."""
+    return str(claims_of(statement).get("answer", ""))
+
+
+def claims_of(statement: str) -> Mapping[str, Any]:
+    """Return what a statement says; nothing when it cannot be read."""
     try:
-        return str(jwt.decode(statement, options={"verify_signature": False})["answer"])
-    except (jwt.InvalidTokenError, KeyError):
-        return ""
+        claims: Mapping[str, Any] = jwt.decode(statement, options={"verify_signature": False})
+    except jwt.InvalidTokenError:
+        return {}
+    return claims
 
 
 def _digest(arguments: Any) -> str:

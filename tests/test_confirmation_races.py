@@ -1,0 +1,251 @@
+"""Whoever answers a question first, in whatever order their calls arrive: one answer counts, and what is told is so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from hypothesis import given
+from hypothesis import strategies as st
+
+from atlas.agents.agent import Answer
+from atlas.agents.agent_asking import Asking
+from atlas.agents.tool_use import carry_out
+from atlas.assent import Assents, Seal
+from atlas.config import load
+from atlas.conversation import Actor, Ask, Assent, Message, Tool, ToolCall, ToolResult, Turn, fresh_id
+from atlas.errors import RequestError
+from atlas.events import Emit, Event, TextDelta, TurnEnded
+from atlas.house import House, Mind
+from tests.conftest import ROOT
+from tests.houses import house_of, wording
+from tools_server import confirm
+
+KEY = Ed25519PrivateKey.generate()
+ANNA = Actor("Anna", "phone", "adult", "kitchen")
+BEN = Actor("Ben", "panel", "adult", "hall")
+NOW = 1_800_000_000.0
+REMOVE = "remove the task"
+QUESTION = "Remove the task for good?"
+DONE = "Removed the task."
+REFUSED = "All right, I won't."
+BUSY = "talk on another device of the same conversation"
+PRESSES = ("press yes", "press no")
+YES, NO, OTHER = ("press yes", "yes"), ("press no", "no"), ("what time is it",)
+
+
+@dataclass
+class Turnstile:
+    """Holds every call to the tool server, on its way there and on its way back, until the test lets it pass."""
+
+    queue: list[tuple[str, anyio.Event]] = field(default_factory=list)
+    is_open: bool = True
+
+    async def wait(self, who: str) -> None:
+        if self.is_open:
+            await anyio.lowlevel.checkpoint()
+            return
+        event = anyio.Event()
+        self.queue.append((who, event))
+        await event.wait()
+
+
+@dataclass
+class ToolServer:
+    """The real store of open confirmations, before one deed; the wire to it is a turnstile."""
+
+    turnstile: Turnstile
+    clock: Callable[[], float]
+    deeds: int = 0
+
+    def __post_init__(self) -> None:
+        self.asks = confirm.Asks(KEY.public_key(), self.clock)
+
+    async def listed(self) -> Sequence[Tool]:
+        return ()
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+    async def call(
+        self, call: ToolCall, actor: Actor, turn_id: str, assent: Assent | None = None, *, tainted: bool = False
+    ) -> ToolResult:
+        await self.turnstile.wait(f"{call.name} >")
+        try:
+            result = self._house(call) if call.name.startswith("asks.") else self._deed(call, actor, assent)
+        except confirm.Refused as refused:
+            result = ToolResult(call.id, False, str(refused), error=refused.error)
+        await self.turnstile.wait(f"{call.name} <")
+        return result
+
+    def _house(self, call: ToolCall) -> ToolResult:
+        if call.name == "asks.answer":
+            said = self.asks.hear(call.arguments["statement"]).said
+            assert said
+            return ToolResult(call.id, True, f"Noted: {said.answer}.")
+        rows = [
+            {
+                **ask.shown(),
+                "agent": ask.deed.agent,
+                "actor": {"person": "Anna", "device": "phone", "role": "adult", "room": "kitchen"},
+            }
+            for ask in self.asks.waiting()
+        ]
+        return ToolResult(call.id, True, "", {"asks": rows})
+
+    def _deed(self, call: ToolCall, actor: Actor, assent: Assent | None) -> ToolResult:
+        deed = confirm.Deed("family", confirm.Actor(actor.person, actor.device, "adult"), call.name, "0" * 64)
+        action: Any = "cancel" if assent and not (assent.yes or assent.statement) else "accept"
+        reply = confirm.Reply(assent.ask_id, action, assent.statement) if assent else confirm.NO_REPLY
+        found = self.asks.settle(deed, "confirm", QUESTION, reply)
+        if isinstance(found, confirm.Ask):
+            return ToolResult(call.id, False, QUESTION, error="confirm", ask=Ask(**found.shown()))
+        if found.answer == "no":
+            return ToolResult(call.id, False, REFUSED, error="denied")
+        self.deeds += 1
+        return ToolResult(call.id, True, DONE)
+
+
+class Wishes:
+    """The mind behind the question: asks for the deed, and takes its time over anything else."""
+
+    name = "family"
+
+    def __init__(self, server: ToolServer) -> None:
+        self._server = server
+
+    async def respond(self, turn: Turn, emit: Emit) -> Answer | None:
+        if turn.text == REMOVE:
+            return await carry_out(ToolCall(fresh_id("call"), "tasks.remove", {}), self._server, turn, emit)
+        await self._server.turnstile.wait("thinking")
+        await emit(TextDelta("It is noon."))
+        return Answer("It is noon.", "command", "done", (Message("assistant", "It is noon."),))
+
+    async def prepare(self, turn: Turn) -> bool:
+        return False
+
+
+@dataclass
+class World:
+    house: House
+    server: ToolServer
+    turnstile: Turnstile
+    told: dict[str, str] = field(default_factory=dict)  # who → the last thing they heard
+
+    async def say(self, who: str, text: str, actor: Actor = ANNA) -> None:
+        async def emit(event: Event) -> None:
+            if isinstance(event, TurnEnded):
+                self.told[who] = event.text
+
+        await self.house.reply(Turn(fresh_id("turn"), text, actor, NOW, agent="family"), emit)
+
+    async def act(self, who: str, act: str, ask_id: str) -> None:
+        if act == BUSY:
+            await self.say(who, "what time is it", replace(ANNA, device="tablet"))
+        elif act in PRESSES:
+            await self.press(who, ask_id, yes=act == "press yes")
+        else:
+            await self.say(who, act)
+
+    async def press(self, who: str, ask_id: str, *, yes: bool) -> None:
+        try:
+            self.told[who] = await self.house.answer_ask(ask_id, BEN, "button", yes=yes)
+        except RequestError as refused:
+            self.told[who] = f"refused: {refused}"
+
+
+class Forgetful:
+    """A memory that keeps nothing and takes no time: only the calls to the tool server are put in order here."""
+
+    def under_way(self, *conversation: Any) -> Any:
+        return nullcontext(object())
+
+    async def history(self, *conversation: Any) -> Sequence[Message]:
+        return ()
+
+    async def keep(self, *turn: Any) -> None:
+        pass
+
+
+def world_of(config: Any) -> World:
+    turnstile = Turnstile()
+    server = ToolServer(turnstile, lambda: NOW)
+    assents = Assents(Seal(KEY), wording(), server, may_talk=lambda actor, agent: True, now=server.clock)
+    memory: Any = Forgetful()
+    mind = Mind(Asking(Wishes(server), server, assents), memory)
+    return World(house_of(config, {"family": mind}, assents), server, turnstile)
+
+
+async def race(world: World, acts: Sequence[str], order: Callable[[Sequence[str]], int]) -> None:
+    """Have the question put, then let all act at once; `order` picks whose call passes the turnstile next."""
+    await world.say("first", REMOVE)
+    assert world.told["first"] == QUESTION
+    (ask,) = world.server.asks.waiting()
+    world.turnstile.is_open = False
+    async with anyio.create_task_group() as group:
+        for number, act in enumerate(acts):
+            who = f"{act} {number}"
+            group.start_soon(world.act, who, act, ask.id)
+            if act == BUSY:
+                await anyio.wait_all_tasks_blocked()  # it has the conversation before all others
+        await anyio.wait_all_tasks_blocked()
+        while world.turnstile.queue:
+            _, event = world.turnstile.queue.pop(order([name for name, _ in world.turnstile.queue]))
+            event.set()
+            await anyio.wait_all_tasks_blocked()
+    world.turnstile.is_open = True
+
+
+def talk_last(queue: Sequence[str]) -> int:
+    return next((number for number, name in enumerate(queue) if name != "thinking"), 0)
+
+
+async def test_a_yes_pressed_after_a_no_does_nothing_although_the_conversation_is_busy(config: Any) -> None:
+    world = world_of(config)
+    await race(world, [BUSY, "press no", "press yes"], talk_last)
+    assert world.server.deeds == 0, world.told
+    assert world.told["press no 1"] == REFUSED
+    assert world.told["press yes 2"].startswith("refused")
+
+
+async def test_a_no_pressed_after_a_yes_is_not_told_that_nothing_will_be_done(config: Any) -> None:
+    world = world_of(config)
+    await race(world, [BUSY, "press yes", "press no"], talk_last)
+    assert world.server.deeds == 1, world.told
+    assert world.told["press yes 1"] == DONE
+    assert world.told["press no 2"].startswith("refused")
+
+
+async def test_who_says_no_hears_so_when_another_has_said_yes_meanwhile(config: Any) -> None:
+    world = world_of(config)
+    await race(world, ["no", "press yes"], lambda queue: len(queue) - 1)
+    assert (world.told["no 0"] == REFUSED) == (world.server.deeds == 0), world.told
+
+
+@given(
+    acts=st.lists(st.sampled_from((BUSY, *YES, *NO, *OTHER)), min_size=1, max_size=5),
+    picks=st.lists(st.integers(0, 7), min_size=40, max_size=40),
+)
+def test_one_answer_counts_in_whatever_order_they_arrive_and_what_is_told_is_so(
+    acts: list[str], picks: list[int]
+) -> None:
+    anyio.run(_one_answer_counts, acts, iter(picks * 3))
+
+
+async def _one_answer_counts(acts: list[str], picks: Any) -> None:
+    world = world_of(load({}, ROOT / "atlas.toml"))
+    await race(world, acts, lambda queue: next(picks) % len(queue))
+    done = world.server.deeds
+    assert done <= 1
+    assert done == list(world.told.values()).count(DONE)
+    if REFUSED in world.told.values():
+        assert done == 0, world.told
+    if not set(acts) & {*NO, *OTHER}:
+        assert done == bool(set(acts) & set(YES)), world.told
+    await world.say("again", REMOVE)
+    assert (world.told["again"], world.server.deeds) == (QUESTION, done), "an answer that was used up does no more"
