@@ -172,10 +172,11 @@ DEFAULT_LLM = {"embedded": LlmConfig(answers=False)}  # too many of its answers 
 HOUSEHOLD = (  # what anybody's agent may use; what a role may not is said in policy.toml
     *("clock.*", "timers.*", "reminders.*", "alarms.*", "tasks.*", "lists.*", "notes.*", "files.*", "calendar.*"),
     *("weather.*", "world.*", "home.*", "presence.*", "broadcast.*", "later.*", "history.*", "memory.*", "facts.*"),
+    *("ledger.*", "upstream.*"),
 )
 DEFAULT_AGENTS = {
     "family": AgentConfig(tools=HOUSEHOLD),
-    "work": AgentConfig(tools=(*HOUSEHOLD, "email.*"), memory="work.db", roles=("owner",)),
+    "work": AgentConfig(tools=(*HOUSEHOLD, "email.*", "logs.*"), memory="work.db", roles=("owner",)),
 }
 _MEMORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*\.db")
 NO_MEMORIES = ("devices.db", "plans.db", "tools.db")  # they are something else
