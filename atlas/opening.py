@@ -17,6 +17,7 @@ import anyio.to_thread
 from atlas import trace
 from atlas.agents.agent_emergency import Emergencies, open_helplines
 from atlas.agents.house_names import HouseNames
+from atlas.agents.house_sentences import FILE, HouseSentences
 from atlas.agents.minds import open_agent
 from atlas.assent import Assents, Seal, open_wording, read_house_key
 from atlas.bell import Bell, Speakers
@@ -26,7 +27,7 @@ from atlas.engine import open_engine
 from atlas.errors import ConfigError
 from atlas.health import Health
 from atlas.hearing.ear import Ear, Sense
-from atlas.hearing.house_ear import VOICES, HouseBook, Senses, can_hear
+from atlas.hearing.house_ear import VOICES, HouseBook, Senses, Shelf
 from atlas.hearing.sounds import Sounds
 from atlas.house import House, Mind
 from atlas.llm.backend_openai import BackendSettings
@@ -78,7 +79,15 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             )
         with _timed("parser", config.house.language):
             parser = await anyio.to_thread.run_sync(open_parser, grammar, config.models.folder / ENCODER)
-        reader = Reader(grammar, public, parser)
+        agents_tools = {name: await _tools(stack, config, name) for name in config.agents}
+        custom = HouseSentences(
+            config.data / FILE,
+            config.house.language,
+            [*agents_tools.values()],
+            public,
+            lambda new: shelf.learn(custom=new),
+        )
+        reader = Reader(grammar, public, parser, custom)
         own_tools, speakers = await _tools(stack, config, "house"), Speakers()
         assents = Assents(
             Seal(read_house_key(config.house_key)),
@@ -93,32 +102,27 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             return choose(turn, config.agents, config.house.agent, addressing, away=away, asker=assents.asker(turn))
 
         senses = Senses(config.house.language)
-        literal = Reader(grammar, public)  # what was learnt makes sense of misheard words too, and not theirs
+        # What was learnt makes sense of misheard words too, and not theirs: here it is left out.
+        literal = Reader(grammar, public, custom=custom)
         sounds = Sounds(VOICES.get(config.house.language, config.house.language))
-        book = HouseBook(config.house.language, grammar.own, sounds)
 
         def sense(text: str) -> Sense:
             bare = addressing.bare(text)
             return senses.of(text, literal.read(bare, heard_names()), heard_names())
 
         ear = Ear(engines["stt"], sounds, sense)
+        shelf = Shelf(ear, HouseBook(config.house.language, grammar.own, sounds))
 
         def prepare(known: Names) -> None:
             public.prepare(known)
-            learn(known)
-
-        def learn(known: Names) -> None:
-            """Know what can be said in a house with these names."""
-            known_book = book.of(known) if can_hear(config.house.language) else None
-            if known_book and (known != Names() or not ear.books):  # the names may have come meanwhile
-                ear.books = (known_book,)
+            shelf.learn(known)
 
         helplines = open_helplines(config.house.country, config.house.contact)
         first = [Emergencies(config.house.language, helplines)]
         minds: dict[str, Mind] = {}
         names: dict[str, HouseNames] = {}  # each agent knows what it may look at
         for name, agent in config.agents.items():
-            tools = await _tools(stack, config, name)
+            tools = agents_tools[name]
             llm, backend = config.llm[agent.llm], backends[agent.llm]
             _check_own(config, name)
             memory = await stack.enter_async_context(open_memory(config.data / agent.memory, backend.forget))
@@ -142,7 +146,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             settle_seconds=lambda text: reader.settle_seconds(addressing.bare(text), heard_names()),
             wants_silence=grammar.wants_silence,
             authenticate=devices.find,
-            health=Health(backends, own_tools, models | {"vad": config.speech.vad}).look,
+            health=Health(backends, own_tools, models | {"vad": config.speech.vad}, {"sentences": custom.health}).look,
             speakers=speakers,
             assents=assents,
             zone=zone,
@@ -159,7 +163,8 @@ async def open_house(config: Config) -> AsyncIterator[House]:
                 tasks.start_soon(watched.watch)
             for known in names.values():
                 tasks.start_soon(known.watch)
-            tasks.start_soon(anyio.to_thread.run_sync, learn, Names())
+            tasks.start_soon(custom.watch)
+            tasks.start_soon(anyio.to_thread.run_sync, lambda: shelf.learn())
             yield house
             tasks.cancel_scope.cancel()
 

@@ -51,8 +51,11 @@ class Commands:
         if offered and not needed <= {tool.name for tool in offered}:
             # This agent has no such tool. A list that was never seen forbids nothing: the server will.
             return None if self._model_has_tools else await _say(NO_TOOL, emit)
+        if meant.custom and not commands:
+            return await _say(meant.custom.says, emit)
         if half is None:
-            return await self._carry_out(commands, turn, emit, goes_on=meant.leans)
+            says = meant.custom.says if meant.custom else ""
+            return await self._carry_out(commands, turn, emit, goes_on=meant.leans, says=says)
         looks = {tool.name for tool in offered if tool.read_only}
         if not {one.tool for one in commands} <= looks:
             return None  # a deed is not done beside a question
@@ -65,9 +68,19 @@ class Commands:
         return not meant.empty
 
     async def _carry_out(
-        self, commands: Sequence[Command], turn: Turn, emit: Emit, *, goes_on: bool, then: str = ""
+        self,
+        commands: Sequence[Command],
+        turn: Turn,
+        emit: Emit,
+        *,
+        goes_on: bool,
+        then: str = "",
+        says: str = "",
     ) -> Answer:
-        """Do one command after the other. A question comes last, and there is at most one: `then`, or a tool's."""
+        """Do one command after the other. A question comes last, and there is at most one: `then`, or a tool's.
+
+        `says` takes the place of what the tools say when all of them have done it.
+        """
         # To take something back repeats nobody's words.
         tainted = goes_on and _last_was_of_others(turn) and any(command.tool != UNDO for command in commands)
         calls: list[ToolCall] = []
@@ -97,6 +110,8 @@ class Commands:
         text = ""
         if goes_on and len(results) > 1 and commands[0].tool == UNDO:
             text = await self._instead(results[0], results[1], do)
+        if says and all(result.ok and not result.ask for result in results):
+            text = says
         text = text or " ".join([*said, *filter(None, [then])])
         await emit(TextDelta(text))
         broken = [f"{call.name}: {result.error}" for call, result in zip(calls, results, strict=True) if _broke(result)]

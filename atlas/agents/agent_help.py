@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from atlas.agents.agent import Answer
@@ -11,6 +11,8 @@ from atlas.events import Emit, TextDelta
 from atlas.mcp.tools import Tools
 from atlas.understanding.understanding import Understanding
 
+MOST_CUSTOM = 4  # of the house's own sentences; who wants more looks into their file
+
 
 class Help:
     """Answers "what can you do", and nothing else.
@@ -18,9 +20,15 @@ class Help:
     A client with instructions of its own made somebody else of the agent: what that one can do, its model says.
     """
 
-    def __init__(self, own: Mapping[str, Any], tools: Tools) -> None:
+    def __init__(
+        self,
+        own: Mapping[str, Any],
+        tools: Tools,
+        custom: Callable[[Collection[str]], Sequence[str]] = lambda tools: (),
+    ) -> None:
         self._tools = tools
         self._own = own["help"]
+        self._custom = custom  # of these tools, examples of the house's own sentences
 
     async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> Answer | None:
         """See `Answerer.answer`."""
@@ -43,6 +51,11 @@ class Help:
             return ""
         series = self._own["last"].format(", ".join(can[:-1]), can[-1]) if len(can) > 1 else can[0]
         tries = [said for tool, said in self._own["such_as"].items() if tool in offered]
+        custom = [f"“{said}”" for said in self._custom(offered)[:MOST_CUSTOM]]
         return " ".join(
-            [self._own["says"].format(can=series), *(self._own["try"].format(such_as=one) for one in tries[:1])]
+            [
+                self._own["says"].format(can=series),
+                *([self._own["custom"].format(", ".join(custom))] if custom else ()),
+                *(self._own["try"].format(such_as=one) for one in tries[:1]),
+            ]
         )

@@ -118,7 +118,7 @@ def open_agent(
         *([Recall(name, grammar, memory, zone)] if memory and words else ()),
         Ending(own),
         commands,
-        Help(own, tools),
+        Help(own, tools, reader.custom_examples),
         *(() if llm.tools else [Unasked(assents)]),
         *(() if llm.tools else [Honest(own, names, answers=llm.answers)]),
     ]

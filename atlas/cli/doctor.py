@@ -15,10 +15,12 @@ from pathlib import Path
 
 import httpx2
 
+from atlas.agents.house_sentences import FILE, read_sentences
 from atlas.cli import door, memory
 from atlas.cli.lock import running_process
 from atlas.config import Config
 from atlas.config import load as load_config
+from atlas.errors import ConfigError
 
 OLDEST_PYTHON = (3, 11)
 FREE_BYTES = 500_000_000  # below this, memory files and recordings will soon fail
@@ -70,7 +72,9 @@ def examine(config: Config) -> Iterator[Finding]:
     yield _egress(config)
     running = running_process(config)
     yield _port(config, running)
-    if running is not None:
+    if running is None:
+        yield _sentences(config)
+    else:
         yield from _parts(config)
         yield from _walls(config)
 
@@ -160,6 +164,15 @@ def _parts(config: Config) -> Iterator[Finding]:
     for part, state in told.get("parts", {}).items():
         fine = state.get("ok", False)
         yield Finding(part, state.get("what", ""), "" if fine else state.get("hint") or "it should be back in a moment")
+
+
+def _sentences(config: Config) -> Finding:
+    """Look at the house's own sentences; the running house says more of them, for it knows the tools."""
+    try:
+        count = len(read_sentences(config.data / FILE, config.house.language).examples)
+    except ConfigError as trouble:
+        return Finding("sentences", str(trouble), trouble.hint, grave=False)
+    return Finding("sentences", f"{count} intents in {FILE}" if count else f"no {FILE}")
 
 
 def _egress(config: Config) -> Finding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
@@ -9,10 +10,11 @@ from typing import Any
 from atlas.hearing.automaton import graph_of
 from atlas.hearing.ear import Ear, Sense, by_words
 from atlas.hearing.nearest import Book
-from atlas.hearing.search import Nets, Search
+from atlas.hearing.search import Nets, Search, Searches
 from atlas.hearing.sounds import Sounds
+from atlas.understanding.custom import NONE, CustomSentences
 from atlas.understanding.emergencies import open_emergencies
-from atlas.understanding.house_ways import HouseWays
+from atlas.understanding.house_ways import HouseWays, custom_ways
 from atlas.understanding.names import Names
 from atlas.understanding.public import read_public
 from atlas.understanding.slots import Command
@@ -28,19 +30,45 @@ class HouseBook:
     """What can be said in one language. Compiled once, when it is first needed: a second of one core."""
 
     def __init__(self, language: str, own: Mapping[str, Any], sounds: Sounds) -> None:
-        self._language = language
+        self.language = language
         self._own = own
         self._sounds = sounds
 
-    def of(self, names: Names) -> Book:
-        """Return what can be said in a house with these names. Blocking: a few tenths of a second."""
+    def of(self, names: Names, custom: CustomSentences = NONE) -> Book:
+        """Return what can be said in a house with these names and sentences. Blocking: a few tenths of a second."""
         ways, nets = self._compiled
-        return Book(Search(nets, ways.values(names), self._sounds), by_words, NEAR, LESS_LIKELY, MOST, MARGIN)
+        named = ways.values(names)
+        search = Search(nets, named, self._sounds)
+        if not custom:
+            return Book(search, by_words, NEAR, LESS_LIKELY, MOST, MARGIN)
+        own_ways, values = custom_ways(custom.grammar)
+        own = Search(Nets(graph_of(own_ways)), {**named, **values}, self._sounds)
+        return Book(Searches(search, own), by_words, NEAR, LESS_LIKELY, MOST, MARGIN)
 
     @cached_property
     def _compiled(self) -> tuple[HouseWays, Nets]:
-        ways = HouseWays(self._own, read_public(self._language))
+        ways = HouseWays(self._own, read_public(self.language))
         return ways, Nets(graph_of(ways.ways))
+
+
+class Shelf:
+    """Keeps an ear's book as the house is: by its names and by its own sentences. May be called from any thread."""
+
+    def __init__(self, ear: Ear, book: HouseBook) -> None:
+        self._ear = ear
+        self._book = book
+        self._names = Names()
+        self._custom = NONE
+        self._writing = threading.Lock()
+
+    def learn(self, names: Names | None = None, custom: CustomSentences | None = None) -> None:
+        """Know what can be said from now on; what is not given stays as it is. Blocking."""
+        if self._book.language not in VOICES:
+            return
+        with self._writing:
+            self._names = self._names if names is None else names
+            self._custom = self._custom if custom is None else custom
+            self._ear.books = (self._book.of(self._names, self._custom),)
 
 
 class Senses:
@@ -53,6 +81,8 @@ class Senses:
         """Return what `text` is, which was understood as `meant` in a house with these names."""
         if meant.negated:
             return Sense.DENIED
+        if meant.custom:
+            return Sense.LOOSE if meant.custom.loose else Sense.COMMAND
         if meant.commands:
             if any(command.tool.startswith("timers.") and "name" in command.arguments for command in meant.commands):
                 return Sense.LOOSE  # "shanta timer for an hour": any word names a timer
@@ -70,9 +100,4 @@ def _is_known(command: Command, names: Names) -> bool:
     return any(device in (name.casefold() for name in (one.name, *one.aliases)) for one in names.devices)
 
 
-def can_hear(language: str) -> bool:
-    """Whether a house of this language knows what can be said to it."""
-    return language in VOICES
-
-
-__all__ = ["VOICES", "Ear", "HouseBook", "Senses", "can_hear"]
+__all__ = ["VOICES", "Ear", "HouseBook", "Senses", "Shelf"]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
-from atlas.hearing.search import Match, Piece, Search
+from atlas.hearing.search import Match, Piece, Search, Searches
 from atlas.hearing.sounds import Sounds
 from atlas.speech.stt import Hearing, Reading
 
@@ -48,7 +48,7 @@ Key = Callable[[Match], object]  # what makes two ways one and the same
 class Book:
     """Things that can be said."""
 
-    search: Search
+    search: Search | Searches
     same: Key
     near: float  # of a sound, for each sound: what is not said to this house is farther from all of it
     less_likely: float  # nats a token, by which a way may be less likely on the sound than what was read

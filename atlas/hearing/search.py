@@ -163,6 +163,19 @@ class Search:
         return _Walk(self, heard).picked(most, margin, worst)
 
 
+class Searches:
+    """Several grammars, searched one after the other: the nearest ways of all."""
+
+    def __init__(self, *searches: Search) -> None:
+        self._searches = searches
+
+    def nearest(self, heard: Sequence[int], most: int, margin: float, worst: float = math.inf) -> list[Match]:
+        """See `Search.nearest`."""
+        matches = [match for one in self._searches for match in one.nearest(heard, most, margin, worst)]
+        matches.sort(key=lambda match: match.cost)
+        return [match for match in matches if match.cost <= matches[0].cost + margin][:most]
+
+
 class _Walk:
     """One search under way."""
 

@@ -6,12 +6,12 @@ values, which change with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from atlas.understanding.names import Device, Names, Place
-from atlas.understanding.public import DOMAINS
-from atlas.understanding.sayable import Sayable, list_values
+from atlas.understanding.public import DOMAINS, FROM_NAMES
+from atlas.understanding.sayable import Sayable, list_values, said_by
 from atlas.ways import Anything, Chain, Part, Slot, Values, Way, Words, either, maybe
 
 MOST_COUNTED = 100
@@ -129,6 +129,26 @@ class HouseWays:
     def _slot(self, name: str, key: str, values: list[tuple[str, str]]) -> Slot:
         self._values[key] = values
         return Slot(name, key)
+
+
+def custom_ways(grammar: Mapping[str, Any]) -> tuple[Sequence[Way], Values]:
+    """Return what can be said of a house's own sentences, and the values of their lists.
+
+    The names of the house are not in them: see `HouseWays.values`.
+    """
+    counted: dict[str, Sequence[tuple[str, str]]] = {}
+
+    def elsewhere(name: str, slot: str) -> Way:
+        written = grammar.get("lists", {}).get(name, {})
+        if name in FROM_NAMES and not written:
+            return Slot(slot, "name/" if name == "name" else name)
+        if span := written.get("range"):
+            counted[name] = numbers(span["from"], min(span["to"], MOST_COUNTED))
+            return Slot(slot, name)
+        return Anything(slot)
+
+    ways, values = said_by(grammar, elsewhere)
+    return [way for several in ways.values() for way in several], {**values, **counted}
 
 
 def numbers(first: int, last: int) -> list[tuple[str, str]]:

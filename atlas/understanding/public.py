@@ -46,8 +46,8 @@ DOMAINS: Mapping[str, tuple[str, ...]] = {  # a kind of device → the domains t
 }
 KIND_OF_DOMAIN = {domain: kind for kind, domains in DOMAINS.items() for domain in domains}
 SHOPPING = "shopping"  # the list that "the shopping list" is, in every language
-_FROM_NAMES = ("name", "area", "floor")  # the lists that a house fills
-_HERE = "the speaker's room"  # stands for a room that is not known: a tool asks for it
+FROM_NAMES = ("name", "area", "floor")  # the lists that a house fills
+HERE = "the speaker's room"  # stands for a room that is not known: a tool asks for it
 _GUESSED = {"wildcard": True}
 
 _Block = tuple[Intent, IntentData]
@@ -75,7 +75,7 @@ class _Template:
     data: IntentData
     sentence: Sentence
     clauses: frozenset[int]  # of which each must be true
-    lists: frozenset[str]  # of `_FROM_NAMES`, of which something must be named
+    lists: frozenset[str]  # of `FROM_NAMES`, of which something must be named
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +119,8 @@ class PublicGrammar:
         if len(text) > LONGEST_CHARACTERS:
             return ()
         ranked: dict[tuple[str, str], Reading] = {}
-        for result in self._matches(text, self._house(names), room or _HERE):
-            reading = _reading(result, room or _HERE)
+        for result in self._matches(text, self._house(names), room or HERE):
+            reading = reading_of(result, room or HERE)
             key = reading.intent, repr(sorted(reading.slots.items(), key=lambda slot: slot[0]))
             if key not in ranked or reading.score < ranked[key].score:
                 ranked[key] = reading
@@ -173,7 +173,7 @@ class PublicGrammar:
     def _indexed(self, intent: Intent, data: IntentData, sentence: Sentence) -> _Template:
         clauses = sentence.get_required_clauses(self._all.expansion_rules)
         numbers = [self._clauses.setdefault(frozenset(clause), len(self._clauses)) for clause in clauses]
-        lists = self._needed(sentence.expression) & {*_FROM_NAMES}
+        lists = self._needed(sentence.expression) & {*FROM_NAMES}
         return _Template(intent, data, sentence, frozenset(numbers), frozenset(lists))
 
     def _needed(self, part: Expression) -> frozenset[str]:
@@ -221,6 +221,11 @@ def _with(data: IntentData, sentences: list[Sentence]) -> IntentData:
 
 
 def _house(names: Names) -> _House:
+    return _House({name: _trie(name, values) for name, values in named_here(names).items()})
+
+
+def named_here(names: Names) -> Mapping[str, Sequence[tuple[str, str, Any]]]:
+    """Return the values of the lists that a house fills: as each is said, what it is, and what hassil asks of it."""
     devices = [
         (called, device.name, {"domain": domain, "device_class": device.shape})
         for device in names.devices
@@ -231,8 +236,7 @@ def _house(names: Names) -> _House:
     lists = [(name, name, {"domain": "todo"}) for name in names.lists if name != SHOPPING]  # that has its own intents
     rooms = [(called, room.name, None) for room in names.rooms for called in (room.name, *room.aliases)]
     floors = [(called, floor.name, None) for floor in names.floors for called in (floor.name, *floor.aliases)]
-    known: dict[str, Any] = {"name": [*devices, *people, *lists], "area": rooms, "floor": floors}
-    return _House({name: _trie(name, values) for name, values in known.items()})
+    return {"name": [*devices, *people, *lists], "area": rooms, "floor": floors}
 
 
 def _trie(name: str, values: Iterable[tuple[str, str, Any]]) -> Any:
@@ -244,7 +248,8 @@ def _trie(name: str, values: Iterable[tuple[str, str, Any]]) -> Any:
     return trie
 
 
-def _reading(result: RecognizeResult, room: str) -> Reading:
+def reading_of(result: RecognizeResult, room: str) -> Reading:
+    """Return what one match says; `room` is what stands for the speaker's."""
     entities = result.entities_list
     area = result.entities.get("area")
     name = result.entities.get("name")

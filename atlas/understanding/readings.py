@@ -21,7 +21,7 @@ def pick(read: Callable[[str], Understanding], bare: Callable[[str], str], heard
     understood = {text: read(bare(text)) for text in readings}
     if any(one.negated for one in understood.values()):
         return heard
-    meant = next((text for text, one in understood.items() if one.commands), heard.text)
+    meant = next((text for text, one in understood.items() if one.commands or one.custom), heard.text)
     return replace(heard, text=meant, alternatives=tuple(text for text in readings if text != meant))
 
 

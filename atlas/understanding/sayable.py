@@ -150,15 +150,20 @@ def list_values(written: Any) -> list[tuple[str, str]]:
     return values
 
 
-def said_by(grammar: Mapping[str, Any]) -> tuple[Mapping[str, Sequence[Way]], Values]:
-    """Return the ways to say each intent of a grammar in hassil's form, and what its lists hold."""
+def said_by(
+    grammar: Mapping[str, Any], elsewhere: Fill = lambda name, slot: Anything(slot)
+) -> tuple[Mapping[str, Sequence[Way]], Values]:
+    """Return the ways to say each intent of a grammar in hassil's form, and what its lists hold.
+
+    `elsewhere` says how the values of a list are said that the grammar does not write down.
+    """
     lists: Mapping[str, Any] = grammar.get("lists", {})
     values: dict[str, Sequence[tuple[str, str]]] = {}
 
     def fill(name: str, slot: str) -> Way | None:
         written = lists.get(name, {})
         if "values" not in written:
-            return Anything(slot)
+            return elsewhere(name, slot)
         values[name] = list_values(written)
         return Slot(slot, name)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -16,6 +16,7 @@ from atlas.conversation import HOUSE, Turn
 from atlas.understanding.amends import Amends
 from atlas.understanding.answering import Answering, Question
 from atlas.understanding.choices import Choices, ChoiceWords
+from atlas.understanding.custom import CustomMeaning, CustomReader
 from atlas.understanding.dialogue import LATER, Dialogue, Exchange, recent
 from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import OPEN_COMMAND_SECONDS, Command, Grammar, Half
@@ -50,12 +51,13 @@ class Understanding:
     that: That = ""
     restart: bool = False  # what was said before is done with: "start over"
     help: bool = False  # somebody asks what can be asked for
+    custom: CustomMeaning | None = None  # one of the house's own sentences; its commands are above
     plain: str = ""  # the words without punctuation and politeness
 
     @property
     def empty(self) -> bool:
         """Whether no deed, question or reply was understood."""
-        return not (self.commands or self.half or self.choices or self.reply)
+        return not (self.commands or self.half or self.choices or self.reply or self.custom)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +83,18 @@ class Public(Protocol):
 
 
 class Reader:
-    """Reads turns in one language. Immutable; a turn takes a few milliseconds and no I/O."""
+    """Reads turns in one language. A turn takes a few milliseconds and no I/O.
 
-    def __init__(self, grammar: Grammar, public: Public | None = None, parser: Parser | None = None) -> None:
+    Immutable, but for what `custom` returns: the house's own sentences as they are now, which go before all others.
+    """
+
+    def __init__(
+        self,
+        grammar: Grammar,
+        public: Public | None = None,
+        parser: Parser | None = None,
+        custom: Callable[[], CustomReader | None] = lambda: None,
+    ) -> None:
         own = grammar.own
         self.grammar = grammar
         self._public = public
@@ -92,6 +103,7 @@ class Reader:
         self._which_device: str = own.get("frames", {}).get("which", "")
         self._frames = parser.frames if parser else Frames(own.get("frames", {}), grammar.digits)
         self._parser = parser
+        self._custom = custom
         self._taken_back = re.compile(own.get("acts", {}).get("taken_back", "(?!)"), re.IGNORECASE)
         self._dialogue = Dialogue(grammar, self.choices)
         self._amends = Amends(grammar, self._dialogue)
@@ -115,7 +127,15 @@ class Reader:
             return Understanding(turn.text, **besides)
         if waiting and (chosen := self._chosen(besides["plain"], waiting)) is not None:
             return Understanding(turn.text, **(besides | chosen))
+        if custom := self._of_the_house(heard):
+            plain = besides["plain"]
+            return Understanding(turn.text, commands=custom.commands, custom=custom, plain=plain)
         return Understanding(turn.text, **(besides | self._asked_for(heard)))
+
+    def custom_examples(self, tools: Collection[str]) -> Sequence[str]:
+        """Return how those of the house's own sentences are said for which these tools are enough."""
+        custom = self._custom()
+        return custom.sentences.possible(tools) if custom else ()
 
     def read(self, text: str, names: Names = NOBODY) -> Understanding:
         """Return what words mean by themselves, with nothing before them: what a voice asks while somebody speaks."""
@@ -123,10 +143,12 @@ class Reader:
 
     def settle_seconds(self, text: str, names: Names = NOBODY) -> float | None:
         """Return how long a speaker must be silent after `text` before it may be acted on; `None`: it is no command."""
-        commands = self.read(text, names).commands
-        if not commands:
+        meant = self.read(text, names)
+        if meant.custom:
+            return OPEN_COMMAND_SECONDS if meant.custom.loose else 0.0
+        if not meant.commands:
             return None
-        return 0.0 if commands[-1].whole else OPEN_COMMAND_SECONDS
+        return 0.0 if meant.commands[-1].whole else OPEN_COMMAND_SECONDS
 
     def commands(self, text: str, names: Names = NOBODY, room: str = "") -> tuple[Command, ...]:
         """Return the commands that `text` is by itself; of devices, who knows their names goes first."""
@@ -138,6 +160,20 @@ class Reader:
             return of_devices
         public = self._by_public(text, names, room)
         return commands or (public if isinstance(public, tuple) else ())
+
+    def _of_the_house(self, heard: _Heard) -> CustomMeaning | None:
+        """Return which of the house's own sentences a turn is; any words in it may not say "don't"."""
+        if not (custom := self._custom()):
+            return None
+        meant: CustomMeaning | None = None
+        for text in heard.readings:
+            spoken = dict.fromkeys((self.grammar.unmarked(text), self.grammar.plain_words(text)))
+            meanings = (custom.read(words, heard.names, heard.turn.actor.room) for words in spoken)
+            meaning = next(filter(None, meanings), None)
+            if (meaning is None or meaning.loose) and self.grammar.is_negated(text, heard.names):
+                return None
+            meant = meant or meaning
+        return meant
 
     def _of_devices(self, text: str, names: Names, room: str, before: Sequence[str] = ()) -> tuple[Command, ...]:
         """Return what is wanted of devices or asked about them, in the public words or in whatever order they come."""

@@ -49,6 +49,15 @@ def test_a_missing_model_is_found_with_what_to_do(settled: Config) -> None:
     assert "atlas models fetch" in advice[0]
 
 
+def test_a_mistake_in_the_sentences_of_the_house_is_told_by_its_line(settled: Config) -> None:
+    assert findings(settled)["sentences"].seen == "no sentences.yaml"
+    (settled.data / "sentences.yaml").write_text("intents:\n  clock.time: {data: [{sentences: [(oh]}]}\n")
+    found = findings(settled)["sentences"]
+    assert "sentences.yaml, line 2: this is no sentence of hassil's" in found.seen
+    assert found.advice
+    assert not found.grave
+
+
 def test_a_port_that_another_program_has_is_found(settled: Config) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import anyio
 import numpy as np
 import pytest
 
 from atlas.audio import AudioChunk, silence
 from atlas.engine import open_engine
-from atlas.hearing.house_ear import Ear, HouseBook, Senses
+from atlas.hearing.house_ear import Ear, HouseBook, Senses, Shelf
 from atlas.speech.endpoint import EndpointOptions
+from atlas.understanding.custom import CustomReader
+from atlas.understanding.custom_file import read_custom
 from atlas.understanding.intents import PublicReader
 from atlas.understanding.names import Device, Names, Place
 from atlas.understanding.public import PublicGrammar
@@ -99,3 +103,33 @@ async def test_quiet_speech_is_noticed_whole_from_its_first_word(ear, spoken, co
             if notice.what is Input.ENDPOINT:
                 heard = ears.take()
     assert plain((await ear.transcribe(heard)).text) == "turn off the lights in the office"
+
+
+CUSTOM = """\
+intents:
+  Aquarium: {data: [{sentences: ["(feed|treat) the goldfish [{times} times]"]}]}
+lists: {times: {range: {from: 2, to: 9}}}
+responses: {intents: {Aquarium: {default: Yum.}}}
+"""
+
+
+async def test_a_houses_own_sentences_are_heard_like_those_of_every_house(config, sounds, spoken):
+    custom = CustomReader(read_custom(CUSTOM, Path("sentences.yaml"), "en"), None)
+    grammar = english()
+    reader, senses = Reader(grammar, custom=lambda: custom), Senses("en")
+    stt = await open_engine("stt", "faster_whisper", config.speech)
+    ear = Ear(stt, sounds, lambda text: senses.of(text, reader.read(text, HOUSE), HOUSE))
+    shelf = Shelf(ear, HouseBook("en", grammar.own, sounds))
+    noisy = [in_hiss(spoken("Feed the goldfish."), decibels, seed) for decibels in (15.0, 10.0) for seed in range(4)]
+
+    async def heard() -> int:
+        texts = [plain((await ear.transcribe(sound)).text) for sound in noisy]
+        return texts.count("feed the goldfish")
+
+    shelf.learn(HOUSE)
+    before = await heard()
+    shelf.learn(custom=custom.sentences)
+    after = await heard()
+    await ear.aclose()
+    assert after >= 6, "of 8"
+    assert after >= before + 3, "as it was read, and as it was heard"
