@@ -110,7 +110,7 @@ async def _read_form(form: FormData, house: House) -> Recording:
     if file.size is not None and file.size > FILE_BYTES:
         raise RequestError("the file is larger than 25 MB", code="request_too_large", param="file")
     data = await file.read()
-    sound = await anyio.to_thread.run_sync(read_sound, data)
+    sound = await anyio.to_thread.run_sync(read_sound, data, limiter=house.files)
     return Recording(sound, form_of, stream)
 
 
@@ -119,7 +119,7 @@ async def _transcript(asked: Recording, house: House, request: Request) -> Respo
 
     async def listen() -> None:
         nonlocal passages
-        passages = await transcribe_long(asked.sound, house.stt, house.vad)
+        passages = await transcribe_long(asked.sound, house.stt, house.vad, house.files)
 
     if not await while_wanted(request, listen):
         return Response(status_code=499)  # nobody reads it
@@ -145,7 +145,7 @@ async def _tell(asked: Recording, house: House, write: Write) -> None:
         await write(sse({"type": "transcript.text.delta", "delta": between + passage.utterance.text}))
         between = " "
 
-    passages = await transcribe_long(asked.sound, house.stt, house.vad, tell)
+    passages = await transcribe_long(asked.sound, house.stt, house.vad, house.files, tell)
     await write(sse({"type": "transcript.text.done", "text": whole_text(passages)}))
     await write(sse("[DONE]"))
 
@@ -258,12 +258,14 @@ async def _say_events(wanted: Saying, house: House, write: Write) -> None:
 
 
 async def _encoded(wanted: Saying, house: House, write: Callable[[bytes], Awaitable[None]]) -> None:
+    """Write the sound, encoded. The voice is held for a sentence at a time, and never while its reader is slow."""
     out = await anyio.to_thread.run_sync(encoder, wanted.format)
     resampler = Resampler(house.tts.rate, SPEECH_RATE)
     for sentence in wanted.sentences:
-        async with aclosing(house.tts.speak(sentence, speed=wanted.speed)) as chunks:
-            async for chunk in chunks:
-                await write(await anyio.to_thread.run_sync(out.feed, resampler.feed(chunk)))
+        async with house.files, aclosing(house.tts.speak(sentence, speed=wanted.speed)) as chunks:
+            sound = [resampler.feed(chunk) async for chunk in chunks]
+        for chunk in sound:
+            await write(await anyio.to_thread.run_sync(out.feed, chunk))
     last = await anyio.to_thread.run_sync(out.feed, resampler.flush())
     await write(last + await anyio.to_thread.run_sync(out.finish))
 

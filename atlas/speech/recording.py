@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from anyio import to_thread
+from anyio import CapacityLimiter, to_thread
 
 from atlas.audio import HEARING_RATE, AudioChunk, silence
 from atlas.conversation import Utterance
@@ -30,18 +30,24 @@ class Passage:
 
 
 async def transcribe_long(
-    sound: AudioChunk, stt: Stt, vad: Vad, tell: Callable[[Passage], Awaitable[None]] | None = None
+    sound: AudioChunk,
+    stt: Stt,
+    vad: Vad,
+    limiter: CapacityLimiter,
+    tell: Callable[[Passage], Awaitable[None]] | None = None,
 ) -> tuple[Passage, ...]:
     """Return the passages of `sound` that have words, in order; sound of any length at `HEARING_RATE`.
 
-    `tell` gets each of them as soon as it is understood.
+    `tell` gets each of them as soon as it is understood. Each step holds `limiter`, so that recordings which share one
+    take turns, and a voice waits for one step of one of them at most.
     Sound no longer than one utterance is recognised as it is. Ten minutes take half a minute of one core. The loop
     stays free. Cancelling is safe. Raises what `stt` raises.
     """
     assert sound.rate == HEARING_RATE, "words are heard at the hearing rate"
     passages: list[Passage] = []
-    for start, part in await _parts(sound, vad):
-        utterance = await stt.transcribe(part)
+    for start, part in await _parts(sound, vad, limiter):
+        async with limiter:
+            utterance = await stt.transcribe(part)
         if utterance.text:
             passages.append(Passage(start / HEARING_RATE, utterance))
             if tell is not None:
@@ -54,7 +60,7 @@ def whole_text(passages: tuple[Passage, ...]) -> str:
     return " ".join(passage.utterance.text for passage in passages)
 
 
-async def _parts(sound: AudioChunk, vad: Vad) -> list[tuple[int, AudioChunk]]:
+async def _parts(sound: AudioChunk, vad: Vad, limiter: CapacityLimiter) -> list[tuple[int, AudioChunk]]:
     """Return each part with its first sample's place."""
     if sound.seconds <= MAX_UTTERANCE_SECONDS:
         return [(0, sound)]
@@ -63,7 +69,7 @@ async def _parts(sound: AudioChunk, vad: Vad) -> list[tuple[int, AudioChunk]]:
     probabilities: list[float] = []
     for start in range(0, sound.samples, BATCH_FRAMES * FRAME_SAMPLES):
         batch = whole.cut(start, start + BATCH_FRAMES * FRAME_SAMPLES)
-        probabilities += await to_thread.run_sync(_probabilities, ear, batch, abandon_on_cancel=True)
+        probabilities += await to_thread.run_sync(_probabilities, ear, batch, abandon_on_cancel=True, limiter=limiter)
     return [(part.start, sound.cut(part.start, part.end)) for part in stretches(probabilities)]
 
 

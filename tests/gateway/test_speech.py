@@ -8,7 +8,11 @@ import json
 import logging
 import struct
 import wave
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
 
+import anyio
 import httpx2
 import numpy as np
 import openai
@@ -22,6 +26,7 @@ from atlas.speech.vad_scripted import voice
 from atlas.speech.wav import read_sound, write_wav
 from tests.gateway.small_house import served
 
+SPEECH = {"model": "tts-1", "voice": "alloy"}
 SAID = write_wav(silence(0.5) + voice(1.0) + silence(0.5))
 
 
@@ -35,6 +40,58 @@ async def test_a_recording_becomes_text(config, data):
         assert heard.text == "set a timer for ten minutes"
         assert heard.usage.model_dump() == {"type": "duration", "seconds": 2}
         assert all(chunk.rate == 16_000 for chunk in world.ear.heard)
+
+
+class Counted:
+    """How many hold an engine at once: the one who does leaves the others time to come in."""
+
+    def __init__(self) -> None:
+        self.inside = self.most = 0
+
+    @asynccontextmanager
+    async def use(self) -> AsyncIterator[None]:
+        self.inside += 1
+        self.most = max(self.most, self.inside)
+        try:
+            await anyio.wait_all_tasks_blocked()
+            yield
+        finally:
+            self.inside -= 1
+
+
+async def test_files_reach_the_recogniser_one_at_a_time_so_that_a_voice_waits_for_one_at_most(config, data):
+    async with served(config, data) as world, anyio.create_task_group() as tasks:
+        ear, hear = Counted(), world.ear.transcribe
+
+        async def counted(sound):
+            async with ear.use():
+                return await hear(sound)
+
+        world.ear.transcribe = counted
+        for _ in range(6):
+            tasks.start_soon(
+                partial(world.client().audio.transcriptions.create, model="whisper-1", file=("a.wav", SAID))
+            )
+    assert (ear.most, len(world.ear.heard)) == (1, 6)
+
+
+async def test_texts_reach_the_voice_one_at_a_time_and_no_slow_reader_holds_it(config, data):
+    async with served(config, data) as world:
+        voice, speak = Counted(), world.voice.speak
+
+        async def counted(text, *, speed):
+            async with voice.use():
+                async for chunk in speak(text, speed=speed):
+                    yield chunk
+
+        world.voice.speak = counted
+        long = {"input": "This one is long. " * 200, "response_format": "wav"}
+        unread = world.client().audio.speech.with_streaming_response.create(**SPEECH, **long)
+        async with unread, anyio.create_task_group() as tasks:
+            for _ in range(6):
+                tasks.start_soon(said, world)
+    assert voice.most == 1
+    assert [text for text, _ in world.voice.said].count("one two") == 6
 
 
 @pytest.mark.parametrize("language", ["en", "EN", "en-GB", "english", ""])
@@ -190,9 +247,7 @@ async def test_a_recogniser_that_is_gone_is_a_503_that_keeps_its_secrets(config,
 
 
 async def said(world, **wanted) -> bytes:
-    reply = await world.client().audio.speech.create(
-        **{"model": "tts-1", "voice": "alloy", "input": "one two"} | wanted
-    )
+    reply = await world.client().audio.speech.create(**SPEECH | {"input": "one two"} | wanted)
     return reply.content
 
 
