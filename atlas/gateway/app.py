@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import math
 import socket
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 import anyio
@@ -24,11 +25,14 @@ from atlas.config import GatewayConfig
 from atlas.errors import AtlasError, ConfigError
 from atlas.gateway import asks, chat, conversations, embeddings, page, realtime, speech, wire
 from atlas.gateway.auth import Guesses
-from atlas.gateway.guard import Guard
+from atlas.gateway.guard import HEALTH, Guard
 from atlas.house import House
 
 WEBSOCKET_BYTES = 16 * 1024 * 1024  # the wire's own upper bound; the realtime door refuses less, and says why
-OPEN_CONNECTIONS = 256  # WebSockets and idle keep-alive connections count too
+OPEN_CONNECTIONS = 768  # below the 1,024 files that a process may have open; the bounds of `limits` add up to less
+SILENT_CONNECTIONS = 192  # without a request under way: of all …
+SILENT_OF_ADDRESS = 64  # … and of one address; who came first goes first
+HEALTH_SECONDS = 0.5  # how old an answer to /health may be: however many ask, the parts are asked twice a second
 IDLE_SECONDS = 30  # an HTTP connection without a request is closed, also one that only ever begins to ask
 HIGHEST_PORT = 65_535
 DRAIN_SECONDS = 3  # what replies under way get when Atlas stops
@@ -38,7 +42,7 @@ def build(house: House) -> Starlette:
     """Return the app: every URL, and what happens to those that go wrong."""
     app = Starlette(
         routes=[
-            Route("/health", health_of(house)),
+            Route(HEALTH, health_of(house)),
             *chat.routes(house),  # /v1/chat/completions, /v1/models, /v1/models/{id}
             *embeddings.routes(house),  # /v1/embeddings
             *speech.routes(house),  # /v1/audio/transcriptions, /v1/audio/speech
@@ -47,7 +51,7 @@ def build(house: House) -> Starlette:
             *conversations.routes(house),  # /v1/conversations, …/search, …/export
             *page.routes(),  # / and its files
         ],
-        middleware=[Middleware(Guard, host=house.config.gateway.host)],
+        middleware=[Middleware(Guard, house=house)],
         exception_handlers={
             AtlasError: wire.atlas_error,
             HTTPException: wire.http_error,
@@ -61,9 +65,15 @@ def build(house: House) -> Starlette:
 
 def health_of(house: House) -> Callable[[Request], Awaitable[Response]]:
     """Return the endpoint of `/health`: 200 when every part works, else 503; it needs no token and tells no secret."""
+    lock, looked_at = anyio.Lock(), -math.inf
+    parts: Mapping[str, object] = {}
 
     async def health(request: Request) -> Response:
-        parts = await house.health()
+        nonlocal looked_at, parts
+        async with lock:
+            if anyio.current_time() > looked_at + HEALTH_SECONDS:
+                parts = await house.health()
+                looked_at = anyio.current_time()
         return JSONResponse(dict(parts), 200 if parts.get("status") == "ok" else 503)
 
     return health
@@ -133,14 +143,25 @@ async def serve(house: House, ready: Callable[[], object], listener: socket.sock
 class _Http(H11Protocol):
     """uvicorn's HTTP, with patience that ends: its own begins after the first answer, and one byte ends it.
 
-    Otherwise `OPEN_CONNECTIONS` of anybody who connects and says nothing would keep the whole household out.
+    A connection is silent while no request is under way on it. When too many are, the one that has been silent longest
+    is closed: `SILENT_CONNECTIONS` of anybody who connects and says nothing would keep the whole household out.
     """
 
     _patience: asyncio.TimerHandle | None = None
+    _silent_since = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
         self._wait()
+        silent = [one for one in self.connections if isinstance(one, _Http) and one._is_silent]
+        silent.sort(key=lambda one: one._silent_since)
+        neighbours = [one for one in silent if one.client and self.client and one.client[0] == self.client[0]]
+        for one in {*silent[:-SILENT_CONNECTIONS], *neighbours[:-SILENT_OF_ADDRESS]}:
+            one.transport.close()
+
+    @property
+    def _is_silent(self) -> bool:
+        return not self.transport.is_closing() and (self.cycle is None or self.cycle.response_complete)
 
     def on_response_complete(self) -> None:
         self._wait()  # first: it may begin to answer the next request at once
@@ -156,6 +177,7 @@ class _Http(H11Protocol):
 
     def _wait(self) -> None:
         self._stop_waiting()
+        self._silent_since = self.loop.time()
         self._patience = self.loop.call_later(IDLE_SECONDS, self._close_unasked)
 
     def _stop_waiting(self) -> None:
@@ -163,7 +185,7 @@ class _Http(H11Protocol):
             self._patience.cancel()
 
     def _close_unasked(self) -> None:
-        if self.cycle is None or self.cycle.response_complete:
+        if self._is_silent:
             self.transport.close()
 
 

@@ -23,12 +23,12 @@ def routes(house: House) -> list[Route]:
     """Return the URLs of this door."""
 
     async def waiting(request: Request) -> Response:
-        viewer = await require(request, house)
+        viewer = require(request)
         shown = [_shown(one, viewer) for one in await house.asks(viewer)]
         return JSONResponse({"object": "list", "data": shown})
 
     async def answer(request: Request) -> Response:
-        by = await require(request, house)
+        by = require(request)
         fields = Fields(await json_body(request))
         fields.only(("answer", "channel"))
         said = fields.text("answer")

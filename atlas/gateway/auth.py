@@ -60,7 +60,7 @@ async def actor_of(connection: HTTPConnection, house: House) -> Actor | None:
     token = token_of(connection)
     if not token:
         return None
-    guesses, peer = _guesses(connection), connection.client.host if connection.client else ""
+    guesses, peer = _guesses(connection), address_of(connection)
     actor = await house.authenticate(token)
     if actor is None:
         await guesses.wrong(peer)
@@ -69,10 +69,10 @@ async def actor_of(connection: HTTPConnection, house: House) -> Actor | None:
     return actor
 
 
-async def require(connection: HTTPConnection, house: House) -> Actor:
-    """Return who is asking. Raises `RequestError` (`invalid_api_key`, 401) that says what is missing."""
-    actor = await actor_of(connection, house)
-    if actor is None:
+def require(connection: HTTPConnection) -> Actor:
+    """Return who is asking, as the guard found. Raises `RequestError` (`invalid_api_key`, 401) that says what lacks."""
+    actor = connection.state.actor
+    if not isinstance(actor, Actor):
         known = "this token is unknown or was taken back" if token_of(connection) else "there is no token"
         raise RequestError(
             known,
@@ -80,6 +80,11 @@ async def require(connection: HTTPConnection, house: House) -> Actor:
             hint="send `Authorization: Bearer TOKEN`; `atlas token create --name NAME --role adult` prints one",
         )
     return actor
+
+
+def address_of(connection: HTTPConnection) -> str:
+    """Return where a request comes from."""
+    return connection.client.host if connection.client else ""
 
 
 async def until_revoked(connection: HTTPConnection, house: House) -> None:
@@ -101,7 +106,7 @@ def token_of(connection: HTTPConnection) -> str:
     scheme, _, token = connection.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer" and token.strip():
         return token.strip()
-    if isinstance(connection, WebSocket):
+    if connection.scope["type"] == "websocket":
         for protocol in connection.scope["subprotocols"]:
             if protocol.startswith(TOKEN_PROTOCOL):
                 return str(protocol.removeprefix(TOKEN_PROTOCOL))

@@ -63,19 +63,19 @@ def routes(house: House) -> list[Route]:
     began = int(time.time())
 
     async def models(request: Request) -> Response:
-        actor = await require(request, house)
+        actor = require(request)
         data = [_model(name, began) for name in (*open_to(actor, house), *encoders_for(actor, house))]
         return JSONResponse({"object": "list", "data": data})
 
     async def model(request: Request) -> Response:
-        actor = await require(request, house)
+        actor = require(request)
         name = request.path_params["name"]
         if name not in encoders_for(actor, house):
             agent_for(name, actor, house)
         return JSONResponse(_model(name, began))
 
     async def completions(request: Request) -> Response:
-        actor = await require(request, house)
+        actor = require(request)
         asked = read(await json_body(request), actor, house)
         if asked.stream:
             return Stream(request, lambda write: _stream(asked, house, write), "text/event-stream", late=sse_error)

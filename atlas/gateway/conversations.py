@@ -155,7 +155,7 @@ class Asked:
 
 async def _asked(request: Request, house: House, pace: Pace, what: str, known: Sequence[str]) -> Asked:
     """Return who asks about whose past. Raises `RequestError`."""
-    actor = await require(request, house)
+    actor = require(request)
     pace.take(actor.device, COSTS[what])
     query: Mapping[str, Any] = dict(request.query_params)
     fields = Fields(query)

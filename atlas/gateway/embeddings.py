@@ -49,7 +49,7 @@ def routes(house: House) -> list[Route]:
     lines: defaultdict[tuple[str, Priority], anyio.Lock] = defaultdict(anyio.Lock)
 
     async def embeddings(request: Request) -> Response:
-        actor = await require(request, house)
+        actor = require(request)
         wish = read(await json_body(request))
         llm = _host_for(wish.model, actor, house)
         body, began = b"", time.monotonic()

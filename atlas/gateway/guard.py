@@ -1,24 +1,31 @@
-"""What every request passes first: its number, a host that is ours, an origin that is ours, and bounds on its body."""
+"""What every request passes first: its number, a host and an origin that are ours, who asks, and how much at once."""
 
 from __future__ import annotations
 
 import ipaddress
 import socket
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from http import HTTPStatus
 from urllib.parse import urlsplit
 
 import anyio
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
+from atlas import trace
 from atlas.conversation import fresh_id
-from atlas.errors import RequestError
+from atlas.errors import AtlasError, RequestError
+from atlas.gateway.auth import actor_of, address_of
+from atlas.gateway.limits import Occupancy
 from atlas.gateway.wire import refusal
+from atlas.house import House
 
 JSON_BYTES = 2 * 1024 * 1024  # a whole conversation of `chat.MAX_CHARACTERS`, even when every letter is escaped
 AUDIO_BYTES = 26 * 1024 * 1024  # a file of 25 MB and the form around it
 BODY_SECONDS = 30.0  # a body that stands still for this long will not come
-MAX_REQUESTS = 64  # at once; a household has fewer, and each may hold a whole sound file
+HEALTH = "/health"  # asked by watchdogs: neither a token nor a place is needed
 
 # What a browser may do with a reply that is data. The page has a wider policy of its own.
 SAFE_HEADERS = {
@@ -36,11 +43,12 @@ SAFE_HEADERS = {
 class Guard:
     """ASGI in, ASGI out. Plain functions around `receive` and `send`, so that streams stay streams."""
 
-    def __init__(self, app: ASGIApp, host: str) -> None:
+    def __init__(self, app: ASGIApp, house: House) -> None:
         machine = socket.gethostname().lower()
         self._app = app
-        self._names = {"localhost", host.lower(), machine, f"{machine}.local"}
-        self._requests = 0
+        self._house = house
+        self._names = {"localhost", house.config.gateway.host.lower(), machine, f"{machine}.local"}
+        self._occupancy = Occupancy()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the request through, or answer it here."""
@@ -59,22 +67,31 @@ class Guard:
                     headers.setdefault(name, value)
             await send(message)
 
-        refused = self._refused(scope, Headers(scope=scope))
-        if refused is not None:
-            await _answer(refused, scope, receive, answer)
-        elif scope["type"] == "websocket":
-            await self._app(scope, receive, answer)
-        else:
-            self._requests += 1
+        with ExitStack() as place:
             try:
-                await self._app(scope, _bounded(receive, _limit(scope["path"])), answer)
-            finally:
-                self._requests -= 1
+                place.enter_context(await self._admitted(HTTPConnection(scope)))
+            except AtlasError as refused:
+                await _answer(refused, scope, receive, answer)
+                return
+            if scope["type"] == "http":
+                receive = _bounded(receive, _limit(scope["path"]))
+            await self._app(scope, receive, answer)
 
-    def _refused(self, scope: Scope, headers: Headers) -> RequestError | None:
+    async def _admitted(self, connection: HTTPConnection) -> AbstractContextManager[None]:
+        """Return the place that a request takes, with its actor in its state. Raises `AtlasError` for none."""
+        self._check(connection.scope, connection.headers)
+        connection.state.actor = None
+        path = connection.scope["path"]
+        if path == HEALTH:
+            return nullcontext()
+        connection.state.actor = actor = await actor_of(connection, self._house)
+        return self._occupancy.place(path, actor, address_of(connection))
+
+    def _check(self, scope: Scope, headers: Headers) -> None:
+        """Raise `RequestError` for what is misdirected, comes from pages of others, or is too large."""
         host = headers.get("host", "").lower()
         if not self._ours(host):
-            return RequestError(
+            raise RequestError(
                 f"{host[:100]!r} is not a name of this house",
                 code="misdirected_request",
                 hint="use localhost, an IP address, the machine's own name, or what [gateway] host says",
@@ -82,15 +99,14 @@ class Guard:
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
         asks = scope["type"] == "websocket" or scope["method"] not in ("GET", "HEAD")
         if (origin is not None and not _same(origin, host)) or (asks and site not in ("same-origin", "none")):
-            return RequestError(
+            raise RequestError(
                 f"pages of {origin or 'other sites'!r} may not talk to this house",
                 code="permission_denied",
                 hint="use the page that Atlas itself serves",
             )
-        if scope["type"] == "http" and self._requests >= MAX_REQUESTS:
-            return RequestError("too many requests at once", code="overloaded", hint="try again in a moment")
         length, limit = headers.get("content-length", ""), _limit(scope["path"])
-        return _too_large(limit) if length.isdecimal() and int(length) > limit else None
+        if length.isdecimal() and int(length) > limit:
+            raise _too_large(limit)
 
     def _ours(self, host: str) -> bool:
         """Is it an address, or a name of this machine?
@@ -146,8 +162,10 @@ def _bounded(receive: Receive, limit: int) -> Receive:
     return bounded
 
 
-async def _answer(refused: RequestError, scope: Scope, receive: Receive, send: Send) -> None:
+async def _answer(refused: AtlasError, scope: Scope, receive: Receive, send: Send) -> None:
     response = refusal(refused)
+    if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        trace.line("request failed", request=scope["state"]["request_id"], path=scope["path"], error=str(refused))
     if scope["type"] == "http":
         await response(scope, receive, send)
     else:

@@ -45,7 +45,7 @@ def routes(house: House) -> list[BaseRoute]:
     async def realtime(websocket: WebSocket) -> None:
         try:
             query = Fields({name: value for name, value in websocket.query_params.items() if value})
-            actor = speaking_for(await require(websocket, house), query)
+            actor = speaking_for(require(websocket), query)
             model = query.text("model", ANY_AGENT, MAX_NAME_CHARACTERS)
             agent = agent_for(query.text("agent", model, MAX_NAME_CHARACTERS), actor, house)
         except AtlasError as trouble:

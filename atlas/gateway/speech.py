@@ -49,7 +49,7 @@ def routes(house: House) -> list[Route]:
     """Return the URLs of this door."""
 
     async def transcriptions(request: Request) -> Response:
-        await require(request, house)
+        require(request)
         async with request.form(max_files=1, max_fields=32) as form:
             asked = await _read_form(form, house)
         if asked.stream:
@@ -57,7 +57,7 @@ def routes(house: House) -> list[Route]:
         return await _transcript(asked, house, request)
 
     async def speech(request: Request) -> Response:
-        await require(request, house)
+        require(request)
         wanted = _read_speech(await json_body(request), house)
         if wanted.events:
             return Stream(request, lambda write: _say_events(wanted, house, write), "text/event-stream", late=sse_error)

@@ -192,19 +192,6 @@ def port_of(world):
     return int(world.url.rpartition(":")[2])
 
 
-async def test_more_requests_than_a_household_has_are_told_to_come_back(config, data, monkeypatch):
-    monkeypatch.setattr(guard, "MAX_REQUESTS", 1)
-    async with served(config, data) as world, world.http() as http:
-        world.chat.endless = True
-        body = {"model": "atlas", "stream": True, "messages": [{"role": "user", "content": "hello"}]}
-        async with http.stream("POST", "/v1/chat/completions", json=body):
-            reply = await http.get("/v1/models")
-            assert reply.status_code == 503
-            assert error_of(reply)["code"] == "overloaded"
-        with anyio.fail_after(10):
-            await world.chat.cancelled.wait()
-
-
 async def test_a_port_that_is_taken_is_said_with_what_to_do():
     with app.listen(GatewayConfig(port=0)) as listener:
         with pytest.raises(ConfigError) as trouble:
