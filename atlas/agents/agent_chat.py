@@ -15,6 +15,7 @@ from typing import Any
 
 from atlas.agents import facts, prompt
 from atlas.agents.agent import Answer
+from atlas.agents.brevity import Brevity
 from atlas.agents.choosing import Choosing
 from atlas.agents.persona import Persona
 from atlas.agents.reply import Reply
@@ -30,7 +31,6 @@ from atlas.trace import current
 from atlas.understanding.concern import Concerns
 from atlas.understanding.names import Names
 
-MOST_SENTENCES = 2  # of a model that has no tools: the longer it talks, the more of it is wrong
 MOST_ROUNDS = 4  # of tools in one turn; a model that needs more is going in circles
 MOST_CALLS = 8  # in one round; more than a person could follow
 MOST_FAILED_ROUNDS = 2  # an error goes back to the model once; a second one goes to the person
@@ -95,7 +95,8 @@ class Chat:
 
     async def respond(self, turn: Turn, emit: Emit) -> Answer:
         """See `Agent.respond`. Never declines."""
-        reply = Reply(turn, emit, self._tongues, self._zone)
+        brevity = None if self._trusted else Brevity(turn.history, turn.text)
+        reply = Reply(turn, emit, self._tongues, self._zone, brevity)
         otherwise = self._house_only.otherwise(turn) if self._house_only else ""
         reply.strict = bool(otherwise)
         end: End = "failed"
@@ -241,8 +242,7 @@ class Chat:
                             current().mark("first_words")
                             words.append(text)
                             await reply.hear(text)
-                            if not self._trusted and reply.sentences() >= MOST_SENTENCES:
-                                reply.cut()
+                            if reply.full:
                                 reply.usage += Usage(
                                     completion=len(words)
                                 )  # a lower bound: a stream that is closed early reports no usage

@@ -9,6 +9,7 @@ from datetime import datetime, tzinfo
 
 from atlas.agents import prompt
 from atlas.agents.agent import Answer
+from atlas.agents.brevity import Brevity
 from atlas.agents.tongues import ENGLISH, Tongues
 from atlas.agents.truth import Deeds, Truth, correction
 from atlas.conversation import Asked, Message, Receipt, ToolCall, ToolResult, Turn, Usage
@@ -20,14 +21,20 @@ _CALL = re.compile(
 )
 _MAY_BECOME_CALL = re.compile(r"[`\[{<]")
 CALL_CHARACTERS = 24  # after which words that might become a call are none
-_SENTENCE_END = re.compile(r"[.!?…][\"'”’)]*(?=\s)")
 ONE_AT_A_TIME = "One thing at a time. "  # before a question, when more was to be done after it
 
 
 class Reply:
     """One answer. Lives for one turn. `tongues`: the languages that its claims are known in; `zone`: the house's."""
 
-    def __init__(self, turn: Turn, emit: Emit, tongues: Tongues = ENGLISH, zone: tzinfo | None = None) -> None:
+    def __init__(
+        self,
+        turn: Turn,
+        emit: Emit,
+        tongues: Tongues = ENGLISH,
+        zone: tzinfo | None = None,
+        brevity: Brevity | None = None,  # of a model that is not trusted
+    ) -> None:
         self.turn = turn
         self.emit = emit
         self.said = ""
@@ -40,6 +47,7 @@ class Reply:
         self.heard = 0  # pieces of the model's words
         self.mended = False  # the model was already shown a call of its own that could not be used
         self._tongues = tongues
+        self._brevity = brevity
         self._truth = Truth(tongues)
         self._untold: list[str] = []  # what was done and has not been spoken of since
         self._made: dict[str, ToolResult] = {}  # calls that were made, by what they are
@@ -51,7 +59,8 @@ class Reply:
         """Take words of the model; say what may already be said."""
         self.heard += 1
         if not self.strict:
-            await self._say(self._truth.feed(self._words(text), self.deeds))
+            words = self._words(text)
+            await self._say(self._truth.feed(self._brevity.feed(words) if self._brevity else words, self.deeds))
 
     async def settle(self) -> None:
         """Say the rest of a message that the model has finished, as far as it is true."""
@@ -59,16 +68,14 @@ class Reply:
         if self.strict:
             self._truth = Truth(self._tongues)
         else:
+            rest = self._brevity.feed(rest) + self._brevity.rest() if self._brevity else rest
             await self._say(self._truth.feed(rest, self.deeds) + self._truth.settle(self.deeds))
         self._is_call = False
 
-    def sentences(self) -> int:
-        """Return how many whole sentences were said."""
-        return len(_SENTENCE_END.findall(self.said))
-
-    def cut(self) -> None:
-        """Forget what the model has written and nobody has heard."""
-        self._truth, self._pending = Truth(self._tongues), ""
+    @property
+    def full(self) -> bool:
+        """Whether no more of the model's words will be said."""
+        return self._brevity is not None and self._brevity.full
 
     def _words(self, text: str) -> str:
         """Return what of the model's words is no call in disguise, as far as that can be told by now."""
