@@ -18,7 +18,7 @@ SCHEMA = {"type": "object", "properties": {"place": {"type": "string", "default"
 
 
 async def _list(_: ServerRequestContext[Any, Any], __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-    return types.ListToolsResult(tools=[types.Tool(name="clock.time", description="The time.", input_schema=SCHEMA)])
+    return types.ListToolsResult(tools=[types.Tool(name="clock_time", description="The time.", input_schema=SCHEMA)])
 
 
 async def _call(_: ServerRequestContext[Any, Any], __: types.CallToolRequestParams) -> types.CallToolResult:
@@ -31,7 +31,7 @@ async def _call(_: ServerRequestContext[Any, Any], __: types.CallToolRequestPara
 async def serve(socket: Path) -> None:
     """Serve on a unix socket until killed."""
     server: Server[Any] = Server(
-        "bare", on_list_tools=_list, on_call_tool=_call, get_tool_input_schema={"clock.time": SCHEMA}.get
+        "bare", on_list_tools=_list, on_call_tool=_call, get_tool_input_schema={"clock_time": SCHEMA}.get
     )
     server.middleware.clear()
     app = server.streamable_http_app(

@@ -33,6 +33,7 @@ from atlas.config import Config
 from bench import _house_deaths
 from bench._process import started
 from tools_server.audit import AUDIT_FILE, verify
+from tools_server.names import wire_name
 
 KILLS = 500
 HOUSE_KILLS = 20  # of a whole house, with its language model
@@ -192,7 +193,7 @@ async def _observed(client: Client) -> tuple[dict[tuple[str, str], str], list[st
 
 
 async def _read(client: Client, tool: str, **arguments: Any) -> Mapping[str, Any]:
-    answer = await client.call_tool(tool, arguments)
+    answer = await client.call_tool(wire_name(tool), arguments)
     assert not answer.is_error, answer.content
     data: Mapping[str, Any] = answer.structured_content or {}
     return data
@@ -271,7 +272,7 @@ class _House:
     async def _change(self, client: Client, thing: Thing, step: Step) -> None:
         thing.may |= {step.after}
         self._seen.under_way += 1
-        answer = await client.call_tool(step.tool, dict(step.arguments))
+        answer = await client.call_tool(wire_name(step.tool), dict(step.arguments))
         assert not answer.is_error, f"{step.tool}: {answer.content}"
         self._seen.under_way -= 1
         self._seen.acknowledged += 1

@@ -48,12 +48,12 @@ async def measure(config: Config) -> Mapping[str, float]:
             bare = await stack.enter_async_context(_client(data / "bare.sock"))
             return await _compare(
                 {
-                    "bare": lambda: bare.call_tool("clock.time", {}),
-                    "read": lambda: guarded.call_tool("clock.time", {}),
-                    "change": lambda: guarded.call_tool("timers.pause", {}),
+                    "bare": lambda: bare.call_tool("clock_time", {}),
+                    "read": lambda: guarded.call_tool("clock_time", {}),
+                    "change": lambda: guarded.call_tool("timers_pause", {}),
                 },
-                lambda: guarded.call_tool("timers.start", {"seconds": 86_400}),
-                lambda: guarded.call_tool("timers.resume", {}),
+                lambda: guarded.call_tool("timers_start", {"seconds": 86_400}),
+                lambda: guarded.call_tool("timers_resume", {}),
             )
 
 

@@ -24,6 +24,7 @@ from tools_server.codes import Code
 from tools_server.confirm import Asks, Deed, Level, Reply, Said, question, whole_question
 from tools_server.language import ENGLISH, noted, speaking, supported
 from tools_server.language import text as _
+from tools_server.names import inner_call, inner_name, wire_name
 from tools_server.paths import PathDenied, Root
 from tools_server.policy import ROLES, Action, Actor, Agent, Decision, Policy, decide, standing, visible
 from tools_server.reach.outside import NOWHERE, Outside
@@ -155,8 +156,8 @@ class Gate:
         return self._meter.usage(agent) if self._meter else {}
 
     def schema(self, tool: str) -> Mapping[str, Any] | None:
-        """Return a tool's schema; None when there is no such tool."""
-        spec = self._tools.get(tool)
+        """Return a tool's schema, by whichever name it is called; None when there is no such tool."""
+        spec = self._tools.get(inner_name(tool, self._tools))
         return spec.schema if spec else None
 
     # ── the path ───────────────────────────────────────────────────────────────────────────────────
@@ -166,6 +167,8 @@ class Gate:
 
         Cancelling is safe: it reaches the tool at its next await; what the tool had committed stays, and is recorded.
         """
+        tool, arguments = inner_call(wish.tool, wish.arguments, self._tools)
+        wish = replace(wish, tool=tool, arguments=arguments)
         try:
             async with self.requests.admitted(wish.agent.name, wish.tool) as request:
                 with speaking(supported(wish.language, self._language)):
@@ -243,7 +246,10 @@ class Gate:
         if wish.tool in self._tools:
             return self._tools[wish.tool]
         asked = printable(wish.tool)
-        near = get_close_matches(asked, [spec.name for spec in self.visible(wish.agent, actor)], n=1)
+        names = [spec.name for spec in self.visible(wish.agent, actor)]
+        if "." not in asked:  # whoever calls knows the names of the wire
+            names = [wire_name(name) for name in names]
+        near = get_close_matches(asked, names, n=1)
         nearest = _(" The nearest is {name}.").format(name=near[0]) if near else ""
         raise ToolFailed("not_found", _("There is no tool called {name}.").format(name=asked) + nearest)
 

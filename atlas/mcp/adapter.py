@@ -19,6 +19,7 @@ RECEIPT_META = "atlas.house/receipt"
 ERROR_META = "atlas.house/error"
 TAINTED_META = "atlas.house/tainted"  # of a call: whoever wishes it has read words of others
 LANGUAGE_META = "atlas.house/language"  # of a call: what its sentences are to be in
+TOOL_META = "atlas.house/tool"  # of a listed tool: its name in the house, which may be another than on the wire
 UNTRUSTED_META = "atlas.house/untrusted"  # of a result: words of others are in it
 ASK_META = "atlas.house/ask"
 CONFIRM = "confirm"  # the one thing that the tool server asks for before it goes on
@@ -42,9 +43,11 @@ def tools(listed: Iterable[mcp.types.Tool]) -> tuple[Tool, ...]:
 
 
 def tool(listed: mcp.types.Tool) -> Tool:
-    """Return one listed tool. One that does not say that it only reads is taken to change things."""
+    """Return one listed tool, by its name in the house. One that does not say that it only reads changes things."""
     read_only = listed.annotations is not None and listed.annotations.read_only_hint is True
-    return Tool(listed.name, unbroken(listed.description or ""), clean(listed.input_schema), read_only)
+    name = (listed.meta or {}).get(TOOL_META)
+    name = name if isinstance(name, str) else listed.name
+    return Tool(name, unbroken(listed.description or ""), clean(listed.input_schema), read_only)
 
 
 def request(

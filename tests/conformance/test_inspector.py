@@ -148,7 +148,7 @@ def example(described: dict[str, Any]) -> Any:
 def test_every_tool_that_reads_can_be_called(inspect: Inspector, era: str) -> None:
     tools = inspect("http", era, "tools/list").result["tools"]
     reading = [tool for tool in tools if tool["annotations"]["readOnlyHint"]]
-    assert {"timers.list", "tasks.list", "clock.time", "memory.search"} <= {tool["name"] for tool in reading}
+    assert {"timers_list", "tasks_list", "clock_time", "memory_search"} <= {tool["name"] for tool in reading}
 
     def called(tool: dict[str, Any]) -> Said:
         # As an agent of its own: who has read words of others is asked before anything changes, for half an hour.
@@ -157,7 +157,7 @@ def test_every_tool_that_reads_can_be_called(inspect: Inspector, era: str) -> No
     with ThreadPoolExecutor(AT_A_TIME) as several:
         for tool, said in zip(reading, several.map(called, reading), strict=True):
             assert said.status in (0, TOOL_SAID_NO), (tool["name"], said)
-            assert said.text[-1] in ".?…", tool["name"]
+            assert said.text[-1] in ".?…" or tool["name"] == "world_echo", tool["name"]
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -168,14 +168,14 @@ def test_a_new_user_finds_their_way(inspect: Inspector, wire: str, era: str) -> 
         wire,
         era,
         ("tools/list", "--strict"),  # fails when a schema is not portable
-        ("tools/call", "--tool-name", "timers.start", "--tool-args-json", start),
+        ("tools/call", "--tool-name", "timers_start", "--tool-args-json", start),
         ("resources/list",),
         ("resources/templates/list",),
         ("prompts/list",),
         ("prompts/get", "--prompt-name", "weekly_shopping", "--prompt-args", "meals=soup", "people=4"),
     )
     titles = {tool["name"]: tool["title"] for tool in listed["tools"]}
-    assert titles["timers.cancel_all"] == "Timers: cancel all"
+    assert titles["timers_cancel_all"] == "Timers: cancel all"
     assert started["_meta"]["atlas.house/receipt"]
     assert {"timers://active", "tasks://board"} <= {found["uri"] for found in resources["resources"]}
     assert "memory://vector/{query}" in {found["uriTemplate"] for found in templates["resourceTemplates"]}
@@ -192,8 +192,8 @@ def test_a_guest_sees_less_and_may_do_less(inspect: Inspector, era: str) -> None
         for agent in ("owner", "guest")
     )
     assert guests < owners
-    assert "tasks.remove" in owners - guests
-    refused = inspect.call("http", era, "logs.read", agent="guest")
+    assert "tasks_remove" in owners - guests
+    refused = inspect.call("http", era, "logs_read", agent="guest")
     assert refused.status == TOOL_SAID_NO
     assert inspect("http", era, "resources/read", "--uri", "system://logs/info", agent="guest").status != 0
     assert inspect("http", era, "tools/list", agent="nobody").status != 0
@@ -203,23 +203,23 @@ def test_a_guest_sees_less_and_may_do_less(inspect: Inspector, era: str) -> None
 def test_nothing_is_removed_before_a_person_says_yes_and_then_once(inspect: Inspector, era: str) -> None:
     title = f"Water the plants {era}"
     for _ in range(2):  # the second keeps its question: one yes is for one of them
-        assert inspect.call("http", era, "tasks.add", title=title).status == 0
+        assert inspect.call("http", era, "tasks_add", title=title).status == 0
     for _ in range(2):  # asking again is no yes
-        asked = inspect.call("http", era, "tasks.remove", title=title)
+        asked = inspect.call("http", era, "tasks_remove", title=title)
         assert (asked.status, title in asked.text) == (TOOL_SAID_NO, True)
-    assert json.dumps(inspect.call("http", era, "tasks.list").result["structuredContent"]).count(title) == 2
+    assert json.dumps(inspect.call("http", era, "tasks_list").result["structuredContent"]).count(title) == 2
     statement = inspect.house.says(asked.result["_meta"]["atlas.house/ask"])
-    assert inspect.call("http", era, "asks.answer", statement=statement).status != 0  # the owner is not the house
-    assert inspect.call("http", era, "asks.answer", agent="house", statement=statement).status == 0
-    assert inspect.call("http", era, "tasks.remove", title=title).status == 0
-    assert inspect.call("http", era, "tasks.remove", title=title).status == TOOL_SAID_NO
-    assert json.dumps(inspect.call("http", era, "tasks.list").result["structuredContent"]).count(title) == 1
+    assert inspect.call("http", era, "asks_answer", statement=statement).status != 0  # the owner is not the house
+    assert inspect.call("http", era, "asks_answer", agent="house", statement=statement).status == 0
+    assert inspect.call("http", era, "tasks_remove", title=title).status == 0
+    assert inspect.call("http", era, "tasks_remove", title=title).status == TOOL_SAID_NO
+    assert json.dumps(inspect.call("http", era, "tasks_list").result["structuredContent"]).count(title) == 1
 
 
 @pytest.mark.parametrize("era", ERAS)
 def test_over_stdio_neither(inspect: Inspector, era: str) -> None:
     title = f"Dust the piano {era}"
-    assert inspect.call("http", era, "tasks.add", title=title).status == 0
-    asked = inspect.call("stdio", era, "tasks.remove", title=title)
+    assert inspect.call("http", era, "tasks_add", title=title).status == 0
+    asked = inspect.call("stdio", era, "tasks_remove", title=title)
     assert (asked.status, title in asked.text) == (TOOL_SAID_NO, True)
-    assert title in json.dumps(inspect.call("http", era, "tasks.list").result)
+    assert title in json.dumps(inspect.call("http", era, "tasks_list").result)

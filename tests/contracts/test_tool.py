@@ -56,6 +56,7 @@ EXAMPLES: dict[str, Any] = {
     "by": 10,
 }
 EXAMPLES_OF: dict[str, dict[str, Any]] = {
+    "world.echo": {"text": "Hello there."},
     "alarms.switch": {"on": False},
     "calendar.add": {"title": "Dentist", "start": "2027-01-20T10:00"},
     "calendar.change": {"title": "Buy milk", "place": "the market"},

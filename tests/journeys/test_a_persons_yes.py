@@ -146,7 +146,7 @@ async def test_another_program_waits_for_the_yes_too(house: Running, title: str)
     async with program(house) as ide:
 
         async def remove() -> Any:
-            return await ide.call_tool("tasks.remove", {"title": title}, meta=meta)
+            return await ide.call_tool("tasks_remove", {"title": title}, meta=meta)
 
         asked = await remove()
         assert asked.is_error

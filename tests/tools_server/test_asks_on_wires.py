@@ -43,7 +43,7 @@ def rows(data: Path, tool: str = "tasks.remove") -> list[dict[str, Any]]:
 
 async def asked(client: Client, data: Path) -> dict[str, Any]:
     """Call by hand, without anything that answers by itself; return the question."""
-    result = await client.session.call_tool("tasks.remove", TASK, allow_input_required=True)
+    result = await client.session.call_tool("tasks_remove", TASK, allow_input_required=True)
     assert there(data)
     ask = dict(result.meta["atlas.house/ask"])
     assert (ask["sentence"], ask["level"], ask["tool"]) == (SENTENCE, "confirm", "tasks.remove")
@@ -63,24 +63,24 @@ async def test_over_http_only_a_persons_yes_does_it(data: Path, house: Any, wire
     async with wire.process(data, "--socket", str(path)):
         for answering in (None, accept, accept_empty, decline):
             async with wire.client(path, mode=era, elicitation_callback=answering) as client:
-                await client.call_tool("tasks.add", TASK)
+                await client.call_tool("tasks_add", TASK)
                 ask = await asked(client, data)
                 assert (era == "2026-07-28" and answering is not None) == isinstance(
-                    await client.session.call_tool("tasks.remove", TASK, allow_input_required=True), InputRequiredResult
+                    await client.session.call_tool("tasks_remove", TASK, allow_input_required=True), InputRequiredResult
                 )
-                alone = await client.call_tool("tasks.remove", TASK)
+                alone = await client.call_tool("tasks_remove", TASK)
                 assert alone.is_error, "left to itself, the client got nothing done"
                 assert there(data)
 
                 async with wire.client(path, "house-token") as told:
-                    waiting = (await told.call_tool("asks.waiting", {})).structured_content["asks"]
+                    waiting = (await told.call_tool("asks_waiting", {})).structured_content["asks"]
                     if answering is decline and era == "2026-07-28":
                         assert waiting == []
                         continue
                     assert [one["id"] for one in waiting] == [ask["id"]]
-                    noted = await told.call_tool("asks.answer", {"statement": house.says(waiting[0])})
+                    noted = await told.call_tool("asks_answer", {"statement": house.says(waiting[0])})
                     assert noted.content[0].text == "Noted: yes."
-                done = await client.call_tool("tasks.remove", TASK)
+                done = await client.call_tool("tasks_remove", TASK)
                 assert done.content[0].text == "Removed Buy milk from your tasks."
                 assert done.meta["atlas.house/receipt"]["undo"] is True
                 assert not there(data)
@@ -94,13 +94,13 @@ async def test_a_yes_may_come_back_inside_the_call(data: Path, house: Any, wire:
         wire.process(data, "--socket", str(path)),
         wire.client(path, mode="2026-07-28", elicitation_callback=accept) as client,
     ):
-        await client.call_tool("tasks.add", TASK)
+        await client.call_tool("tasks_add", TASK)
         ask = await asked(client, data)
         brought = {"confirm": ElicitResult(action="accept", content={"statement": house.says(ask)})}
-        done = await client.call_tool("tasks.remove", TASK, request_state=ask["id"], input_responses=brought)
+        done = await client.call_tool("tasks_remove", TASK, request_state=ask["id"], input_responses=brought)
         assert (done.is_error, there(data)) == (False, False)
-        await client.call_tool("tasks.add", TASK)
-        again = await client.call_tool("tasks.remove", TASK, request_state=ask["id"], input_responses=brought)
+        await client.call_tool("tasks_add", TASK)
+        again = await client.call_tool("tasks_remove", TASK, request_state=ask["id"], input_responses=brought)
         assert (again.is_error, there(data)) == (True, True)
         assert "closed" in again.content[0].text
     told = [(row["outcome"], row["reason"], (row["confirmation"] or {}).get("channel")) for row in rows(data)]
@@ -113,9 +113,9 @@ async def test_over_stdio_too(data: Path, house: Any, wire: Any, era: str) -> No
     arguments += [str(wire.policy), "--agents", str(wire.write_agents(data)), "--stdio", "--agent", "family"]
     server = StdioServerParameters(command=sys.executable, args=arguments)
     async with Client(server, mode=era, read_timeout_seconds=30, elicitation_callback=accept) as client:
-        await client.call_tool("tasks.add", TASK)
+        await client.call_tool("tasks_add", TASK)
         ask = await asked(client, data)
-        alone = await client.call_tool("tasks.remove", TASK)
+        alone = await client.call_tool("tasks_remove", TASK)
         assert (alone.is_error, there(data)) == (True, True)
         if era == "legacy":
             return  # there the house brings the yes itself, to the server that asked
@@ -130,13 +130,13 @@ async def test_over_stdio_too(data: Path, house: Any, wire: Any, era: str) -> No
 async def test_the_list_of_an_actor_is_what_it_may_call(data: Path, wire: Any) -> None:
     path = data / "tools.sock"
     async with wire.process(data, "--socket", str(path)), wire.client(path) as client:
-        for role, missing in (("guest", {"tasks.add", "tasks.remove"}), ("child", set()), ("owner", set())):
+        for role, missing in (("guest", {"tasks_add", "tasks_remove"}), ("child", set()), ("owner", set())):
             listed = await client.list_tools(meta={"atlas.house/actor": {"role": role}}, cache_mode="bypass")
             names = {tool.name for tool in listed.tools}
-            assert {"clock.time", "timers.start"} <= names
-            assert {"tasks.add", "tasks.remove"} - names == missing
+            assert {"clock_time", "timers_start"} <= names
+            assert {"tasks_add", "tasks_remove"} - names == missing
         traced = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
-        await client.call_tool("clock.time", {}, meta=traced)
+        await client.call_tool("clock_time", {}, meta=traced)
     assert rows(data, "clock.time")[-1]["trace"] == "0af7651916cd43dd8448eb211c80319c"
 
 
@@ -144,13 +144,13 @@ async def test_the_list_of_an_actor_is_what_it_may_call(data: Path, wire: Any) -
 async def test_what_was_just_done_is_told_and_taken_back_over_the_wire(data: Path, wire: Any, era: str) -> None:
     path, meta = data / "tools.sock", {"atlas.house/actor": {"person": "Anna", "device": "speaker", "role": "adult"}}
     async with wire.process(data, "--socket", str(path)), wire.client(path, mode=era) as client:
-        started = await client.call_tool("timers.start", {"seconds": 600}, meta=meta)
+        started = await client.call_tool("timers_start", {"seconds": 600}, meta=meta)
         assert started.meta["atlas.house/receipt"]["undo"] is True
-        told = await client.call_tool("history.last", {}, meta=meta)
+        told = await client.call_tool("history_last", {}, meta=meta)
         assert told.content[0].text == "Just now: Timer set for 10 minutes."
         assert told.structured_content["changes"][0]["receipt"] == started.meta["atlas.house/receipt"]["id"]
-        undone = await client.call_tool("history.undo", {}, meta=meta)
+        undone = await client.call_tool("history_undo", {}, meta=meta)
         assert undone.content[0].text == "10 minute timer cancelled."
         assert undone.meta["atlas.house/receipt"]["undo"] is True
-        assert (await client.call_tool("timers.list", {})).content[0].text == "There are no timers."
+        assert (await client.call_tool("timers_list", {})).content[0].text == "There are no timers."
     assert verify(data / "audit.jsonl").problems == ()

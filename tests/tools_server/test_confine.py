@@ -153,7 +153,7 @@ async def deeds(path: Path, wire: Any) -> list[dict[str, Any]]:
         nameless.bind(f"\0atlas-{port}")
         nameless.listen()
         async with wire.client(path) as client:
-            done = await client.call_tool("evil.act", {"port": port})
+            done = await client.call_tool("evil_act", {"port": port})
         assert done.structured_content, done
         return list(done.structured_content["deeds"])
 
@@ -299,19 +299,19 @@ async def test_another_server_that_we_start_lives_behind_the_same_walls(house: P
 
             async def status(wanted: str) -> None:
                 with anyio.fail_after(50):
-                    while wanted not in str((await client.call_tool("upstream.status", {})).content):  # noqa: ASYNC110
+                    while wanted not in str((await client.call_tool("upstream_status", {})).content):  # noqa: ASYNC110
                         await anyio.sleep(0.2)
 
             await status("1 of its tools wait")
             approve = [sys.executable, "-m", "tools_server.server", "upstream", "approve", "guest", "--yes"]
             await anyio.run_process([*approve, "--data", str(folder)])
             await status("with 1 tools")
-            done = await client.call_tool("guest.look", {})
+            done = await client.call_tool("guest_look", {})
             ask = (done.meta or {})["atlas.house/ask"]
             async with wire.client(path, "house-token") as us:
-                heard = await us.call_tool("asks.answer", {"statement": person.says(ask)})
+                heard = await us.call_tool("asks_answer", {"statement": person.says(ask)})
                 assert not heard.is_error, heard.content
-            done = await client.call_tool("guest.look", {})
+            done = await client.call_tool("guest_look", {})
     assert not done.is_error, done.content
     told = str(done.content)
     assert "its own folder : open to it" in told, told

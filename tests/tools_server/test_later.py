@@ -135,11 +135,11 @@ async def test_a_deed_outlives_the_process_that_took_it(data: Path, wire: Any, h
     async with wire.process(data, "--socket", str(socket)) as (process, _):
         async with wire.client(socket, "owner-token") as client:
             arguments = {"tool": "timers.start", "seconds": 2, "arguments": {"seconds": 500, "name": "egg"}}
-            taken = await client.call_tool("later.do", arguments)
+            taken = await client.call_tool("later_do", arguments)
             assert not taken.is_error, taken
         process.send_signal(signal.SIGKILL)
         await process.wait()
     async with wire.process(data, "--socket", str(socket)), wire.client(socket, "owner-token") as client:
         with anyio.fail_after(30):
-            while "egg" not in json.dumps((await client.call_tool("timers.list", {})).structured_content):
+            while "egg" not in json.dumps((await client.call_tool("timers_list", {})).structured_content):
                 await anyio.lowlevel.checkpoint()

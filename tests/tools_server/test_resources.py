@@ -144,7 +144,7 @@ async def test_values_are_completed(world: Any) -> None:
 async def test_whoever_listens_is_told_when_another_changes_a_timer(world: Any) -> None:
     async with talking(world) as listener, talking(world, "owner") as other:
         async with listener.listen(resource_subscriptions=["timers://active", "tasks://board"]) as events:
-            await other.call_tool("timers.start", {"seconds": 60})
+            await other.call_tool("timers_start", {"seconds": 60})
             with anyio.fail_after(5):
                 event = await anext(aiter(events))
         assert event.uri == "timers://active"
@@ -163,8 +163,8 @@ async def test_whoever_subscribed_in_the_older_era_is_told(world: Any) -> None:
         await watcher.subscribe_resource("timers://active")
         await watcher.subscribe_resource("tasks://board")
         await watcher.unsubscribe_resource("tasks://board")
-        await other.call_tool("tasks.add", {"title": "Buy milk"})
-        await other.call_tool("timers.start", {"seconds": 60})
+        await other.call_tool("tasks_add", {"title": "Buy milk"})
+        await other.call_tool("timers_start", {"seconds": 60})
         with anyio.fail_after(5):
             await heard.wait()
     assert told == ["timers://active"]
@@ -231,13 +231,13 @@ async def test_two_clients_of_a_real_server_one_changes_one_is_told(data: Any, w
         if era == "legacy":
             watcher = await stack.enter_async_context(wire.client(port, mode=era, message_handler=hear))
             await watcher.subscribe_resource("timers://active")
-            await other.call_tool("timers.start", {"seconds": 60})
+            await other.call_tool("timers_start", {"seconds": 60})
             with anyio.fail_after(10):
                 await heard.wait()
         else:
             watcher = await stack.enter_async_context(wire.client(port))
             events = await stack.enter_async_context(watcher.listen(resource_subscriptions=["timers://active"]))
-            await other.call_tool("timers.start", {"seconds": 60})
+            await other.call_tool("timers_start", {"seconds": 60})
             with anyio.fail_after(10):
                 told.append((await anext(aiter(events))).uri)
     assert told == ["timers://active"]

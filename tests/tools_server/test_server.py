@@ -66,23 +66,23 @@ async def test_a_unix_socket_serves_every_era_to_those_with_a_token(data: Path, 
             async with wire.client(path, mode=era) as client:
                 tools = {tool.name: tool for tool in (await client.list_tools()).tools}
                 assert list(tools) == sorted(tools), "the order is fixed: prompts depend on it"
-                assert "timers.start" in tools
-                assert "timers.due" not in tools
-                assert tools["timers.list"].annotations.read_only_hint
-                assert tools["tasks.remove"].annotations.destructive_hint
+                assert "timers_start" in tools
+                assert "timers_due" not in tools
+                assert tools["timers_list"].annotations.read_only_hint
+                assert tools["tasks_remove"].annotations.destructive_hint
                 meta = {"atlas.house/actor": {"person": "Anna", "room": "kitchen"}, "atlas.house/turn": f"turn_{era}"}
-                started = await client.call_tool("timers.start", {"seconds": 600}, meta=meta)
+                started = await client.call_tool("timers_start", {"seconds": 600}, meta=meta)
                 assert started.content[0].text == "Timer set for 10 minutes."
                 assert started.structured_content["timer"]["room"] == "kitchen"
                 receipt = started.meta["atlas.house/receipt"]
                 assert receipt["id"].startswith("receipt_")
                 assert receipt["changed"] == "Timer set for 10 minutes."
-                denied = await client.call_tool("timers.due", {})
+                denied = await client.call_tool("timers_due", {})
                 assert denied.is_error
                 assert denied.meta["atlas.house/error"] == "denied"
-                await client.call_tool("timers.cancel_all", {})
+                await client.call_tool("timers_cancel_all", {})
         async with wire.client(path, "guest-token") as client:
-            assert {tool.name.split(".")[0] for tool in (await client.list_tools()).tools} == {"clock"}
+            assert {tool.name.split("_")[0] for tool in (await client.list_tools()).tools} == {"clock"}
         rows = [json.loads(line) for line in (data / "audit.jsonl").read_text().splitlines()]
         assert {row["turn"] for row in rows} >= {"turn_legacy", "turn_auto", "turn_2026-07-28"}
         assert {row["agent"] for row in rows} == {"family"}
@@ -120,7 +120,7 @@ async def test_a_loopback_port_serves_too_and_only_by_its_own_name(data: Path, w
         port = int(ready.split("port=")[1].split()[0])
         for era in ERAS:
             async with wire.client(port, mode=era) as client:
-                assert not (await client.call_tool("clock.time", {"place": "Tokyo"})).is_error
+                assert not (await client.call_tool("clock_time", {"place": "Tokyo"})).is_error
         async with httpx2.AsyncClient(headers={"Authorization": "Bearer family-token"}) as client:
             for host, status in (
                 (f"127.0.0.1:{port}", 200),
@@ -155,9 +155,9 @@ async def test_stdio_serves_one_agent(data: Path, wire: Any, era: str) -> None:
     )
     with anyio.fail_after(60):
         async with Client(server, mode=era, read_timeout_seconds=30) as client:
-            assert {tool.name.split(".")[0] for tool in (await client.list_tools()).tools} == {"clock"}
-            assert not (await client.call_tool("clock.time", {})).is_error
-            assert (await client.call_tool("tasks.list", {})).meta["atlas.house/error"] == "denied"
+            assert {tool.name.split("_")[0] for tool in (await client.list_tools()).tools} == {"clock"}
+            assert not (await client.call_tool("clock_time", {})).is_error
+            assert (await client.call_tool("tasks_list", {})).meta["atlas.house/error"] == "denied"
     rows = [json.loads(line) for line in (data / "audit.jsonl").read_text().splitlines()]
     assert [(row["agent"], row["outcome"]) for row in rows] == [("guest", "ok"), ("guest", "denied")]
     assert rows[0]["route"].endswith("stdio")
@@ -197,7 +197,7 @@ async def test_what_no_decent_client_sends_gets_an_answer_and_kills_nothing(data
         answer = await client.post("/mcp", content=body.encode(), headers=headers("tools/call", "timers.start"))
         assert answer.json()["result"]["_meta"]["atlas.house/error"] == "invalid"
         async with wire.client(path) as good:
-            assert (await good.call_tool("timers.list", {})).content[0].text == "There are no timers."
+            assert (await good.call_tool("timers_list", {})).content[0].text == "There are no timers."
         health = (await client.get("/health")).json()
         assert (health["ok"], health["outcomes"]) == (True, {"invalid": 1, "ok": 1})
         assert health["p99_ms"] > 0
@@ -207,7 +207,7 @@ async def test_what_no_decent_client_sends_gets_an_answer_and_kills_nothing(data
 async def test_sigterm_ends_it_within_five_seconds_and_takes_the_socket_along(data: Path, wire: Any) -> None:
     path = data / "tools.sock"
     async with wire.process(data, "--socket", str(path)) as (process, _), wire.client(path) as client:
-        await client.call_tool("timers.start", {"seconds": 600})
+        await client.call_tool("timers_start", {"seconds": 600})
         process.send_signal(signal.SIGTERM)
         with anyio.fail_after(5):
             assert await process.wait() == 0
@@ -365,7 +365,7 @@ async def test_over_http_live_calls_are_finished_or_told_too(
         await client.list_tools()  # else it asks for them after the answer, of a server that may be gone by then
 
         async def wait() -> None:
-            told.append((await client.call_tool("slow.wait", {"seconds": seconds})).content[0].text)
+            told.append((await client.call_tool("slow_wait", {"seconds": seconds})).content[0].text)
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(wait)
@@ -423,7 +423,7 @@ async def test_after_a_kill_it_starts_again_on_the_same_socket_and_connections_g
         async with wire.process(data, "--socket", str(path)), wire.client(path) as client:
             answered = await call(kept_alive, "timers.left")
             assert answered["content"][0]["text"].startswith("Your pizza timer has 9 minutes and ")
-            left = await client.call_tool("timers.left", {"name": "pizza"})
+            left = await client.call_tool("timers_left", {"name": "pizza"})
             assert left.content[0].text.startswith("Your pizza timer has 9 minutes and ")
 
 
@@ -436,7 +436,7 @@ async def test_the_official_client_notices_a_kill_and_does_not_hang(data: Path, 
                 async with wire.client(path) as client:
                     process.send_signal(signal.SIGKILL)
                     await process.wait()
-                    await client.call_tool("timers.list", {})
+                    await client.call_tool("timers_list", {})
             except* (MCPError, httpx2.HTTPError) as gone:
                 noticed.append(gone)
     assert noticed, "a call to a dead server was answered"
@@ -467,7 +467,7 @@ async def test_a_socket_in_use_is_left_to_its_owner(data: Path, wire: Any) -> No
         )
         assert f"A tool server is already listening on {path}." in said
         async with wire.client(path) as client:
-            assert not (await client.call_tool("clock.time", {})).is_error
+            assert not (await client.call_tool("clock_time", {})).is_error
 
 
 def test_what_is_wrong_at_boot_is_said_in_a_sentence(data: Path, wire: Any) -> None:

@@ -24,6 +24,7 @@ from tools_server.hubs.deed_words import deed_words
 from tools_server.hubs.home import Home
 from tools_server.language import current, length, series, speaking
 from tools_server.language import text as _
+from tools_server.names import inner_name
 from tools_server.state import Kept
 from tools_server.times.recurrence import moment
 from tools_server.times.spoken_time import moment_words
@@ -227,19 +228,19 @@ async def _permitted(
     call: Call, name: str, arguments: Mapping[str, Any], text: str
 ) -> tuple[ToolSpec, dict[str, Any], str]:
     """Return the tool, its arguments and the deed in words when it may be called like this now. Raises `ToolFailed`."""
-    spec = call.gate.tools.get(name)
+    spec = call.gate.tools.get(inner_name(name, call.gate.tools))
     if spec is None:
         raise ToolFailed("not_found", _("There is no tool called {tool}.").format(tool=one_line(name)))
     filled, _digest = checked(spec, dict(arguments))
     if spec.reads or spec.action.agents or spec.file == "later":
-        raise ToolFailed("invalid", _("That can't be done later: {tool}.").format(tool=name))
-    decision = call.gate.decide(name, filled)
+        raise ToolFailed("invalid", _("That can't be done later: {tool}.").format(tool=spec.name))
+    decision = call.gate.decide(spec.name, filled)
     if decision.verdict == "deny":
         raise ToolFailed("denied", decision.reason, rule=decision.rule)
     if decision.verdict != "allow" or spec.action.level != "auto" or spec.action.risk != "change":
         raise ToolFailed("denied", _("That needs a yes; ask me when it is time."), rule=decision.rule)
     deed = await _rehearsed(call, spec, filled)
-    return spec, filled, deed or one_line(text).rstrip(".!? ") or _called(name, arguments)
+    return spec, filled, deed or one_line(text).rstrip(".!? ") or _called(spec.name, arguments)
 
 
 async def _rehearsed(call: Call, spec: ToolSpec, filled: Mapping[str, Any]) -> str:

@@ -24,13 +24,14 @@ from tools_server.times.when import NotUnderstood, understand, understand_day
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 from tools_server.wording import capital, chosen, one_line, plain, some, spoken, told_problems
 from tools_server.writing import papers
-from tools_server.writing.papers import Paper, Unreadable, headed, kept, read_all, scalar, title_of, with_value
+from tools_server.writing.papers import Paper, Unreadable, body_of, headed, kept, read_all, scalar, title_of, with_value
 
 FOLDER = "tasks/home"
 
 Column = Literal["backlog", "todo", "doing", "done"]
 COLUMNS: tuple[Column, ...] = ("backlog", "todo", "doing", "done")
 PRIORITIES = ("high", "medium", "low")
+DESCRIPTION_CHARACTERS = 1_900  # of what is written below a task's title
 NEVER = Stamp(0, 0, 0)  # of a version that is not on the disk
 NOBODY = ("none", "nobody", "no one", "nothing")  # who says this takes the old value away
 _KEYS = ("title", "column", "priority", "assignee", "due", "created", "id")
@@ -64,6 +65,9 @@ async def add(
     due: Annotated[str, Field(max_length=40, description="When: 2026-12-24, or as said: next Friday")] = "",
     priority: Literal["high", "medium", "low"] = "medium",
     assignee: Annotated[str, Field(max_length=60, description="Who should do it, or empty")] = "",
+    description: Annotated[
+        str, Field(max_length=DESCRIPTION_CHARACTERS, description="What else there is to know")
+    ] = "",
 ) -> Result:
     """Add a task to the home task board."""
     name = one_line(title)
@@ -78,7 +82,7 @@ async def add(
         "created": call.local().isoformat(timespec="seconds"),
         "id": f"task_{secrets.token_hex(8)}",
     }
-    text = headed(values)
+    text = headed(values, f"\n{description.strip()}\n" if description.strip() else "")
     file = papers.create(call.home, FOLDER, name, text, "task")
     when = _(", due {day_words}").format(day_words=_day_words(call, values["due"])) if values["due"] else ""
     whose = _(", for {assignee}").format(assignee=spoken(values["assignee"])) if values["assignee"] else ""
@@ -374,4 +378,6 @@ def _in(column: Column) -> str:
 
 
 def _shown(task: Task) -> dict[str, Any]:
-    return {key: value for key, value in asdict(task).items() if key in (*_KEYS, "file")}
+    shown = {key: value for key, value in asdict(task).items() if key in (*_KEYS, "file")}
+    description = body_of(task.text).strip()
+    return {**shown, "description": description[:DESCRIPTION_CHARACTERS]} if description else shown

@@ -254,6 +254,14 @@ async def spell(
     return Result(text, {"word": plain, "letters": letters})
 
 
+@tool("world.echo", risk="read", limit_seconds=5)
+async def echo(
+    call: Call, text: Annotated[str, Field(min_length=1, max_length=1_900, description="What to give back")]
+) -> Result:
+    """Give a text back as it came: for trying out a connection."""
+    return Result(text, {"text": text})
+
+
 @tool("world.dice", risk="read", limit_seconds=5)
 async def dice(
     call: Call,

@@ -19,6 +19,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from tools_server.gate import Gate
+from tools_server.names import wire_name
 from tools_server.policy import Agent
 from tools_server.prompts import FOLDER as PROMPTS
 from tools_server.prompts import SOURCES, Prompts, Source
@@ -35,6 +36,7 @@ RECEIPT_META = "atlas.house/receipt"
 ERROR_META = "atlas.house/error"
 CODE_META = "atlas.house/code"
 TAINTED_META = "atlas.house/tainted"  # of a call: who wishes it has read words of others
+TOOL_META = "atlas.house/tool"  # of a listed tool: its inner name, by which rules and receipts speak of it
 LANGUAGE_META = "atlas.house/language"  # of a call: "de"; it is answered in that language when tools speak it
 AGENT_SCOPE = "atlas.agent"  # where the ASGI scope carries who came
 WANTED_SCOPE = "atlas.wanted"  # and what is cancelled when they leave
@@ -208,7 +210,7 @@ def _while_wanted(handle: Callable[[Context, P], Awaitable[R]]) -> Callable[[Con
 
 def _described(spec: ToolSpec) -> types.Tool:
     return types.Tool(
-        name=spec.name,
+        name=wire_name(spec.name),
         title=_title(spec.name),
         description=spec.description,
         input_schema=dict(spec.schema),
@@ -218,6 +220,7 @@ def _described(spec: ToolSpec) -> types.Tool:
             idempotent_hint=spec.idempotent,
             open_world_hint=spec.open_world,
         ),
+        _meta={TOOL_META: spec.name},
     )
 
 
