@@ -26,9 +26,11 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from atlas.conversation import HOUSE, Actor, Ask, Asked, Assent, Channel, PersonAnswer, ToolCall, Turn, fresh_id
 from atlas.errors import ConfigError, EngineError, RequestError
 from atlas.mcp.tools import Tools
+from wall.chain import Head
 
 ANSWERS = Path(__file__).parent / "answers"
 AUDIENCE = "atlas-tools"
+HEAD_AUDIENCE = "atlas-record"
 STATEMENT_SECONDS = 30  # it is used at once, but a tool server that starts again takes a few seconds
 OPEN_SECONDS = 60.0  # no question is open for longer, whatever the tool server says
 LATE_SECONDS = 300.0  # a "yes" that comes later still is about something else
@@ -52,7 +54,7 @@ class Waiting:
 
 
 class Seal:
-    """The house's own key. Nothing else in Atlas can sign, and this signs nothing but answers."""
+    """The house's own key. Nothing else in Atlas can sign, and this signs answers and how far the record goes."""
 
     def __init__(self, key: Ed25519PrivateKey) -> None:
         self._key = key
@@ -74,6 +76,20 @@ class Seal:
             **({"explicit": True} if explicit else {}),
         }
         return jwt.encode(claims, self._key, algorithm="EdDSA")
+
+    def signed_head(self, head: Head, now: float) -> str:
+        """Return a JWT that says how far the tool server's record went at a moment."""
+        claims = {"aud": HEAD_AUDIENCE, "seq": head.seq, "hash": head.hash, "iat": int(now)}
+        return jwt.encode(claims, self._key, algorithm="EdDSA")
+
+    def read_head(self, file: Path) -> Head | None:
+        """Return how far the record went when this key signed it last; None when it never did, or somebody else did."""
+        try:
+            token = file.read_text(encoding="ascii").strip()
+            claims = jwt.decode(token, self._key.public_key(), ["EdDSA"], {"verify_iat": False}, audience=HEAD_AUDIENCE)
+            return Head(int(claims["seq"]), str(claims["hash"]))
+        except (OSError, ValueError, KeyError, TypeError, RecursionError, jwt.InvalidTokenError):
+            return None
 
 
 def read_house_key(file: Path) -> Ed25519PrivateKey:

@@ -150,13 +150,18 @@ class Config:
 
     @property
     def house_key(self) -> Path:
-        """The file of the key that the house signs a person's yes with."""
+        """The file of the key that the house signs with."""
         return self.secrets / "house.key"
 
     @property
     def house_public_key(self) -> Path:
-        """The file of its public half, by which the tool server knows such a yes."""
+        """The file of its public half, by which the tool server knows what the house has signed."""
         return self.secrets / "house.pub"
+
+    @property
+    def record_head(self) -> Path:
+        """The file that says how far the tool server's record goes, signed by the house."""
+        return self.secrets / "record.head"
 
     def socket(self, name: str) -> Path:
         """Return the unix socket called `name`: "tools", or "llm-NAME"."""

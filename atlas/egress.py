@@ -28,6 +28,8 @@ from typing import Any
 import anyio
 from anyio.abc import SocketAttribute, SocketStream
 
+from wall.chain import ROTATE_BYTES, Chain, ChainBroken, head_of
+
 HEAD_BYTES = 4096
 HEAD_SECONDS = 5.0
 CONNECT_SECONDS = 10.0  # name and connection together
@@ -147,22 +149,27 @@ class Unwritten(Exception):
 
 
 class Record:
-    """egress.jsonl: a row on the disk for every tunnel that opens, every one that closes, and every refusal."""
+    """egress.jsonl: a row on the disk for every tunnel that opens, every one that closes, and every refusal.
 
-    def __init__(self, file: Path) -> None:
+    A chain as the record of the tools is one (`wall/chain.py`), so a row that is changed or taken away is missed.
+    """
+
+    def __init__(self, file: Path, rotate_bytes: int = ROTATE_BYTES) -> None:
         """Open it, or make it, for its owner only. Raises OSError."""
-        self._file = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        began_unsealed = file.exists() and not head_of(file).exists()
+        try:
+            self._chain = Chain(file, rotate_bytes=rotate_bytes)
+        except ChainBroken:
+            if not began_unsealed:
+                raise
+            file.rename(file.with_suffix(".unsealed.jsonl"))  # of a version that did not seal its rows
+            self._chain = Chain(file, rotate_bytes=rotate_bytes)
 
     def write(self, event: str, tunnel: Tunnel, outcome: str = "") -> None:
         """Return when the disk has the row. Raises `Unwritten`; then nothing may pass."""
         row = {"at": round(time.time(), 3), "event": event, **tunnel.told(), "outcome": outcome}
         try:
-            size = os.fstat(self._file).st_size
-            torn = size and os.pread(self._file, 1, size - 1) != b"\n"  # the power, or a full disk, cut a row short
-            line = b"\n" * bool(torn) + json.dumps(row).encode() + b"\n"
-            if os.write(self._file, line) != len(line):
-                raise Unwritten("the disk is full")
-            os.fdatasync(self._file)
+            self._chain.append(row)
         except OSError as trouble:
             raise Unwritten(trouble.strerror) from trouble
 

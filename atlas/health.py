@@ -40,7 +40,9 @@ class Health:
         tools: Tools,
         models: Mapping[str, object],
         written: Mapping[str, Callable[[], Awaitable[str]]] = MappingProxyType({}),
+        record_problem: Callable[[], str] = str,  # a sentence when rows of the record are missing
     ) -> None:
+        self._record_problem = record_problem
         self._backends = backends
         self._tools = tools
         self._models = models
@@ -59,6 +61,8 @@ class Health:
                 tasks.start_soon(_ask, parts, f"llm {name}", backend.health)
             for name, question in self._written.items():
                 tasks.start_soon(_ask, parts, name, question)
+        if problem := self._record_problem():
+            parts["record"] = Part(False, f"the record of what was done is not whole: {problem}", "`atlas doctor`")
         return {
             "status": "ok" if all(part.ok for name, part in parts.items() if name not in self._written) else "degraded",
             "version": __version__,

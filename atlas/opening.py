@@ -44,6 +44,7 @@ from atlas.understanding.parser import open_parser
 from atlas.understanding.public import PublicGrammar
 from atlas.understanding.readings import pick
 from atlas.understanding.understanding import Reader
+from atlas.witness import Witness
 
 ENCODER = "all-minilm-l6-v2"  # a folder of the models folder: what was learnt of English looks at sentences by it
 
@@ -89,8 +90,10 @@ async def open_house(config: Config) -> AsyncIterator[House]:
         )
         reader = Reader(grammar, public, parser, custom)
         own_tools, speakers = await _tools(stack, config, "house"), Speakers()
+        seal = Seal(read_house_key(config.house_key))
+        witness = Witness(seal, own_tools, config.record_head)
         assents = Assents(
-            Seal(read_house_key(config.house_key)),
+            seal,
             open_wording(config.house.language),
             own_tools,
             may_talk=partial(may_talk, config.agents),
@@ -146,7 +149,13 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             settle_seconds=lambda text: reader.settle_seconds(addressing.bare(text), heard_names()),
             wants_silence=grammar.wants_silence,
             authenticate=devices.find,
-            health=Health(backends, own_tools, models | {"vad": config.speech.vad}, {"sentences": custom.health}).look,
+            health=Health(
+                backends,
+                own_tools,
+                models | {"vad": config.speech.vad},
+                {"sentences": custom.health},
+                lambda: witness.problem,
+            ).look,
             speakers=speakers,
             assents=assents,
             zone=zone,
@@ -157,6 +166,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
         )
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(Bell(own_tools, speakers).ring)
+            tasks.start_soon(witness.watch)
             for mind in minds.values():
                 tasks.start_soon(mind.memory.run_errands)
             for watched in backends.values():

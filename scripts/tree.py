@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("atlas", "tools_server", "bench")
+PACKAGES = ("atlas", "tools_server", "wall", "bench")
 OUT = ROOT / "docs" / "tree.md"
 INTRODUCTION = """# The tree
 

@@ -6,6 +6,7 @@ import gc
 import hashlib
 import os
 import shutil
+import subprocess
 import tempfile
 import wave
 from collections.abc import Callable, Iterator, Mapping
@@ -70,6 +71,54 @@ def data() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="atlas-", dir=memory if memory.is_dir() else None))
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
+
+
+class SmallDisk:
+    """A real disk of two megabytes in memory, which can be full or read-only."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        _mount("-t", "tmpfs", "-o", "size=2m,mode=700", "none", str(folder))
+
+    def fill(self) -> None:
+        """Leave not a byte."""
+        with (self.folder / "filler").open("ab", buffering=0) as filler:
+            for size in (65_536, 512, 1):
+                while True:
+                    try:
+                        written = filler.write(b"x" * size)
+                    except OSError:
+                        break
+                    if written < size:
+                        break
+
+    def empty(self) -> None:
+        """Make room again."""
+        (self.folder / "filler").unlink(missing_ok=True)
+
+    def read_only(self) -> None:
+        """Let nothing be written any more."""
+        _mount("-o", "remount,ro", str(self.folder))
+
+    def close(self) -> None:
+        """Take it away, whoever still has files open on it."""
+        subprocess.run(["umount", "--lazy", str(self.folder)], check=True, capture_output=True)
+
+
+def _mount(*arguments: str) -> None:
+    done = subprocess.run(["mount", *arguments], check=False, capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"NOT TESTED: a real small disk needs root and the right to mount: {done.stderr.strip()}")
+
+
+@pytest.fixture
+def small_disk(data: Path) -> Iterator[SmallDisk]:
+    """A small disk of its own at `data / "disk"`. Who may not mount one skips the test, and says so."""
+    folder = data / "disk"
+    folder.mkdir()
+    disk = SmallDisk(folder)
+    yield disk
+    disk.close()
 
 
 class House:

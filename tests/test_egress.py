@@ -19,7 +19,9 @@ import pytest
 from anyio.abc import Process, SocketStream
 
 from atlas import egress
-from atlas.egress import Egress, Entry, Record, is_open
+from atlas.egress import Egress, Entry, Record, Tunnel, is_open
+from tests.conftest import SmallDisk
+from wall.chain import ChainBroken, Verdict, older_files, verify
 
 Serve = Callable[[SocketStream], Awaitable[None]]
 
@@ -286,8 +288,9 @@ async def test_too_many_ways_at_once_are_refused_and_free_again_later(
         await closing(data, 3)
 
 
-async def test_without_a_record_nothing_goes_out(data: Path) -> None:
-    record = Record(Path("/dev/full"))
+async def test_without_a_record_nothing_goes_out(data: Path, small_disk: SmallDisk) -> None:
+    record = Record(small_disk.folder / "e.jsonl")
+    small_disk.fill()
     async with far_side(echo) as port:
         way_out = Egress([Entry.read(f"127.0.0.1:{port}")], record)
         async with await anyio.create_unix_listener(data / "e.sock") as listener, anyio.create_task_group() as tasks:
@@ -363,6 +366,26 @@ async def test_killed_in_the_middle_it_comes_back_and_its_record_is_still_lines(
             await stream.aclose()
     lines = (data / "e.jsonl").read_text().splitlines()
     assert [json.loads(line)["event"] for line in lines if line != '{"at": 17'][:2] == ["opened", "opened"]
+
+
+def test_its_record_is_one_chain_over_its_files_and_tells_what_was_taken_away(data: Path) -> None:
+    record = Record(data / "e.jsonl", rotate_bytes=1_000)
+    for number in range(20):
+        record.write("refused", Tunnel("example.org", 443, {"pid": number, "uid": 0}))
+    assert len(older_files(data / "e.jsonl")) > 3
+    assert verify(data / "e.jsonl") == Verdict(20, ())
+    older_files(data / "e.jsonl")[1].unlink()
+    assert "are missing" in verify(data / "e.jsonl").problems[0]
+
+
+def test_rows_of_a_version_that_did_not_seal_them_are_put_aside(data: Path) -> None:
+    (data / "e.jsonl").write_text('{"at": 1.0, "event": "opened"}\n')
+    Record(data / "e.jsonl").write("refused", Tunnel("example.org", 443, {}))
+    assert verify(data / "e.jsonl") == Verdict(1, ())
+    assert "opened" in (data / "e.unsealed.jsonl").read_text()
+    (data / "e.jsonl").write_text("rubbish\n")
+    with pytest.raises(ChainBroken):
+        Record(data / "e.jsonl")
 
 
 async def test_it_answers_the_supervisor_and_ends_when_told(data: Path) -> None:

@@ -34,6 +34,7 @@ FLOORS = {
     "atlas.hearing": 2,
     "atlas.router": 2,
     "atlas.assent": 2,
+    "atlas.witness": 3,
     "atlas.bell": 2,
     "atlas.health": 2,
     "atlas.telling": 2,
@@ -118,7 +119,7 @@ def test_words_need_only_the_standard_library() -> None:
         if FLOORS[package_of(module) or "atlas"] == STDLIB_ONLY:
             for imported in imports(path):
                 top = imported.split(".")[0]
-                if top not in {"atlas", *sys.stdlib_module_names, *BESIDE_STDLIB.get(module, ())}:
+                if top not in {"atlas", "wall", *sys.stdlib_module_names, *BESIDE_STDLIB.get(module, ())}:
                     wrong.append(f"{module} imports {imported}")
     assert wrong == []
 
@@ -144,9 +145,22 @@ def test_the_tool_server_knows_nothing_of_atlas() -> None:
     assert wrong == []
 
 
+def test_the_wall_stands_on_the_standard_library_alone() -> None:
+    import sys
+
+    allowed = {"wall", *sys.stdlib_module_names}
+    wrong = [
+        f"{module} imports {imported}"
+        for module, path in modules("wall")
+        for imported in imports(path)
+        if imported.split(".")[0] not in allowed
+    ]
+    assert wrong == []
+
+
 def test_the_first_line_of_every_module_is_its_caption() -> None:
     missing = []
-    for folder in ("atlas", "tools_server", "bench"):
+    for folder in ("atlas", "tools_server", "wall", "bench"):
         for module, path in modules(folder):
             caption = ast.get_docstring(parsed(path))
             if not caption or not caption.splitlines()[0].endswith((".", "?")):

@@ -7,8 +7,8 @@ from typing import Any
 
 from jsonschema import ValidationError
 
-from tools_server.audit import digest
 from tools_server.toolkit import ToolFailed, ToolSpec
+from wall.chain import digest
 
 ARGUMENT_BYTES = 64 * 1024  # a long note is a tenth of it
 ARGUMENT_DEPTH = 16

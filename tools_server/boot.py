@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from pydantic import BaseModel, ValidationError
 
 import tools_server.tools
-from tools_server.audit import AUDIT_FILE, Audit, AuditBroken
+from tools_server.audit import AUDIT_FILE, read_signed_head
 from tools_server.confirm import read_house_key
 from tools_server.gate import Gate
 from tools_server.language import ENGLISH
@@ -31,7 +31,9 @@ from tools_server.prove import Question, prove
 from tools_server.reach.outside import Outside
 from tools_server.rules import RulesWrong, read_policy
 from tools_server.state import State
+from tools_server.stderr import say
 from tools_server.toolkit import Toolbox, find
+from wall.chain import Chain, ChainBroken
 
 
 class BootFailed(Exception):
@@ -47,7 +49,8 @@ class Settings:
     policy: Path
     tools: Path | None = None  # TOML: one table per tool file
     egress: Path | None = None  # the socket of the one way out
-    house_key: Path | None = None  # the key that a person's yes is signed with, its public half
+    house_key: Path | None = None  # the key that the house signs with, its public half
+    signed_head: Path | None = None  # how far the record goes, signed by the house; only it can write there
     socket: Path | None = None
     port: int | None = None
     listening: sockets.socket | None = None  # made before the walls, which let nothing of the kind be made
@@ -70,6 +73,7 @@ class Settings:
             tools=given.tools,
             egress=given.egress,
             house_key=given.house_key,
+            signed_head=getattr(given, "signed_head", None),
             timezone=given.timezone,
             language=given.language,
         )
@@ -179,10 +183,15 @@ def opened_gate(
     zone = _zone(settings.timezone)
     settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     with closing(State(settings.data / "tools.db", toolbox.migrations)) as state:
+        house_key = _house_key(settings.house_key)
         try:
-            audit = Audit(settings.data / AUDIT_FILE)
-        except AuditBroken as broken:
-            raise BootFailed(f"{broken}. Look at it with `atlas-tools audit verify`, then move it away.") from broken
+            audit = Chain(settings.data / AUDIT_FILE, read_signed_head(settings.signed_head, house_key))
+        except ChainBroken as broken:
+            raise BootFailed(
+                f"{broken.strerror}. Look at it with `atlas-tools audit verify`, then move it away."
+            ) from broken
+        if audit.problem:
+            say(f"WARNING The record is not as it was written: {audit.problem}. See `atlas doctor`.")
         with closing(audit):
             names = {root for agent in by_name.values() for root in agent.roots}
             roots = {name: Root(settings.folder(name)) for name in sorted(names)}
@@ -200,7 +209,7 @@ def opened_gate(
                 outside=Outside(settings.egress, settings.porter),
                 now=now,
                 zone=zone,
-                house_key=_house_key(settings.house_key),
+                house_key=house_key,
                 meter=Ledger(policy, audit.file, now, zone),
                 language=settings.language,
             )

@@ -19,7 +19,6 @@ import anyio
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from tools_server.arguments import checked, printable, whole
-from tools_server.audit import Audit
 from tools_server.codes import Code
 from tools_server.confirm import Asks, Deed, Level, Reply, Said, question, whole_question
 from tools_server.language import ENGLISH, noted, speaking, supported
@@ -36,6 +35,7 @@ from tools_server.taint import Taint
 from tools_server.toolkit import Call, Error, Inside, Live, Result, Toolbox, ToolFailed, ToolSpec, Undo
 from tools_server.wish import ACTOR_CHARACTERS, Answer, Wish, actor_of
 from tools_server.writing.whose import PEOPLE, own_file
+from wall.chain import Chain
 
 HOW = noted("Somebody in the house has to say yes to that first. Then make the same call again, within a minute.")
 NO_WAY = noted("Nobody can say yes to that: I have no key to know a person's yes by.")
@@ -69,7 +69,7 @@ class Gate:
         toolbox: Toolbox,
         policy: Policy,
         agents: Mapping[str, Agent],  # by the SHA-256 of their token, in hex
-        audit: Audit,
+        audit: Chain,
         state: State,
         roots: Mapping[str, Root],
         settings: Mapping[str, Any],  # of the tool files that have some
@@ -358,7 +358,7 @@ class Gate:
             inside=Inside(
                 asks=self._asks,
                 tell=self._tell,
-                record=self._record.file,
+                record=self._record.chain,
                 usage=self.usage,
                 decide=decided,
                 undo=self._undo,

@@ -21,9 +21,10 @@ PLACES = {  # where each lies in the data directory of a house
     "policy": "secrets/policy.toml",  # leads to the file that atlas.toml names
     "tools": "secrets/tools.toml",
     "house_key": "secrets/house.pub",
+    "signed_head": "secrets/record.head",
     "egress": "run/egress.sock",
 }
-MAYBE = ("tools", "house_key", "egress")  # a house may do without
+MAYBE = ("tools", "house_key", "signed_head", "egress")  # a house may do without
 SOCKET = "run/tools.sock"
 NEEDED = ("data", "agents", "policy")
 

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from tools_server.language import text as _
-from tools_server.newest import Newest, Row
+from tools_server.newest import Newest
 from tools_server.policy import Action, Actor, Agent, Decision, Limit, Policy, fits_any
+from wall.chain import Row
 
 CALLERS = 8  # of one agent are counted apart at a time: an agent may name any person, and would never be held back
 

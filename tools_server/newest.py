@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import BinaryIO
 
-BLOCK_BYTES = 256 * 1024  # read backwards in these
-
-Row = Mapping[str, Any]
+from wall.chain import Row, backwards, opened
 
 
 class Newest:
@@ -23,7 +22,8 @@ class Newest:
 
     def __init__(self, record: Path) -> None:
         self._record = record
-        self._offset = 0
+        self._inode = 0  # of the file that was the current one when we looked
+        self._offset = 0  # in that file
 
     def since(self, at: float) -> Sequence[Row]:
         """Return the rows since a moment (seconds since 1970), oldest first; `more` goes on behind them.
@@ -31,47 +31,51 @@ class Newest:
         Read from the end, so that a record of years costs no more than a day's. Raises `OSError`.
         """
         self._offset = 0
-        if not self._record.exists():
-            return ()
         found: list[Row] = []
-        with self._record.open("rb") as file:
-            end = file.seek(0, os.SEEK_END)
-            lines = _backwards(file.fileno(), end)
-            torn = next(lines, b"")  # after the last newline: nothing, or a row that is being written
-            for line in lines:
-                row = next(iter(_rows([line])), {})
-                if _at(row) < at:
-                    break
-                found.append(row)
-        self._offset = end - len(torn)
+        try:
+            with opened(self._record) as files:
+                self._note_place(files[-1])
+                for row in (row for file in reversed(files) for row in _rows(_whole_lines(file))):
+                    if _at(row) < at:
+                        break
+                    found.append(row)
+        except FileNotFoundError:
+            return ()
         return found[::-1]
+
+    def _note_place(self, file: BinaryIO) -> None:
+        """Go on, the next time, behind the last whole row of a file."""
+        torn = next(backwards(file), b"")
+        self._inode, self._offset = os.fstat(file.fileno()).st_ino, file.seek(0, os.SEEK_END) - len(torn)
 
     def more(self) -> Sequence[Row]:
         """Return the rows that were written since we looked. Raises `OSError`."""
         try:
-            size = self._record.stat().st_size
+            now = self._record.stat()
+            if now.st_ino == self._inode and now.st_size == self._offset:
+                return ()
+            with opened(self._record) as files:
+                rows = list(_rows(self._unread(files)))
         except FileNotFoundError:
             return ()
-        if size <= self._offset:
-            return ()
-        with self._record.open("rb") as file:
-            file.seek(self._offset)
-            new = file.read(size - self._offset)
-        whole = new.rfind(b"\n") + 1
-        self._offset += whole
-        return list(_rows(new[:whole].splitlines()))
+        return rows
+
+    def _unread(self, files: Sequence[BinaryIO]) -> Iterator[bytes]:
+        """Yield the whole lines that were written since we looked, also those in a file that was put aside since."""
+        inodes = [os.fstat(file.fileno()).st_ino for file in files]
+        begun = inodes.index(self._inode) if self._inode in inodes else len(files) - 1
+        for number, file in enumerate(files[begun:], begun):
+            begin = self._offset if inodes[number] == self._inode else 0
+            file.seek(min(begin, os.fstat(file.fileno()).st_size))  # rows cut off its end are no rows of ours
+            new = file.read()
+            whole = new.rfind(b"\n") + 1
+            yield from new[:whole].splitlines()
+            self._inode, self._offset = inodes[number], file.tell() - len(new) + whole
 
 
-def _backwards(file: int, end: int) -> Iterator[bytes]:
-    """Yield what stands between the newlines of a file, from its end to its beginning."""
-    rest = b""
-    while end > 0:
-        begin = max(0, end - BLOCK_BYTES)
-        first, *lines = (os.pread(file, end - begin, begin) + rest).split(b"\n")
-        yield from reversed(lines)
-        rest, end = first, begin
-    if rest:
-        yield rest
+def _whole_lines(file: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines of a file, the last first, without what follows the last newline: a row that is being written."""
+    return islice(backwards(file), 1, None)
 
 
 def _rows(lines: Iterable[bytes]) -> Iterator[Row]:

@@ -13,11 +13,11 @@ from typing import Any, Literal
 import anyio
 
 from tools_server.arguments import printable, raw_digest
-from tools_server.audit import Audit
 from tools_server.language import noted
 from tools_server.policy import Actor, Agent, Decision
 from tools_server.state import Receipt
 from tools_server.toolkit import ToolSpec
+from wall.chain import Chain
 
 UNWRITABLE = noted("I can't write down what I do, so I do nothing more. Is the disk full?")
 FULL = (errno.ENOSPC, errno.EDQUOT)  # a disk that says anything else is not to be believed again
@@ -124,16 +124,15 @@ class Flood:
 class Record:
     """The audit, and what becomes of a server that cannot write to it."""
 
-    def __init__(self, audit: Audit) -> None:
-        self.file = audit.file
-        self._audit = audit
+    def __init__(self, audit: Chain) -> None:
+        self.chain = audit
         self._disk: Literal["well", "full", "broken"] = "well"
         self._owed: deque[Mapping[str, Any]] = deque()  # rows of the calls that found it full
 
     def write(self, row: Mapping[str, Any], *, durable: bool) -> bool:
         """Append a row; false when the disk did not take it. Then no more calls are accepted."""
         try:
-            self._audit.append(row, durable=durable)
+            self.chain.append(row, durable=durable)
         except OSError as trouble:
             self._refused(trouble)
             if row["agent"]:  # a stranger did nothing that must be known
@@ -151,7 +150,7 @@ class Record:
         if self._disk == "full":
             try:
                 while self._owed:
-                    self._audit.append(self._owed[0])
+                    self.chain.append(self._owed[0])
                     self._owed.popleft()
                 self._disk = "well"
             except OSError as trouble:
@@ -167,6 +166,6 @@ class Record:
     def flush(self) -> None:
         """Bring the record to the disk now."""
         try:
-            self._audit.flush()
+            self.chain.flush()
         except OSError:
             self._disk = "broken"  # also by a full one: rows that were handed over may be gone, and are not here

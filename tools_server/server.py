@@ -20,10 +20,12 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from tools_server.audit import AUDIT_FILE, verify
+from tools_server.audit import AUDIT_FILE, read_signed_head
 from tools_server.calling import call
+from tools_server.confirm import read_house_key
 from tools_server.household import add_house, add_role, at_home
 from tools_server.stderr import say
+from wall.chain import verify
 
 if TYPE_CHECKING:
     from tools_server.boot import Settings
@@ -100,6 +102,7 @@ def _settings(arguments: list[str]) -> tuple[Settings, bool]:
     parser.add_argument("--tools", type=Path, metavar="FILE", help="TOML: settings, one table per tool file")
     parser.add_argument("--egress", type=Path, metavar="PATH", help="the socket of the way out; none without it")
     parser.add_argument("--house-key", type=Path, metavar="FILE", help="public key of who may bring a person's yes")
+    parser.add_argument("--signed-head", type=Path, metavar="FILE", help="how far the record goes, as the house signed")
     wire = parser.add_mutually_exclusive_group(required=True)
     wire.add_argument("--socket", type=Path, metavar="PATH", help="HTTP on a unix socket")
     wire.add_argument("--port", type=int, metavar="N", help="HTTP on 127.0.0.1; 0 chooses a free port")
@@ -156,11 +159,17 @@ def _verify(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="atlas-tools audit verify", description="Check the record of every call.")
     add_house(parser)
     parser.add_argument("--data", type=Path, metavar="DIR")
+    parser.add_argument("--house-key", type=Path, metavar="FILE", help="public key of the house")
+    parser.add_argument("--signed-head", type=Path, metavar="FILE", help="how far the record goes, as the house signed")
     given = parser.parse_args(arguments)
     at_home(parser, given, os.environ)
     file = given.data / AUDIT_FILE
     try:
-        verdict = verify(file)
+        key = read_house_key(given.house_key) if given.house_key else None
+        verdict = verify(file, read_signed_head(given.signed_head, key))
+    except ValueError as wrong:
+        say(str(wrong))
+        return 2
     except OSError as missing:
         say(f"{file} cannot be read: {missing.strerror}.")
         return 2

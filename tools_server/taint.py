@@ -19,7 +19,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from tools_server.newest import Newest, Row
+from tools_server.newest import Newest
+from wall.chain import Row
 
 LASTS_SECONDS = 1_800.0  # a turn is over sooner; a conversation of a program that names no turns may not be
 MOST_TURNS = 256  # of one agent; with more at a time, all its turns count as one

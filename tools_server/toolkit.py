@@ -10,7 +10,6 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, tzinfo
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -22,6 +21,7 @@ from tools_server.paths import Root
 from tools_server.policy import STRICTNESS, Action, Actor, Agent, Decision, Level, Risk
 from tools_server.reach.outside import NOWHERE, Outside
 from tools_server.state import Kept, Receipt, State
+from wall.chain import Chain
 
 if TYPE_CHECKING:
     from tools_server.confirm import Asks
@@ -59,7 +59,7 @@ class Inside:
 
     asks: Asks
     tell: Callable[[str], None]  # clients: this tool's answer would differ now
-    record: Path
+    record: Chain
     usage: Callable[[str], Mapping[str, Any]]  # of an agent, today; {} when nobody counts
     decide: Callable[[str, Mapping[str, Any]], Decision]  # a tool with these arguments, now
     undo: Callable[[str], Undo | None]  # what takes a tool's changes back

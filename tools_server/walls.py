@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import tools_server
+import wall
 from tools_server.boot import Settings, prove_rules, read_agents
 from tools_server.confine import Plan, confine, no_core_dumps
 from tools_server.porter import Porter
@@ -87,8 +88,9 @@ def _plan(settings: Settings, roots: tuple[Path, ...]) -> Plan:
         *(Path(path) for path in SYSTEM),
         *(Path(path).resolve() for path in sysconfig.get_paths().values()),
         *(Path(prefix, part) for prefix in (sys.prefix, sys.base_prefix) for part in ("lib", "pyvenv.cfg")),
-        Path(tools_server.__path__[0]),
+        *(Path(package.__path__[0]) for package in (tools_server, wall)),
         *(file for file in given if file),
+        *(file for file in (settings.signed_head,) if file and file.exists()),
         *(path for ending, path in paths if ending == _FILES),
     ]
     writes = [settings.data, *roots, Path("/dev/null"), *(path for ending, path in paths if ending == _FOLDERS)]

@@ -21,7 +21,9 @@ from atlas.cli.lock import running_process
 from atlas.config import Config
 from atlas.config import load as load_config
 from atlas.errors import ConfigError
+from wall.chain import older_files, verify
 
+_KEEP = "somebody or something changed it: keep a copy; to begin a new one, move it, its .head and record.head away"
 OLDEST_PYTHON = (3, 11)
 FREE_BYTES = 500_000_000  # below this, memory files and recordings will soon fail
 HEALTH_SECONDS = 10.0
@@ -69,6 +71,7 @@ def examine(config: Config) -> Iterator[Finding]:
     for file in [*(config.data / name for name in memories), config.tools_data / "tools.db"]:
         if file.exists():
             yield _file(file)
+    yield from _records(config)
     yield _egress(config)
     running = running_process(config)
     yield _port(config, running)
@@ -133,6 +136,23 @@ def _file(file: Path) -> Finding:
         verdict = str(trouble)
     advice = "" if verdict == "ok" else f"stop Atlas, then put back a copy, or start anew: mv {file} {file}.damaged"
     return Finding("memory", f"{file.name} {'is whole' if verdict == 'ok' else f'is damaged: {verdict}'}", advice)
+
+
+def _records(config: Config) -> Iterator[Finding]:
+    """Look whether the records of calls and of ways out are as they were written, to their last row."""
+    from atlas.assent import Seal, read_house_key
+
+    signed = Seal(read_house_key(config.house_key)).read_head(config.record_head) if config.house_key.exists() else None
+    for file, head in ((config.tools_data / "audit.jsonl", signed), (config.data / "egress.jsonl", None)):
+        if not file.exists() and not head and not older_files(file):
+            continue
+        try:
+            verdict = verify(file, head)
+        except OSError as trouble:
+            yield Finding("record", f"{file} cannot be read: {trouble.strerror}", "rows may have been taken away")
+            continue
+        seen = f"{file.name} has {verdict.rows} rows, {'; '.join(verdict.problems) or 'all as they were written'}"
+        yield Finding("record", seen, _KEEP if verdict.problems else "")
 
 
 def _port(config: Config, running: int | None) -> Finding:

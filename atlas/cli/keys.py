@@ -23,8 +23,8 @@ from atlas.errors import ConfigError
 from atlas.store.devices import Devices
 
 OWNER = "owner"  # the device that the terminal is
-# What the house itself does: ring, say who was heard, and bring people's answers.
-HOUSE_TOOLS = ("*.due", "*.announced", "reminders.heard", "asks.*")
+# What the house itself does: ring, say who was heard, bring people's answers, and sign how far the record goes.
+HOUSE_TOOLS = ("*.due", "*.announced", "reminders.heard", "asks.*", "record.head")
 
 
 def prepare_folders(config: Config) -> None:

@@ -125,7 +125,7 @@ def programs(config: Config) -> list[Program]:
             *("--policy", str(config.tools.policy)),
             *("--agents", str(agents_file), "--socket", str(config.socket("tools"))),
             *("--tools", str(write_tool_settings(config))),
-            *("--house-key", str(make_house_key(config))),
+            *("--house-key", str(make_house_key(config)), "--signed-head", str(config.record_head)),
             *(("--egress", str(config.socket("egress"))) if egress else ()),
             *(("--timezone", config.house.timezone) if config.house.timezone else ()),
             *("--language", config.house.language),

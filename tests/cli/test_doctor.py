@@ -13,11 +13,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from atlas.assent import Seal, read_house_key
 from atlas.cli import doctor, memory
-from atlas.cli.keys import prepare_folders
+from atlas.cli.keys import make_house_key, prepare_folders, settle_tools
 from atlas.cli.run import programs
 from atlas.config import Config, EgressConfig, GatewayConfig
 from atlas.errors import ConfigError
+from wall.chain import Chain, head_of
 
 
 @pytest.fixture
@@ -36,6 +38,27 @@ def test_a_damaged_memory_is_found_with_what_to_do(settled: Config) -> None:
     found = findings(settled)["memory"]
     assert "atlas.db is damaged" in found.seen
     assert "mv " in found.advice
+
+
+def test_rows_cut_from_a_record_are_found_also_when_its_head_was_rewritten(settled: Config) -> None:
+    make_house_key(settled)
+    settle_tools(settled)
+    chain = Chain(settled.tools_data / "audit.jsonl")
+    for number in range(5):
+        chain.append({"number": number})
+    chain.close()
+    record = findings(settled)["record"]
+    assert (record.seen, record.advice) == ("audit.jsonl has 5 rows, all as they were written", "")
+    settled.record_head.write_text(Seal(read_house_key(settled.house_key)).signed_head(chain.head, 0.0))
+    lines = chain.file.read_bytes().splitlines(keepends=True)
+    chain.file.write_bytes(b"".join(lines[:3]))
+    head_of(chain.file).unlink()
+    Chain(chain.file).close()
+    record = findings(settled)["record"]
+    assert "the record ends at row 3; 5 were written" in record.seen
+    assert "keep a copy" in record.advice
+    chain.file.unlink()
+    assert "cannot be read" in findings(settled)["record"].seen
 
 
 def test_the_encoder_of_vectors_is_looked_at_too(settled: Config) -> None:

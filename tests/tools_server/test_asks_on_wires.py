@@ -11,7 +11,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.types import CallToolResult, ElicitResult, InputRequiredResult
 
-from tools_server.audit import verify
+from wall.chain import verify
 
 pytestmark = pytest.mark.real
 ERAS = ("legacy", "2026-07-28")

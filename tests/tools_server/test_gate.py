@@ -13,11 +13,11 @@ import anyio
 import pytest
 
 from tools_server import record
-from tools_server.audit import verify
 from tools_server.confirm import Reply
 from tools_server.policy import Action, Actor, Agent, Decision, Policy, decide
 from tools_server.toolkit import ToolFailed
 from tools_server.wish import Wish
+from wall.chain import verify
 
 
 async def test_what_an_agent_may_call_is_done_and_recorded(world: Any) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tools_server.ledger import CALLERS, Ledger
-from tools_server.newest import BLOCK_BYTES
 from tools_server.policy import Action, Actor, Agent, Budget, Limit, Policy
+from wall.chain import BLOCK_BYTES
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC).timestamp()
 FAMILY = Agent("family", ("*",))

@@ -20,8 +20,8 @@ from anyio.abc import Process
 from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
-from tools_server.audit import verify
 from tools_server.boot import BootFailed, read_agents
+from wall.chain import verify
 
 POLICY = Path(__file__).parents[2] / "policy.toml"
 
@@ -484,9 +484,9 @@ def test_what_is_wrong_at_boot_is_said_in_a_sentence(data: Path, wire: Any) -> N
 
 
 def test_the_record_is_checked_from_the_command_line(data: Path, wire: Any) -> None:
-    from tools_server.audit import Audit
+    from wall.chain import Chain
 
-    audit = Audit(data / "audit.jsonl")
+    audit = Chain(data / "audit.jsonl")
     for number in range(3):
         audit.append({"number": number})
     audit.close()

@@ -31,11 +31,11 @@ from anyio.abc import TaskStatus
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from tools_server.audit import digest
 from tools_server.calling.sessions import NoSession, Session, Sessions
 from tools_server.household import add_house, add_role, at_home, running
 from tools_server.stderr import say
 from tools_server.wires.strict_json import Refused, parse
+from wall.chain import digest
 
 REQUEST_BYTES = 512 * 1024
 STATEMENT_SECONDS = 30

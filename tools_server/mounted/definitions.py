@@ -16,7 +16,7 @@ import referencing
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 
-from tools_server.audit import canonical, digest
+from wall.chain import canonical, digest
 
 DESCRIPTION_CHARACTERS = 600  # every prompt pays for it
 WORD_CHARACTERS = 200  # of the description of one argument

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,6 +11,7 @@ from pydantic import Field
 
 from tools_server.language import text as _
 from tools_server.toolkit import Call, Result, tool
+from wall.chain import backwards, opened
 
 LOOKED_BYTES = 1024 * 1024  # of the end of the record: some thousand calls, read in milliseconds
 MOST_ROWS = 100
@@ -32,7 +32,7 @@ async def read(
     """Tell the latest calls from the record, newest first."""
     everybody = call.agent.acts_as == "owner"
     rows = []
-    for row in latest(call.gate.record):
+    for row in latest(call.gate.record.file):
         if (everybody or row.get("agent") == call.agent.name) and level in levels(row):
             rows.append({key: row[key] for key in (*_SHOWN, *_SHOWN_LAST) if key in row})
             if len(rows) == most:
@@ -49,17 +49,18 @@ def levels(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 def latest(record: Path) -> Iterator[Mapping[str, Any]]:
     """Yield the last rows of a record, newest first."""
-    with record.open("rb") as file:
-        begin = max(0, file.seek(0, os.SEEK_END) - LOOKED_BYTES)
-        file.seek(begin)
-        lines = file.read(LOOKED_BYTES).split(b"\n")
-    for line in reversed(lines[1:] if begin else lines):
-        try:
-            row = json.loads(line)
-        except ValueError:  # the empty end, or a row that is being written
-            continue
-        if isinstance(row, dict):
-            yield row
+    looked = 0
+    with opened(record) as files:
+        for line in (line for file in reversed(files) for line in backwards(file)):
+            looked += len(line)
+            if looked > LOOKED_BYTES:
+                return
+            try:
+                row = json.loads(line)
+            except ValueError:  # the empty end, or a row that is being written
+                continue
+            if isinstance(row, dict):
+                yield row
 
 
 def _told(rows: list[dict[str, Any]], level: str) -> str:
