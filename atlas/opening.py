@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import anyio
 import anyio.to_thread
 
-from atlas import trace
+from atlas import heap, trace
 from atlas.agents.agent_emergency import Emergencies, open_helplines
 from atlas.agents.house_names import HouseNames
 from atlas.agents.house_sentences import FILE, HouseSentences
@@ -46,6 +46,7 @@ from atlas.understanding.readings import pick
 from atlas.understanding.understanding import Reader
 from atlas.witness import Witness
 
+TRIM_SECONDS = 30.0  # each time takes a tenth of a second of one core, beside everything else
 ENCODER = "all-minilm-l6-v2"  # a folder of the models folder: what was learnt of English looks at sentences by it
 
 
@@ -165,6 +166,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             encoders={name: backend for name, backend in backends.items() if _has_encoder(config, config.llm[name])},
         )
         async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_keep_trimmed)
             tasks.start_soon(Bell(own_tools, speakers).ring)
             tasks.start_soon(witness.watch)
             for mind in minds.values():
@@ -177,6 +179,13 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             tasks.start_soon(anyio.to_thread.run_sync, lambda: shelf.learn())
             yield house
             tasks.cancel_scope.cancel()
+
+
+async def _keep_trimmed() -> None:
+    """Take no more memory than the house needs, within half a minute of needing less."""
+    while True:
+        await anyio.sleep(TRIM_SECONDS)
+        await anyio.to_thread.run_sync(heap.trim)
 
 
 async def _opened(stack: AsyncExitStack, role: str, name: str, settings: object, label: str = "") -> Any:

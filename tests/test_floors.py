@@ -23,6 +23,7 @@ FLOORS = {
     "atlas.schemas": 0,
     "atlas.ways": 0,
     "atlas.logs": 0,
+    "atlas.heap": 0,
     "atlas.llm": 1,
     "atlas.speech": 1,
     "atlas.mcp": 1,

@@ -18,7 +18,7 @@ from typing import NoReturn
 
 import anyio
 
-from atlas import __version__, logs
+from atlas import __version__, heap, logs
 from atlas.cli import door
 from atlas.cli.children import Program, supervised
 from atlas.cli.keys import (
@@ -94,6 +94,7 @@ async def run(config: Config, listener: socket.socket, began: float, elsewhere: 
             for child in children:
                 await child.ready()
             await house.warm()
+            heap.settle()
 
             def ready() -> None:
                 say_ready(config, token, first_time=first_time, seconds=time.monotonic() - began)

