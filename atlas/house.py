@@ -107,6 +107,7 @@ class House:
         self._assents = assents
         self._hearsay = Hearsay()
         self._talks: WeakValueDictionary[Conversation, anyio.Lock] = WeakValueDictionary()
+        self._answering: dict[Conversation, Exchange] = {}
         self._aloud: dict[str, tuple[Exchange, Answer]] = {}  # answered, and still being spoken
 
     def agents(self) -> tuple[str, ...]:
@@ -118,8 +119,8 @@ class House:
 
         A whole answer is on the disk before its `TurnEnded` goes out. Trouble in the world ends the turn as failed,
         with an honest sentence. Cancelling is safe: what was said and done by then is remembered. Two turns of one
-        conversation are answered one after the other. Raises `RequestError` for an agent that there is not, or not
-        for this actor, before anything is emitted.
+        conversation are answered one after the other, but for a command, which waits for no model. Raises
+        `RequestError` for an agent that there is not, or not for this actor, before anything is emitted.
         """
         with trace.tracing(trace.current()) as stopwatch:
             with stopwatch.stage("route"):
@@ -134,7 +135,7 @@ class House:
                 try:
                     await exchange.telling.emit(TurnStarted(turn.id, choice.agent, choice.reason))
                     if turn.remembered:
-                        await stack.enter_async_context(self._alone(exchange.conversation))
+                        await stack.enter_async_context(self._alone(exchange))
                     answer = await self._answer(exchange)
                 except BaseException as trouble:  # cancelled, or a mistake of ours: the turn ends all the same
                     await self._break_off(exchange, trouble)
@@ -299,10 +300,22 @@ class House:
             log.error("turn not remembered turn=%s: %s; %s", turn.id, trouble, trouble.hint)  # noqa: TRY400
 
     @asynccontextmanager
-    async def _alone(self, conversation: Conversation) -> AsyncIterator[None]:
-        """Wait until no other turn of this conversation is being answered."""
-        async with self._talks.setdefault(conversation, anyio.Lock()):
+    async def _alone(self, exchange: Exchange) -> AsyncIterator[None]:
+        """Wait until no other turn of this conversation is being answered; but no command waits for a model."""
+        conversation = exchange.conversation
+        before = self._answering.get(conversation)
+        if before and self._is_command(exchange.turn) and not self._is_command(before.turn):
             yield
+            return
+        async with self._talks.setdefault(conversation, anyio.Lock()):
+            self._answering[conversation] = exchange
+            try:
+                yield
+            finally:
+                del self._answering[conversation]
+
+    def _is_command(self, turn: Turn) -> bool:
+        return self.settle_seconds(turn.text) is not None
 
 
 def _path(exchange: Exchange) -> Route:

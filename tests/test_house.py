@@ -332,6 +332,29 @@ async def test_two_turns_of_one_conversation_take_turns_and_other_rooms_do_not_w
     assert [m.text for m in world.agents["family"].turns[-1].history] == ["first", "You said first"]
 
 
+async def test_a_command_does_not_wait_for_a_model_that_hangs_in_its_conversation(world: World) -> None:
+    began = anyio.Event()
+
+    async def hangs(turn: Turn, emit: Emit) -> Answer:
+        if "timer" in turn.text:
+            return await sets_a_timer(turn, emit)
+        began.set()
+        await anyio.sleep_forever()
+        return await echoes(turn, emit)
+
+    world.house.settle_seconds = lambda text: 0.0 if "timer" in text else None
+    world.agents["family"].script = hangs
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(world.ask, "tell me about whales")
+        await began.wait()
+        for _ in range(2):
+            ended = (await world.ask("set a timer for ten minutes"))[-1]
+            assert isinstance(ended, TurnEnded)
+            assert (ended.end, ended.text) == ("done", SET.text)
+        tasks.cancel_scope.cancel()
+    assert [one.end for one in await world.kept()] == ["cancelled", "done", "done"]
+
+
 async def test_what_was_not_heard_is_forgotten_and_the_turn_counts_as_interrupted(world: World) -> None:
     told = await world.ask("hello there", spoken=True)
     await world.house.remember(told[0].turn_id, "You said")

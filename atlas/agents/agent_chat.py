@@ -295,4 +295,7 @@ class Chat:
 
 
 def _priority(turn: Turn) -> Priority:
-    return "voice" if turn.spoken else "chat"
+    """Return who goes first: somebody listening, somebody reading, then guests who read, however many they are."""
+    if turn.spoken:
+        return "voice"
+    return "background" if turn.actor.role == "guest" else "chat"

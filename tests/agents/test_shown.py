@@ -17,7 +17,7 @@ from atlas.agents.agent_chat import MISUSED, MOST_CALLS, MOST_SHORTENINGS, NO_RO
 from atlas.agents.choosing import MOST_TOOLS
 from atlas.agents.persona import Persona, open_persona
 from atlas.assent import Assents
-from atlas.conversation import Actor, Message, Tool, ToolCall, Usage
+from atlas.conversation import Actor, Message, Role, Tool, ToolCall, Usage
 from atlas.errors import ContextFull, EngineError, LlmBusy, LlmGone
 from atlas.events import ToolFinished
 from atlas.llm.backend import Calls, Finished, Words
@@ -92,6 +92,17 @@ async def test_reading_ahead_reads_exactly_what_the_turn_will_show() -> None:
     ahead, then = model.read_ahead[0], model.prompts[0]
     assert (ahead.messages, ahead.tools) == (then.messages, then.tools)
     assert (ahead.conversation, ahead.priority) == (then.conversation, then.priority)
+
+
+@pytest.mark.parametrize(
+    ("role", "spoken", "priority"),
+    [("adult", True, "voice"), ("guest", True, "voice"), ("adult", False, "chat"), ("guest", False, "background")],
+)
+async def test_a_model_answers_voices_first_and_typing_guests_last(role: Role, spoken: bool, priority: str) -> None:
+    model = says(["Well."])
+    asked = turn("why is the sky blue", spoken=spoken, actor=Actor("", "phone", role))
+    await chat(model, ScriptedTools([])).respond(asked, ignore)
+    assert model.prompts[0].priority == priority
 
 
 async def ignore(event: object) -> None:
