@@ -38,6 +38,8 @@ class Utterance:
     text: str
     seconds: float
     alternatives: tuple[str, ...] = ()  # other transcripts, best first, without `text`
+    possible: tuple[str, ...] = ()  # one or two commands that it may have been: to be asked about, not done
+    doubtful: bool = False  # the recogniser itself hardly believes these words
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +148,8 @@ class Turn:
     spoken: bool = False  # the answer will be heard, not read
     channel: Channel | None = "chat"  # how the request came; None when no person said it, such as a client's prompt
     alternatives: tuple[str, ...] = ()
+    possible: tuple[str, ...] = ()  # see `Utterance`
+    doubtful: bool = False
     agent: str = ""  # an agent asked for by name; "" lets the router choose
     history: tuple[Message, ...] = ()
     max_tokens: int | None = None

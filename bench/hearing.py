@@ -3,10 +3,10 @@
     atlas bench hearing --corpus DIR [--noise FILE --snr 6,9,12]     a folder of recordings, labels and a grammar
     atlas bench hearing [--snr 20,10,0] [--count 300]                speech that this machine makes itself
 
-A command is understood when its intent and all its slots are as labelled, no more and no less; left when nothing was
-understood; wrong otherwise. The folder is read as Picovoice/speech-to-intent-benchmark is published, and its noise is
-mixed by that benchmark's rule. `--stock` also hears the same sound with faster-whisper as it comes, whose words are
-read by the same grammar.
+A command is understood when its intent and all its slots are as labelled, no more and no less; asked when the house
+asks whether that was meant; left when nothing was understood; wrong otherwise. The folder is read as
+Picovoice/speech-to-intent-benchmark is published, and its noise is mixed by that benchmark's rule. `--stock` also hears
+the same sound with faster-whisper as it comes, whose words are read by the same grammar.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from hassil.intents import Intents
 
 from atlas.audio import AudioChunk
 from atlas.config import Config
-from atlas.conversation import Utterance
+from atlas.conversation import HOUSE, Turn, Utterance
 from atlas.engine import open_engine
 from atlas.hearing.automaton import graph_of
 from atlas.hearing.ear import Ear, Sense, by_slots
@@ -44,12 +44,14 @@ from atlas.understanding.parser import open_parser
 from atlas.understanding.public import PublicGrammar
 from atlas.understanding.readings import pick
 from atlas.understanding.sayable import said_by
+from atlas.understanding.slots import Command
 from atlas.understanding.understanding import Reader, Understanding
 from bench import _corpus, _sayings, _voices
 from bench._household import ENCODER
 
-Verdict = Literal["understood", "left", "wrong"]
-VERDICTS: tuple[Verdict, ...] = ("understood", "left", "wrong")
+Verdict = Literal["understood", "asked", "left", "wrong"]
+VERDICTS: tuple[Verdict, ...] = ("understood", "asked", "left", "wrong")
+HEAD = f"{'':24}{'all':>5}" + "".join(f"{verdict:>13}" for verdict in VERDICTS) + f"{'median':>11}"
 TARGETS = {"wrong_percent": 3.0}
 VOICE = "en-us"
 LESS_LIKELY = 2.8
@@ -77,9 +79,11 @@ class Tally:
     counts: Counter[Verdict] = field(default_factory=Counter)
     seconds: list[float] = field(default_factory=list)
 
-    def add(self, meaning: object, wanted: object) -> Verdict:
-        """Count one sound; `None` means nothing."""
+    def add(self, meaning: object, wanted: object, asked: Sequence[object] = ()) -> Verdict:
+        """Count one sound; `None` means nothing. A question about nothing that was said leaves it."""
         verdict: Verdict = "understood" if meaning == wanted else "left" if meaning is None else "wrong"
+        if asked and verdict != "understood":
+            verdict = "asked" if wanted in asked else "left" if wanted else "wrong"
         self.counts[verdict] += 1
         return verdict
 
@@ -90,9 +94,7 @@ class Tally:
     def line(self, name: str) -> str:
         """Return the counts as they are printed."""
         total = self.counts.total()
-        shares = "".join(
-            f"{self.counts[one]:6} {self.counts[one] / total:6.1%}" for one in ("understood", "left", "wrong")
-        )
+        shares = "".join(f"{self.counts[one]:6} {self.counts[one] / total:6.1%}" for one in VERDICTS)
         return f"{name:24}{total:5}{shares}{statistics.median(self.seconds or [0.0]):9.3f} s"
 
 
@@ -112,7 +114,7 @@ async def _corpus_heard(config: Config, given: argparse.Namespace) -> dict[str, 
     stock = _Stock(config) if given.stock else None
     figures: dict[str, float] = {"clips": len(clips)}
     wrong = 0
-    print(f"{'':24}{'all':>5}{'understood':>13}{'left':>13}{'wrong':>13}{'median':>11}")
+    print(HEAD)
     for ratio in ratios or (None,):
         name = "clean" if ratio is None else f"{ratio:g} dB"
         ours, theirs = Tally(), Tally()
@@ -154,7 +156,7 @@ async def _own_heard(config: Config, given: argparse.Namespace | None) -> dict[s
     spoken = [(text, meaning) for text, meaning in spoken if meaning]
     others = [(text, ()) for text in _sayings.talk(count * 2 // 3) if not house.meaning(text)]
     figures: dict[str, float] = {"commands": len(spoken), "others": len(others), "voices": len(voices)}
-    print(f"{'':24}{'all':>5}{'understood':>13}{'left':>13}{'wrong':>13}{'median':>11}")
+    print(HEAD)
     total = Counter[Verdict]()
     for ratio in ratios:
         tallies = {name: Tally() for name in ("commands", "as read", "others", "stock words")}
@@ -165,8 +167,9 @@ async def _own_heard(config: Config, given: argparse.Namespace | None) -> dict[s
             heard, read = await house.heard(sound)
             group = tallies["commands" if meaning else "others"]
             group.seconds.append(time.monotonic() - began)
-            if group.add(house.meaning(heard.text) or None, meaning or None) != "understood":
-                print(f"  {ratio:g} dB: {text!r}: {heard.text!r}, read as {read.text!r}", file=sys.stderr)
+            done, asked = house.outcome(heard)
+            if (verdict := group.add(done or None, meaning or None, asked)) != "understood":
+                print(f"  {ratio:g} dB: {verdict}: {text!r}: {heard.text!r}, read as {read.text!r}", file=sys.stderr)
             if meaning:
                 tallies["as read"].add(house.meaning(read.text) or None, meaning)
                 errors += _word_errors("ours", text, read.text)
@@ -241,8 +244,14 @@ class _House:
 
     def meaning(self, text: str) -> Any:
         """Return the commands of a text, numbers written alike."""
-        commands = self._understood(text).commands if text else ()
-        return tuple((one.tool, _plain(repr(sorted(one.arguments.items())))) for one in commands)
+        return _alike(self._understood(text).commands if text else ())
+
+    def outcome(self, heard: Utterance) -> tuple[Any, Sequence[Any]]:
+        """Return the commands that come of an utterance, and those that the house asks about."""
+        turn = Turn("", heard.text, HOUSE, 0.0, possible=heard.possible)
+        meant = self._reader.understand(turn, _sayings.HOUSE)
+        asked = meant.choices.choices if meant.choices and heard.possible else ()
+        return _alike(meant.commands), [_alike(choice.commands) for choice in asked]
 
     def _understood(self, text: str) -> Understanding:
         return self._reader.read(text, _sayings.HOUSE)
@@ -253,6 +262,10 @@ class _House:
     async def aclose(self) -> None:
         """Give back the recogniser."""
         await self._stt.aclose()
+
+
+def _alike(commands: Sequence[Command]) -> Any:
+    return tuple((one.tool, _plain(repr(sorted(one.arguments.items())))) for one in commands)
 
 
 def reader_of(grammar: Mapping[str, Any]) -> Callable[[str], Meaning | None]:

@@ -19,6 +19,8 @@ from atlas.understanding.understanding import Understanding
 
 DONT_KNOW = "I can't look that up."  # in a language that nobody wrote down
 
+MISSES = ("missed", "talk", "deed")  # what is said to who was not understood
+
 
 class Honest:
     """Says what this house cannot do or know. `answers`: its model may speak of the world."""
@@ -45,13 +47,26 @@ class Honest:
         """Return what is said; "" when the model may answer."""
         if turn.channel is None or (turn.instructions and not turn.spoken):
             return ""  # a program that works with words, and not a question of anybody in the house
-        about = self._concerns.of(meant.plain or turn.text, self._names())
+        plain = meant.plain or turn.text
+        about = self._concerns.of(plain, self._names())
+        small = self._concerns.small_talk(meant.plain, turn.text)
+        if turn.doubtful and not small and not self._concerns.asks(plain):
+            return self._missed("missed", turn)
         if self._answers and (about == "world" or (about == "talk" and _was_asked(turn))):
             return ""
-        if small := self._concerns.small_talk(meant.plain, turn.text):
+        if small:
             return small
-        name = self._concerns.sentence(meant.plain or turn.text, about)
+        name = self._concerns.sentence(plain, about)
+        if name in MISSES:
+            return self._missed(name, turn)
         return self._says.get("world_typed" if name == "world" and not turn.spoken else name, DONT_KNOW)
+
+    def _missed(self, name: str, turn: Turn) -> str:
+        """Return that nothing was understood; the second time in a row with help."""
+        says = self._says.get(name, DONT_KNOW)
+        missed = {self._says.get(one) for one in MISSES}
+        last = turn.history[-1].text if turn.history else ""
+        return self._says["again"].format(says) if last in missed and "again" in self._says else says
 
 
 def _was_asked(turn: Turn) -> bool:

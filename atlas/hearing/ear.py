@@ -1,14 +1,15 @@
 """A recogniser that knows what can be said here: keeps the contract of any other, and hears more.
 
 Words that mean something stay as they were read. Those that mean nothing are taken for sounds, and laid on everything
-that can be said; what lies near enough, is likely on the sound and is read as a command, is heard as that. What is a
+that can be said; what lies near enough, is likely on the sound and is read as a command, is heard as that. Where two
+are nearly as likely, or the only one lies a little farther, the utterance says so, and whoever answers asks. What is a
 question, talk, or says "don't" is left alone.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from enum import Enum
 
 from atlas.audio import AudioChunk
@@ -16,12 +17,14 @@ from atlas.conversation import Utterance
 from atlas.hearing.nearest import Book, Candidate, nearest, written
 from atlas.hearing.search import Match
 from atlas.hearing.sounds import Sounds
-from atlas.speech.stt import Hearing, Judge, Reading, Stt
+from atlas.speech.stt import Hearing, Judge, Stt
 
 LEAST_SOUNDS = 5  # "yes", "stop": what is shorter lies near too much
 MOST_TRIED = 4  # candidates that are read
 AS_LIKELY = 0.3  # nats a token; where what was read stands for something itself, no command may be less likely
 NEARER = 10.0  # nats a token, by which a way that is nearer by one may be less likely
+MOST_POSSIBLE = 3  # some of them come to the same
+RIVAL = 1.5  # nats; of two commands that differ by less, the likelier was said no more often than the other
 _LIGHT = frozenset(["a", "an", "the", "my", "our", "please", "to", "of"])
 
 
@@ -31,9 +34,13 @@ class Sense(Enum):
     COMMAND = "command"  # something is to be done or looked up
     OTHER = "other"  # an answer, an emergency, a wish about the talk itself
     OPEN = "open"  # half a command, or a question that perhaps nobody can answer: it stands against commands
-    DENIED = "denied"  # they say not to
+    DENIED = "denied"  # they say not to do what is known
+    NEGATED = "negated"  # they say "not" of nothing that is known: "didn't read in length" is "dim the reading lamp"
     LOOSE = "loose"  # a command, but for words in it that may be any: they stand against other commands
     NOTHING = "nothing"
+
+
+_COMMANDS = (Sense.COMMAND, Sense.LOOSE)
 
 
 def by_words(match: Match) -> object:
@@ -70,30 +77,51 @@ class Ear:
             return plain
         senses = [self._sense(reading.text) for reading in hearing.readings]
         sense = self._sense(plain.text) if plain.text else Sense.NOTHING
+        if sense is Sense.COMMAND and not any(book.knows(plain.text) for book in self.books):
+            sense = Sense.LOOSE  # "turn on the whole light": who reads it leaves out a word that it does not know
         if Sense.DENIED in senses or sense in (Sense.COMMAND, Sense.OTHER):
             return plain  # a worse reading that is a command must first be likelier than what lies nearer
         also = [one for one, its in zip(hearing.readings, senses, strict=True) if its is Sense.COMMAND]
-        command = next(filter(None, (self._command(hearing, book, sense, also) for book in self.books)), None)
-        if command is None:
-            return plain
-        others = (plain.text, *plain.alternatives) if plain.text else ()
-        return Utterance(written(command.match.text), hearing.seconds, others)
+        if Sense.NEGATED in senses:
+            sense = Sense.NEGATED if sense in (Sense.NOTHING, Sense.NEGATED) else Sense.OTHER
+        for book in self.books if sense is not Sense.OTHER else ():
+            candidates = nearest(hearing, book, self._sounds, also)[:MOST_TRIED]
+            commands = [one for one in candidates if self._sense(written(one.match.text)) in _COMMANDS]
+            if not candidates or not commands:
+                continue
+            if sense is not Sense.NEGATED and (meant := _meant(hearing, book, sense, candidates, commands)):
+                texts = _with_rivals(meant, commands, book.near)
+                others = (plain.text, *plain.alternatives) if plain.text else ()
+                return Utterance(texts[0], hearing.seconds, others, texts if len(texts) > 1 else ())
+            if plain.text and sense in (Sense.NOTHING, Sense.NEGATED) and commands[0] is candidates[0]:
+                maybe = commands[0]
+                known = self._sense(written(maybe.match.text)) is Sense.COMMAND and book.knows(maybe.match.text)
+                near = book.ask_near if sense is Sense.NOTHING else book.near
+                if known and _is_near(hearing, maybe, near, book.ask_less_likely):
+                    return replace(plain, possible=_with_rivals(maybe, commands, near))
+        return plain
 
-    def _command(self, hearing: Hearing, book: Book, sense: Sense, also: Sequence[Reading]) -> Candidate | None:
-        """Return the likeliest way of a book, if it is near enough and a command."""
-        less_likely = min(book.less_likely, math.inf if sense is Sense.NOTHING else AS_LIKELY)
-        candidates = nearest(hearing, book, self._sounds, also)
-        if not candidates or not _is_near(hearing, candidates[0], book.near, less_likely):
-            return None
-        wanted = Sense.COMMAND, Sense.LOOSE
-        commands = (one for one in candidates[:MOST_TRIED] if self._sense(written(one.match.text)) in wanted)
-        return next((one for one in commands if _is_near(hearing, one, book.near, less_likely)), None)
+
+def _meant(
+    hearing: Hearing, book: Book, sense: Sense, candidates: Sequence[Candidate], commands: Sequence[Candidate]
+) -> Candidate | None:
+    """Return the likeliest command, if it is near enough; nothing where something else is likelier and far."""
+    less_likely = book.less_likely if sense is Sense.NOTHING else min(book.less_likely, AS_LIKELY)
+    if not _is_near(hearing, candidates[0], book.near, less_likely):
+        return None
+    return next((one for one in commands if _is_near(hearing, one, book.near, less_likely)), None)
+
+
+def _with_rivals(meant: Candidate, commands: Sequence[Candidate], near: float) -> tuple[str, ...]:
+    """Return a command, and those that are nearly as likely."""
+    rivals = [one for one in commands if one.score >= meant.score - RIVAL and one.distance <= near]
+    return tuple(dict.fromkeys(written(one.match.text) for one in (meant, *rivals)))[:MOST_POSSIBLE]
 
 
 def _is_near(hearing: Hearing, candidate: Candidate, near: float, less_likely: float) -> bool:
     """Whether a way is near to the sounds that were read, and nearly as likely on the sound as what was read."""
     if candidate.sounds < LEAST_SOUNDS or candidate.distance > near:
         return False
-    [weight] = hearing.weigh([written(candidate.match.text)])
+    weight = candidate.weight or hearing.weigh([written(candidate.match.text)])[0]
     less_likely += NEARER * (near - candidate.distance)
     return weight.sound / max(1, weight.tokens) >= hearing.readings[0].score - less_likely

@@ -22,6 +22,7 @@ from atlas.understanding.understanding import Understanding
 
 VOICES = {"en": "en-us"}  # language → espeak's voice; those whose numbers and times house_ways.py can say
 NEAR = 0.17  # what was said to others lies farther; see docs/log.md
+ASK_NEAR, ASK_LESS_LIKELY = 0.27, 1.9  # beyond which a question would be as odd as a deed
 LESS_LIKELY = 2.1  # what was misheard is 0.1 to 2 less likely, what was not said 2.4 and more
 MOST, MARGIN = 8, 1.5  # ways that are weighed; a house has many that are nearly the same
 
@@ -40,15 +41,19 @@ class HouseBook:
         named = ways.values(names)
         search = Search(nets, named, self._sounds)
         if not custom:
-            return Book(search, by_words, NEAR, LESS_LIKELY, MOST, MARGIN)
+            return _book(search)
         own_ways, values = custom_ways(custom.grammar)
         own = Search(Nets(graph_of(own_ways)), {**named, **values}, self._sounds)
-        return Book(Searches(search, own), by_words, NEAR, LESS_LIKELY, MOST, MARGIN)
+        return _book(Searches(search, own))
 
     @cached_property
     def _compiled(self) -> tuple[HouseWays, Nets]:
         ways = HouseWays(self._own, read_public(self.language))
         return ways, Nets(graph_of(ways.ways))
+
+
+def _book(search: Search | Searches) -> Book:
+    return Book(search, by_words, NEAR, LESS_LIKELY, ASK_NEAR, ASK_LESS_LIKELY, MOST, MARGIN)
 
 
 class Shelf:
@@ -80,7 +85,7 @@ class Senses:
     def of(self, text: str, meant: Understanding, names: Names) -> Sense:
         """Return what `text` is, which was understood as `meant` in a house with these names."""
         if meant.negated:
-            return Sense.DENIED
+            return Sense.NEGATED if meant.empty else Sense.DENIED
         if meant.custom:
             return Sense.LOOSE if meant.custom.loose else Sense.COMMAND
         if meant.commands:

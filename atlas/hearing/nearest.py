@@ -14,7 +14,7 @@ from itertools import accumulate
 
 from atlas.hearing.search import Match, Piece, Search, Searches
 from atlas.hearing.sounds import Sounds
-from atlas.speech.stt import Hearing, Reading
+from atlas.speech.stt import Hearing, Reading, Weight
 
 MOST_READINGS = 5
 MOST_SOUNDS = 80  # no command is longer
@@ -34,6 +34,7 @@ class Candidate:
     cost: float  # of the nearest reading
     score: float  # nats; only differences matter
     sounds: int  # how many the nearest reading has
+    weight: Weight | None = None  # on the sound; `None` where nothing had to be weighed
 
     @property
     def distance(self) -> float:
@@ -52,8 +53,15 @@ class Book:
     same: Key
     near: float  # of a sound, for each sound: what is not said to this house is farther from all of it
     less_likely: float  # nats a token, by which a way may be less likely on the sound than what was read
+    ask_near: float = 0.0  # what is farther than `near`, and not than this, is asked about
+    ask_less_likely: float = 0.0
     most: int = 24  # that are weighed
     margin: float = 2.5  # of costs: what is farther than the nearest by more is not weighed
+
+    def knows(self, text: str) -> bool:
+        """Tell whether every word of a text is in something that can be said."""
+        words = _MARKS.sub(" ", text).casefold().split()
+        return all(word in self.search.words or any(map(str.isdigit, word)) for word in words)
 
 
 def nearest(hearing: Hearing, book: Book, sounds: Sounds, also: Sequence[Reading] = ()) -> Sequence[Candidate]:
@@ -87,7 +95,7 @@ def nearest(hearing: Hearing, book: Book, sounds: Sounds, also: Sequence[Reading
             return (sure,)  # word for word what can be said
     if not candidates:
         return ()
-    for reading in also:
+    for reading in _each_once(also):
         cost = UNLIKELIER * max(0.0, readings[0].score - reading.score)
         as_read = Match(0.0, (Piece(_MARKS.sub(" ", reading.text).strip()),))
         candidates[reading] = Candidate(as_read, cost, -cost, len(sounds.of(as_read.text)))
@@ -100,9 +108,7 @@ def weighed(hearing: Hearing, candidates: Sequence[Candidate]) -> Sequence[Candi
     """Return the candidates by how likely they are on the sound as well."""
     weights = hearing.weigh([written(one.match.text) for one in candidates])
     scored = [
-        Candidate(
-            one.match, one.cost, weight.sound - WORDS * weight.words + TOKEN * weight.tokens - one.cost, one.sounds
-        )
+        replace(one, score=weight.sound - WORDS * weight.words + TOKEN * weight.tokens - one.cost, weight=weight)
         for one, weight in zip(candidates, weights, strict=True)
     ]
     return sorted(scored, key=lambda one: -one.score)

@@ -132,6 +132,7 @@ class Search:
 
     def __init__(self, nets: Nets, values: Values, sounds: Sounds) -> None:
         self._nets = nets
+        self._values = values
         self._texts: list[str] = []
         symbol_of: list[int] = []
         spoken: list[tuple[int, ...]] = []
@@ -156,6 +157,12 @@ class Search:
         self._only = np.array([members[0] for members in self._members if len(members) == 1], np.int64)
         self._cut = np.maximum(LEAST_CUT, CUT * most)
 
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Every word of what can be said."""
+        said = (said for symbol in self._nets.symbols for said, _ in _phrases(symbol, self._values))
+        return frozenset(word for phrase in said for word in phrase.casefold().split())
+
     def nearest(self, heard: Sequence[int], most: int, margin: float, worst: float = math.inf) -> list[Match]:
         """Return up to `most` ways, best first, that cost `margin` more than the best at most, and `worst` at all."""
         if not heard or not self._texts:
@@ -168,6 +175,11 @@ class Searches:
 
     def __init__(self, *searches: Search) -> None:
         self._searches = searches
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Every word of what can be said."""
+        return frozenset().union(*(one.words for one in self._searches))
 
     def nearest(self, heard: Sequence[int], most: int, margin: float, worst: float = math.inf) -> list[Match]:
         """See `Search.nearest`."""

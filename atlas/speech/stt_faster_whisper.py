@@ -44,6 +44,7 @@ SHORTEST_SECONDS = 0.1
 QUIETEST = 1e-4  # of full scale, in the loudest 30 ms: -80 dB, far below any microphone's own hiss
 NO_SPEECH = 0.7  # noise 0.78 and more; speech 0.18, and 0.79 in the worst noise, where its words are still likelier
 UNLIKELY = -1.0  # mean log-probability of a token: believed less than this only when the model heard speech
+DOUBTFUL = -0.8  # what is said clearly is seldom less likely, what was misheard often is
 IMPOSSIBLE = -1.7  # not words, whatever the model says of speech
 
 
@@ -115,7 +116,9 @@ class _Heard:
         if (no_speech > NO_SPEECH and best.score < UNLIKELY) or best.score < IMPOSSIBLE:
             return Utterance("", self.seconds)
         texts = _each_once([reading.text for reading in readings])
-        return Utterance(texts[0], self.seconds, texts[1:]) if texts else Utterance("", self.seconds)
+        if not texts:
+            return Utterance("", self.seconds)
+        return Utterance(texts[0], self.seconds, texts[1:], doubtful=best.score < DOUBTFUL)
 
     @cached_property
     def _read(self) -> tuple[Sequence[Reading], float]:

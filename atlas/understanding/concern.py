@@ -57,8 +57,11 @@ class Concerns:
 
     def sentence(self, plain: str, about: About) -> str:
         """Return the name of what is said to words that nobody answers: who asks nothing hears no "I can't look"."""
-        asks = self._known and self._has("question", plain)
-        return "talk" if about in ("house", "present") and self._known and not asks else about
+        return "talk" if about in ("house", "present") and not self.asks(plain) else about
+
+    def asks(self, plain: str) -> bool:
+        """Tell whether words begin as a question does; in a language that nobody wrote down, they may."""
+        return not self._known or self._has("question", plain)
 
     def small_talk(self, *texts: str) -> str:
         """Return the answer to a greeting, a thank you and the like, however it is marked; "" to all else.

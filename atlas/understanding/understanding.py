@@ -9,19 +9,20 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 from atlas.conversation import HOUSE, Turn
 from atlas.understanding.amends import Amends
 from atlas.understanding.answering import Answering, Question
-from atlas.understanding.choices import Choices, ChoiceWords
+from atlas.understanding.choices import Choice, Choices, ChoiceWords
 from atlas.understanding.custom import CustomMeaning, CustomReader
 from atlas.understanding.dialogue import LATER, Dialogue, Exchange, recent
 from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import OPEN_COMMAND_SECONDS, Command, Grammar, Half
 from atlas.understanding.names import NOBODY, Names
 from atlas.understanding.parser import NOT_PARSED, NOTHING, SILENT, Before, Parse, Parser, act_of
+from atlas.understanding.spoken_tools import open_spoken_tools
 from atlas.understanding.which import Which
 from atlas.understanding.wholes import Wholes
 
@@ -29,6 +30,7 @@ CERTAIN = 0.6  # of the parser, that nothing is asked for which a look answers
 CERTAIN_OF_ANOTHER = 0.85  # that another tool is meant than a grammar read
 MOST_CERTAIN = 0.95  # that one thing is meant where a grammar read several
 LOOK_TOPICS = {"look", "timers.left", "calendar.find", "calendar.list", "email.search", "email.list"}
+LOOKS = ("world.", "weather.", ".list", ".read", ".find", ".search", ".left", ".where")  # tools that only look
 PAST = "conversation."  # how commands about what was said are called; no tool server has them
 
 That = Literal["", "said", "talk", "fact"]  # "forget that"; and what was meant by it: the talk, or a fact
@@ -130,6 +132,8 @@ class Reader:
         if custom := self._of_the_house(heard):
             plain = besides["plain"]
             return Understanding(turn.text, commands=custom.commands, custom=custom, plain=plain)
+        if turn.possible and (unsure := self._possible(turn, names)):
+            return Understanding(turn.text, **(besides | unsure))
         return Understanding(turn.text, **(besides | self._asked_for(heard)))
 
     def custom_examples(self, tools: Collection[str]) -> Sequence[str]:
@@ -160,6 +164,25 @@ class Reader:
             return of_devices
         public = self._by_public(text, names, room)
         return commands or (public if isinstance(public, tuple) else ())
+
+    def _possible(self, turn: Turn, names: Names) -> dict[str, Any] | None:
+        """Return what comes of an utterance that may have been one of two; `None` where its text stands for itself.
+
+        Two that come to the same are one; and what only looks is done, for the answer shows what was heard.
+        """
+        alone = replace(turn, alternatives=(), possible=(), doubtful=False, history=())
+        meant: dict[str, Choice] = {}
+        for text in turn.possible:
+            commands = self.understand(replace(alone, text=text), names).commands
+            if commands:
+                meant.setdefault(repr(commands), Choice(_label(text), commands))
+        if not meant or (len(meant) == 1 and turn.text in turn.possible):
+            return None
+        first, *others = meant.values()
+        if _only_looks(first.commands):
+            return {"commands": first.commands}
+        deeds = [first, *(one for one in others if not _only_looks(one.commands))]
+        return {"choices": self.choices.ask(deeds[:2])}
 
     def _of_the_house(self, heard: _Heard) -> CustomMeaning | None:
         """Return which of the house's own sentences a turn is; any words in it may not say "don't"."""
@@ -340,6 +363,17 @@ class Reader:
         if half is None and parse.choices:
             return {"choices": self.choices.ask(parse.choices)}
         return {"reply": half} if isinstance(half, str) else {"half": half}
+
+
+def _only_looks(commands: Sequence[Command]) -> bool:
+    reads = open_spoken_tools()
+    return all(reads.of(one.tool).reads or one.tool.startswith(LOOKS) or one.tool.endswith(LOOKS) for one in commands)
+
+
+def _label(text: str) -> str:
+    """Return a command as a question has it: "Turn on the lamp." in "Turn on the lamp, or turn on the lamps?"."""
+    words = text.rstrip(".?! ")
+    return f"{words[:1].lower()}{words[1:]}" if words[1:2].islower() or words[1:2] == " " else words
 
 
 def _visible(text: str) -> str:

@@ -444,6 +444,7 @@ class Session:
         )
 
     def _turn_of(self, spoken: list[Utterance], wish: Wish) -> Turn:
+        only = spoken[0] if len(spoken) == 1 and not wish.text else None
         return Turn(
             id=wish.turn_id or fresh_id("turn"),
             text=" ".join([*(words.text for words in spoken), *([wish.text] if wish.text else [])]) or wish.prompt,
@@ -451,7 +452,9 @@ class Session:
             at=time.time(),
             spoken=self.options.speak if wish.speak is None else wish.speak,
             channel="chat" if wish.text else "voice" if spoken else None,
-            alternatives=spoken[0].alternatives if len(spoken) == 1 and not wish.text else (),
+            alternatives=only.alternatives if only else (),
+            possible=only.possible if only else (),
+            doubtful=bool(only and only.doubtful),
             agent=wish.agent or self.wish.agent,
             history=wish.history,
             max_tokens=wish.max_tokens or self.wish.max_tokens,

@@ -11,6 +11,7 @@ import pytest
 from atlas.agents.minds import open_agent
 from atlas.assent import Assents
 from atlas.config import LlmConfig
+from atlas.conversation import Message
 from atlas.llm.backend import Calls
 from atlas.mcp.tools_scripted import Household, ScriptedTools
 from atlas.understanding.concern import Concerns
@@ -176,3 +177,33 @@ async def test_who_greets_is_greeted_also_where_there_is_nothing_to_switch(
 @pytest.mark.parametrize("said", ["hello world program", "good morning vietnam", "hi fi"])
 def test_what_only_begins_like_a_greeting_is_none(said: str) -> None:
     assert Concerns(english().own).small_talk(said) == ""
+
+
+async def test_what_the_recogniser_hardly_believes_never_reaches_a_model_that_is_not_trusted(
+    reader: Reader, tools: ScriptedTools, assents: Assents
+) -> None:
+    model = says(["Crocodiles are large reptiles."])
+    agent = open_agent("family", LlmConfig(answers=True), model, tools, reader, assents)
+    misheard = "We'll be in the main terminal."
+    answer, _ = await ask(agent, misheard, doubtful=True)
+    assert answer.text == "I didn't catch that."
+    again = (Message("user", misheard), Message("assistant", answer.text))
+    helped, _ = await ask(agent, "The malumka family behind.", doubtful=True, history=again)
+    assert helped.text == "I didn't catch that. Ask “what can you do?”, and I'll tell you what I understand."
+    once_more = (*again, Message("user", "The malumka."), Message("assistant", helped.text))
+    assert (await ask(agent, misheard, doubtful=True, history=once_more))[0].text == "I didn't catch that."
+    assert not model.prompts
+    await ask(agent, "What is a crocodile?", doubtful=True)
+    assert len(model.prompts) == 1, "a question is answered"
+    assert (await ask(agent, "Thank you.", doubtful=True))[0].text == "You're welcome."
+
+
+async def test_two_misses_in_a_row_offer_help_however_they_came(
+    reader: Reader, tools: ScriptedTools, assents: Assents
+) -> None:
+    agent = open_agent("family", LlmConfig(answers=False), says([""]), tools, reader, assents)
+    first, _ = await ask(agent, "the bus was on saturday")
+    assert first.text == "I didn't understand that."
+    history = (Message("user", "the bus was on saturday"), Message("assistant", first.text))
+    second, _ = await ask(agent, "the match starts later", history=history)
+    assert second.text.endswith("Ask “what can you do?”, and I'll tell you what I understand.")

@@ -13,7 +13,10 @@ from atlas.speech.stt_scripted import ScriptedHearing, ScriptedStt
 from atlas.speech.vad_scripted import voice
 from atlas.ways import Chain, Slot, Words, either
 
-COMMANDS = ("turn on the kettle", "turn off the kettle", "cancel all timers", "start the party")
+COMMANDS = (
+    *("turn on the kettle", "turn off the kettle", "turn on the petal", "cancel all timers", "start the party"),
+    "turn on the cattle",  # of a thing that there is not
+)
 WAYS = [
     Chain((Words("turn"), either("on", "off"), Words("the"), Slot("name", "name"))),
     Words("cancel all timers"),
@@ -27,6 +30,8 @@ def sense(text: str) -> Sense:
         return Sense.DENIED
     if plain == "yes":
         return Sense.OTHER
+    if plain.startswith("can't"):
+        return Sense.NEGATED
     return Sense.COMMAND if plain in COMMANDS else Sense.NOTHING
 
 
@@ -36,10 +41,12 @@ def ear_for(sounds):
         ear = Ear(ScriptedStt([text], alternatives=alternatives), sounds, sense)
         ear.books = [
             Book(
-                Search(Nets(graph_of(WAYS)), {"name": [("kettle", "kettle")]}, sounds),
+                Search(Nets(graph_of(WAYS)), {"name": [("kettle", "kettle"), ("petal", "petal")]}, sounds),
                 by_words,
                 near=0.2,
                 less_likely=2.0,
+                ask_near=0.3,
+                ask_less_likely=1.0,
             )
         ]
         return ear
@@ -81,6 +88,22 @@ async def test_without_a_book_words_are_as_they_were_read(sounds):
 async def test_several_readings_help_each_other(ear_for):
     heard = await ear_for("Third of the cattle.", "Turn off the kennel.").transcribe(voice(1.0))
     assert heard.text == "Turn off the kettle."
+
+
+async def test_a_command_with_a_word_that_nothing_here_has_may_be_another(ear_for):
+    heard = await ear_for("Turn on the cattle.").transcribe(voice(1.0))
+    assert heard.text == "Turn on the kettle."
+
+
+async def test_two_that_are_as_likely_are_both_possible(ear_for):
+    heard = await ear_for("Turn on the settle.").transcribe(voice(1.0))
+    assert {"Turn on the kettle.", "Turn on the petal."} <= {heard.text, *heard.possible}
+
+
+@pytest.mark.parametrize("text", ["Cattle are dinners.", "Can't sell all tires."])
+async def test_what_lies_farther_or_says_not_is_only_possible(ear_for, text):
+    heard = await ear_for(text).transcribe(voice(1.0))
+    assert (heard.text, heard.possible) == (text, ("Cancel all timers.",))
 
 
 class Unbelieved(ScriptedHearing):

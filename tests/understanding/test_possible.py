@@ -1,0 +1,71 @@
+"""What may have been one of two commands is asked about; what only looks, or comes to the same, is done."""
+
+from __future__ import annotations
+
+import pytest
+
+from atlas.agents.agent_commands import Commands
+from atlas.agents.minds import InOrder
+from atlas.conversation import Actor, Message, Turn
+from atlas.mcp.tools_scripted import Household, ScriptedTools
+from atlas.understanding.grammar import Grammar
+from atlas.understanding.understanding import Reader, Understanding
+from tests.agents.conftest import ask
+
+
+def heard(grammar: Grammar, text: str, *possible: str) -> Understanding:
+    turn = Turn("", text, Actor("Anna", "phone", "adult", "kitchen"), 0.0, possible=possible)
+    return Reader(grammar).understand(turn)
+
+
+@pytest.mark.parametrize(
+    ("text", "possible", "question"),
+    [
+        ("Can't solve the table.", ["Cancel all timers."], "Cancel all timers?"),
+        (
+            "Set a timer for 15 minutes.",
+            ["Set a timer for 15 minutes.", "Set a timer for 50 minutes."],
+            "Set a timer for 15 minutes, or set a timer for 50 minutes?",
+        ),
+        (
+            "Shanta timer.",
+            ["Start a timer for 5 minutes.", "Set a 5 minute timer.", "Cancel the timer."],
+            "Start a timer for 5 minutes, or cancel the timer?",
+        ),
+        ("Cancel the time.", ["Cancel the timer.", "How long is left on the timer."], "Cancel the timer?"),
+    ],
+)
+def test_deeds_are_asked_about(grammar: Grammar, text: str, possible: list[str], question: str) -> None:
+    meant = heard(grammar, text, *possible)
+    assert meant.choices
+    assert meant.choices.question == question
+    assert not meant.commands
+
+
+@pytest.mark.parametrize(
+    ("text", "possible", "tool"),
+    [
+        ("Set a timer for 5 minutes.", ["Set a timer for 5 minutes.", "Set a 5 minute timer."], "timers.start"),
+        ("Set a timer for 5 minutes.", ["Set a timer for 5 minutes.", "Seven minutes."], "timers.start"),
+        ("Watt I miss it.", ["What time is it."], "clock.time"),
+        ("What time is it.", ["What time is it.", "Set a timer for 5 minutes."], "clock.time"),
+    ],
+)
+def test_what_is_one_thing_or_only_looks_is_not(grammar: Grammar, text: str, possible: list[str], tool: str) -> None:
+    meant = heard(grammar, text, *possible)
+    assert [command.tool for command in meant.commands] == [tool]
+    assert meant.choices is None
+
+
+@pytest.mark.parametrize(("answer", "timers"), [("yes", {}), ("no", {"tea": 240}), ("what time is it", {"tea": 240})])
+async def test_the_answer_decides(
+    grammar: Grammar, house: Household, tools: ScriptedTools, answer: str, timers: dict[str, int]
+) -> None:
+    house.timers["tea"] = 240
+    agent = InOrder("family", Reader(grammar), [Commands(grammar.own, tools)])
+    asked, _ = await ask(agent, "Can't solve the table.", possible=("Cancel all timers.",))
+    assert asked.text == "Cancel all timers?"
+    assert house.timers == {"tea": 240}, "nothing was done yet"
+    history = (Message("user", "Can't solve the table."), Message("assistant", asked.text))
+    await ask(agent, answer, history=history)
+    assert house.timers == timers
