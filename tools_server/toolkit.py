@@ -20,6 +20,7 @@ from tools_server.language import text as _
 from tools_server.paths import Root
 from tools_server.policy import STRICTNESS, Action, Actor, Agent, Decision, Level, Risk
 from tools_server.reach.outside import NOWHERE, Outside
+from tools_server.shapes import Shape, schema_of
 from tools_server.state import Kept, Receipt, State
 from wall.chain import Chain
 
@@ -196,6 +197,7 @@ class ToolSpec:
     preview: Preview | None = None  # what would happen, in words, for a person to say yes to
     open_world: bool = False  # it reaches other machines
     untrusted: bool = False  # whatever it says may hold words of others
+    data_schema: Mapping[str, Any] | None = None  # JSON Schema of `Result.data`; None is not said
 
     @property
     def reads(self) -> bool:
@@ -211,6 +213,7 @@ class ToolSpec:
 def tool(
     name: str,
     *,
+    data: Shape | None = None,
     risk: Risk,
     level: Level = "auto",
     idempotent: bool = False,
@@ -224,6 +227,7 @@ def tool(
 ) -> Callable[[R], R]:
     """Make a tool of `async def f(call: Call, argument: Annotated[int, Field(ge=1)], …) -> Result`.
 
+    `data` is the shape of `Result.data` (shapes.py), which clients are shown and hold the answers to.
     `risk`: "read" changes nothing; "change" can be taken back with `history.undo`; "destructive" removes or overwrites
     what a person wrote; "outward" tells somebody outside the house. What each risk asks of a person is said in
     policy.toml; `level` is the least that this tool asks whatever is said there.
@@ -261,6 +265,7 @@ def tool(
             preview=preview,
             open_world=open_world,
             untrusted=untrusted,
+            data_schema=None if data is None else schema_of(data),
         )
         return function
 

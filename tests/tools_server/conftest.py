@@ -17,6 +17,7 @@ import anyio
 import httpx2
 import pytest
 from anyio.abc import Process
+from jsonschema import validate
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
@@ -96,7 +97,12 @@ class World:
     ) -> Answer:
         self.turns += 1
         turn = f"turn_{self.turns}"
-        return await self.gate.call(Wish(self.agents[agent], tool, arguments, actor, turn, "test", reply=reply))
+        answer = await self.gate.call(Wish(self.agents[agent], tool, arguments, actor, turn, "test", reply=reply))
+        spec = self.gate._tools.get(tool)
+        ours = spec is not None and spec is TOOLBOX.tools.get(tool)  # and none that a test put in its place
+        if answer.error is None and answer.reply is None and ours and spec and spec.data_schema:
+            validate(json.loads(json.dumps(dict(answer.data))), spec.data_schema)  # as clients do
+        return answer
 
     async def ok(self, tool: str, /, agent: str = "family", actor: Any = None, **arguments: Any) -> Answer:
         """Have it done; where a person's yes is asked for, a person says yes."""

@@ -207,6 +207,15 @@ def data(call: Call, devices: Sequence[Device]) -> dict[str, Any]:
     return {"devices": [shown(home.now(device.id) or device) for device in devices]}
 
 
+DEVICE = dict.fromkeys(("id", "name", "room", "floor", "kind", "shape"), str) | {
+    "aliases": [str],
+    "can": [str],
+    "state": dict,
+    "reachable": bool,
+    "lacks?": str,
+}
+
+
 def shown(device: Device) -> dict[str, Any]:
     """Return a device as JSON."""
     return {

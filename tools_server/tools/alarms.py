@@ -18,6 +18,7 @@ from pydantic import Field
 from tools_server import rows
 from tools_server.language import plural, series
 from tools_server.language import text as _
+from tools_server.shapes import DUE, IDS
 from tools_server.state import Kept
 from tools_server.times.alarm import (
     Alarm,
@@ -39,6 +40,11 @@ from tools_server.times.when_grammar import read_words
 from tools_server.times.when_said import Clock
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 from tools_server.wording import NAMED, capital, one_line, plain
+
+ALARM = {"id": str, "name": str, "person": str, "room": str, "rule": str, "at": float, "due_at": float | None}
+ALARM |= {"state": str, "when": str}
+ALARMS = {"alarms": [ALARM]}
+ALARMS_OR_ONE = {"alarms?": [ALARM], "alarm?": ALARM}
 
 MOST_ALARMS = 100  # a household has fewer; a model in a loop does not get more
 KEPT_SECONDS = 7 * 86_400  # one that nobody stopped, so that it can be told
@@ -76,7 +82,7 @@ Day = Annotated[str, Field(max_length=60, description="The day it is about, such
 # ── tools ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-@tool("alarms.set", risk="change", idempotent=True, limit_seconds=10)
+@tool("alarms.set", data=ALARMS_OR_ONE, risk="change", idempotent=True, limit_seconds=10)
 async def set_alarm(
     call: Call,
     when: Annotated[str, Field(max_length=200, description="When, as it was said: at seven; every weekday at 6:30")],
@@ -108,7 +114,7 @@ async def set_alarm(
     return _changed(call, [], [alarm], _("{subject} set for {words}.").format(subject=subject, words=words))
 
 
-@tool("alarms.list", risk="read", limit_seconds=10)
+@tool("alarms.list", data=ALARMS, risk="read", limit_seconds=10)
 async def list_alarms(call: Call) -> Result:
     """Tell which alarms there are, the next one first."""
     every, now = _all(call), call.now()
@@ -129,7 +135,7 @@ async def list_alarms(call: Call) -> Result:
     )
 
 
-@tool("alarms.stop", risk="change", idempotent=True, limit_seconds=10)
+@tool("alarms.stop", data=ALARMS, risk="change", idempotent=True, limit_seconds=10)
 async def stop(call: Call, name: Name = "") -> Result:
     """Stop the alarm that is ringing or snoozed. One with a rule rings again at its next time."""
     ringing = _ringing(call, name)
@@ -139,7 +145,7 @@ async def stop(call: Call, name: Name = "") -> Result:
     return _changed(call, ringing, after, _("Alarm stopped.") if len(ringing) == 1 else _("Alarms stopped."))
 
 
-@tool("alarms.snooze", risk="change", limit_seconds=10)
+@tool("alarms.snooze", data=ALARMS, risk="change", limit_seconds=10)
 async def snooze(
     call: Call,
     minutes: Annotated[int, Field(ge=1, le=120, description="Minutes from now")] = SNOOZE_MINUTES,
@@ -161,7 +167,7 @@ async def snooze(
     )
 
 
-@tool("alarms.skip", risk="change", limit_seconds=10)
+@tool("alarms.skip", data=ALARMS, risk="change", limit_seconds=10)
 async def skip(call: Call, name: Name = "", time: At = "", day: Day = "") -> Result:
     """Leave out the next ring of an alarm that rings again and again, or its rings on a day."""
     wanted = _day(call, day)
@@ -177,7 +183,7 @@ async def skip(call: Call, name: Name = "", time: At = "", day: Day = "") -> Res
     return _left_out(call, _one(call, again) if wanted else again[0], wanted)
 
 
-@tool("alarms.switch", risk="change", idempotent=True, limit_seconds=10)
+@tool("alarms.switch", data=ALARMS_OR_ONE, risk="change", idempotent=True, limit_seconds=10)
 async def switch(
     call: Call, on: Annotated[bool, Field(description="true is on, false is off")], name: Name = "", time: At = ""
 ) -> Result:
@@ -211,7 +217,7 @@ async def switch(
     )
 
 
-@tool("alarms.cancel", risk="change", limit_seconds=10)
+@tool("alarms.cancel", data=ALARMS, risk="change", limit_seconds=10)
 async def cancel(call: Call, name: Name = "", time: At = "", day: Day = "") -> Result:
     """Cancel an alarm for good; when a day is named, one that rings again and again only for that day."""
     wanted = _day(call, day)
@@ -223,7 +229,7 @@ async def cancel(call: Call, name: Name = "", time: At = "", day: Day = "") -> R
     )
 
 
-@tool("alarms.change", risk="change", limit_seconds=10)
+@tool("alarms.change", data=ALARMS, risk="change", limit_seconds=10)
 async def change(
     call: Call,
     when: Annotated[
@@ -255,7 +261,14 @@ async def change(
     return _changed(call, [alarm], [replace(after, missed_at=None, skipped="")], said)
 
 
-@tool("alarms.due", risk="read", agents=("house",), routine=True, limit_seconds=10)
+@tool(
+    "alarms.due",
+    data={"due": [DUE], "next_at": float | None, "now": float},
+    risk="read",
+    agents=("house",),
+    routine=True,
+    limit_seconds=10,
+)
 async def due(call: Call) -> Result:
     """Tell the house which alarms ring now or went by unheard, and when the next one is."""
     now, every = call.now(), _all(call)
@@ -274,7 +287,7 @@ async def due(call: Call) -> Result:
     )
 
 
-@tool("alarms.announced", risk="change", agents=("house",), idempotent=True, limit_seconds=10)
+@tool("alarms.announced", data=IDS, risk="change", agents=("house",), idempotent=True, limit_seconds=10)
 async def announced(
     call: Call, ids: Annotated[list[str], Field(max_length=MOST_ALARMS, description="Ids from alarms.due")]
 ) -> Result:

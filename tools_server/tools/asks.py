@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -11,8 +11,11 @@ from tools_server.confirm import STATEMENT_CHARACTERS
 from tools_server.language import text as _
 from tools_server.toolkit import Call, Result, tool
 
+ASK: dict[str, Any] = {"id": str, "sentence": str, "level": str, "expires_at": float, "tool": str}
+ASK |= {"arguments_sha256": str, "agent": str, "actor": {"person": str, "device": str, "role": str, "room": str}}
 
-@tool("asks.waiting", risk="read", agents=("house",), routine=True, limit_seconds=5)
+
+@tool("asks.waiting", data={"asks": [ASK], "now": float}, risk="read", agents=("house",), routine=True, limit_seconds=5)
 async def waiting(call: Call) -> Result:
     """Tell the house which questions wait for a person's answer."""
     asks = call.gate.asks.waiting()
@@ -21,7 +24,7 @@ async def waiting(call: Call) -> Result:
     return Result(text, {"asks": shown, "now": call.now()})
 
 
-@tool("asks.answer", risk="change", agents=("house",), limit_seconds=5)
+@tool("asks.answer", data={"ask": str, "answer": str, "tool": str}, risk="change", agents=("house",), limit_seconds=5)
 async def answer(
     call: Call, statement: Annotated[str, Field(max_length=STATEMENT_CHARACTERS, description="Signed by the house")]
 ) -> Result:

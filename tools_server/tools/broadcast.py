@@ -15,9 +15,12 @@ from tools_server import rows
 from tools_server.hubs.home import Home
 from tools_server.language import length
 from tools_server.language import text as _
+from tools_server.shapes import DUE, IDS
 from tools_server.state import Kept
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 from tools_server.wording import one_line
+
+BROADCAST = {"id": str, "text": str, "room": str, "person": str, "at": float}
 
 MOST_WAITING = 50
 LATE_SECONDS = 60  # from here on it is said when it was meant for
@@ -34,7 +37,7 @@ MIGRATIONS = {
 }
 
 
-@tool("broadcast.say", risk="change", limit_seconds=10)
+@tool("broadcast.say", data={"broadcast": BROADCAST}, risk="change", limit_seconds=10)
 async def say(
     call: Call,
     text: Annotated[str, Field(min_length=1, max_length=500, description="What is to be said")],
@@ -61,7 +64,9 @@ async def say(
     return Result(sentence, {"broadcast": row}, receipt)
 
 
-@tool("broadcast.due", risk="read", agents=("house",), routine=True, limit_seconds=10)
+@tool(
+    "broadcast.due", data={"due": [DUE], "now": float}, risk="read", agents=("house",), routine=True, limit_seconds=10
+)
 async def due(call: Call) -> Result:
     """Tell the house what is waiting to be said, and where."""
     waiting = [
@@ -71,7 +76,7 @@ async def due(call: Call) -> Result:
     return Result(_("To be said: {count}.").format(count=len(waiting)), {"due": waiting, "now": call.now()})
 
 
-@tool("broadcast.announced", risk="change", agents=("house",), idempotent=True, limit_seconds=10)
+@tool("broadcast.announced", data=IDS, risk="change", agents=("house",), idempotent=True, limit_seconds=10)
 async def announced(
     call: Call, ids: Annotated[list[str], Field(max_length=MOST_WAITING, description="Ids from broadcast.due")]
 ) -> Result:

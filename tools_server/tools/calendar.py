@@ -40,11 +40,15 @@ from tools_server.calendars.events import Change, Event
 from tools_server.calendars.unfolding import Found, unfolded
 from tools_server.language import plural, series
 from tools_server.language import text as _
+from tools_server.shapes import PROBLEM
 from tools_server.state import Kept
 from tools_server.times.spans import Span
 from tools_server.times.spoken_time import clock_words
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 from tools_server.wording import capital, chosen, one_line, plain, spoken, told_problems
+
+EVENT = {"title": str, "start": str, "end": str, "all_day": bool, "place": str, "series": bool, "calendar": str}
+EVENTS = {"events": [EVENT], "problems": [PROBLEM], "remarks": [str]}
 
 MIGRATIONS = diary.MIGRATIONS
 YEAR = timedelta(days=366)  # how far ahead is looked for an event by its name
@@ -85,7 +89,7 @@ class Settings(BaseModel):
 # ── tools ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-@tool("calendar.list", risk="read", root="*", limit_seconds=LIMIT_SECONDS, open_world=True)
+@tool("calendar.list", data=EVENTS, risk="read", root="*", limit_seconds=LIMIT_SECONDS, open_world=True)
 async def list_events(
     call: Call,
     day: Annotated[str, Field(max_length=60, description="A date, or words such as tomorrow or next week")] = "today",
@@ -111,7 +115,7 @@ async def list_events(
     return _answer(said, found, opened)
 
 
-@tool("calendar.next", risk="read", root="*", limit_seconds=LIMIT_SECONDS, open_world=True)
+@tool("calendar.next", data=EVENTS, risk="read", root="*", limit_seconds=LIMIT_SECONDS, open_world=True)
 async def next_event(call: Call) -> Result:
     """Tell what comes next in the calendar."""
     now = call.local()
@@ -122,7 +126,7 @@ async def next_event(call: Call) -> Result:
     return _answer(_("Next is {told}.").format(told=told(coming[0].event, now, with_day=True)), coming[:1], opened)
 
 
-@tool("calendar.find", risk="read", root="*", limit_seconds=LIMIT_SECONDS, open_world=True)
+@tool("calendar.find", data=EVENTS, risk="read", root="*", limit_seconds=LIMIT_SECONDS, open_world=True)
 async def find(
     call: Call, words: Annotated[str, Field(min_length=1, max_length=200, description="Words of its name or place")]
 ) -> Result:
@@ -141,7 +145,14 @@ async def find(
     return _answer(_("I found {series}.").format(series=series(parts, "and")), once, opened)
 
 
-@tool("calendar.free", risk="read", root="*", limit_seconds=LIMIT_SECONDS, open_world=True)
+@tool(
+    "calendar.free",
+    data={**EVENTS, "free": [{"start": str, "end": str}]},
+    risk="read",
+    root="*",
+    limit_seconds=LIMIT_SECONDS,
+    open_world=True,
+)
 async def free(
     call: Call,
     day: Annotated[
@@ -168,7 +179,7 @@ async def free(
     return replace(answer, data=data)
 
 
-@tool("calendar.add", risk="change", root="*", limit_seconds=LIMIT_SECONDS, open_world=True)
+@tool("calendar.add", data={"event": EVENT}, risk="change", root="*", limit_seconds=LIMIT_SECONDS, open_world=True)
 async def add(
     call: Call,
     title: Title,
@@ -197,7 +208,7 @@ async def add(
     )
 
 
-@tool("calendar.change", risk="change", root="*", limit_seconds=LIMIT_SECONDS, open_world=True)
+@tool("calendar.change", data={"event": EVENT}, risk="change", root="*", limit_seconds=LIMIT_SECONDS, open_world=True)
 async def change(
     call: Call,
     title: Meant,
@@ -266,6 +277,7 @@ async def _remove_question(call: Call, title: str, day: str, whole_series: bool)
 
 @tool(
     "calendar.remove",
+    data={"event": EVENT},
     risk="destructive",
     root="*",
     limit_seconds=LIMIT_SECONDS,

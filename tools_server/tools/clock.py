@@ -27,6 +27,8 @@ from tools_server.times.when_said import Clock
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 from tools_server.wording import NAMED, one_line
 
+MOMENT = dict.fromkeys(("iso?", "date?", "time?", "weekday?", "zone?", "place?"), str) | {"week?": int}
+
 Place = Annotated[str, Field(max_length=80, description="A city or country; leave out for here")]
 
 
@@ -130,7 +132,7 @@ _CONTINENTS = (
 )
 
 
-@tool("clock.time", risk="read", limit_seconds=5)
+@tool("clock.time", data={**MOMENT, "names?": [str]}, risk="read", limit_seconds=5)
 async def time(call: Call, place: Place = "") -> Result:
     """Say what time it is, here or in a city or country."""
     moment, name = _moment(call, place)
@@ -143,7 +145,7 @@ async def time(call: Call, place: Place = "") -> Result:
     return Result(text, _data(moment, name))
 
 
-@tool("clock.date", risk="read", limit_seconds=5)
+@tool("clock.date", data=MOMENT, risk="read", limit_seconds=5)
 async def date(
     call: Call,
     place: Place = "",
@@ -167,7 +169,7 @@ async def date(
 When = Annotated[str, Field(min_length=1, max_length=100, description="A time or a day: 9:40, Christmas, June 5th")]
 
 
-@tool("clock.until", risk="read", limit_seconds=5)
+@tool("clock.until", data={"iso": str, "days": int, "weeks?": int, "seconds?": float}, risk="read", limit_seconds=5)
 async def until(call: Call, when: When) -> Result:
     """Say how long it is until a time or a day, such as Christmas."""
     day, timed = _day(call, when)
@@ -185,7 +187,7 @@ async def until(call: Call, when: When) -> Result:
     return Result(words, {"days": left, "weeks": left // 7, "iso": day.isoformat()})
 
 
-@tool("clock.difference", risk="read", limit_seconds=5)
+@tool("clock.difference", data={"seconds?": float, "days?": int}, risk="read", limit_seconds=5)
 async def difference(
     call: Call,
     start: When,
@@ -212,7 +214,7 @@ async def difference(
     )
 
 
-@tool("clock.holidays", risk="read", limit_seconds=30)
+@tool("clock.holidays", data={"country": str, "holidays": [{"date": str, "name": str}]}, risk="read", limit_seconds=30)
 async def holidays(
     call: Call,
     when: Annotated[str, Field(max_length=100, description="A day to ask about; empty is the next ones")] = "",

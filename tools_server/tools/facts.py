@@ -68,7 +68,14 @@ Text = Annotated[str, Field(min_length=1, max_length=FACT_CHARACTERS)]
 # ── tools ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-@tool("facts.remember", risk="change", idempotent=True, root="*", limit_seconds=20)
+@tool(
+    "facts.remember",
+    data={"fact": str, "household?": bool, "alike?": [str], "already?": bool},
+    risk="change",
+    idempotent=True,
+    root="*",
+    limit_seconds=20,
+)
 async def remember(
     call: Call,
     text: Annotated[Text, Field(description="The fact, such as: Anna is allergic to nuts")],
@@ -99,7 +106,7 @@ async def remember(
     return Result(changed + also, data, _write(call, sheet, written, changed))
 
 
-@tool("facts.list", risk="read", root="*", limit_seconds=20)
+@tool("facts.list", data={"facts": [{"text": str, "own": bool}]}, risk="read", root="*", limit_seconds=20)
 async def list_facts(
     call: Call,
     about: Annotated[str, Field(max_length=200, description="Whom or what; leave out for everything")] = "",
@@ -133,7 +140,9 @@ async def _forget_question(call: Call, text: str) -> str:
     )
 
 
-@tool("facts.forget", risk="destructive", root="*", limit_seconds=20, preview=_forget_question)
+@tool(
+    "facts.forget", data={"forgotten": [str]}, risk="destructive", root="*", limit_seconds=20, preview=_forget_question
+)
 async def forget(call: Call, text: Annotated[Text, Field(description="The fact, or what it is about")]) -> Result:
     """Forget a fact that was remembered, or all about one thing."""
     sheet, meant = _meant(call, text)

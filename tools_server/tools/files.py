@@ -39,7 +39,14 @@ Text = Annotated[str, Field(max_length=1_900, description="The text")]
 # ── tools ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-@tool("files.list", risk="read", root="*", limit_seconds=20, untrusted=True)
+@tool(
+    "files.list",
+    data={"folders": [str], "files": [{"name": str, "bytes": int}]},
+    risk="read",
+    root="*",
+    limit_seconds=20,
+    untrusted=True,
+)
 async def list_files(
     call: Call,
     folder: Annotated[str, Field(max_length=1_000, description="A folder; leave out for the top")] = "",
@@ -70,7 +77,14 @@ async def list_files(
     return Result(said, {"folders": folders, "files": files})
 
 
-@tool("files.read", risk="read", root="*", limit_seconds=20, untrusted=True)
+@tool(
+    "files.read",
+    data={"bytes": int, "text?": str, "next_offset?": int | None, "kind?": str},
+    risk="read",
+    root="*",
+    limit_seconds=20,
+    untrusted=True,
+)
 async def read(
     call: Call,
     path: Path,
@@ -103,7 +117,14 @@ def _below_the_head(text: str) -> str:
         return text
 
 
-@tool("files.search", risk="read", root="*", limit_seconds=20, untrusted=True)
+@tool(
+    "files.search",
+    data={"matches?": [{"file": str, "line": int, "text": str}], "whole?": bool},
+    risk="read",
+    root="*",
+    limit_seconds=20,
+    untrusted=True,
+)
 async def search(
     call: Call,
     words: Annotated[str, Field(min_length=1, max_length=200, description="Words to look for")],
@@ -130,7 +151,7 @@ async def search(
     return Result(said, {"matches": found, "whole": whole})
 
 
-@tool("files.create", risk="change", root="*", limit_seconds=20)
+@tool("files.create", data={"file": str}, risk="change", root="*", limit_seconds=20)
 async def create(call: Call, path: Path, text: Text = "") -> Result:
     """Make a new text file. One that is already there is left as it is."""
     place = _place(call, path)
@@ -139,7 +160,7 @@ async def create(call: Call, path: Path, text: Text = "") -> Result:
     return Result(said, {"file": place.path}, call.receipt(said, before=None, after=kept(place.name, place.path, text)))
 
 
-@tool("files.append", risk="change", root="*", limit_seconds=20)
+@tool("files.append", data={"file": str, "bytes": int}, risk="change", root="*", limit_seconds=20)
 async def append(call: Call, path: Path, text: Annotated[str, Field(min_length=1, max_length=1_900)]) -> Result:
     """Add lines to the end of a text file."""
     place = _place(call, path)
@@ -179,7 +200,15 @@ async def _write_question(call: Call, path: str, text: str) -> str:
     )
 
 
-@tool("files.write", risk="destructive", idempotent=True, root="*", limit_seconds=20, preview=_write_question)
+@tool(
+    "files.write",
+    data={"file": str},
+    risk="destructive",
+    idempotent=True,
+    root="*",
+    limit_seconds=20,
+    preview=_write_question,
+)
 async def write(call: Call, path: Path, text: Text) -> Result:
     """Write a text file whole, in place of what is in it. For a new file use files.create."""
     place = _place(call, path)
@@ -199,7 +228,7 @@ async def write(call: Call, path: Path, text: Text) -> Result:
     )
 
 
-@tool("files.move", risk="change", root="*", limit_seconds=20)
+@tool("files.move", data={"file": str}, risk="change", root="*", limit_seconds=20)
 async def move(call: Call, path: Path, to: Annotated[str, Field(min_length=1, max_length=1_000)]) -> Result:
     """Give a file another name, or put it into another folder. Nothing is ever overwritten."""
     place, new = _place(call, path), _folder(call, to, "to")
@@ -243,7 +272,7 @@ async def _remove_question(call: Call, path: str) -> str:
     )
 
 
-@tool("files.remove", risk="destructive", root="*", limit_seconds=20, preview=_remove_question)
+@tool("files.remove", data={"file": str}, risk="destructive", root="*", limit_seconds=20, preview=_remove_question)
 async def remove(call: Call, path: Path) -> Result:
     """Remove a file."""
     place = _place(call, path)

@@ -17,12 +17,14 @@ from tools_server.times.spoken_time import moment_words
 from tools_server.toolkit import Call, Result, ToolFailed, ToolSpec, Undo, tool
 from tools_server.wording import capital
 
+CHANGE = {"receipt": str, "at": float, "tool": str, "changed": str, "actor": dict, "undo": bool, "undone": bool}
+
 MOST_TOLD = 50
 LOOKED_AT = 1_000  # the newest receipts; what a person did lately is among them
 LATELY_SECONDS = 3_600.0  # "that" is not last night's; a receipt's id reaches further
 
 
-@tool("history.last", risk="read", limit_seconds=10)
+@tool("history.last", data={"changes": [CHANGE]}, risk="read", limit_seconds=10)
 async def last(
     call: Call,
     count: Annotated[int, Field(ge=1, le=MOST_TOLD, description="How many changes, the newest first")] = 1,
@@ -39,7 +41,7 @@ async def last(
     return Result(" ".join(told), {"changes": [_shown(call, receipt) for receipt in kept]})
 
 
-@tool("history.undo", risk="change", limit_seconds=60)
+@tool("history.undo", data={}, risk="change", limit_seconds=60)
 async def take_back(
     call: Call,
     receipt: Annotated[str, Field(max_length=60, description="A receipt's id; empty is the last change")] = "",

@@ -16,7 +16,7 @@ import anyio
 from pydantic import Field
 
 from tools_server.hubs import home_settings, home_state
-from tools_server.hubs.deeds import done, home_of, put_back, refuse_guarded, shown
+from tools_server.hubs.deeds import DEVICE, done, home_of, put_back, refuse_guarded, shown
 from tools_server.hubs.device_rules import known_as, permit_music
 from tools_server.hubs.devices import Device, Kind, State, Target, plain, said
 from tools_server.hubs.home import Home, HomeSettings
@@ -28,6 +28,9 @@ from tools_server.language import text as _
 from tools_server.state import Kept
 from tools_server.toolkit import Call, Live, Result, tool
 from tools_server.wording import capital
+
+DEVICES = {"devices": [DEVICE], "silent?": [str]}
+PLACE = {"name": str, "aliases": [str]}
 
 SHOWN = 300
 SWITCHED: tuple[Kind, ...] = ("light", "switch", "fan", "climate", "media", "vacuum", "mower", "valve", "scene")
@@ -66,7 +69,12 @@ async def opened(live: Live) -> AsyncIterator[Home]:
 # ── looking ────────────────────────────────────────────────────────────────────────────────────────
 
 
-@tool("home.list", risk="read", limit_seconds=10)
+@tool(
+    "home.list",
+    data={"devices": [DEVICE], "rooms": [{**PLACE, "floor": str}], "floors": [PLACE]},
+    risk="read",
+    limit_seconds=10,
+)
 async def list_devices(
     call: Call, room: Room = "", kind: KindName = "", floor: FloorName = "", shape: Shape = ""
 ) -> Result:
@@ -92,7 +100,7 @@ def _listed(call: Call, device: Device) -> dict[str, Any]:
     return shown(device if device.kind != "person" or looking.allowed else replace(device, state={}))
 
 
-@tool("home.state", risk="read", limit_seconds=10)
+@tool("home.state", data={"devices": [DEVICE]}, risk="read", limit_seconds=10)
 async def state(
     call: Call,
     device: Name = "",
@@ -119,7 +127,7 @@ async def state(
 # ── changing ───────────────────────────────────────────────────────────────────────────────────────
 
 
-@tool("home.turn", risk="change", idempotent=True, limit_seconds=15)
+@tool("home.turn", data=DEVICES, risk="change", idempotent=True, limit_seconds=15)
 async def turn(
     call: Call,
     on: Annotated[bool, Field(description="true turns on, false turns off")],
@@ -138,7 +146,7 @@ async def turn(
     return await done(call, [(one, switched(one, on)) for one in devices])
 
 
-@tool("home.set", risk="change", idempotent=True, limit_seconds=15)
+@tool("home.set", data=DEVICES, risk="change", idempotent=True, limit_seconds=15)
 async def set_device(
     call: Call,
     device: Name = "",
@@ -163,7 +171,7 @@ async def set_device(
     return await done(call, home_settings.settings(call, target, values))
 
 
-@tool("home.adjust", risk="change", limit_seconds=15)
+@tool("home.adjust", data=DEVICES, risk="change", limit_seconds=15)
 async def adjust(
     call: Call,
     what: Annotated[
@@ -184,7 +192,7 @@ async def adjust(
     return await done(call, home_settings.steps(call, target, what, by, unit), stepping=True)
 
 
-@tool("home.open", risk="change", idempotent=True, limit_seconds=15)
+@tool("home.open", data=DEVICES, risk="change", idempotent=True, limit_seconds=15)
 async def open_cover(
     call: Call,
     device: Name = "",
@@ -201,7 +209,7 @@ async def open_cover(
     return await done(call, [(one, {"open": True}) for one in devices])
 
 
-@tool("home.close", risk="change", idempotent=True, limit_seconds=15)
+@tool("home.close", data=DEVICES, risk="change", idempotent=True, limit_seconds=15)
 async def close(
     call: Call,
     device: Name = "",
@@ -216,7 +224,7 @@ async def close(
     return await done(call, [(one, {"open": False}) for one in shutters(call, target, ("cover", "valve"))])
 
 
-@tool("home.lock", risk="change", idempotent=True, limit_seconds=15)
+@tool("home.lock", data=DEVICES, risk="change", idempotent=True, limit_seconds=15)
 async def lock(
     call: Call, device: Name = "", room: Room = "", everything: Everything = False, floor: FloorName = ""
 ) -> Result:
@@ -230,14 +238,16 @@ async def _ask_unlock(call: Call, device: str, room: str = "") -> str:
     return (_("Unlock {device}?") if door.kind == "lock" else _("Open {device}?")).format(device=the(door))
 
 
-@tool("home.unlock", risk="change", level="confirm", preview=_ask_unlock, idempotent=True, limit_seconds=15)
+@tool(
+    "home.unlock", data=DEVICES, risk="change", level="confirm", preview=_ask_unlock, idempotent=True, limit_seconds=15
+)
 async def unlock(call: Call, device: One, room: Room = "") -> Result:
     """Unlock a door, or open a garage door or a gate. A person is asked first."""
     [door] = chosen(call, Target(device, room, "", call.actor.room), ("lock", "cover"))
     return await done(call, [(door, {"locked": False} if door.kind == "lock" else {"open": True})])
 
 
-@tool("home.scene", risk="change", idempotent=True, limit_seconds=15)
+@tool("home.scene", data=DEVICES, risk="change", idempotent=True, limit_seconds=15)
 async def scene(call: Call, name: Annotated[str, Field(min_length=1, max_length=80)], room: Room = "") -> Result:
     """Set a scene that a household has made, such as movie night, or run a script."""
     devices = chosen(call, Target(name.removesuffix(" scene"), room, "", call.actor.room), ("scene",))
@@ -251,7 +261,7 @@ async def _played(call: Call, target: Target, wanted: State) -> Result:
     return await done(call, [(one, wanted) for one in players(call, target, wanted)])
 
 
-@tool("home.play", risk="change", idempotent=True, limit_seconds=15)
+@tool("home.play", data=DEVICES, risk="change", idempotent=True, limit_seconds=15)
 async def play(
     call: Call,
     device: Name = "",
@@ -270,7 +280,7 @@ async def play(
     return await _played(call, Target(device, room, "media", call.actor.room, everything, floor), wanted)
 
 
-@tool("home.pause", risk="change", idempotent=True, limit_seconds=15)
+@tool("home.pause", data=DEVICES, risk="change", idempotent=True, limit_seconds=15)
 async def pause(
     call: Call, device: Name = "", room: Room = "", everything: Everything = False, floor: FloorName = ""
 ) -> Result:
@@ -278,19 +288,19 @@ async def pause(
     return await _played(call, Target(device, room, "media", call.actor.room, everything, floor), {"playing": False})
 
 
-@tool("home.next", risk="change", limit_seconds=15)
+@tool("home.next", data=DEVICES, risk="change", limit_seconds=15)
 async def next_one(call: Call, device: Name = "", room: Room = "", floor: FloorName = "") -> Result:
     """Skip a song: a player goes on with its next one."""
     return await _played(call, Target(device, room, "media", call.actor.room, floor=floor), {"next": True})
 
 
-@tool("home.previous", risk="change", limit_seconds=15)
+@tool("home.previous", data=DEVICES, risk="change", limit_seconds=15)
 async def previous(call: Call, device: Name = "", room: Room = "", floor: FloorName = "") -> Result:
     """Go back to a previous song or channel."""
     return await _played(call, Target(device, room, "media", call.actor.room, floor=floor), {"previous": True})
 
 
-@tool("home.mute", risk="change", idempotent=True, limit_seconds=15)
+@tool("home.mute", data=DEVICES, risk="change", idempotent=True, limit_seconds=15)
 async def mute(
     call: Call,
     muted: Annotated[bool, Field(description="true makes it silent, false gives its sound back")] = True,
@@ -306,7 +316,7 @@ async def mute(
 # ── robots ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-@tool("home.clean", risk="change", idempotent=True, limit_seconds=15)
+@tool("home.clean", data=DEVICES, risk="change", idempotent=True, limit_seconds=15)
 async def clean(call: Call, device: Name = "", room: Room = "") -> Result:
     """Let a robot vacuum clean: everything, or one room where it can."""
     deeds = home_settings.cleaning(call, device, room)
@@ -317,14 +327,14 @@ async def clean(call: Call, device: Name = "", room: Room = "") -> Result:
     return replace(result, text=f"{result.text} {everywhere}")
 
 
-@tool("home.mow", risk="change", idempotent=True, limit_seconds=15)
+@tool("home.mow", data=DEVICES, risk="change", idempotent=True, limit_seconds=15)
 async def mow(call: Call, device: Name = "") -> Result:
     """Let a lawn mower mow."""
     mowers = chosen(call, Target(device, kind="mower", here=call.actor.room), ("mower",))
     return await done(call, [(one, {"activity": "mowing"}) for one in mowers])
 
 
-@tool("home.dock", risk="change", idempotent=True, limit_seconds=15)
+@tool("home.dock", data=DEVICES, risk="change", idempotent=True, limit_seconds=15)
 async def dock(call: Call, device: Name = "", kind: KindName = "vacuum") -> Result:
     """Send a robot vacuum or a lawn mower back to its dock."""
     robots = chosen(call, Target(device, kind="" if device else kind, here=call.actor.room), ("vacuum", "mower"))

@@ -25,6 +25,7 @@ from tools_server.hubs.home import Home
 from tools_server.language import current, length, series, speaking
 from tools_server.language import text as _
 from tools_server.names import inner_name
+from tools_server.shapes import DUE, IDS
 from tools_server.state import Kept
 from tools_server.times.recurrence import moment
 from tools_server.times.spoken_time import moment_words
@@ -32,6 +33,8 @@ from tools_server.times.when import NotUnderstood, understand
 from tools_server.toolkit import Call, Live, Result, ToolFailed, ToolSpec, tool
 from tools_server.wording import NAMED, one_line, spoken
 from tools_server.wording import chosen as chosen_by_words
+
+DEED = {"id": str, "tool": str, "arguments": dict, "text": str, "at": float}
 
 LONGEST_SECONDS = 31 * 86_400
 LATEST_SECONDS = 3600  # a light that should have gone off an hour ago goes off; the blinds of the morning stay down
@@ -132,7 +135,7 @@ async def _ask_do(call: Call, tool: str, seconds: int, when: str, arguments: dic
     )
 
 
-@tool("later.do", risk="change", preview=_ask_do, limit_seconds=10)
+@tool("later.do", data={"deed": DEED}, risk="change", preview=_ask_do, limit_seconds=10)
 async def do(
     call: Call,
     tool: Annotated[str, Field(min_length=1, max_length=60, description="The tool to call then, such as home.turn")],
@@ -165,7 +168,7 @@ async def do(
     return Result(said, {"deed": _shown(row)}, receipt)
 
 
-@tool("later.list", risk="read", limit_seconds=10)
+@tool("later.list", data={"deeds": [DEED]}, risk="read", limit_seconds=10)
 async def list_deeds(call: Call) -> Result:
     """Tell which delayed deeds there are."""
     deeds = [row for row in _all(call) if not row["failed"]]
@@ -175,7 +178,7 @@ async def list_deeds(call: Call) -> Result:
     return Result(" ".join(said), {"deeds": [_shown(row) for row in deeds]})
 
 
-@tool("later.cancel", risk="change", limit_seconds=10)
+@tool("later.cancel", data={"deed": DEED}, risk="change", limit_seconds=10)
 async def cancel(
     call: Call,
     about: Annotated[
@@ -192,7 +195,7 @@ async def cancel(
     return Result(said, {"deed": _shown(row)}, receipt)
 
 
-@tool("later.due", risk="read", agents=("house",), routine=True, limit_seconds=10)
+@tool("later.due", data={"due": [DUE], "now": float}, risk="read", agents=("house",), routine=True, limit_seconds=10)
 async def due(call: Call) -> Result:
     """Tell the house which deeds did not work, so that it says so."""
     failed = [row for row in _all(call) if row["failed"]]
@@ -200,7 +203,7 @@ async def due(call: Call) -> Result:
     return Result(_("To be said: {count}.").format(count=len(said)), {"due": said, "now": call.now()})
 
 
-@tool("later.announced", risk="change", agents=("house",), idempotent=True, limit_seconds=10)
+@tool("later.announced", data=IDS, risk="change", agents=("house",), idempotent=True, limit_seconds=10)
 async def announced(
     call: Call, ids: Annotated[list[str], Field(max_length=MOST_DEEDS, description="Ids from later.due")]
 ) -> Result:

@@ -10,8 +10,10 @@ from tools_server.language import text as _
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 from tools_server.wording import capital
 
+USAGE = {"agent": str, "budget": int | None, "since?": float, "spent?": int, "left?": int | None, "calls?": int}
 
-@tool("ledger.show", risk="read", limit_seconds=10)
+
+@tool("ledger.show", data={**USAGE, "by_tool?": dict}, risk="read", limit_seconds=10)
 async def show(
     call: Call,
     agent: Annotated[str, Field(max_length=60, description="Whose; empty is the one who asks")] = "",

@@ -17,6 +17,7 @@ from pydantic import Field
 from tools_server.language import plural, series
 from tools_server.language import text as _
 from tools_server.paths import PathDenied, Stamp
+from tools_server.shapes import PROBLEM
 from tools_server.state import Kept
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 from tools_server.wording import capital, chosen, one_line, plain, some, spoken, told_problems
@@ -71,7 +72,7 @@ _ITEM = re.compile(r"(?P<bullet>[ \t]*[-*+][ \t]+)(?:\[(?P<box>[ xX])\](?:[ \t]+
 # ── tools ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-@tool("lists.add", risk="change", root="*", limit_seconds=20)
+@tool("lists.add", data={"list": str, "added": [str], "already": [str]}, risk="change", root="*", limit_seconds=20)
 async def add(call: Call, items: Items, list: Name = SHOPPING) -> Result:
     """Put things on the shopping list or another list, which is made when there is none of that name."""
     sheet = _found(call, list, make=True)
@@ -109,7 +110,9 @@ async def add(call: Call, items: Items, list: Name = SHOPPING) -> Result:
     return _written(call, sheet, text, " ".join(said), {"added": added, "already": had})
 
 
-@tool("lists.read", risk="read", root="*", limit_seconds=20)
+@tool(
+    "lists.read", data={"list": str, "items": [{"text": str, "checked": bool}]}, risk="read", root="*", limit_seconds=20
+)
 async def read(call: Call, list: Name = SHOPPING) -> Result:
     """Tell what is on the shopping list or another list."""
     sheet = _found(call, list)
@@ -126,7 +129,14 @@ async def read(call: Call, list: Name = SHOPPING) -> Result:
     return Result(said, {"list": sheet.name, "items": items})
 
 
-@tool("lists.check", risk="change", idempotent=True, root="*", limit_seconds=20)
+@tool(
+    "lists.check",
+    data={"list": str, "checked": [str], "already": [str]},
+    risk="change",
+    idempotent=True,
+    root="*",
+    limit_seconds=20,
+)
 async def check(call: Call, items: Items, list: Name = SHOPPING) -> Result:
     """Tick things off a list: they are bought or done."""
     sheet = _found(call, list)
@@ -146,7 +156,7 @@ async def check(call: Call, items: Items, list: Name = SHOPPING) -> Result:
     return _written(call, sheet, text, said, {"checked": ticked, "already": had})
 
 
-@tool("lists.remove", risk="change", root="*", limit_seconds=20)
+@tool("lists.remove", data={"list": str, "removed": [str]}, risk="change", root="*", limit_seconds=20)
 async def remove(call: Call, items: Items, list: Name = SHOPPING) -> Result:
     """Take things off a list, as if they had never been on it. For what is bought, use lists.check."""
     sheet = _found(call, list)
@@ -177,7 +187,14 @@ async def _clear_question(call: Call, list: str, checked_only: bool) -> str:
     )
 
 
-@tool("lists.clear", risk="destructive", root="*", limit_seconds=20, preview=_clear_question)
+@tool(
+    "lists.clear",
+    data={"list": str, "removed": [str]},
+    risk="destructive",
+    root="*",
+    limit_seconds=20,
+    preview=_clear_question,
+)
 async def clear(
     call: Call,
     list: Name = SHOPPING,
@@ -192,7 +209,13 @@ async def clear(
     return _written(call, sheet, _without(sheet.text, gone), said, {"removed": [item.text for item in gone]})
 
 
-@tool("lists.names", risk="read", root="*", limit_seconds=20)
+@tool(
+    "lists.names",
+    data={"lists": [{"name": str, "left": int}], "problems": [PROBLEM]},
+    risk="read",
+    root="*",
+    limit_seconds=20,
+)
 async def names(call: Call) -> Result:
     """Tell which lists there are."""
     sheets, problems = _all(call)

@@ -20,7 +20,7 @@ _SHOWN = ("seq", "at", "agent", "actor", "turn", "tool", "risk", "arguments", "v
 _SHOWN_LAST = ("outcome", "reason", "receipt", "tainted", "untrusted", "ms", "route", "trace")
 
 
-@tool("logs.read", risk="read", limit_seconds=10)
+@tool("logs.read", data={"level": str, "rows": [dict]}, risk="read", limit_seconds=10)
 async def read(
     call: Call,
     level: Annotated[

@@ -46,7 +46,13 @@ async def opened(live: Live) -> AsyncIterator[dict[str, Shelf]]:
     yield {}
 
 
-@tool("memory.search", risk="read", root="*", limit_seconds=20)
+@tool(
+    "memory.search",
+    data={"matches": [{"root": str, "document": str, "text": str, "score": float}]},
+    risk="read",
+    root="*",
+    limit_seconds=20,
+)
 async def search(
     call: Call,
     query: Annotated[str, Field(min_length=1, max_length=500, description="What to look for, in words")],

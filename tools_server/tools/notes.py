@@ -23,11 +23,14 @@ from pydantic import Field
 from tools_server.language import plural
 from tools_server.language import text as _
 from tools_server.paths import Root
+from tools_server.shapes import PROBLEM
 from tools_server.state import Kept
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 from tools_server.wording import aloud, capital, chosen, one_line, plain, some, spoken, told_problems
 from tools_server.writing import papers
 from tools_server.writing.papers import Paper, headed, kept, put_back, read_all, scalar
+
+NOTE = {"title": str, "file": str, "created": str}
 
 FOLDER = "notes"
 FOUND = 20  # matches told of
@@ -51,7 +54,7 @@ class Match:
 # ── tools ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-@tool("notes.create", risk="change", root="*", limit_seconds=20)
+@tool("notes.create", data={"note": NOTE}, risk="change", root="*", limit_seconds=20)
 async def create(call: Call, title: Title, text: Annotated[str, Field(max_length=1_900)] = "") -> Result:
     """Write a new note. One with the same title is left as it is: the new one gets a number."""
     wanted = one_line(title)
@@ -80,7 +83,7 @@ async def create(call: Call, title: Title, text: Annotated[str, Field(max_length
     return Result(said, {"note": {**values, "file": file}}, receipt)
 
 
-@tool("notes.append", risk="change", root="*", limit_seconds=20)
+@tool("notes.append", data={"note": NOTE}, risk="change", root="*", limit_seconds=20)
 async def append(call: Call, title: Title, text: Text) -> Result:
     """Add a text to the end of a note that is already there."""
     note = _found(call, title)
@@ -100,7 +103,7 @@ async def append(call: Call, title: Title, text: Text) -> Result:
     return Result(said, {"note": _shown(note)}, receipt)
 
 
-@tool("notes.read", risk="read", root="*", limit_seconds=20)
+@tool("notes.read", data={"note": NOTE, "text": str, "truncated": bool}, risk="read", root="*", limit_seconds=20)
 async def read(call: Call, title: Title) -> Result:
     """Read a note aloud."""
     note = _found(call, title)
@@ -115,7 +118,13 @@ async def read(call: Call, title: Title) -> Result:
     return Result(said, data, untrusted=note.of_others)
 
 
-@tool("notes.search", risk="read", root="*", limit_seconds=20)
+@tool(
+    "notes.search",
+    data={"matches": [{**NOTE, "snippet": str}], "problems": [PROBLEM]},
+    risk="read",
+    root="*",
+    limit_seconds=20,
+)
 async def search(
     call: Call, words: Annotated[str, Field(min_length=1, max_length=200, description="Words to look for")]
 ) -> Result:
@@ -141,7 +150,7 @@ async def search(
     return Result(said + told_problems(problems), {"matches": found, "problems": problems}, untrusted=others)
 
 
-@tool("notes.list", risk="read", root="*", limit_seconds=20)
+@tool("notes.list", data={"notes": [NOTE], "problems": [PROBLEM]}, risk="read", root="*", limit_seconds=20)
 async def list_notes(call: Call) -> Result:
     """Tell which notes there are, the newest first."""
     notes, problems = read_all(call.home, FOLDER, papers.DEPTH)
@@ -166,7 +175,7 @@ async def _remove_question(call: Call, title: str) -> str:
     )
 
 
-@tool("notes.remove", risk="destructive", root="*", limit_seconds=20, preview=_remove_question)
+@tool("notes.remove", data={"note": NOTE}, risk="destructive", root="*", limit_seconds=20, preview=_remove_question)
 async def remove(call: Call, title: Title) -> Result:
     """Remove a whole note."""
     note = _found(call, title, guess=False)

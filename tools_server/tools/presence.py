@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tools_server.hubs.deeds import home_of, shown
+from tools_server.hubs.deeds import DEVICE, home_of, shown
 from tools_server.hubs.device_rules import permit
 from tools_server.hubs.devices import Device, names, nearest, plain, said
 from tools_server.hubs.home_words import place_clause, the
@@ -20,7 +20,7 @@ MOST_NAMED = 8
 EVERYBODY = ("everyone", "everybody", "alle", "jeder")
 
 
-@tool("presence.where", risk="read", limit_seconds=10)
+@tool("presence.where", data={"devices": [DEVICE]}, risk="read", limit_seconds=10)
 async def where(
     call: Call,
     person: Annotated[str, Field(max_length=60, description="Whose place is asked for; empty for everybody")] = "",

@@ -11,13 +11,14 @@ import secrets
 import sqlite3
 from dataclasses import asdict, replace
 from datetime import tzinfo
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from tools_server import rows
 from tools_server.language import plural
 from tools_server.language import text as _
+from tools_server.shapes import DUE, IDS
 from tools_server.state import Kept
 from tools_server.times.moving import moved, moved_rule
 from tools_server.times.recurrence import local, moment, read
@@ -39,6 +40,9 @@ from tools_server.times.when import NotUnderstood, When, understand
 from tools_server.times.when_grammar import read_event
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 from tools_server.wording import NAMED, one_line, spoken
+
+REMINDER: dict[str, Any] = {"id": str, "text": str, "person": str, "room": str, "rule": str, "heard": str}
+REMINDER |= {"due_at": float | None, "state": str, "when": str}
 
 MOST_REMINDERS = 300  # a household has fewer; a model in a loop does not get more
 UNANSWERED_SECONDS = 7 * 86_400  # then nobody asks about it any more
@@ -78,7 +82,7 @@ Minutes = Annotated[int, Field(ge=1, le=10_080, description="Minutes from now")]
 # ── tools ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-@tool("reminders.add", risk="change", limit_seconds=10)
+@tool("reminders.add", data={"reminder": REMINDER}, risk="change", limit_seconds=10)
 async def add(
     call: Call,
     text: Text,
@@ -105,7 +109,7 @@ async def add(
     return _changed(call, None, reminder, said)
 
 
-@tool("reminders.list", risk="read", limit_seconds=10)
+@tool("reminders.list", data={"reminders": [REMINDER]}, risk="read", limit_seconds=10)
 async def list_reminders(call: Call, person: Person = "") -> Result:
     """Tell which reminders there are, the next one first."""
     found = _visible(call)
@@ -133,7 +137,7 @@ async def list_reminders(call: Call, person: Person = "") -> Result:
     )
 
 
-@tool("reminders.change", risk="change", limit_seconds=10)
+@tool("reminders.change", data={"reminder": REMINDER}, risk="change", limit_seconds=10)
 async def change(
     call: Call,
     about: About = "",
@@ -160,7 +164,7 @@ async def change(
     )
 
 
-@tool("reminders.snooze", risk="change", limit_seconds=10)
+@tool("reminders.snooze", data={"reminder": REMINDER}, risk="change", limit_seconds=10)
 async def snooze(call: Call, minutes: Minutes = 10, about: About = "") -> Result:
     """Say a reminder again some minutes from now."""
     reminder = _found(call, about, told=True)
@@ -171,7 +175,7 @@ async def snooze(call: Call, minutes: Minutes = 10, about: About = "") -> Result
     return _changed(call, reminder, later, said)
 
 
-@tool("reminders.done", risk="change", limit_seconds=10)
+@tool("reminders.done", data={"reminder": REMINDER}, risk="change", limit_seconds=10)
 async def done(call: Call, about: About = "") -> Result:
     """Acknowledge a reminder: it was heard, or the thing is done. A recurring one goes on with its next time."""
     reminder = _found(call, about, told=True)
@@ -184,14 +188,21 @@ async def done(call: Call, about: About = "") -> Result:
     return _changed(call, reminder, after, said)
 
 
-@tool("reminders.cancel", risk="change", limit_seconds=10)
+@tool("reminders.cancel", data={"reminder": REMINDER}, risk="change", limit_seconds=10)
 async def cancel(call: Call, about: About = "") -> Result:
     """Cancel a reminder for good, with all its times to come."""
     reminder = _found(call, about)
     return _changed(call, reminder, None, _("Reminder cancelled: {text}.").format(text=spoken(reminder.text)))
 
 
-@tool("reminders.due", risk="read", agents=("house",), routine=True, limit_seconds=10)
+@tool(
+    "reminders.due",
+    data={"due": [DUE], "next_at": float | None, "now": float, "waiting_for": [str]},
+    risk="read",
+    agents=("house",),
+    routine=True,
+    limit_seconds=10,
+)
 async def due(call: Call) -> Result:
     """Tell the house which reminders are to be said now, when the next one is, and whose voices are waited for."""
     now, every = call.now(), _all(call)
@@ -214,7 +225,7 @@ async def due(call: Call) -> Result:
 Ids = Annotated[list[str], Field(max_length=MOST_REMINDERS, description="Ids from reminders.due")]
 
 
-@tool("reminders.announced", risk="change", agents=("house",), idempotent=True, limit_seconds=10)
+@tool("reminders.announced", data=IDS, risk="change", agents=("house",), idempotent=True, limit_seconds=10)
 async def announced(call: Call, ids: Ids) -> Result:
     """Note that the house has said these reminders. Until somebody acknowledges one, it is said again."""
     now = call.now()
@@ -232,7 +243,7 @@ async def announced(call: Call, ids: Ids) -> Result:
     return Result(text, {"ids": [reminder.id for reminder in said]}, receipt)
 
 
-@tool("reminders.heard", risk="change", agents=("house",), idempotent=True, limit_seconds=10)
+@tool("reminders.heard", data={"due": [DUE]}, risk="change", agents=("house",), idempotent=True, limit_seconds=10)
 async def heard(
     call: Call,
     person: Annotated[str, Field(min_length=1, max_length=60, description="Who was heard")],

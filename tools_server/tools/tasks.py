@@ -18,6 +18,7 @@ from tools_server.calendars.calendar_words import span
 from tools_server.language import plural, series
 from tools_server.language import text as _
 from tools_server.paths import Root, Stamp
+from tools_server.shapes import PROBLEM
 from tools_server.state import Kept
 from tools_server.times.spoken_time import day_words
 from tools_server.times.when import NotUnderstood, understand, understand_day
@@ -25,6 +26,8 @@ from tools_server.toolkit import Call, Result, ToolFailed, tool
 from tools_server.wording import capital, chosen, one_line, plain, some, spoken, told_problems
 from tools_server.writing import papers
 from tools_server.writing.papers import Paper, Unreadable, body_of, headed, kept, read_all, scalar, title_of, with_value
+
+TASK = dict.fromkeys(("title", "column", "priority", "assignee", "due", "created", "id", "file", "description?"), str)
 
 FOLDER = "tasks/home"
 
@@ -58,7 +61,7 @@ class Task:
 # ── tools ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-@tool("tasks.add", risk="change", root="*", limit_seconds=20)
+@tool("tasks.add", data={"task": TASK}, risk="change", root="*", limit_seconds=20)
 async def add(
     call: Call,
     title: Title,
@@ -91,7 +94,7 @@ async def add(
     return Result(said, {"task": {**values, "file": file.removeprefix(f"{FOLDER}/")}}, receipt)
 
 
-@tool("tasks.list", risk="read", root="*", limit_seconds=20)
+@tool("tasks.list", data={"tasks": [TASK], "problems": [PROBLEM]}, risk="read", root="*", limit_seconds=20)
 async def list_tasks(
     call: Call,
     column: Annotated[
@@ -116,19 +119,19 @@ async def list_tasks(
     return Result(text, {"tasks": [_shown(task) for task in wanted], "problems": problems})
 
 
-@tool("tasks.move", risk="change", idempotent=True, root="*", limit_seconds=20)
+@tool("tasks.move", data={"task": TASK}, risk="change", idempotent=True, root="*", limit_seconds=20)
 async def move(call: Call, title: Title, column: Column) -> Result:
     """Move a task to another column of the home task board."""
     return _moved(call, title, column)
 
 
-@tool("tasks.done", risk="change", idempotent=True, root="*", limit_seconds=20)
+@tool("tasks.done", data={"task": TASK}, risk="change", idempotent=True, root="*", limit_seconds=20)
 async def done(call: Call, title: Title) -> Result:
     """Mark a task as done."""
     return _moved(call, title, "done")
 
 
-@tool("tasks.change", risk="change", idempotent=True, root="*", limit_seconds=20)
+@tool("tasks.change", data={"task": TASK}, risk="change", idempotent=True, root="*", limit_seconds=20)
 async def change(
     call: Call,
     title: Title,
@@ -177,7 +180,7 @@ async def removing(call: Call, title: str) -> str:
     return _("Remove {title} from the task board?").format(title=spoken(task.title))
 
 
-@tool("tasks.remove", risk="destructive", root="*", limit_seconds=20, preview=removing)
+@tool("tasks.remove", data={"task": TASK}, risk="destructive", root="*", limit_seconds=20, preview=removing)
 async def remove(call: Call, title: Title) -> Result:
     """Remove a task from the home task board. To finish one, use tasks.done."""
     task = _found(call, title, guess=False)

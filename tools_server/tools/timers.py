@@ -18,6 +18,7 @@ from pydantic import Field
 from tools_server import rows
 from tools_server.language import text as _
 from tools_server.policy import NOBODY
+from tools_server.shapes import DUE, IDS
 from tools_server.state import Kept
 from tools_server.times.timer import (
     JUST_SECONDS,
@@ -36,6 +37,9 @@ from tools_server.times.timer import (
 )
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 from tools_server.wording import NAMED, capital
+
+TIMER: dict[str, Any] = {"id": str, "name": str, "room": str, "seconds": int, "left_seconds": float, "state": str}
+TIMER |= {"ends_at": float | None}
 
 LONGEST_SECONDS = 604_800  # a week; what is further away is a reminder
 MOST_TIMERS = 100  # a household has fewer; a model in a loop does not get more
@@ -71,7 +75,7 @@ Room = Annotated[str, Field(max_length=60, description="The timer's room, if one
 # ── tools ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-@tool("timers.start", risk="change", limit_seconds=10)
+@tool("timers.start", data={"timer": TIMER}, risk="change", limit_seconds=10)
 async def start(
     call: Call,
     seconds: Annotated[int, Field(ge=1, le=LONGEST_SECONDS, description="How long, in seconds")],
@@ -110,7 +114,7 @@ async def start(
     return Result(text, {"timer": _shown(timer, now)}, receipt)
 
 
-@tool("timers.list", risk="read", limit_seconds=10)
+@tool("timers.list", data={"timers": [TIMER]}, risk="read", limit_seconds=10)
 async def list_timers(call: Call) -> Result:
     """Tell which timers there are and how long each has left."""
     now, timers = call.now(), _to_tell(call)
@@ -118,7 +122,7 @@ async def list_timers(call: Call) -> Result:
     return Result(told(timers, now), {"timers": [_shown(timer, now) for timer in timers]})
 
 
-@tool("timers.left", risk="read", limit_seconds=10)
+@tool("timers.left", data={"timers": [TIMER]}, risk="read", limit_seconds=10)
 async def left(call: Call, name: Name = "", seconds: Length = 0, room: Room = "") -> Result:
     """Tell how long a timer has left."""
     now, timers = call.now(), _to_tell(call)
@@ -131,7 +135,7 @@ async def left(call: Call, name: Name = "", seconds: Length = 0, room: Room = ""
     return Result(text, {"timers": [_shown(timer, now) for timer in found]})
 
 
-@tool("timers.cancel", risk="change", limit_seconds=10)
+@tool("timers.cancel", data={"timer": TIMER}, risk="change", limit_seconds=10)
 async def cancel(call: Call, name: Name = "", seconds: Length = 0, room: Room = "") -> Result:
     """Cancel one timer."""
     timer, label = _one(call, name, seconds, room)
@@ -139,7 +143,7 @@ async def cancel(call: Call, name: Name = "", seconds: Length = 0, room: Room = 
     return _changed(call, timer, None, text)
 
 
-@tool("timers.cancel_all", risk="change", idempotent=True, limit_seconds=10)
+@tool("timers.cancel_all", data={"timers": [TIMER]}, risk="change", idempotent=True, limit_seconds=10)
 async def cancel_all(call: Call, room: Room = "") -> Result:
     """Cancel every timer in the house, or of one room."""
     timers = _narrow(call, _waiting(call), "", 0, room) if room else _waiting(call)
@@ -155,7 +159,7 @@ async def cancel_all(call: Call, room: Room = "") -> Result:
     return Result(text, {"timers": [_shown(timer, call.now()) for timer in timers]}, receipt)
 
 
-@tool("timers.pause", risk="change", idempotent=True, limit_seconds=10)
+@tool("timers.pause", data={"timer": TIMER}, risk="change", idempotent=True, limit_seconds=10)
 async def pause(call: Call, name: Name = "", seconds: Length = 0, room: Room = "") -> Result:
     """Pause one timer; what it has left is kept."""
     now = call.now()
@@ -177,7 +181,7 @@ async def pause(call: Call, name: Name = "", seconds: Length = 0, room: Room = "
     )
 
 
-@tool("timers.resume", risk="change", idempotent=True, limit_seconds=10)
+@tool("timers.resume", data={"timer": TIMER}, risk="change", idempotent=True, limit_seconds=10)
 async def resume(call: Call, name: Name = "", seconds: Length = 0, room: Room = "") -> Result:
     """Let a paused timer run on."""
     now = call.now()
@@ -197,7 +201,7 @@ async def resume(call: Call, name: Name = "", seconds: Length = 0, room: Room = 
     )
 
 
-@tool("timers.add", risk="change", limit_seconds=10)
+@tool("timers.add", data={"timer": TIMER}, risk="change", limit_seconds=10)
 async def add(
     call: Call,
     by_seconds: Annotated[
@@ -236,7 +240,14 @@ async def add(
     return _changed(call, timer, moved, text)
 
 
-@tool("timers.due", risk="read", agents=("house",), routine=True, limit_seconds=10)
+@tool(
+    "timers.due",
+    data={"timers": [DUE], "next_at": float | None, "now": float},
+    risk="read",
+    agents=("house",),
+    routine=True,
+    limit_seconds=10,
+)
 async def due(call: Call) -> Result:
     """Tell the house which timers have ended and were not announced, and when the next one will."""
     now, timers = call.now(), _waiting(call)
@@ -261,7 +272,7 @@ async def due(call: Call) -> Result:
     return Result(text, {"timers": shown, "next_at": min(coming, default=None), "now": now})
 
 
-@tool("timers.announced", risk="change", agents=("house",), idempotent=True, limit_seconds=10)
+@tool("timers.announced", data=IDS, risk="change", agents=("house",), idempotent=True, limit_seconds=10)
 async def announced(
     call: Call, ids: Annotated[list[str], Field(max_length=MOST_TIMERS, description="Ids from timers.due")]
 ) -> Result:

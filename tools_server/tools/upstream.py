@@ -46,7 +46,7 @@ async def opened(live: Live) -> AsyncIterator[Upstream]:
         tasks.cancel_scope.cancel()
 
 
-@tool("upstream.status", risk="read", limit_seconds=10)
+@tool("upstream.status", data={"servers": dict}, risk="read", limit_seconds=10)
 async def status(call: Call) -> Result:
     """Tell which other tool servers are connected, and which of their tools wait for approval."""
     servers = call.engine.servers if isinstance(call.engine, Upstream) else {}

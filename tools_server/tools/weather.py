@@ -27,6 +27,12 @@ from tools_server.times.spans import span
 from tools_server.times.when import NotUnderstood
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 
+WEATHER = {"place": str, "units": str, "age_seconds": int, "current": bool}
+NOW = WEATHER | dict.fromkeys(("temperature_2m", "apparent_temperature", "relative_humidity_2m"), float)
+NOW |= {"weather_code": int, "wind_speed_10m": float}
+DAY = {"date": str, "low": float, "high": float, "code": int, "rain_percent": float | None}
+FORECAST = WEATHER | {"days": [DAY]}
+
 FRESH_SECONDS = 600  # the service itself computes anew every quarter of an hour
 TOLD_SECONDS = 120  # from this age on it is said
 FETCH_SECONDS = 8.0  # of the patience of somebody who asked aloud
@@ -126,7 +132,7 @@ WORDS: Mapping[int, str] = {
 Place = Annotated[str, Field(max_length=100, description="A city; leave out for home")]
 
 
-@tool("weather.now", risk="read", limit_seconds=15, open_world=True)
+@tool("weather.now", data=NOW, risk="read", limit_seconds=15, open_world=True)
 async def now(call: Call, place: Place = "") -> Result:
     """Tell what the weather is like now, at home or in a city."""
     where = _where(call, place)
@@ -146,7 +152,7 @@ async def now(call: Call, place: Place = "") -> Result:
     return _told(call, known, text, data)
 
 
-@tool("weather.forecast", risk="read", limit_seconds=15, open_world=True)
+@tool("weather.forecast", data=FORECAST, risk="read", limit_seconds=15, open_world=True)
 async def forecast(
     call: Call,
     place: Place = "",

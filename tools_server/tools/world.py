@@ -42,7 +42,7 @@ Place = Annotated[str, Field(max_length=100, description="A city; leave out for 
 # ── numbers ────────────────────────────────────────────────────────────────────────────────────────
 
 
-@tool("world.calculate", risk="read", limit_seconds=5)
+@tool("world.calculate", data={"value": float, "exact": bool}, risk="read", limit_seconds=5)
 async def calculate(
     call: Call,
     expression: Annotated[
@@ -71,7 +71,7 @@ _NO_SUMS = {
 }
 
 
-@tool("world.convert", risk="read", limit_seconds=5)
+@tool("world.convert", data={"value?": float, "unit?": str, "known?": bool}, risk="read", limit_seconds=5)
 async def convert_units(
     call: Call,
     unit: Annotated[str, Field(max_length=60, description="The unit that is given, such as mile, celsius, pint")],
@@ -142,7 +142,12 @@ def _american(call: Call) -> bool:
 # ── the sky ────────────────────────────────────────────────────────────────────────────────────────
 
 
-@tool("world.sun", risk="read", limit_seconds=5)
+@tool(
+    "world.sun",
+    data={"at?": str | None, "place?": str, "seconds?": int | None, "date?": str},
+    risk="read",
+    limit_seconds=5,
+)
 async def sun(
     call: Call,
     event: Annotated[
@@ -182,7 +187,7 @@ _EVENTS = {
 }
 
 
-@tool("world.moon", risk="read", limit_seconds=5)
+@tool("world.moon", data={"date": str, "phase?": str}, risk="read", limit_seconds=5)
 async def moon(
     call: Call,
     day: Day = "",
@@ -241,7 +246,7 @@ def _minute(at: datetime) -> datetime:
 # ── letters and luck ───────────────────────────────────────────────────────────────────────────────
 
 
-@tool("world.spell", risk="read", limit_seconds=5)
+@tool("world.spell", data={"word": str, "letters": [str]}, risk="read", limit_seconds=5)
 async def spell(
     call: Call, word: Annotated[str, Field(min_length=1, max_length=MOST_LETTERS, description="The word to spell")]
 ) -> Result:
@@ -254,7 +259,7 @@ async def spell(
     return Result(text, {"word": plain, "letters": letters})
 
 
-@tool("world.echo", risk="read", limit_seconds=5)
+@tool("world.echo", data={"text": str}, risk="read", limit_seconds=5)
 async def echo(
     call: Call, text: Annotated[str, Field(min_length=1, max_length=1_900, description="What to give back")]
 ) -> Result:
@@ -262,7 +267,7 @@ async def echo(
     return Result(text, {"text": text})
 
 
-@tool("world.dice", risk="read", limit_seconds=5)
+@tool("world.dice", data={"rolled": [int]}, risk="read", limit_seconds=5)
 async def dice(
     call: Call,
     count: Annotated[int, Field(ge=1, le=MOST_DICE, description="How many dice")] = 1,
@@ -276,14 +281,14 @@ async def dice(
     return Result(text, {"rolled": rolled})
 
 
-@tool("world.coin", risk="read", limit_seconds=5)
+@tool("world.coin", data={"heads": bool}, risk="read", limit_seconds=5)
 async def coin(call: Call) -> Result:
     """Toss a coin."""
     heads = bool(secrets.randbelow(2))
     return Result(_("Heads.") if heads else _("Tails."), {"heads": heads})
 
 
-@tool("world.number", risk="read", limit_seconds=5)
+@tool("world.number", data={"number": int}, risk="read", limit_seconds=5)
 async def any_number(
     call: Call,
     least: Annotated[int, Field(ge=-(10**9), le=10**9, description="The smallest it may be")] = 1,
@@ -295,7 +300,7 @@ async def any_number(
     return Result(_("{number}.").format(number=number(picked, 0)), {"number": picked})
 
 
-@tool("world.choose", risk="read", limit_seconds=5)
+@tool("world.choose", data={"choice": str}, risk="read", limit_seconds=5)
 async def choose(
     call: Call,
     options: Annotated[list[Annotated[str, Field(min_length=1, max_length=60)]], Field(min_length=2, max_length=20)],
@@ -322,7 +327,7 @@ _UNKNOWN = {
 }
 
 
-@tool("world.unknown", risk="read", limit_seconds=5)
+@tool("world.unknown", data={"topic": str, "known": bool}, risk="read", limit_seconds=5)
 async def unknown(
     call: Call, topic: Annotated[Topic, Field(description="What was asked about that only the world outside knows")]
 ) -> Result:

@@ -214,7 +214,9 @@ def _described(spec: ToolSpec) -> types.Tool:
         title=_title(spec.name),
         description=spec.description,
         input_schema=dict(spec.schema),
+        output_schema=None if spec.data_schema is None else dict(spec.data_schema),
         annotations=types.ToolAnnotations(
+            title=_title(spec.name),
             read_only_hint=spec.reads,
             destructive_hint=spec.action.risk == "destructive",
             idempotent_hint=spec.idempotent,
