@@ -16,6 +16,7 @@ from atlas.conversation import Actor, Ask, Asked, Message, PersonAnswer, Tool, T
 from atlas.errors import ConfigError, EngineError, RequestError
 from atlas.mcp.tools_scripted import Done, Refused, ScriptedTools
 from tools_server import confirm
+from tools_server.state import State
 
 KEY = Ed25519PrivateKey.generate()
 ANNA = Actor("Anna", "phone", "adult", "kitchen")
@@ -454,10 +455,10 @@ def test_a_key_that_is_none_stops_the_start_with_a_sentence(data: Path) -> None:
     [("voice", True, True), ("voice", False, False), ("button", False, True), ("terminal", False, True)],
 )
 def test_the_tool_server_takes_what_the_house_signs_where_a_bare_yes_is_not_enough(
-    channel: Any, explicit: bool, taken: bool
+    channel: Any, explicit: bool, taken: bool, data: Path
 ) -> None:
-    clock = Clock()
-    asks = confirm.Asks(KEY.public_key(), clock)
+    clock, state = Clock(), State(data / "tools.db", {})
+    asks = confirm.Asks(KEY.public_key(), clock, state)
     deed = confirm.Deed("work", confirm.Actor("Anna", "phone", "owner"), "email.send", "0" * 64)
     theirs = asks.settle(deed, "explicit", "Send hello to Bob?", confirm.NO_REPLY)
     assert isinstance(theirs, confirm.Ask)

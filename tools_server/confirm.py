@@ -11,16 +11,18 @@ This is the only place that knows which questions are open. A question is open, 
 
 and open → gone when its minute is over, its sentence changes or its caller takes it back. Whoever answers second, by
 whatever way, is refused: of a yes and a no that cross, the one that arrives first counts, and the other is told so.
-Questions live in memory: after a restart nothing is open, and the caller is asked anew.
+Questions are rows of tools.db, for whoever started a server of its own over stdio asks there, and the person answers at
+the house's: all processes of one house know the same questions, and the first answer to one is the last.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -32,6 +34,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_public_key
 from tools_server.language import in_context
 from tools_server.language import text as _
 from tools_server.policy import Actor
+from tools_server.state import State
 from tools_server.toolkit import Error, ToolFailed, ToolSpec
 from tools_server.wording import one_line
 
@@ -120,12 +123,16 @@ NO_REPLY = Reply()
 
 
 class Asks:
-    """The open questions: at most one for a deed. Nothing in here awaits, so nothing slips in between."""
+    """The open questions: at most one for a deed.
 
-    def __init__(self, house_key: Ed25519PublicKey | None, now: Callable[[], float]) -> None:
+    Nothing in here awaits, and what reads a question and changes it is one transaction: nothing slips in between.
+    Methods that change one raise `sqlite3.Error` when the disk does not take it.
+    """
+
+    def __init__(self, house_key: Ed25519PublicKey | None, now: Callable[[], float], state: State) -> None:
         self._key = house_key
         self._now = now
-        self._open: dict[str, Ask] = {}  # by id, the oldest first
+        self._state = state
 
     @property
     def answerable(self) -> bool:
@@ -134,13 +141,11 @@ class Asks:
 
     def waiting(self) -> list[Ask]:
         """Return the questions that nobody has answered, the oldest first."""
-        self._forget()
-        return [ask for ask in self._open.values() if ask.said is None]
+        return [ask for ask in self._open() if ask.said is None]
 
     def about(self, deed: Deed) -> Ask | None:
         """Return the question about a deed that is not closed, if there is one."""
-        self._forget()
-        return next((ask for ask in self._open.values() if ask.deed == deed), None)
+        return next((ask for ask in self._open() if ask.deed == deed), None)
 
     def settle(self, deed: Deed, level: Level, sentence: str, reply: Reply, *, tainted: bool = False) -> Said | Ask:
         """Return what a person has answered to this deed, which is used up by that, or the question that waits.
@@ -149,6 +154,10 @@ class Asks:
         question is closed and a new one stands in its place; a no needs no such care. Raises `Refused`; a question
         survives that, for whatever is not a person's answer answers nothing.
         """
+        with self._state.transaction():
+            return self._settled(deed, level, sentence, reply, tainted=tainted)
+
+    def _settled(self, deed: Deed, level: Level, sentence: str, reply: Reply, *, tainted: bool) -> Said | Ask:
         ask = self.about(deed)
         if reply.action and (ask is None or ask.id != reply.state):
             raise Refused("closed", _("That question is closed: it was answered, or it is too old. Ask me again."))
@@ -156,11 +165,11 @@ class Asks:
             return self._ask(deed, level, sentence, tainted=tainted)
         said = self._answered(ask, reply)
         if (said is None or said.answer == "yes") and _asks_otherwise(ask, level, sentence):
-            del self._open[ask.id]
+            self._close(ask)
             return self._ask(deed, level, sentence, tainted=tainted)
         if said is None:
             return ask
-        del self._open[ask.id]
+        self._close(ask)
         return said
 
     def _answered(self, ask: Ask, reply: Reply) -> Said | None:
@@ -180,9 +189,12 @@ class Asks:
 
         Raises `Refused`.
         """
-        self._forget()
         claims = self._read(statement)
-        ask = self._open.get(claims["ask"])
+        with self._state.transaction():
+            return self._heard(claims)
+
+    def _heard(self, claims: Mapping[str, Any]) -> Ask:
+        ask = next((ask for ask in self._open() if ask.id == claims["ask"]), None)
         if ask is None:
             raise Refused("closed", _("That question is closed: it was answered, or it is too old."))
         return self._take(claims, ask)
@@ -192,23 +204,36 @@ class Asks:
         said = self._checked(claims, ask)
         if ask.said:
             raise Refused("closed", _("That question was answered already."))
-        self._open[ask.id] = answered = replace(ask, said=said)
+        answered = replace(ask, said=said)
+        self._keep(answered)
         return answered
 
     def _ask(self, deed: Deed, level: Level, sentence: str, *, tainted: bool) -> Ask:
-        if sum(ask.deed.agent == deed.agent for ask in self._open.values()) >= MOST_OPEN:
+        if sum(ask.deed.agent == deed.agent for ask in self._open()) >= MOST_OPEN:
             raise Refused(
                 "many", _("Too many questions are waiting for an answer. Ask me again in a minute."), "failed"
             )
         now = self._now()
         ask = Ask(secrets.token_hex(16), deed, level, sentence, now, now + OPEN_SECONDS, tainted)
-        self._open[ask.id] = ask
+        self._state.run("DELETE FROM asks WHERE NOT (asked_at <= ? AND ? < expires_at)", now, now)
+        self._keep(ask)
         return ask
 
-    def _forget(self) -> None:
-        now = self._now()
+    # ── rows ───────────────────────────────────────────────────────────────────────────────────────
+
+    def _open(self) -> list[Ask]:
+        """Return what is not closed, the oldest first."""
         # A clock that was set back must not make a question live longer, so one from the future is gone too.
-        self._open = {id: ask for id, ask in self._open.items() if ask.asked_at <= now < ask.expires_at}
+        still = "SELECT ask FROM asks WHERE asked_at <= ? AND ? < expires_at ORDER BY rowid"
+        now = self._now()
+        return [_stored(json.loads(row["ask"])) for row in self._state.rows(still, now, now)]
+
+    def _keep(self, ask: Ask) -> None:
+        keep = "INSERT INTO asks VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET ask = excluded.ask"
+        self._state.run(keep, ask.id, ask.asked_at, ask.expires_at, json.dumps(asdict(ask)))
+
+    def _close(self, ask: Ask) -> None:
+        self._state.run("DELETE FROM asks WHERE id = ?", ask.id)
 
     # ── statements ─────────────────────────────────────────────────────────────────────────────────
 
@@ -259,6 +284,12 @@ class Asks:
 def _asks_otherwise(ask: Ask, level: Level, sentence: str) -> bool:
     """Tell whether a question would be put differently now: in other words, or more strictly."""
     return ask.sentence != sentence or (level == "explicit" and ask.level != level)
+
+
+def _stored(row: Mapping[str, Any]) -> Ask:
+    """Return a question as it was written."""
+    deed = Deed(**{**row["deed"], "actor": Actor(**row["deed"]["actor"])})
+    return Ask(**{**row, "deed": deed, "said": Said(**row["said"]) if row["said"] else None})
 
 
 def question(spec: ToolSpec, arguments: Mapping[str, Any], *, whole: bool = False) -> str:

@@ -37,7 +37,10 @@ from tools_server.wish import ACTOR_CHARACTERS, Answer, Wish, actor_of
 from tools_server.writing.whose import PEOPLE, own_file
 from wall.chain import Chain
 
-HOW = noted("Somebody in the house has to say yes to that first. Then make the same call again, within a minute.")
+HOW = noted(
+    "Somebody in the house has to say yes to that first, on Atlas's page or with atlas confirm."
+    " Then make the same call again, within a minute."
+)
 NO_WAY = noted("Nobody can say yes to that: I have no key to know a person's yes by.")
 _WAYS_OUT = ("escape", "linked")  # of the reasons why a path was refused
 _PATH_ERRORS: Mapping[str, Error] = {"missing": "not_found", "changed": "failed", "exists": "failed"}
@@ -91,7 +94,7 @@ class Gate:
         self._record = Record(audit)
         self._strangers = Flood(now, STRANGERS_TOLD)
         self._refusals: dict[str, Flood] = defaultdict(lambda: Flood(now, REFUSALS_TOLD))  # by agent
-        self._asks = Asks(house_key, now)
+        self._asks = Asks(house_key, now, state)
         self._taint = Taint(audit.file, now)
         self._others = Strangers(state, toolbox.tools.values())
         self._undoing: set[str] = set()
@@ -309,7 +312,10 @@ class Gate:
         sentence = await self._previewed(spec, call)
         level: Level = "explicit" if entry.decision.verdict == "explicit" else "confirm"
         entry.confirmation = {"level": level, "ask": printable(reply.state)}
-        found = self._asks.settle(deed, level, sentence, reply, tainted=entry.tainted)
+        try:
+            found = self._asks.settle(deed, level, sentence, reply, tainted=entry.tainted)
+        except sqlite3.Error as broken:
+            raise ToolFailed("failed", _("The disk did not take it: {why}.").format(why=_disk(broken))) from broken
         if isinstance(found, Said):
             entry.confirmation |= {
                 "ask": found.ask,

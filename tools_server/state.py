@@ -37,6 +37,14 @@ MIGRATIONS = {
         ALTER TABLE receipts ADD COLUMN arguments TEXT NOT NULL DEFAULT '{}'; -- JSON
         ALTER TABLE receipts ADD COLUMN undoes TEXT NOT NULL DEFAULT '';      -- the receipt that this one took back
     """,
+    "asks": """
+        CREATE TABLE asks (
+            id TEXT PRIMARY KEY,
+            asked_at REAL NOT NULL,    -- wall clock, seconds since 1970
+            expires_at REAL NOT NULL,
+            ask TEXT NOT NULL          -- JSON: the question, and the answer until it is used up
+        );
+    """,
     "receipts.tainted": """
         ALTER TABLE receipts ADD COLUMN tainted INTEGER NOT NULL DEFAULT 0;   -- who wished it had read words of others
         CREATE INDEX receipts_tainted ON receipts (tainted) WHERE tainted;

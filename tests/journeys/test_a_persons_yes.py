@@ -6,6 +6,7 @@ import json
 import random
 import re
 import string
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,7 +14,8 @@ from typing import Any
 
 import httpx2
 import pytest
-from mcp import Client
+from anyio import to_thread
+from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from playwright.sync_api import expect
 
@@ -129,27 +131,36 @@ def test_the_terminal_shows_what_waits_and_answers_it(house: Running, title: str
 
 
 @asynccontextmanager
-async def program(house: Running) -> AsyncIterator[Client]:
-    """An MCP client of its own, with the official SDK and the family agent's token."""
+async def program(house: Running, way: str, era: str) -> AsyncIterator[Client]:
+    """An MCP client of its own, with the official SDK, as the README says: a server for itself, or the house's."""
+    if way == "stdio":
+        arguments = ["--stdio", "--agent", "family", "--as", "adult", "--house", str(house.data)]
+        server = StdioServerParameters(command=sys.executable, args=["-m", "tools_server.server", *arguments])
+        async with Client(server, mode=era) as client:
+            yield client
+        return
     token = (house.data / "secrets" / "tools-family.token").read_text().strip()
     transport = httpx2.AsyncHTTPTransport(uds=str(house.data / "run" / "tools.sock"))
     headers = {"Authorization": f"Bearer {token}"}
     async with (
         httpx2.AsyncClient(transport=transport, headers=headers) as http,
-        Client(streamable_http_client("http://tools/mcp", http_client=http)) as client,
+        Client(streamable_http_client("http://tools/mcp", http_client=http), mode=era) as client,
     ):
         yield client
 
 
-async def test_another_program_waits_for_the_yes_too(house: Running, title: str) -> None:
-    meta: Any = {"atlas.house/actor": {"person": "", "device": "ide", "role": "adult"}}
-    async with program(house) as ide:
+@pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
+@pytest.mark.parametrize("way", ["stdio", "socket"])
+async def test_another_program_waits_for_the_yes_too(house: Running, title: str, way: str, era: str) -> None:
+    meta: Any = {"atlas.house/actor": {"person": "", "device": "ide", "role": "adult"}} if way == "socket" else None
+    async with program(house, way, era) as ide:
 
         async def remove() -> Any:
             return await ide.call_tool("tasks_remove", {"title": title}, meta=meta)
 
         asked = await remove()
         assert asked.is_error
+        assert "atlas confirm" in asked.content[0].text
         ask = asked.meta["atlas.house/ask"]["id"]
         assert (await remove()).is_error, "asking again is no yes"
         done = house.atlas("confirm", "--yes", ask)
@@ -174,6 +185,22 @@ def test_the_page_has_a_button_for_it(house: Running, title: str) -> None:
         expect(page.locator(".house .words").last).to_contain_text(title, timeout=ANSWER_MS)
         expect(card).to_have_count(0)
         assert not is_there(house, title)
+
+
+@pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
+async def test_the_page_has_a_button_for_what_a_program_over_stdio_wants(house: Running, title: str, era: str) -> None:
+    def press() -> None:
+        with opened(house) as page:
+            card = page.locator(".ask", has_text=title)
+            expect(card).to_be_visible(timeout=ANSWER_MS)
+            card.get_by_role("button", name=re.compile("^Yes: ")).click()
+            expect(card).to_have_count(0, timeout=ANSWER_MS)
+
+    async with program(house, "stdio", era) as ide:
+        assert (await ide.call_tool("tasks_remove", {"title": title})).is_error
+        await to_thread.run_sync(press)
+        assert not (await ide.call_tool("tasks_remove", {"title": title})).is_error
+    assert not is_there(house, title)
 
 
 def test_the_card_is_answered_with_the_keyboard_alone_on_a_narrow_screen(house: Running, title: str) -> None:

@@ -304,14 +304,36 @@ async def test_a_clock_that_is_set_back_opens_nothing_again(board: Any) -> None:
     assert left(board) == ["buy-milk"]
 
 
-async def test_after_a_restart_the_caller_is_asked_anew(world: Any, reopened: Any) -> None:
+async def test_after_a_restart_the_question_still_waits_for_what_is_left_of_its_minute(
+    world: Any, reopened: Any
+) -> None:
     await world.ok("tasks.add", title="Buy milk")
     ask = await asked(world)
-    with reopened(world.clock[0] + 5) as later:
+    with reopened(world.clock[0] + 59) as later:
         reply = with_yes(ask, later.house.says(ask))
-        assert (await later.call("tasks.remove", reply=reply, title="Buy milk")).error == "confirm"
-        assert (await later.call("tasks.remove", reply=Reply(ask["id"]), title="Buy milk")).ask.id != ask["id"]
-        assert left(later) == ["buy-milk"]
+        assert (await later.call("tasks.remove", reply=reply, title="Buy milk")).error is None
+        assert left(later) == []
+
+
+async def test_a_yes_that_is_brought_to_one_process_counts_in_another_once(world: Any, reopened: Any) -> None:
+    await world.ok("tasks.add", title="Buy milk")
+    ask = await asked(world)  # over stdio, say: a process of its own
+    with reopened(world.clock[0]) as house:
+        [waiting] = (await house.ok("asks.waiting", "house")).data["asks"]
+        assert waiting["id"] == ask["id"]
+        await house.ok("asks.answer", "house", statement=house.house.says(waiting))
+        again = await house.refused("asks.answer", "house", statement=house.house.says(waiting))
+        assert again.text == "That question was answered already."
+    assert (await world.call("tasks.remove", title="Buy milk")).error is None
+    await world.ok("tasks.add", title="Buy milk")
+    assert (await world.call("tasks.remove", title="Buy milk")).ask.id != ask["id"], "one yes is for one deed"
+
+
+async def test_a_disk_that_takes_no_question_is_told_of(board: Any) -> None:
+    board.gate._state.run("CREATE TRIGGER full BEFORE INSERT ON asks BEGIN SELECT RAISE(FAIL, 'full'); END")
+    answer = await board.refused("tasks.remove", title="Buy milk")
+    assert (answer.error, answer.text) == ("failed", "The disk did not take it: the file cannot be written.")
+    assert left(board) == ["buy-milk"]
 
 
 async def test_when_what_would_happen_has_changed_it_is_asked_again(board: Any) -> None:
@@ -399,7 +421,7 @@ async def test_a_yes_from_before_the_rule_became_stricter_is_not_enough(board: A
 
 
 async def test_without_a_key_nothing_that_needs_a_yes_is_ever_done(board: Any) -> None:
-    board.gate._asks = Asks(None, lambda: board.clock[0])
+    board.gate._asks = Asks(None, lambda: board.clock[0], board.gate._state)
     answer = await board.call("tasks.remove", title="Buy milk")
     assert answer.text.endswith("Nobody can say yes to that: I have no key to know a person's yes by.")
     ask = answer.ask.shown()
@@ -554,8 +576,8 @@ def test_a_statement_with_long_names_fits_into_the_argument_that_brings_it(house
     assert len(house.says(ask, channel="terminal", explicit=True, **names)) < STATEMENT_CHARACTERS
 
 
-def test_questions_of_different_people_are_different_questions() -> None:
-    asks = Asks(None, lambda: 0.0)
+def test_questions_of_different_people_are_different_questions(world: Any) -> None:
+    asks = Asks(None, lambda: 0.0, world.gate._state)
     first = asks.settle(Deed("family", Actor("Anna"), "t", "h"), "confirm", "Really?", Reply())
     second = asks.settle(Deed("family", Actor("Mia"), "t", "h"), "confirm", "Really?", Reply())
     assert first != second

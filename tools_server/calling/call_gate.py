@@ -13,7 +13,7 @@ from tools_server.confirm import NO_REPLY, Reply
 from tools_server.walls import walled
 from tools_server.wish import Answer, Wish
 
-# The question ends with this process, so nobody can be asked elsewhere meanwhile.
+# No server of the house runs, so there is nobody who could bring an answer in time.
 HOW = "That needs a person's yes: at a terminal, with --house-private-key, or of the running server, with --socket."
 
 
