@@ -71,6 +71,14 @@ class AgentConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class McpConfig:
+    """A program that uses the tools over HTTP by a token of its own, such as an IDE."""
+
+    agent: str = "family"  # whose tools and folder it has
+    acts_as: Role = "guest"  # for whom it asks: whoever holds its token is taken for one of these
+
+
+@dataclass(frozen=True, slots=True)
 class HouseConfig:
     """What the household is like."""
 
@@ -118,6 +126,7 @@ class Config:
     tool_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # [tools.NAME]: the tool's own words
     llm: Mapping[str, LlmConfig] = field(default_factory=dict)
     agents: Mapping[str, AgentConfig] = field(default_factory=dict)
+    mcp: Mapping[str, McpConfig] = field(default_factory=dict)
     origins: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -192,7 +201,7 @@ _BOUNDS = {
     "call_seconds": (0.1, 3_600),
     "patience_seconds": (1, 600),
 }  # of numbers, by their names
-_NAMED = {"llm": LlmConfig, "agents": AgentConfig}
+_NAMED = {"llm": LlmConfig, "agents": AgentConfig, "mcp": McpConfig}
 _PLAIN = {
     "house": HouseConfig,
     "gateway": GatewayConfig,
@@ -228,7 +237,7 @@ def load(environment: Mapping[str, str], file: Path | None = None) -> Config:
     plain = {
         name: _piece(kind, name, table.get(name, {}), where, environment, origins) for name, kind in _PLAIN.items()
     }
-    named: dict[str, Any] = {"llm": dict(DEFAULT_LLM), "agents": dict(DEFAULT_AGENTS)}
+    named: dict[str, Any] = {"llm": dict(DEFAULT_LLM), "agents": dict(DEFAULT_AGENTS), "mcp": {}}
     for section, kind in _NAMED.items():
         for name, piece in _table(table.get(section, {}), section, where).items():
             key = f"{section}.{name}"
@@ -282,6 +291,7 @@ def _check(config: Config, where: str) -> None:
     for setting in ("wake_words", "devices"):
         _check_shared(config, setting, where)
     _check_memories(config, where)
+    _check_clients(config, where)
     for name, llm in config.llm.items():
         if llm.kind == "server" and not llm.url:
             raise ConfigError(f"{where}: llm.{name} is a server without url", hint='add url = "http://…/v1"')
@@ -290,6 +300,24 @@ def _check(config: Config, where: str) -> None:
             raise ConfigError(
                 f"the socket {longest} has a name of more than {UNIX_PATH_BYTES} bytes",
                 hint="set ATLAS_DATA to a shorter path",
+            )
+
+
+def _check_clients(config: Config, where: str) -> None:
+    """Refuse a program whose token would be an agent's, or that asks for somebody whom its agent does not talk to."""
+    for name, client in config.mcp.items():
+        if name in config.agents:
+            raise ConfigError(f"{where}: mcp.{name} has the name of an agent", hint="rename it")
+        if client.agent not in config.agents:
+            raise ConfigError(
+                f"{where}: mcp.{name}.agent is {client.agent!r}, which is no agent",
+                hint=f"name one of {', '.join(config.agents)}",
+            )
+        roles = config.agents[client.agent].roles
+        if client.acts_as not in roles:
+            raise ConfigError(
+                f"{where}: mcp.{name}.acts_as: {client.agent} does not talk to the role {client.acts_as!r}",
+                hint=f"it talks to {', '.join(roles)}",
             )
 
 

@@ -50,8 +50,8 @@ def settle_tools(config: Config) -> None:
 
 
 def introduce_agents(config: Config) -> Path:
-    """Give every agent its own token, once; return the file by which the tool server knows them and their powers."""
-    if "house" in config.agents:
+    """Give every agent and program its token, once; return the file that tells the tool server of their powers."""
+    if "house" in (*config.agents, *config.mcp):
         raise ConfigError("no agent can be called 'house', for that is the house's own name", hint="rename it")
     powers: Mapping[str, Mapping[str, object]] = {
         "house": {"tools": HOUSE_TOOLS, "acts_as": "owner"},
@@ -63,6 +63,16 @@ def introduce_agents(config: Config) -> Path:
                 "private": "guest" not in agent.roles,
             }
             for name, agent in config.agents.items()
+        },
+        **{
+            name: {
+                "tools": config.agents[client.agent].tools,
+                "roots": (config.agent_folder(client.agent),),
+                "roles": (client.acts_as,),
+                "acts_as": client.acts_as,
+                "private": "guest" not in config.agents[client.agent].roles,
+            }
+            for name, client in config.mcp.items()
         },
     }
     lines: list[str] = []

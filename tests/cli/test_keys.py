@@ -21,9 +21,10 @@ from atlas.cli.keys import (
     settle_tools,
     write_tool_settings,
 )
-from atlas.config import AgentConfig, Config, ToolsConfig
+from atlas.config import AgentConfig, Config, McpConfig, ToolsConfig
 from atlas.errors import ConfigError
 from atlas.store.devices import open_devices
+from tools_server.boot import read_agents
 
 
 def test_nobody_else_can_read_what_atlas_keeps(config: Config) -> None:
@@ -54,6 +55,22 @@ def test_every_agent_is_known_by_its_own_token_and_has_its_own_tools(config: Con
     assert len(hashes) == 3
     token = read_secret(config.tools_token("work"))
     assert agents["work"]["token_sha256"] == hashlib.sha256(token.encode()).hexdigest()
+
+
+def test_a_program_over_mcp_has_its_agents_tools_and_asks_for_whom_the_settings_say(config: Config) -> None:
+    programs = {"ide": McpConfig("work", "owner"), "panel": McpConfig("family", "adult"), "script": McpConfig()}
+    config = dataclasses.replace(config, mcp=programs)
+    prepare_folders(config)
+    file = introduce_agents(config)
+    by_token, by_name = read_agents(file)
+    ide = by_token[hashlib.sha256(read_secret(config.tools_token("ide")).encode()).hexdigest()]
+    assert (ide.name, ide.acts_as, ide.roles, ide.roots, ide.private) == (
+        *("ide", "owner", ("owner",), ("work-agent-config",), True),
+    )
+    assert ide.tools == by_name["work"].tools
+    assert (by_name["panel"].acts_as, by_name["panel"].roles) == ("adult", ("adult",))
+    assert by_name["script"].acts_as == "guest"
+    assert by_name["family"].acts_as == "", "who holds an agent's own token says for whom it asks, each time"
 
 
 def test_parts_of_the_house_that_start_at_once_agree_on_its_secrets(config: Config) -> None:
