@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import math
 import re
 from collections import deque
@@ -18,12 +17,13 @@ from tools_server.policy import Actor, Agent, Decision
 from tools_server.state import Receipt
 from tools_server.toolkit import ToolSpec
 from wall.chain import Chain
+from wall.disk import FULL
 
 UNWRITABLE = noted("I can't write down what I do, so I do nothing more. Is the disk full?")
-FULL = (errno.ENOSPC, errno.EDQUOT)  # a disk that says anything else is not to be believed again
 FLUSH_SECONDS = 1.0  # how long the record of a read may be with the kernel only
 STRANGERS_TOLD = 20  # of one minute; whoever knocks may be a loop, and must not fill the disk
 REFUSALS_TOLD = 600  # of one agent in one minute: a model that is wrong all the time is wrong ten times less often
+MOST_OWED = 1_000  # only calls that were under way when the disk became full, and looks of the bell that failed
 REFUSED = ("denied", "invalid", "not_found", "confirm", "asked", "failed")
 UNREAD = Decision("deny", "unread", "")
 _TRACE = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?")  # W3C traceparent
@@ -127,7 +127,7 @@ class Record:
     def __init__(self, audit: Chain) -> None:
         self.chain = audit
         self._disk: Literal["well", "full", "broken"] = "well"
-        self._owed: deque[Mapping[str, Any]] = deque()  # rows of the calls that found it full
+        self._owed: deque[Mapping[str, Any]] = deque(maxlen=MOST_OWED)  # rows of the calls that found it full
 
     def write(self, row: Mapping[str, Any], *, durable: bool) -> bool:
         """Append a row; false when the disk did not take it. Then no more calls are accepted."""
@@ -143,7 +143,7 @@ class Record:
     def _refused(self, trouble: OSError) -> None:
         """Accept no more calls: power without a record is the one thing this server must not have."""
         if self._disk != "broken":
-            self._disk = "full" if trouble.errno in FULL else "broken"
+            self._disk = "full" if trouble.errno in FULL else "broken"  # another is not to be believed again
 
     def writable(self) -> bool:
         """Tell whether calls can be recorded; once a full disk has room again, after writing down what is owed."""

@@ -26,6 +26,7 @@ from tools_server.confirm import read_house_key
 from tools_server.household import add_house, add_role, at_home
 from tools_server.stderr import say
 from wall.chain import verify
+from wall.disk import disk_sentence
 
 if TYPE_CHECKING:
     from tools_server.boot import Settings
@@ -81,7 +82,9 @@ def _serve(settings: Settings, stdio: bool) -> None:
             inside = walled(replace(settings, listening=listening))
             anyio.run(serve_stdio if stdio else serve_http, inside)
     except (BootFailed, OSError, sqlite3.Error) as failed:
-        say(f"The tool server cannot start. {failed}")
+        what, advice = disk_sentence(failed, settings.data)
+        why = f"{what[0].upper()}{what[1:]}: {advice}." if what else str(failed)
+        say(f"The tool server cannot start. {why}")
         sys.exit(1)
 
 

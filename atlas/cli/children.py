@@ -106,9 +106,10 @@ class Child:
     async def _watch_health(self, process: Process) -> None:
         """Note when it is healthy for the first time, and end it when it was, and is not any more."""
         began = anyio.current_time()
-        async with httpx2.AsyncClient(
-            transport=httpx2.AsyncHTTPTransport(uds=str(self.program.socket), verify=False), base_url="http://child"
-        ) as client:
+        # No connection is kept: through one, a child whose socket was deleted looks well, and nobody else reaches it.
+        limits = httpx2.Limits(max_keepalive_connections=0)
+        transport = httpx2.AsyncHTTPTransport(uds=str(self.program.socket), verify=False, limits=limits)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://child") as client:
             ready, missed, why = False, 0, ""
             while missed < MISSED_LOOKS:
                 why = await _unwell(client)

@@ -24,6 +24,9 @@ from atlas.errors import ConfigError
 from wall.chain import older_files, verify
 
 _KEEP = "somebody or something changed it: keep a copy; to begin a new one, move it, its .head and record.head away"
+_REMOUNT = "look why (dmesg: a disk that fails is often made so), and mount it so that it can be written"
+_WRITABLE = "let its disk be written, and ask again"
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 OLDEST_PYTHON = (3, 11)
 FREE_BYTES = 500_000_000  # below this, memory files and recordings will soon fail
 HEALTH_SECONDS = 10.0
@@ -92,11 +95,21 @@ def _data(config: Config) -> Finding:
     folder = config.data
     if not folder.exists():
         return Finding("data", f"{folder} is not there yet", "run ./up, which makes it", grave=False)
+    if _is_read_only(folder):
+        return Finding("data", f"{folder} lies on a disk that is read-only", _REMOUNT)
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         return Finding("data", f"{folder} cannot be written", f"sudo chown -R $USER {folder}, or set ATLAS_DATA")
     if folder.stat().st_mode & 0o077:
         return Finding("data", f"{folder} can be read by others", f"chmod 700 {folder}", grave=False)
     return Finding("data", str(folder))
+
+
+def _is_read_only(folder: Path) -> bool:
+    return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
+
+
+def _is_full(folder: Path) -> bool:
+    return os.statvfs(folder).f_bavail == 0
 
 
 def _disk(config: Config) -> Finding:
@@ -126,14 +139,21 @@ def _models(config: Config) -> Iterator[Finding]:
 
 
 def _file(file: Path) -> Finding:
+    # A log beside the file cannot be read where nothing can be written; without it the file may be half of a whole.
+    unwritable = _is_read_only(file.parent) or _is_full(file.parent)
+    how = "mode=ro&immutable=1" if unwritable else "mode=ro"
     try:
-        connection = sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)
+        connection = sqlite3.connect(f"{file.as_uri()}?{how}", uri=True)
         try:
             (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
         finally:
             connection.close()
     except sqlite3.DatabaseError as trouble:
         verdict = str(trouble)
+        if trouble.sqlite_errorcode & 0xFF not in _DAMAGED:
+            return Finding("memory", f"{file.name} cannot be looked at: {verdict}", _WRITABLE)
+    if verdict != "ok" and unwritable:
+        return Finding("memory", f"{file.name} cannot be judged while nothing can be written: {verdict}", _WRITABLE)
     advice = "" if verdict == "ok" else f"stop Atlas, then put back a copy, or start anew: mv {file} {file}.damaged"
     return Finding("memory", f"{file.name} {'is whole' if verdict == 'ok' else f'is damaged: {verdict}'}", advice)
 

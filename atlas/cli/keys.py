@@ -21,7 +21,9 @@ from atlas.assent import read_house_key
 from atlas.config import Config
 from atlas.errors import ConfigError
 from atlas.store.devices import Devices
+from wall.disk import disk_sentence
 
+START_BYTES = 256 * 1024  # of settings, databases and logs; a disk with less is as good as full
 OWNER = "owner"  # the device that the terminal is
 # What the house itself does: ring, say who was heard, bring people's answers, and sign how far the record goes.
 HOUSE_TOOLS = ("*.due", "*.announced", "reminders.heard", "asks.*", "record.head")
@@ -33,10 +35,21 @@ def prepare_folders(config: Config) -> None:
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             folder.chmod(0o700)
+            _try_writing(folder)
         except OSError as trouble:
+            what, hint = disk_sentence(trouble, folder)
             raise ConfigError(
-                f"{folder} cannot be used: {trouble.strerror}", hint="point ATLAS_DATA at a folder of yours"
+                what or f"{folder} cannot be used: {trouble.strerror}",
+                hint=hint or "point ATLAS_DATA at a folder of yours",
             ) from trouble
+
+
+def _try_writing(folder: Path) -> None:
+    """Write as much as a start needs, and take it away again. Raises `OSError`."""
+    with tempfile.TemporaryFile(dir=folder) as trial:
+        trial.write(bytes(START_BYTES))
+        trial.flush()
+        os.fsync(trial.fileno())
 
 
 def settle_tools(config: Config) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 import os
+import sqlite3
 import sys
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 
 from atlas import __version__
 from atlas.errors import AtlasError
+from wall.disk import disk_state
 
 COMMANDS = {
     "run": "run Atlas in this terminal, until Ctrl-C",
@@ -53,10 +55,12 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:  # `atlas … | head`: nobody reads on, and Python must not try to flush at its end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except AtlasError as trouble:
+    except (AtlasError, OSError, sqlite3.Error) as trouble:
+        if not _is_of_the_world(trouble):
+            raise
         print(said(trouble), file=sys.stderr)
     except BaseExceptionGroup as group:  # what a task group makes of them
-        troubles, mistakes = group.split(AtlasError)
+        troubles, mistakes = group.split(_is_of_the_world)
         if troubles is None or mistakes is not None:
             raise
         for each in _flat(troubles):
@@ -64,10 +68,17 @@ def run(arguments: Sequence[str]) -> int:
     return 1
 
 
-def said(trouble: AtlasError) -> str:
+def _is_of_the_world(trouble: BaseException) -> bool:
+    """Tell whether a failure is nobody's mistake here: one that we know, or a disk that is full or read-only."""
+    return isinstance(trouble, AtlasError) or bool(disk_state(trouble))
+
+
+def said(trouble: BaseException) -> str:
     """Return an error as a person should read it: what happened, and what to do now."""
-    what = str(trouble).rstrip(".")
-    return f"atlas: {what}." + (f"\n       Now: {_ended(trouble.hint)}" if trouble.hint else "")
+    what, hint = str(trouble).rstrip("."), trouble.hint if isinstance(trouble, AtlasError) else ""
+    if state := disk_state(trouble):
+        what, hint = f"the disk is {state} ({what})", "`atlas doctor` says which, and what to do"
+    return f"atlas: {what}." + (f"\n       Now: {_ended(hint)}" if hint else "")
 
 
 def _ended(sentence: str) -> str:
@@ -88,7 +99,7 @@ def usage() -> str:
     )
 
 
-def _flat(group: BaseExceptionGroup[AtlasError]) -> Iterator[AtlasError]:
+def _flat(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
     for one in group.exceptions:
         if isinstance(one, BaseExceptionGroup):
             yield from _flat(one)

@@ -23,6 +23,7 @@ CHILD = """
 import http.server, os, signal, socketserver, subprocess, sys, time
 
 class Health(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1" if sys.argv[2] == "keeps connections" else "HTTP/1.0"
     def do_GET(self):
         with open(note, "a") as looked:
             looked.write("x")
@@ -30,6 +31,7 @@ class Health(http.server.BaseHTTPRequestHandler):
         if manner == "wordless" and looks > 1:
             time.sleep(600)
         self.send_response(503 if (manner == "sick" and looks > 1) or (manner == "hiccups" and looks % 2) else 200)
+        self.send_header("content-length", "0")
         self.end_headers()
     def address_string(self):
         return "unix"
@@ -111,6 +113,21 @@ async def test_a_child_that_lives_and_is_not_well_says_where_it_stands_and_is_st
     assert not alive(first)
     assert any("child hung and was ended" in message for message in caplog.messages)
     assert any("in serve_forever" in message for message in caplog.messages)
+
+
+async def test_a_child_whose_socket_was_deleted_is_started_again_and_reached_again(
+    program: Callable[[str], Program], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "atlas")
+    monkeypatch.setattr(children, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(children, "FIRST_WAIT_SECONDS", 0.01)
+    async with supervised(program("keeps connections")) as child:
+        await child.ready()
+        first = child.pid
+        assert first
+        child.program.socket.unlink()
+        await healthy_again(child, first)
+    assert any("ConnectError" in message for message in caplog.messages)
 
 
 async def test_a_child_that_was_frozen_is_ended_and_started_again(

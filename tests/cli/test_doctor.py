@@ -3,8 +3,10 @@ from __future__ import annotations
 import dataclasses
 import os
 import socket
+import sqlite3
 import subprocess
 import threading
+from pathlib import Path
 
 import pytest
 import uvicorn
@@ -19,6 +21,7 @@ from atlas.cli.keys import make_house_key, prepare_folders, settle_tools
 from atlas.cli.run import programs
 from atlas.config import Config, EgressConfig, GatewayConfig
 from atlas.errors import ConfigError
+from tests.conftest import SmallDisk
 from wall.chain import Chain, head_of
 
 
@@ -38,6 +41,27 @@ def test_a_damaged_memory_is_found_with_what_to_do(settled: Config) -> None:
     found = findings(settled)["memory"]
     assert "atlas.db is damaged" in found.seen
     assert "mv " in found.advice
+
+
+@pytest.mark.parametrize("how", ["read-only", "full"])
+def test_a_disk_that_takes_nothing_is_told_and_no_database_called_damaged(
+    small_disk: SmallDisk, config: Config, how: str
+) -> None:
+    config = dataclasses.replace(config, data=small_disk.folder, gateway=GatewayConfig(port=9))
+    prepare_folders(config)
+    database = sqlite3.connect(config.data / "atlas.db")
+    database.executescript("PRAGMA journal_mode = WAL; CREATE TABLE t (a); INSERT INTO t VALUES (1);")
+    database.close()
+    Path(config.data / "work.db").write_bytes(b"no database " * 500)
+    small_disk.read_only() if how == "read-only" else small_disk.fill()
+    found = {finding.seen: finding for finding in doctor.examine(config)}
+    assert found["atlas.db is whole"].advice == ""
+    assert "mv " not in next(finding.advice for seen, finding in found.items() if "work.db" in seen)
+    said = f"{config.data} lies on a disk that is read-only" if how == "read-only" else "0.0 GB free"
+    assert found[said].advice
+    with pytest.raises(ConfigError, match=f"is {how}") as refused:
+        prepare_folders(config)
+    assert "start again" in refused.value.hint
 
 
 def test_rows_cut_from_a_record_are_found_also_when_its_head_was_rewritten(settled: Config) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -46,6 +47,21 @@ def test_trouble_is_a_sentence_and_what_to_do() -> None:
         "atlas: the port is taken.\n       Now: choose another."
     )
     assert said(ConfigError("nothing is called 'x'", hint="did you mean y?")).endswith("Now: did you mean y?")
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        OSError(errno.EROFS, "Read-only file system"),
+        BaseExceptionGroup("", [OSError(errno.ENOSPC, "No space left on device")]),
+    ],
+)
+def test_a_disk_that_refuses_is_a_sentence_and_no_traceback(
+    trouble: BaseException, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert raising(monkeypatch, trouble) == 1
+    assert "atlas: the disk is " in capsys.readouterr().err
 
 
 def raising(monkeypatch: pytest.MonkeyPatch, trouble: BaseException) -> int:

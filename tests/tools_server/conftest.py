@@ -172,6 +172,12 @@ def reopened(data: Path, house: Any) -> Any:
     return lambda at: opened_world(data, house, at)
 
 
+@pytest.fixture
+def opened_in(house: Any) -> Any:
+    """Open a world in a folder of the test's own."""
+    return lambda folder: opened_world(folder, house)
+
+
 class Straight(Outside):
     """A way out that leads only to this machine, without an egress between."""
 
