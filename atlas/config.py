@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from atlas.conversation import Role
 from atlas.errors import ConfigError
+from atlas.shipped import INSTALLED, shipped
 
 UNIX_PATH_BYTES = 107  # the kernel's limit for the name of a unix socket
 
@@ -181,7 +182,7 @@ class Config:
         return self.origins.get(key, "default")
 
 
-OWN_FILE = Path(__file__).parent.parent / "atlas.toml"  # of the checkout, so that `atlas ask` works from any directory
+OWN_FILE = shipped("atlas.toml")  # so that `atlas ask` works from any directory
 DEFAULT_LLM = {"embedded": LlmConfig(answers=False)}  # too many of its answers are wrong: see docs/log.md
 HOUSEHOLD = (  # what anybody's agent may use; what a role may not is said in policy.toml
     *("clock.*", "timers.*", "reminders.*", "alarms.*", "tasks.*", "lists.*", "notes.*", "files.*", "calendar.*"),
@@ -214,14 +215,17 @@ _PATHS = ("_file", "_folder")  # a setting of a tool that is called so, or ends 
 
 
 def load(environment: Mapping[str, str], file: Path | None = None) -> Config:
-    """Read `file`, else `$ATLAS_CONFIG`, else `atlas.toml` of the working directory, else the one beside this package.
+    """Read `file`, else `$ATLAS_CONFIG`, else `atlas.toml` of the working directory, else of the data directory.
 
+    Where there is none, the one that comes with Atlas counts; in an installed wheel its paths are as seen from the data
+    directory, for nothing is written among the code.
     A variable `ATLAS_SECTION_KEY` of the environment wins over the file, for the plain sections.
     `$ATLAS_DATA` is the data directory. Raises `ConfigError` naming the key, where it stands and what would be right.
     """
     path = file or (Path(environment["ATLAS_CONFIG"]) if environment.get("ATLAS_CONFIG") else None)
+    data = Path(environment.get("ATLAS_DATA") or Path.home() / ".local/share/atlas").expanduser().absolute()
     if path is None:
-        path = next((file for file in (Path("atlas.toml"), OWN_FILE) if file.is_file()), None)
+        path = next((file for file in (Path("atlas.toml"), data / "atlas.toml", OWN_FILE) if file.is_file()), None)
     table, where = _read(path), str(path) if path else "default"
     origins: dict[str, str] = {}
 
@@ -243,11 +247,15 @@ def load(environment: Mapping[str, str], file: Path | None = None) -> Config:
             key = f"{section}.{name}"
             named[section][name] = _piece(kind, key, piece, where, {}, origins, start=named[section].get(name))
 
-    data = Path(environment.get("ATLAS_DATA") or Path.home() / ".local/share/atlas").expanduser().absolute()
     base = path.absolute().parent if path else Path.cwd()
+    if INSTALLED and path == OWN_FILE:
+        base = data
     folder = base / plain["models"].folder.expanduser()
     plain["models"] = ModelsConfig(folder)
-    plain["tools"] = dataclasses.replace(plain["tools"], policy=base / plain["tools"].policy.expanduser())
+    policy = base / plain["tools"].policy.expanduser()
+    if origins.get("tools.policy", "default") == "default" and not policy.is_file():
+        policy = shipped("policy.toml")
+    plain["tools"] = dataclasses.replace(plain["tools"], policy=policy)
     words = [*plain["speech"].wake_words, *(word for agent in named["agents"].values() for word in agent.wake_words)]
     plain["speech"] = dataclasses.replace(plain["speech"], models=folder, wake_words=tuple(dict.fromkeys(words)))
     tool_settings = {name: _with_paths(piece, base) for name, piece in own.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from atlas.agents.agent_emergency import Emergencies, open_helplines
 from atlas.agents.house_names import HouseNames
 from atlas.agents.minds import open_agent
 from atlas.assent import Assents, Seal, open_wording
-from atlas.config import LlmConfig
+from atlas.config import LlmConfig, load
 from atlas.conversation import Actor, Ask, Assent, Message, Receipt, Tool, ToolCall, ToolResult, Turn, fresh_id
 from atlas.errors import AtlasError
 from atlas.events import Event, TextDelta
@@ -41,7 +42,6 @@ ZONE, COUNTRY = "Europe/London", "GB"
 AGENTS = '[family]\ntoken_sha256 = "{0:064}"\ntools = ["*"]\nroots = ["family-agent-config"]\nacts_as = "owner"\n'
 _ASIDE = ("facts.list",)  # what an agent looks up by itself before it answers
 _NOTHING: tuple[Message, ...] = ()
-ENCODER = Path(__file__).parent.parent / "models" / "all-minilm-l6-v2"
 _TOOLBOX = find(tools_server.tools)
 
 
@@ -165,12 +165,17 @@ def _actor(room: str) -> Actor:
     return Actor(PERSON, "bench", "owner", room)
 
 
+def encoder() -> Path:
+    """Return the folder of the encoder of sentences that this house has."""
+    return load(os.environ).models.folder / "all-minilm-l6-v2"
+
+
 @cache
 def reader_of(language: str) -> tuple[Reader, PublicReader]:
     """Return the readers of a language, opened once: they take over a second."""
     grammar = open_grammar(language)
     public = PublicReader(PublicGrammar(language), grammar.commands)
-    return Reader(grammar, public, open_parser(grammar, ENCODER)), public
+    return Reader(grammar, public, open_parser(grammar, encoder())), public
 
 
 @asynccontextmanager

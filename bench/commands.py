@@ -15,7 +15,7 @@ from atlas.config import Config
 from atlas.understanding.grammar import Command, open_grammar
 from atlas.understanding.understanding import Reader
 
-CORPUS = Path(__file__).parents[1] / "tests" / "agents" / "corpus"
+CORPUS = Path(__file__).parent / "corpus"
 HELD_OUT = "heldout"  # files named so were never tuned on: what they show is how strangers will be understood
 ROUNDS = 5  # for the times: each sentence counts with its median, for other work on the machine hits all of them
 

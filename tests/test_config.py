@@ -8,6 +8,7 @@ import pytest
 from atlas.config import Config, LlmConfig, load
 from atlas.errors import ConfigError
 from atlas.opening import _backend_settings
+from atlas.shipped import shipped
 
 ROOT = Path(__file__).parent.parent
 
@@ -213,3 +214,18 @@ def test_what_a_tool_is_told_is_its_own_business_but_paths_are_whole(data: Path)
 def test_nothing_leaves_the_house_unless_it_is_listed(data: Path) -> None:
     assert load({}, write(data, "")).egress.allow == ()
     assert load({}, write(data, '[egress]\nallow = ["a.org:443"]\n')).egress.allow == ("a.org:443",)
+
+
+def test_settings_may_lie_with_the_data_where_there_is_no_checkout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "atlas.toml").write_text('[house]\nlanguage = "de"\n')
+    config = load({"ATLAS_DATA": str(data)})
+    assert (config.house.language, config.models.folder) == ("de", data / "models")
+    assert config.tools.policy == shipped("policy.toml"), "rules are never missing"
+    (data / "policy.toml").touch()
+    assert load({"ATLAS_DATA": str(data)}).tools.policy == data / "policy.toml"
+    assert load({"ATLAS_DATA": str(data), "ATLAS_TOOLS_POLICY": "mine.toml"}).tools.policy == data / "mine.toml"

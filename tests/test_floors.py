@@ -22,6 +22,7 @@ FLOORS = {
     "atlas.strict_json": 0,
     "atlas.schemas": 0,
     "atlas.ways": 0,
+    "atlas.shipped": 0,
     "atlas.logs": 0,
     "atlas.heap": 0,
     "atlas.llm": 1,

@@ -16,7 +16,7 @@ from tomlkit.container import Container
 from tomlkit.items import AbstractTable, Table, Whitespace
 
 from atlas.cli.numbers import count
-from atlas.config import Config
+from atlas.config import OWN_FILE, Config
 from atlas.config import load as load_config
 from atlas.errors import ConfigError, EngineError
 from atlas.models import catalogue, fetch, machine
@@ -24,8 +24,9 @@ from atlas.models.catalogue import Model
 from atlas.models.fit import GIB, Fit, Memory, Shape, fit, longest_context, shape_of
 from atlas.models.gguf import read_model
 from atlas.models.pull import HUB, Progress, Puller, client
+from atlas.shipped import INSTALLED, shipped
 
-CATALOGUE = Path(__file__).parents[2] / "models" / "catalogue.toml"
+CATALOGUE = shipped("models/catalogue.toml")
 CONTEXTS = (4_096, 8_192, 32_768)  # tokens: a chat, a long one, a document
 BAR = 24  # characters
 SETTING_OF = {"stt": "stt_model", "tts": "voice"}  # of [speech]
@@ -227,6 +228,8 @@ def use(model: Model, agent: str, config: Config) -> None:
         raise ConfigError(f"{faults[0]}", hint=f"`atlas models pull {model.name}` first")
     file = config.file or Path("atlas.toml")
     table = tomlkit.parse(file.read_text(encoding="utf-8") if file.exists() else "")
+    if INSTALLED and file == OWN_FILE:  # it belongs to the package, and is another's after the next upgrade
+        file = config.data / "atlas.toml"
     if model.role == "llm":
         if agent not in config.agents:
             raise ConfigError(f"no agent is called {agent!r}", hint=f"there are {', '.join(config.agents)}")

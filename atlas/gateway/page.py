@@ -11,8 +11,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from atlas.errors import ConfigError
+from atlas.shipped import shipped
 
-FOLDER = Path(__file__).parents[2] / "pwa"
+FOLDER = shipped("pwa")
 TYPES = {
     ".html": "text/html",
     ".js": "text/javascript",
