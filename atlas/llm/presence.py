@@ -47,7 +47,9 @@ class Watched:
         conversation: str = "",
         priority: Priority = "chat",
     ) -> AsyncGenerator[Delta, None]:
-        """See `Backend.stream`."""
+        """See `Backend.stream`. A model that is away is asked for its health first: that takes no long silence."""
+        if self.away:
+            await self.health()
         stream = self._backend.stream(
             messages, tools, tool_choice=tool_choice, limits=limits, conversation=conversation, priority=priority
         )

@@ -83,6 +83,26 @@ async def test_a_model_that_vanishes_is_away_until_its_health_is_good_again() ->
         tasks.cancel_scope.cancel()
 
 
+async def test_who_asks_a_model_that_hangs_after_somebody_waited_in_vain_is_told_so_soon() -> None:
+    class Hangs(Model):
+        async def stream(self, *arguments: Any, **more: Any) -> Any:
+            await anyio.sleep(15)
+            raise LlmGone("it said nothing for too long")
+            yield
+
+        async def health(self) -> str:
+            await anyio.sleep(3)
+            raise LlmGone("it said nothing for too long")
+
+    watched, waited = Watched(Hangs()), []
+    for _ in range(3):
+        began = anyio.current_time()
+        with pytest.raises(LlmGone):
+            await asked(watched)
+        waited.append(anyio.current_time() - began)
+    assert waited == [15, 3, 3]
+
+
 async def test_a_host_that_was_only_busy_is_not_away_for_long() -> None:
     model = Model()
     watched = Watched(model)
