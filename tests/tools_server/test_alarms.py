@@ -52,6 +52,39 @@ async def test_what_is_not_understood_sets_no_alarm(world: Any, when: str, said:
     assert await world.said("alarms.list") == "There are no alarms."
 
 
+GUEST = {"device": "phone of a guest", "role": "guest", "room": "bedroom"}
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("alarms.cancel", {}),
+        ("alarms.cancel", {"day": "tomorrow"}),
+        ("alarms.change", {"when": "half past nine"}),
+        ("alarms.skip", {}),
+        ("alarms.switch", {"on": False}),
+    ],
+)
+async def test_a_guest_changes_no_alarm_of_the_household(world: Any, tool: str, arguments: dict[str, Any]) -> None:
+    await world.ok("alarms.set", actor=ANNA, when="every day at seven in the morning")
+    before = (await world.ok("alarms.list")).data
+    refused = await world.refused(tool, actor=GUEST, **arguments)
+    assert (refused.error, refused.text) == ("denied", "Guests can only change what guests have set.")
+    assert (await world.ok("alarms.list")).data == before
+
+
+async def test_guests_leave_alarms_for_the_household_and_nobody_alone_uses_them_up(world: Any) -> None:
+    for number in range(10, 20):
+        await world.ok("alarms.set", actor=GUEST, when=f"at 8:{number} PM")
+    refused = await world.refused("alarms.set", actor=GUEST, when="at 9 PM")
+    assert refused.text == "Guests already have 10 alarms. Cancel some of them first."
+    assert await world.said("alarms.cancel", actor=GUEST, time="8:10 PM") == "Alarm cancelled: today at 8:10 PM."
+    for number in range(10, 50):
+        await world.ok("alarms.set", actor=ANNA, when=f"at 7:{number} AM")
+    refused = await world.refused("alarms.set", actor=ANNA, when="at 9 AM")
+    assert refused.text == "You already have 40 alarms. Cancel some of them first."
+
+
 async def test_setting_the_same_alarm_twice_makes_one(world: Any) -> None:
     await world.ok("alarms.set", when="at seven")
     again = await world.ok("alarms.set", when="at 7 AM")

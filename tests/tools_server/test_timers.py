@@ -224,6 +224,46 @@ async def test_guests_leave_timers_for_the_household(world: Any) -> None:
     assert await world.said("timers.start", actor=KITCHEN, seconds=60) == "Timer set for 1 minute."
 
 
+GUEST = {"device": "phone of a guest", "role": "guest", "room": "kitchen"}
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("timers.cancel", {"name": "pizza"}),
+        ("timers.cancel", {}),
+        ("timers.pause", {"name": "pizza"}),
+        ("timers.resume", {"name": "pizza"}),
+        ("timers.add", {"name": "pizza", "by_seconds": -60}),
+        ("timers.cancel_all", {}),
+        ("timers.cancel_all", {"room": "kitchen"}),
+    ],
+)
+async def test_a_guest_changes_no_timer_of_the_household(world: Any, tool: str, arguments: dict[str, Any]) -> None:
+    await world.ok("timers.start", actor=KITCHEN, seconds=600, name="pizza")
+    refused = await world.refused(tool, actor=GUEST, **arguments)
+    assert (refused.error, refused.text) == ("denied", "Guests can only change what guests have set.")
+    assert await world.said("timers.left", actor=KITCHEN) == "Your pizza timer has 10 minutes left."
+
+
+async def test_a_guest_changes_what_a_guest_has_set_and_so_does_the_household(world: Any) -> None:
+    await world.ok("timers.start", actor=KITCHEN, seconds=600)
+    await world.ok("timers.start", actor=GUEST, seconds=300)
+    assert await world.said("timers.pause", actor=GUEST) == "5 minute timer paused with 5 minutes left."
+    assert await world.said("timers.cancel_all", actor=GUEST) == "Timer cancelled."
+    assert await world.said("timers.list", actor=GUEST) == "Your 10 minute timer has 10 minutes left."
+    await world.ok("timers.start", actor=GUEST, seconds=300)
+    assert await world.said("timers.cancel_all", actor=KITCHEN) == "Both timers cancelled."
+
+
+async def test_nobody_alone_uses_up_the_timers_of_the_house(world: Any) -> None:
+    for number in range(40):
+        await world.ok("timers.start", actor=KITCHEN, seconds=600 + number)
+    refused = await world.refused("timers.start", actor=KITCHEN, seconds=60)
+    assert refused.text == "You already have 40 timers. Cancel some of them first."
+    assert await world.said("timers.start", actor=BEDROOM, seconds=60) == "Timer set for 1 minute."
+
+
 async def test_timers_survive_a_restart_and_those_that_ended_meanwhile_say_how_late_they_are(reopened: Any) -> None:
     with reopened(1_800_000_000.0) as before:
         await before.ok("timers.start", seconds=600, name="pizza")
@@ -269,9 +309,10 @@ async def test_every_change_has_a_receipt_with_enough_to_undo_it(world: Any) -> 
 
 
 async def test_there_is_an_end_to_how_many_timers_there_may_be(world: Any) -> None:
-    for _ in range(100):
-        await world.ok("timers.start", seconds=60)
-    assert (await world.refused("timers.start", seconds=60)).error == "failed"
+    for number in range(100):
+        await world.ok("timers.start", actor={**KITCHEN, "person": f"Anna {number // 40}"}, seconds=60)
+    refused = await world.refused("timers.start", actor=BEDROOM, seconds=60)
+    assert refused.text == "There are already 100 timers. Cancel some of them first."
 
 
 @pytest.mark.parametrize("name", ["'; DROP TABLE timers; --", "piz\x00za", "🍕", "../../etc", "{name}", "%s", "a" * 60])

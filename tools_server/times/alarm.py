@@ -33,6 +33,7 @@ class Alarm:
     ringing_since: float | None = None
     missed_at: float | None = None  # when it last rang to the end and nobody stopped it
     skipped: str = ""  # days on which its rule does not hold: ISO dates with a space between
+    role: str = ""  # of who set it, as it was then
 
     @property
     def recurrence(self) -> Recurrence | None:

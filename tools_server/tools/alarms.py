@@ -38,6 +38,8 @@ from tools_server.times.spoken_time import day_words, moment_words
 from tools_server.times.when import WAKING, NotUnderstood, When, understand, understand_day
 from tools_server.times.when_grammar import read_words
 from tools_server.times.when_said import Clock
+from tools_server.times.whose import ALARMS as ALARMS_OF
+from tools_server.times.whose import changeable, refuse_more, role_of
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 from tools_server.wording import NAMED, capital, one_line, plain
 
@@ -71,6 +73,9 @@ MIGRATIONS = {
     """,
     "alarms skipped": """
         ALTER TABLE alarms ADD COLUMN skipped TEXT NOT NULL DEFAULT '';  -- ISO dates with a space between
+    """,
+    "alarms role": """
+        ALTER TABLE alarms ADD COLUMN role TEXT NOT NULL DEFAULT '';  -- of who set it, as it was then
     """,
 }
 
@@ -107,6 +112,7 @@ async def set_alarm(
             "failed",
             _("There are already {most_alarms} alarms. Cancel some of them first.").format(most_alarms=MOST_ALARMS),
         )
+    refuse_more(call, every, ALARMS_OF)
     if alarm.rule and not alarm.rule.startswith("FREQ=DAILY"):
         words += _(", starting {day_words}").format(
             day_words=day_words(local(alarm.at, call.zone).date(), local(now, call.zone).date())
@@ -342,6 +348,7 @@ def _new(call: Call, when: When, name: str, room: str) -> Alarm:
         start=when.at.isoformat() if when.rule else "",
         at=at,
         due_at=at,
+        role=role_of(call),
     )
 
 
@@ -404,7 +411,10 @@ def _left_out_words(alarm: Alarm, at: datetime, now: datetime) -> str:
 
 
 def _narrow(call: Call, name: str, time: str, day: date | None = None) -> list[Alarm]:
-    """Return the alarms of a name and a time of day, "" for any, that ring on a day. Raises `ToolFailed` for none."""
+    """Return the alarms to be changed: of a name and a time of day, "" for any, that ring on a day.
+
+    Raises `ToolFailed` when there is none, or whoever calls may change none of them.
+    """
     every = _all(call)
     if not every:
         raise ToolFailed("not_found", _("There are no alarms."))
@@ -424,7 +434,7 @@ def _narrow(call: Call, name: str, time: str, day: date | None = None) -> list[A
         raise ToolFailed(
             "not_found", _("There is no {asked}{at}. There is: {there}.").format(asked=asked, at=at, there=there)
         )
-    return found
+    return changeable(call, found)
 
 
 def _on_days(call: Call, alarms: list[Alarm], name: str) -> list[Alarm]:

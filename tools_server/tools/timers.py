@@ -17,7 +17,6 @@ from pydantic import Field
 
 from tools_server import rows
 from tools_server.language import text as _
-from tools_server.policy import NOBODY
 from tools_server.shapes import DUE, IDS
 from tools_server.state import Kept
 from tools_server.times.timer import (
@@ -35,6 +34,7 @@ from tools_server.times.timer import (
     what_there_is,
     which,
 )
+from tools_server.times.whose import TIMERS, changeable, refuse_more, role_of
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 from tools_server.wording import NAMED, capital
 
@@ -43,7 +43,6 @@ TIMER |= {"ends_at": float | None}
 
 LONGEST_SECONDS = 604_800  # a week; what is further away is a reminder
 MOST_TIMERS = 100  # a household has fewer; a model in a loop does not get more
-MOST_OF_GUESTS = 10  # all together: nobody who is passing through uses up what the house has
 NEWS_SECONDS = 86_400  # after a day nobody waits to hear that one has ended
 REMEMBERED_SECONDS = 3600  # "when did the pizza timer end?" is asked within the hour
 
@@ -94,7 +93,7 @@ async def start(
         deadline=now + seconds,
         left_seconds=None,
         set_at=now,
-        role=call.actor.role or call.agent.acts_as,
+        role=role_of(call),
     )
     waiting = _waiting(call)
     if len(waiting) >= MOST_TIMERS:
@@ -102,10 +101,7 @@ async def start(
             "failed",
             _("There are already {most_timers} timers. Cancel some of them first.").format(most_timers=MOST_TIMERS),
         )
-    if timer.role == NOBODY and sum(other.role == NOBODY for other in waiting) >= MOST_OF_GUESTS:
-        raise ToolFailed(
-            "failed", _("Guests already have {count} timers. Cancel some of them first.").format(count=MOST_OF_GUESTS)
-        )
+    refuse_more(call, waiting, TIMERS)
     subject = _("{name} timer").format(name=capital(timer.name)) if timer.name else _("Timer")
     text = _("{subject} set for {duration}.").format(subject=subject, duration=duration(seconds))
     with call.state.transaction():
@@ -146,7 +142,7 @@ async def cancel(call: Call, name: Name = "", seconds: Length = 0, room: Room = 
 @tool("timers.cancel_all", data={"timers": [TIMER]}, risk="change", idempotent=True, limit_seconds=10)
 async def cancel_all(call: Call, room: Room = "") -> Result:
     """Cancel every timer in the house, or of one room."""
-    timers = _narrow(call, _waiting(call), "", 0, room) if room else _waiting(call)
+    timers = changeable(call, _narrow(call, _waiting(call), "", 0, room) if room else _waiting(call))
     if not timers:
         return Result(_("There are no timers to cancel."), {"timers": []})
     text = {1: _("Timer cancelled."), 2: _("Both timers cancelled.")}.get(
@@ -372,7 +368,7 @@ def _one(call: Call, name: str, seconds: int, room: str, *, paused: bool = False
     `paused` prefers paused timers where several would do: only they can be resumed.
     """
     timers = _waiting(call)
-    found = _narrow(call, timers, name, seconds, room)
+    found = changeable(call, _narrow(call, timers, name, seconds, room))
     if paused and len(found) > 1:
         found = [timer for timer in found if timer.paused] or found
     if len(found) > 1:

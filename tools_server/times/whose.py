@@ -1,0 +1,71 @@
+"""Whose timers and alarms are whose: what one person or device may have, and what a guest may change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol, TypeVar
+
+from tools_server.language import noted
+from tools_server.language import text as _
+from tools_server.policy import NOBODY
+from tools_server.toolkit import Call, ToolFailed
+
+MOST_OF_ONE = 40  # of the hundred that a house has: nobody alone, and no model in somebody's name, uses them up
+MOST_OF_GUESTS = 10  # all together: nobody who is passing through does
+
+# Translators: what somebody has too many of, in the three sentences below.
+TIMERS, ALARMS = noted("timers"), noted("alarms")
+
+
+class Owned(Protocol):
+    """A row that somebody has set."""
+
+    @property
+    def person(self) -> str:
+        """Who set it; "" when nobody knows."""
+        ...
+
+    @property
+    def device(self) -> str:
+        """Through what it was set."""
+        ...
+
+    @property
+    def role(self) -> str:
+        """Of who set it, as it was then; "" in rows of older versions."""
+        ...
+
+
+_Row = TypeVar("_Row", bound=Owned)
+
+
+def role_of(call: Call) -> str:
+    """Return the role in which somebody calls."""
+    return call.actor.role or call.agent.acts_as
+
+
+def refuse_more(call: Call, rows: Sequence[Owned], kind: str) -> None:
+    """Raise `ToolFailed` when whoever calls has as many of a kind as they may have."""
+    if role_of(call) == NOBODY:
+        count, most = sum(row.role == NOBODY for row in rows), MOST_OF_GUESTS
+        words = _("Guests already have {count} {things}. Cancel some of them first.")
+    else:
+        count, most = sum(_is_of(call, row) for row in rows), MOST_OF_ONE
+        words = _("You already have {count} {things}. Cancel some of them first.")
+    if count >= most:
+        raise ToolFailed("failed", words.format(count=most, things=_(kind)))
+
+
+def changeable(call: Call, rows: Iterable[_Row]) -> list[_Row]:
+    """Return the rows that whoever calls may change: for a guest, those of guests. Raises `ToolFailed` for none."""
+    every = list(rows)
+    if role_of(call) != NOBODY:
+        return every
+    theirs = [row for row in every if row.role == NOBODY]
+    if every and not theirs:
+        raise ToolFailed("denied", _("Guests can only change what guests have set."))
+    return theirs
+
+
+def _is_of(call: Call, row: Owned) -> bool:
+    return row.person == call.actor.person if call.actor.person else row.device == call.actor.device
