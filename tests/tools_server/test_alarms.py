@@ -85,6 +85,28 @@ async def test_guests_leave_alarms_for_the_household_and_nobody_alone_uses_them_
     assert refused.text == "You already have 40 alarms. Cancel some of them first."
 
 
+async def test_who_owns_an_alarm_takes_back_what_a_guest_did_to_it(world: Any) -> None:
+    await world.ok("alarms.set", actor=ANNA, when="in ten minutes", name="gym")
+    world.pass_seconds(600)
+    await ring(world)
+    assert await world.said("alarms.stop", actor=GUEST) == "Alarm stopped.", "who hears it ring may end that"
+    world.pass_seconds(60)
+    assert "Alarm stopped" in await world.said("history.last", actor=ANNA)
+    back = await world.ok("history.undo", actor=ANNA)
+    assert back.receipt
+    assert [alarm["name"] for alarm in (await world.ok("alarms.list")).data["alarms"]] == ["gym"]
+
+
+async def test_who_has_nothing_to_do_with_an_alarm_takes_nothing_back_of_it(world: Any) -> None:
+    await world.ok("alarms.set", actor=ANNA, when="at seven", name="gym")
+    await world.ok("alarms.cancel", actor={"person": "Ben", "device": "tablet", "role": "adult"})
+    for other in (GUEST, {"person": "Carla", "device": "phone", "role": "adult"}):
+        assert "I haven't changed anything for you" in (await world.refused("history.undo", actor=other)).text
+    await world.ok("timers.start", actor=GUEST, seconds=60)
+    await world.ok("timers.cancel_all", actor=ANNA)
+    assert "is gone" in (await world.refused("history.undo", actor=GUEST)).text, "a guest overrules nobody"
+
+
 async def test_setting_the_same_alarm_twice_makes_one(world: Any) -> None:
     await world.ok("alarms.set", when="at seven")
     again = await world.ok("alarms.set", when="at 7 AM")

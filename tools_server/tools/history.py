@@ -12,6 +12,7 @@ from pydantic import Field
 
 from tools_server.language import plural
 from tools_server.language import text as _
+from tools_server.policy import NOBODY
 from tools_server.state import Kept
 from tools_server.times.spoken_time import moment_words
 from tools_server.toolkit import Call, Result, ToolFailed, ToolSpec, Undo, tool
@@ -92,14 +93,14 @@ def _chosen(call: Call, id: str, *, again: bool) -> Kept:
 
 
 def _seen(call: Call, kept: Kept, everyone: bool) -> bool:
-    """Whether the asker may know of a change: one of their own, or with `everyone` anybody's.
+    """Whether the asker may know of a change: by them, to what was theirs, or with `everyone` anybody's.
 
     An agent sees its own doings only, since what one agent does may be no other's business; but one that serves
     nobody except owners sees all.
     """
     if everyone and call.agent.roles == ("owner",):
         return True
-    return kept.agent == call.agent.name and (everyone or _theirs(call, kept))
+    return kept.agent == call.agent.name and (everyone or _theirs(call, kept) or _was_theirs(call, kept))
 
 
 def _theirs(call: Call, kept: Kept) -> bool:
@@ -109,6 +110,15 @@ def _theirs(call: Call, kept: Kept) -> bool:
             return there == here
     nobody = not (call.actor.person or call.actor.device or call.actor.room)
     return nobody and not any(kept.actor.get(name) for name in ("person", "device", "room"))
+
+
+def _was_theirs(call: Call, kept: Kept) -> bool:
+    """Whether a change was made to what the asker had set, such as their alarm. A guest's things anybody may change."""
+    if call.actor.role == NOBODY:
+        return False
+    rows = kept.before if isinstance(kept.before, list) else [kept.before]
+    name, here = ("person", call.actor.person) if call.actor.person else ("device", call.actor.device)
+    return bool(here) and any(isinstance(row, dict) and row.get(name) == here for row in rows)
 
 
 # ── whether it may be taken back ───────────────────────────────────────────────────────────────────
