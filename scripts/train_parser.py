@@ -26,6 +26,7 @@ from atlas.understanding.parser import SILENT
 
 CORPUS = Path(__file__).parent.parent / "atlas" / "understanding" / "corpus"
 LEAST_SEEN = 2  # times, of a feature
+LEAST_LEVEL = 2  # of 127, of a weight that is kept: of the others there are many, and they weigh little
 INVERSE_PENALTY = 30.0
 _PIECE = re.compile(r"[\[<]?(?:\{[^}]*\}|[^\s\]>]+)[\]>]?")
 
@@ -88,11 +89,13 @@ def train(rows: Sequence[tuple[str, str, list[str], list[str]]], vector: Encoder
     model = LogisticRegression(C=INVERSE_PENALTY, max_iter=200).fit(seen, [act for act, *_ in rows])
     weights = model.coef_[:, : len(words)].T
     scales = np.abs(weights).max(axis=0) / 127
+    levels = np.rint(weights / scales).astype(np.int8)
+    levels[np.abs(levels) < LEAST_LEVEL] = 0
     slot_words, slot_weights, steps = tagger(rows)
     return {
         "acts": np.array(json.dumps([*model.classes_])),
         "words": np.array(json.dumps(words)),
-        "weights": np.rint(weights / scales).astype(np.int8),
+        "weights": levels,
         "scales": scales.astype(np.float32),
         "direction": model.coef_[:, len(words) :].astype(np.float16),
         "bias": model.intercept_.astype(np.float32),

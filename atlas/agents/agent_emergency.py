@@ -75,7 +75,7 @@ class Emergencies:
             if emergency and (number == 0 or emergency.kind not in ADVICE):
                 is_command = meant.commands and (not meant.leans or emergency.kind in ADVICE)
                 return None if is_command else emergency
-        return None
+        return self._emergencies.advice if meant.empty and meant.concern == "health" else None
 
 
 def wording(emergency: Emergency, helplines: Helplines, *, spoken: bool) -> str:

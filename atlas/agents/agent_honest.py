@@ -48,7 +48,7 @@ class Honest:
         if turn.channel is None or (turn.instructions and not turn.spoken):
             return ""  # a program that works with words, and not a question of anybody in the house
         plain = meant.plain or turn.text
-        about = self._concerns.of(plain, self._names())
+        about = "house" if meant.concern == "cannot" else self._concerns.of(plain, self._names())
         small = self._concerns.small_talk(meant.plain, turn.text)
         if turn.doubtful and not small and not self._concerns.asks(plain):
             return self._missed("missed", turn)

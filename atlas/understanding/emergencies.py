@@ -36,6 +36,11 @@ class Emergencies:
     def __init__(self, tables: tuple[Mapping[str, Any], ...]) -> None:
         self._tongues = tuple(_Tongue(table) for table in tables)
 
+    @property
+    def advice(self) -> Emergency:
+        """Who asks for advice on their health in words that nobody wrote down."""
+        return Emergency("health", self._tongues[0].says)
+
     def read(self, text: str) -> Emergency | None:
         """Return what is the matter; `None` for everyday talk. Takes a fraction of a millisecond."""
         if len(text) > LONGEST_CHARACTERS:

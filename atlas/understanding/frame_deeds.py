@@ -13,7 +13,10 @@ from atlas.understanding.slots import Command
 WARMTH_STEP = 25  # percent of what a lamp can do
 _SCALES = {"light": "brightness", "cover": "position", "media": "volume", "fan": "speed"}
 _STEPS = {"brightness": 20, "volume": 10, "temperature": 1, "speed": 25, "position": 25}
-_RELATIVE = {"up": 1, "down": -1, "brighter": 1, "darker": -1, "louder": 1, "quieter": -1, "warmer": 1, "cooler": -1}
+STEPS = {  # words for more and less, and which of both
+    **{"up": 1, "down": -1, "brighter": 1, "darker": -1, "louder": 1, "quieter": -1},
+    **{"warmer": 1, "cooler": -1, "faster": 1, "slower": -1},
+}
 _ALONE = {  # what a word changes that names nothing: "louder!"
     **{"brighter": ("light", "brightness"), "darker": ("light", "brightness")},
     **{"louder": ("media", "volume"), "quieter": ("media", "volume")},
@@ -95,6 +98,13 @@ _SETS = {
     "colour": "colour",
     "kelvin": "kelvin",
 }
+_CHANGES = {
+    **dict.fromkeys(("brighter", "darker"), "brightness"),
+    **dict.fromkeys(("louder", "quieter"), "volume"),
+    **dict.fromkeys(("warmer", "cooler"), "temperature"),
+    **dict.fromkeys(("faster", "slower"), "speed"),
+}
+_MOST_BY = {"temperature": 5.0}  # degrees at once
 KIND_OF_ACT = {  # what is meant when nothing was named
     **dict.fromkeys(("brighter", "darker", "brightness", "colour", "kelvin"), "light"),
     **dict.fromkeys(("warmer", "cooler", "temperature"), "climate"),
@@ -104,16 +114,38 @@ KIND_OF_ACT = {  # what is meant when nothing was named
 }
 
 
-def amounts(act: str, tokens: Sequence[Token]) -> Arguments | None:
-    """Return the value that an act sets, as it stands in a sentence; `None` when it sets one and none was said."""
+def amounts(act: str, tokens: Sequence[Token], same: Mapping[str, Any]) -> Arguments | None:
+    """Return the value that an act sets or changes by, as it stands in a sentence or was set just before.
+
+    `None` when an act sets a value and none is known.
+    """
     name = _SETS.get(act)
-    if name is None:
+    wanted = (name,) if name in ("colour", "kelvin") else ("number", "fraction")
+    values = [token.value for token in tokens if token.category in wanted]
+    if name:
+        value = values[-1] if values else same.get(act)
+        return None if value is None else {name: value}
+    what = _CHANGES.get(act)
+    if not what:
         return {}
-    if name in ("colour", "kelvin"):
-        said = [token.value for token in tokens if token.category == name]
-        return {name: said[-1]} if said else None
-    said = [token.value for token in tokens if token.category in ("number", "fraction")]
-    return {name: said[-1]} if said else None
+    if values and values[-1] > most_by(what):
+        return {"degrees" if what == "temperature" else "percent": values[-1]}
+    by = values[-1] if values else abs(same.get("by", 0))
+    return {"by": by} if by else {}
+
+
+def changed(act: str, tokens: Sequence[Token]) -> str:
+    """Return the act that changes a value, where one seems to be set: "two degrees warmer"."""
+    steps = [STEPS[token.value] for token in tokens if token.category == "action" and token.value in STEPS]
+    values = [token.value for token in tokens if token.category in ("number", "fraction")]
+    if act not in _CHANGES.values() or not steps or not values or values[-1] > most_by(act):
+        return act
+    return next(name for name, what in _CHANGES.items() if what == act and STEPS[name] == steps[-1])
+
+
+def most_by(what: str) -> float:
+    """Return by how much a value is changed at most at once; a greater number is the value itself."""
+    return _MOST_BY.get(what, 100.0)
 
 
 def action_of(act: str) -> str:
@@ -171,7 +203,7 @@ def _alone(action: str, frame: Frame, names: Names) -> Command | None:
     where = {"room": frame.room} if frame.room else {}
     if action in _ALONE and not frame.values:
         kind, what = _ALONE[action]
-        return Command("home.adjust", {"what": what, "by": _RELATIVE[action] * _STEPS[what], "kind": kind, **where})
+        return Command("home.adjust", {"what": what, "by": STEPS[action] * _STEPS[what], "kind": kind, **where})
     if action in ("next", "previous", "pause", "play"):
         return Command(f"home.{action}", where)
     if action in ("mute", "unmute"):
@@ -229,10 +261,10 @@ def _command(action: str, target: Target, frame: Frame) -> Command | None:
             return Command("home.turn", {"on": False, **named})
     what = {**_SCALES, "climate": "temperature"}.get(kind)
     if action in ("warmer", "cooler") and kind == "light":
-        return Command("home.adjust", {"what": "warmth", "by": _RELATIVE[action] * WARMTH_STEP, **named})
-    if action in _RELATIVE and what and _ALONE.get(action, (kind,))[0] == kind:
+        return Command("home.adjust", {"what": "warmth", "by": STEPS[action] * WARMTH_STEP, **named})
+    if action in STEPS and what and _ALONE.get(action, (kind,))[0] == kind:
         by = values.get("by", _STEPS[what])
-        return Command("home.adjust", {"what": what, "by": _RELATIVE[action] * by, **named})
+        return Command("home.adjust", {"what": what, "by": STEPS[action] * by, **named})
     return None
 
 

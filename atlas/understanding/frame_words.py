@@ -31,6 +31,7 @@ class Lexicon:
 
     def __init__(self, words: Mapping[str, Any]) -> None:
         self._possessive = re.compile(words.get("possessive", "(?!)"))
+        self._list: str = words.get("list", "")
         self._compounds: bool = words.get("compounds", False)
         self._plural = tuple(words.get("plural", ()))
         self._synonyms: Sequence[Sequence[str]] = words.get("rooms", ())
@@ -47,6 +48,11 @@ class Lexicon:
     def known_tokens(self, words: str, names: Names) -> list[Token]:
         """Return what is known of some words, whatever else they say."""
         return [token for token in self._read(words, names, asking=True) if token]
+
+    def spellings(self, name: str) -> Sequence[tuple[str, ...]]:
+        """Return how the name of a list may be spelled: in German "Campingliste" too."""
+        words = tuple(spelled(name))
+        return (words, (*words[:-1], words[-1] + self._list)) if self._list else (words,)
 
     def bare(self, word: str) -> str:
         """Return a word without the ending of who owns something: "Anna's"."""

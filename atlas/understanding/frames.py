@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from atlas.understanding import durations
@@ -23,9 +24,11 @@ from atlas.understanding.frame_deeds import (
     Target,
     action_of,
     amounts,
+    changed,
     deeds,
     joined,
     later,
+    most_by,
     without_kind,
 )
 from atlas.understanding.frame_targets import Targets
@@ -58,6 +61,8 @@ class Frames:
         self._at: str = words.get("clock", "")  # the word before an hour
         self._warmth = re.compile(words.get("warmth", "(?!)"), re.IGNORECASE)
         self._tail = re.compile(words.get("tails", "(?!)"), re.IGNORECASE)
+        self._comparative = re.compile(words.get("comparatives", "(?!)"), re.IGNORECASE)
+        self._to = re.compile(words.get("to", "(?!)"), re.IGNORECASE)
         self._house = frozenset(words.get("house", ()))
         self.lexicon = Lexicon(words)
         self._targets = Targets(words)
@@ -163,21 +168,32 @@ class Frames:
     # ── what was learnt to be meant (parser.py) ────────────────────────────────────────────────────────
 
     def deed(
-        self, act: str, text: str, named: Sequence[Token], query: str, names: Names, room: str
+        self,
+        act: str,
+        text: str,
+        named: Sequence[Token],
+        query: str,
+        names: Names,
+        room: str,
+        same: Mapping[str, Any] = MappingProxyType({}),
     ) -> tuple[Command, ...]:
-        """Return the commands for an act on the devices that these tokens name; none when it cannot be done to them."""
+        """Return the commands for an act on the devices that these tokens name; none when it cannot be done to them.
+
+        `same`: what the same act was done with just before, for "the office as well".
+        """
         words = self._plain(text)
         tokens = self.lexicon.known_tokens(words, names)
         beside = [token for token in tokens if token.category in ("quantity", "nickname")]
+        act = changed(act, tokens) if self._says_by_how_much(words) else act
+        values = amounts(act, tokens, same)
         doing = Token("action", action_of(act), act)
         targets, place = self._targets.of([*named, *beside, doing], names, room)
         if act == "query":
             where = without_kind(targets[0].arguments) if targets else {"room": place} if place else {}
             return (Command("home.play", {"query": query, **where}),) if query else ()
-        values = amounts(act, tokens)
         if values is None:
             return ()
-        action = [] if values else [action_of(act)]
+        action = [action_of(act)] if {*values} <= {"by"} else []
         if not targets and (kind := KIND_OF_ACT.get(act)):
             targets = self._targets.of([*beside, Token("kind", (kind, "", False), kind), *named], names, room)[0]
         able = [one for one in targets if deeds(Frame(action, [one], dict(values)), names)]
@@ -224,6 +240,15 @@ class Frames:
             words.pop(0)
         return " ".join(words)
 
+    def _says_by_how_much(self, words: str) -> bool:
+        """Whether a number is what something is changed by: "two degrees warmer", not "up to 22"."""
+        return bool(self._comparative.search(words)) and not self._to.search(words)
+
+    def is_to_somebody(self, text: str, names: Names) -> bool:
+        """Whether a sentence begins or ends with somebody's name, and is not for the house."""
+        clauses = [clause for piece in self._joint.split(text) if (clause := piece.strip())]
+        return len(clauses) > 1 and self._is_to_somebody(clauses, names)
+
     def _is_to_somebody(self, clauses: Sequence[str], names: Names) -> bool:
         """Whether it begins or ends with somebody's name: then they are spoken to, unless the house is as well."""
         people = {person.casefold() for person in names.people} | {
@@ -243,6 +268,8 @@ class Frames:
         frame = Frame()
         number: float | None = None
         by = clocked = False
+        more = self._says_by_how_much(" ".join(token.text for token in tokens))
+        warms = any(token.value in ("warmer", "cooler", "degrees") for token in tokens)
         for at, token in enumerate(tokens):
             match token.category:
                 case "action":
@@ -257,8 +284,9 @@ class Frames:
                     if number is not None:
                         return None
                     number = token.value
+                    by = more and number <= most_by("temperature" if warms else "")
                     clocked = at > 0 and tokens[at - 1].text == self._at
-                    by = at > 0 and tokens[at - 1].value == "by"
+                    by = by or (at > 0 and tokens[at - 1].value == "by")
                 case "unit":
                     if number is None:
                         return None
@@ -273,7 +301,7 @@ class Frames:
         if number is not None and clocked and not {*frame.actions} <= {"up", "down"}:
             return None  # "the heating on at seven" is no temperature
         if number is not None:
-            frame.values["number"] = number
+            frame.values["by" if by else "number"] = number
         frame.targets, frame.room = self._targets.of(tokens, names, room)
         return frame
 

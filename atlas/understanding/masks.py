@@ -46,13 +46,10 @@ class Masks:
 
     def pieces(self, text: str, names: Names) -> list[Piece]:
         """Return the pieces of a text, in order."""
-        spans = _times(text)
         known = self._known(names)
-        words = [
-            (spelled(self._lexicon.bare(match[0])), match.start(), match.end())
-            for match in _WORD.finditer(text)
-            if not any(start <= match.start() < end for start, end, _ in spans)
-        ]
+        every = [(spelled(self._lexicon.bare(match[0])), match.start(), match.end()) for match in _WORD.finditer(text)]
+        spans = [span for span in _times(text) if not _in_a_name(span, every, known)]
+        words = [word for word in every if not any(start <= word[1] < end for start, end, _ in spans)]
         pieces = [Piece(mask, start, end) for start, end, mask in spans]
         at = 0
         while at < len(words):
@@ -68,7 +65,7 @@ class Masks:
 
     def _names_of(self, names: Names) -> Mapping[tuple[str, ...], Token]:
         """Return every phrase that is known, and the names of lists."""
-        lists = {tuple(spelled(name)): Token("list", name, name) for name in names.lists}
+        lists = {key: Token("list", name, name) for name in names.lists for key in self._lexicon.spellings(name)}
         return {**self._lexicon.known(names), **lists}
 
 
@@ -90,6 +87,25 @@ def _times(text: str) -> list[tuple[int, int, str]]:
         if not any(start < one.end and one.start < end for start, end, _ in spans):
             spans.append((one.start, one.end, "{DURATION}"))
     return spans
+
+
+def _in_a_name(
+    span: tuple[int, int, str],
+    words: Sequence[tuple[Sequence[str], int, int]],
+    known: Mapping[tuple[str, ...], Token],
+) -> bool:
+    """Whether words that say when are part of a longer name in this house: the Christmas tree."""
+    start, end, _ = span
+    for at, (_, begins, _) in enumerate(words):
+        size, token = _longest(words, at, known)
+        if (
+            token
+            and begins <= start
+            and end <= words[at + size - 1][2]
+            and (begins, words[at + size - 1][2]) != (start, end)
+        ):
+            return True
+    return False
 
 
 def _longest(

@@ -8,6 +8,7 @@ command, whatever the models think of it.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,7 +19,7 @@ import yaml
 from atlas.understanding import durations, moments
 from atlas.understanding.choices import Choice
 from atlas.understanding.encoder import open_vector
-from atlas.understanding.frame_words import Token
+from atlas.understanding.frame_words import LEAST_LETTERS, Token, spelled
 from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.learned import ActClassifier, SlotTagger, read_models
@@ -111,6 +112,7 @@ class Parser:
         self._canonical: Mapping[str, Sequence[Sequence[str]]] = words.get("plainly", {})
         self._unwanted = re.compile(words.get("unwanted", "(?!)"), re.IGNORECASE)
         self._wondering = re.compile(words.get("wondering", "(?!)"), re.IGNORECASE)
+        self._that = re.compile(words.get("that", "(?!)"), re.IGNORECASE)
         self._says: Mapping[str, str] = words.get("says", {})
         self._rewrites, self._sums = (
             [(re.compile(way, re.IGNORECASE), str(to)) for way, to in words.get(table, ())]
@@ -132,7 +134,7 @@ class Parser:
             return Parse(best.act, best.chance)
         reading = self._reading(best.act, text, pieces)
         commands = tuple(self._commands(best.act, reading, names, room, before))
-        parse = Parse(best.act, best.chance, commands, bool(reading.targets()))
+        parse = Parse(best.act, best.chance, commands, bool(reading.targets(names)))
         if parse.is_sure() or parse.looks:
             return parse
         choices = []
@@ -151,7 +153,7 @@ class Parser:
         if act == "later.do":
             return self._delayed(reading, names, room, before)
         if act in self._canonical:
-            return self._said_plainly(act, reading, names)
+            return self._said_plainly(act, reading, names, before)
         if act in self._slots:
             command = self._tool(act, reading, before)
             return (command,) if command and (_looks(act) or not self._unwanted.search(reading.text)) else ()
@@ -159,11 +161,16 @@ class Parser:
             return ()
         if act != "look" and self._unwanted.search(reading.text):
             return ()
-        named = self._meant(reading.targets(), names, before)
+        if act != "look" and self.frames.is_to_somebody(reading.text, names):
+            return ()
+        named = self._meant(reading.targets(names), names, before)
+        if not room and len(rooms := {one.room for one in names.devices if one.name in before.devices}) == 1:
+            room = rooms.pop()  # "and the light", after the radio of the kitchen
         if act == "look":
             look = self.frames.look_at(reading.text, named, names, room)
             return (look,) if look else ()
-        deeds = self.frames.deed(act, reading.text, named, reading.phrase("T"), names, room)
+        same = before.arguments if act == before.act else {}
+        deeds = self.frames.deed(act, reading.text, named, reading.phrase("T"), names, room, same)
         moments = reading.moments()
         if not moments:
             return deeds
@@ -175,6 +182,9 @@ class Parser:
     def _meant(self, named: Sequence[Token], names: Names, before: Before) -> Sequence[Token]:
         """Return the tokens that name what is meant; where none names a device, with those that were just spoken of."""
         spoken_of = [one for one in names.devices if one.name in before.devices]
+        if len(named) == 1 and named[0].category == "kind" and not named[0].value[2]:  # "dim the lamp", after it
+            alike = [one for one in spoken_of if one.kind == named[0].value[0]]
+            return [Token("device", alike[0], alike[0].name)] if len(alike) == 1 else named
         if not spoken_of or any(token.category in ("device", "kind") for token in named):
             return named
         if named and len({one.kind for one in spoken_of}) == 1:  # "and in the hall"
@@ -199,28 +209,44 @@ class Parser:
 
     def _delayed(self, reading: _Reading, names: Names, room: str, before: Before) -> Sequence[Command]:
         """Return what shall be done later: the sentence without its delay, read anew."""
-        waits = [piece for piece in reading.pieces if piece.mask in ("{DELAY}", "{DURATION}")]
+        waits = [piece for piece in reading.pieces if piece.mask in ("{DELAY}", "{DURATION}", "{WHEN}")]
         if len(waits) != 1:
             return ()
-        lengths = durations.find_in_any_language(reading.text[waits[0].start : waits[0].end])
+        words = reading.text[waits[0].start : waits[0].end]
+        lengths = durations.find_in_any_language(words) if waits[0].mask != "{WHEN}" else ()
         rest = f"{reading.text[: waits[0].start]} {reading.text[waits[0].end :]}".strip(" ,.")
         inner = self.parse(rest, names, room, before)
-        if len(lengths) != 1 or inner.looks or inner.act == "later.do" or not inner.is_sure():
+        if inner.looks or inner.act == "later.do" or not inner.is_sure():
             return ()
+        when = {"when": words} if waits[0].mask == "{WHEN}" else {"seconds": lengths[0].seconds} if lengths else {}
         return [
-            Command("later.do", {"seconds": lengths[0].seconds, "tool": one.tool, "arguments": dict(one.arguments)})
+            Command("later.do", {**when, "tool": one.tool, "arguments": dict(one.arguments)})
             for one in inner.commands
-            if one.tool.startswith("home.")
+            if when and one.tool.startswith("home.")
         ]
 
-    def _said_plainly(self, act: str, reading: _Reading, names: Names) -> Sequence[Command]:
+    def _said_plainly(self, act: str, reading: _Reading, names: Names, before: Before) -> Sequence[Command]:
         """Return what the grammar makes of the sentence that says the same plainly."""
         slots = {name: reading.slot(name, self._grammar) for name in ("text", "when", "place")}
-        slots["sum"] = self._grammar.slots.sum_in(_rewritten(reading.text, self._sums))
+        slots["sum"] = self._sum(reading.text, str(before.arguments.get("expression", "")))
         for way, plain in self._canonical[act]:
-            if re.search(way, reading.text, re.IGNORECASE):
-                return self._grammar.commands(" ".join(plain.format(**slots).split()), names)
+            if match := re.search(way, reading.text, re.IGNORECASE):
+                filled = match.groupdict() | {name: value for name, value in slots.items() if value}
+                plain = plain.format_map(defaultdict(str, filled))
+                return self._grammar.commands(" ".join(plain.split()), names)
         return ()
+
+    def _sum(self, text: str, before: str) -> str:
+        """Return the sum in a text, which may go on with the one `before`: "divide that by six"."""
+        words = _rewritten(text, self._sums)
+        if not before:
+            return self._grammar.slots.sum_in(words)
+        first = f"( {self._grammar.digits(before)} )"
+        named = self._that.sub(first, words)
+        if named != words:
+            return self._grammar.slots.sum_in(self._grammar.digits(named))
+        last = re.search(r"(?:\w+ ){1,2}[\d.,]+\W*$|[-+*/x×÷] ?[\d.,]+\W*$", self._grammar.digits(words))
+        return self._grammar.slots.sum_in(f"{first} {last[0]}") if last else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,13 +257,36 @@ class _Reading:
     pieces: Sequence[Piece]
     labels: Sequence[str]
 
-    def targets(self) -> list[Token]:
+    def targets(self, names: Names) -> list[Token]:
         """Return the tokens that name what is meant."""
-        return [p.token for p, label in zip(self.pieces, self.labels, strict=True) if label == "X" and p.token]
+        tokens = [p.token for p, label in zip(self.pieces, self.labels, strict=True) if label == "X" and p.token]
+        whose = [self._room_of(p.token, names) for p in self.pieces if p.token and p.token.category == "person"]
+        return [*(self._described(token, names) for token in tokens), *filter(None, whose if tokens else ())]
+
+    def _described(self, token: Token, names: Names) -> Token:
+        """Return the one device of a kind that other words tell apart: "the lamp for reading"."""
+        if token.category != "kind" or token.value[2]:
+            return token
+        stems = [p.mask[:-1] if len(p.mask) > LEAST_LETTERS else p.mask for p in self.pieces if not p.token]
+        stems = [stem for stem in stems if len(stem) >= LEAST_LETTERS]
+        fitting = [
+            device
+            for device in names.devices
+            if device.kind == token.value[0]
+            and any(part.startswith(stem) for part in spelled(device.name) for stem in stems)
+        ]
+        return Token("device", fitting[0], fitting[0].name) if len(fitting) == 1 else token
+
+    @staticmethod
+    def _room_of(person: Token, names: Names) -> Token | None:
+        """Return the room that is called after somebody: "Lily's light"."""
+        name = spelled(person.text)
+        called = [room for room in names.rooms if [part.removesuffix("'s") for part in spelled(room.name)][:1] == name]
+        return Token("room", called[0].name, called[0].name) if len(called) == 1 else None
 
     def moments(self) -> list[str]:
         """Return the words that say when, outside of what is taken as it is: a deed with them is not for now."""
-        when = ("{WHEN}", "{DELAY}", "{DURATION}")
+        when = ("{WHEN}", "{DELAY}")
         pieces = zip(self.pieces, self.labels, strict=True)
         return [self.text[piece.start : piece.end] for piece, label in pieces if piece.mask in when and label == "O"]
 

@@ -31,6 +31,7 @@ CERTAIN_OF_ANOTHER = 0.85  # that another tool is meant than a grammar read
 MOST_CERTAIN = 0.95  # that one thing is meant where a grammar read several
 LOOK_TOPICS = {"look", "timers.left", "calendar.find", "calendar.list", "email.search", "email.list"}
 LOOKS = ("world.", "weather.", ".list", ".read", ".find", ".search", ".left", ".where")  # tools that only look
+CONCERNS = ("health", "emergency", "cannot")
 PAST = "conversation."  # how commands about what was said are called; no tool server has them
 
 That = Literal["", "said", "talk", "fact"]  # "forget that"; and what was meant by it: the talk, or a fact
@@ -54,6 +55,7 @@ class Understanding:
     restart: bool = False  # what was said before is done with: "start over"
     help: bool = False  # somebody asks what can be asked for
     custom: CustomMeaning | None = None  # one of the house's own sentences; its commands are above
+    concern: str = ""  # "health", "emergency" or "cannot": what nothing here can do anything about, and a parser named
     plain: str = ""  # the words without punctuation and politeness
 
     @property
@@ -106,6 +108,7 @@ class Reader:
         self._frames = parser.frames if parser else Frames(own.get("frames", {}), grammar.digits)
         self._parser = parser
         self._custom = custom
+        self._corrects = re.compile(own.get("acts", {}).get("corrects", "(?!)"), re.IGNORECASE)
         self._taken_back = re.compile(own.get("acts", {}).get("taken_back", "(?!)"), re.IGNORECASE)
         self._dialogue = Dialogue(grammar, self.choices)
         self._amends = Amends(grammar, self._dialogue)
@@ -231,8 +234,12 @@ class Reader:
         public grammar stays what it is.
         """
         unchanged = {"commands": commands}
+        if before.act and commands[0].tool == "alarms.stop" and parse.is_sure():
+            return _learned(parse, before)  # "stop it", of what was just set going
         if parse.chance < CERTAIN:
             return unchanged
+        if commands[0].tool == "weather.now" and parse.act == "look" and parse.named and parse.commands:
+            return _learned(parse, before)  # a sensor of this house knows it better
         if commands == self._by_public(heard.readings[0], heard.names, heard.turn.actor.room):
             return unchanged
         topics, others = {_topic(one) for one in commands}, {_topic(one) for one in parse.commands}
@@ -314,6 +321,8 @@ class Reader:
             return _leaning(follows)
         if slipped := self._wholes.corrected(readings[0], commands_of):
             return {"commands": slipped}
+        if before.act:
+            readings = tuple(self._corrects.sub("", text) for text in readings)
         negated = any(self.grammar.is_negated(text, heard.names) for text in readings)
         room = heard.turn.actor.room
 
@@ -341,7 +350,9 @@ class Reader:
         if negated and not self.grammar.is_negated(readings[0], heard.names):
             return {}
         if negated:
-            return _learned(parse, before) if parse.is_sure(negated=True) else {}
+            if parse.is_sure(negated=True):
+                return _learned(parse, before)
+            return {"choices": self.choices.ask(parse.choices[:1])} if parse.choices and parse.is_sure() else {}
         if any(commands := commands_of(text) for text in readings):
             unknown = any(_is_unknown(command, heard.names) for command in commands)
             if unknown and parse.is_sure():
@@ -352,7 +363,8 @@ class Reader:
         spoken_of = [thing.name for thing in last.things if thing.topic == "home"]
         if spoken_of and (meant := self._of_devices(readings[0], heard.names, heard.turn.actor.room, spoken_of)):
             return _leaning(meant)  # "right, I'm in, shut it"
-        if several := self._wholes.joined(readings[0], heard.names, commands_of):
+        to_somebody = self._frames.is_to_somebody(readings[0], heard.names)
+        if not to_somebody and (several := self._wholes.joined(readings[0], heard.names, commands_of)):
             return {"commands": several}
         # A question about what may have been misheard would not be calm.
         half = self._half(readings[0], heard.names, room)
@@ -362,7 +374,8 @@ class Reader:
             return {"reply": self._which_device}
         if half is None and parse.choices:
             return {"choices": self.choices.ask(parse.choices)}
-        return {"reply": half} if isinstance(half, str) else {"half": half}
+        grave = half is None and parse.act in CONCERNS and parse.chance >= CERTAIN
+        return {"reply": half} if isinstance(half, str) else {"half": half, "concern": parse.act if grave else ""}
 
 
 def _only_looks(commands: Sequence[Command]) -> bool:

@@ -54,7 +54,7 @@ async def done(call: Call, deeds: Sequence[Deed], *, stepping: bool = False) -> 
         how = state_words(wanted, devices[0].fahrenheit)
         form = _("{devices} are already {state}.") if len(devices) > 1 else _("{devices} is already {state}.")
         return Result(capital(form.format(devices=group(devices), state=how)), data(call, devices))
-    return await sent(call, due)
+    return await sent(call, due, [device for device, _wanted in there])
 
 
 def _can(device: Device, wanted: State) -> bool:
@@ -66,8 +66,11 @@ def _can(device: Device, wanted: State) -> bool:
     )
 
 
-async def sent(call: Call, deeds: Sequence[Deed]) -> Result:
-    """Send commands and wait until the devices say that they took them. All that was sent has a receipt."""
+async def sent(call: Call, deeds: Sequence[Deed], meant: Sequence[Device] = ()) -> Result:
+    """Send commands and wait until the devices say that they took them. All that was sent has a receipt.
+
+    `meant`: all devices that a person meant, also those that were so already.
+    """
     home = home_of(call)
     gone: list[Deed] = []
     for device, wanted in deeds:
@@ -94,7 +97,8 @@ async def sent(call: Call, deeds: Sequence[Deed]) -> Result:
     receipt = call.receipt(text, before=_before(gone), after=None if _before(gone) is None else _after(gone))
     if not heard:
         raise ToolFailed("failed", text, receipt=receipt.id)
-    return Result(text, {**data(call, [device for device, _wanted in gone]), "silent": [d.name for d in mute]}, receipt)
+    about = [*meant] or [device for device, _wanted in gone]
+    return Result(text, {**data(call, about), "silent": [d.name for d in mute]}, receipt)
 
 
 def _before(deeds: Sequence[Deed]) -> dict[str, Any] | None:
