@@ -100,7 +100,6 @@ class House:
         self.zone = zone
         self.waiting = waiting
         self.encoders = encoders or {}
-        self.files = anyio.CapacityLimiter(1)  # held for a step of work on a file: a voice waits for one at most
         self._minds = minds
         self._choose = choose
         self._speakers = speakers

@@ -25,6 +25,7 @@ from atlas.config import GatewayConfig
 from atlas.errors import AtlasError, ConfigError
 from atlas.gateway import asks, chat, conversations, embeddings, page, realtime, speech, wire
 from atlas.gateway.auth import Guesses
+from atlas.gateway.files import Files
 from atlas.gateway.guard import HEALTH, Guard
 from atlas.house import House
 
@@ -40,13 +41,14 @@ DRAIN_SECONDS = 3  # what replies under way get when Atlas stops
 
 def build(house: House) -> Starlette:
     """Return the app: every URL, and what happens to those that go wrong."""
+    files = Files()
     app = Starlette(
         routes=[
             Route(HEALTH, health_of(house)),
             *chat.routes(house),  # /v1/chat/completions, /v1/models, /v1/models/{id}
             *embeddings.routes(house),  # /v1/embeddings
-            *speech.routes(house),  # /v1/audio/transcriptions, /v1/audio/speech
-            *realtime.routes(house),  # /v1/realtime
+            *speech.routes(house, files),  # /v1/audio/transcriptions, /v1/audio/speech
+            *realtime.routes(house, files),  # /v1/realtime
             *asks.routes(house),  # /v1/asks, /v1/asks/{id}
             *conversations.routes(house),  # /v1/conversations, …/search, …/export
             *page.routes(),  # / and its files

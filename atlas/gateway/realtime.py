@@ -20,6 +20,7 @@ from atlas.events import Event
 from atlas.gateway import realtime_settings as settings
 from atlas.gateway.auth import require, subprotocol_of, until_revoked
 from atlas.gateway.chat import ANY_AGENT, MAX_NAME_CHARACTERS, agent_for, speaking_for
+from atlas.gateway.files import Files, GoesFirst
 from atlas.gateway.realtime_items import read_item, text_of
 from atlas.gateway.realtime_responses import check_length, like_session, read_response
 from atlas.gateway.realtime_settings import Json, Own
@@ -39,7 +40,7 @@ MAX_DEPTH = 16  # the deepest field of the protocol lies at 6
 POLICY_VIOLATION, NORMAL = 1008, 1000  # codes of RFC 6455, section 7.4.1
 
 
-def routes(house: House) -> list[BaseRoute]:
+def routes(house: House, files: Files) -> list[BaseRoute]:
     """Return the URLs of this door."""
 
     async def realtime(websocket: WebSocket) -> None:
@@ -52,7 +53,7 @@ def routes(house: House) -> list[BaseRoute]:
             await websocket.send_denial_response(refusal(trouble))
             return
         await websocket.accept(subprotocol=subprotocol_of(websocket))
-        await Connection(websocket, house, actor, model, agent).run()
+        await Connection(websocket, house, files, actor, model, agent).run()
 
     return [WebSocketRoute("/v1/realtime", realtime)]
 
@@ -60,7 +61,7 @@ def routes(house: House) -> list[BaseRoute]:
 class Connection:
     """One client: its session object, its view of the conversation, and the voice session that does the work."""
 
-    def __init__(self, websocket: WebSocket, house: House, actor: Actor, model: str, agent: str) -> None:
+    def __init__(self, websocket: WebSocket, house: House, files: Files, actor: Actor, model: str, agent: str) -> None:
         self._websocket = websocket
         self._house = house
         self._own = Own(house.tts.voice, house.config.speech.stt_model, house.config.house.language)
@@ -69,6 +70,7 @@ class Connection:
         self._conversation_id = fresh_id("conv")
         self._wire = Wire(self._conversation_id, lambda: like_session(self._object), house.tts.voice, house.tts.rate)
         self._inward = Inward("audio/pcm")
+        self._goes_first = GoesFirst(files)
         self._typed: list[Json] = []  # user items that no response has answered yet
         self._outbox, self._inbox = anyio.create_memory_object_stream[list[str] | int](WAITING_GROUPS)
         self._session = Session(
@@ -106,6 +108,8 @@ class Connection:
                         tasks.cancel_scope.cancel()
 
                 tasks.start_soon(until, self._send)
+                if actor.role != "guest":
+                    tasks.start_soon(self._goes_first.run)
                 tasks.start_soon(until, self._revoked, POLICY_VIOLATION)
                 tasks.start_soon(until, self._expired, NORMAL)
                 await tasks.start(self._session.run)
@@ -128,6 +132,7 @@ class Connection:
     # ── out ────────────────────────────────────────────────────────────────────────────────────────
 
     async def _tell(self, event: Event) -> None:
+        self._goes_first.note(event)
         await self._put(*self._wire.messages(event, trace.current().milliseconds()))
 
     async def _put(self, *messages: Json) -> None:

@@ -20,6 +20,7 @@ from atlas.audio import AudioChunk
 from atlas.errors import RequestError
 from atlas.gateway.auth import require
 from atlas.gateway.encode import FORMATS, SPEECH_RATE, available, encoder
+from atlas.gateway.files import Files
 from atlas.gateway.wire import Fields, Stream, Write, json_body, sse, sse_error, while_wanted
 from atlas.house import House
 from atlas.speech.recording import Passage, transcribe_long, whole_text
@@ -45,25 +46,27 @@ SPEECH_FIELDS = ("model", "input", "voice", "response_format", "speed", "stream_
 LANGUAGE_NAMES = {"en": "english"}  # verbose_json spells it out
 
 
-def routes(house: House) -> list[Route]:
+def routes(house: House, files: Files) -> list[Route]:
     """Return the URLs of this door."""
 
     async def transcriptions(request: Request) -> Response:
         require(request)
         async with request.form(max_files=1, max_fields=32) as form:
-            asked = await _read_form(form, house)
+            asked = await _read_form(form, house, files)
         if asked.stream:
-            return Stream(request, lambda write: _tell(asked, house, write), "text/event-stream", late=sse_error)
-        return await _transcript(asked, house, request)
+            return Stream(request, lambda write: _tell(asked, house, files, write), "text/event-stream", late=sse_error)
+        return await _transcript(asked, house, files, request)
 
     async def speech(request: Request) -> Response:
         require(request)
         wanted = _read_speech(await json_body(request), house)
         if wanted.events:
-            return Stream(request, lambda write: _say_events(wanted, house, write), "text/event-stream", late=sse_error)
+            return Stream(
+                request, lambda write: _say_events(wanted, house, files, write), "text/event-stream", late=sse_error
+            )
         media_type = FORMATS[wanted.format].media_type
         # What breaks off is cut, not ended: nobody shall take half a reply for the whole.
-        return Stream(request, lambda write: _say(wanted, house, write), media_type)
+        return Stream(request, lambda write: _say(wanted, house, files, write), media_type)
 
     return [
         Route("/v1/audio/transcriptions", transcriptions, methods=["POST"]),
@@ -83,7 +86,7 @@ class Recording:
     stream: bool
 
 
-async def _read_form(form: FormData, house: House) -> Recording:
+async def _read_form(form: FormData, house: House, files: Files) -> Recording:
     texts = {key: value for key, value in form.items() if isinstance(value, str)}
     fields = Fields(texts)
     fields.only(FORM_FIELDS)
@@ -110,16 +113,16 @@ async def _read_form(form: FormData, house: House) -> Recording:
     if file.size is not None and file.size > FILE_BYTES:
         raise RequestError("the file is larger than 25 MB", code="request_too_large", param="file")
     data = await file.read()
-    sound = await anyio.to_thread.run_sync(read_sound, data, limiter=house.files)
+    sound = await anyio.to_thread.run_sync(read_sound, data, limiter=files.limiter)
     return Recording(sound, form_of, stream)
 
 
-async def _transcript(asked: Recording, house: House, request: Request) -> Response:
+async def _transcript(asked: Recording, house: House, files: Files, request: Request) -> Response:
     passages: tuple[Passage, ...] = ()
 
     async def listen() -> None:
         nonlocal passages
-        passages = await transcribe_long(asked.sound, house.stt, house.vad, house.files)
+        passages = await transcribe_long(asked.sound, house.stt, house.vad, files.limiter)
 
     if not await while_wanted(request, listen):
         return Response(status_code=499)  # nobody reads it
@@ -136,7 +139,7 @@ async def _transcript(asked: Recording, house: House, request: Request) -> Respo
             return JSONResponse({"text": whole_text(passages), "usage": _duration(asked)})
 
 
-async def _tell(asked: Recording, house: House, write: Write) -> None:
+async def _tell(asked: Recording, house: House, files: Files, write: Write) -> None:
     """Write each passage as soon as it is understood."""
     between = ""
 
@@ -145,7 +148,7 @@ async def _tell(asked: Recording, house: House, write: Write) -> None:
         await write(sse({"type": "transcript.text.delta", "delta": between + passage.utterance.text}))
         between = " "
 
-    passages = await transcribe_long(asked.sound, house.stt, house.vad, house.files, tell)
+    passages = await transcribe_long(asked.sound, house.stt, house.vad, files.limiter, tell)
     await write(sse({"type": "transcript.text.done", "text": whole_text(passages)}))
     await write(sse("[DONE]"))
 
@@ -224,27 +227,27 @@ def _read_speech(body: dict[str, Any], house: House) -> Saying:
     )
 
 
-async def _say(wanted: Saying, house: House, write: Write) -> None:
+async def _say(wanted: Saying, house: House, files: Files, write: Write) -> None:
     """Write the sound, sentence by sentence, in the format wanted."""
     if wanted.format != "wav":
-        await _encoded(wanted, house, write)
+        await _encoded(wanted, house, files, write)
         return
     if len(wanted.sentences) > 1:
         # How long it will be is not known yet; OpenAI's own WAVs say so in the same way.
         await write(wav_header(SPEECH_RATE))
-        await _encoded(wanted, house, write)
+        await _encoded(wanted, house, files, write)
         return
     sound = bytearray()  # one sentence is ready all at once anyway, and its header can tell the truth
 
     async def collect(piece: bytes) -> None:
         sound.extend(piece)
 
-    await _encoded(wanted, house, collect)
+    await _encoded(wanted, house, files, collect)
     whole = AudioChunk(bytes(sound), SPEECH_RATE)
     await write(wav_header(SPEECH_RATE, whole.samples) + whole.pcm)
 
 
-async def _say_events(wanted: Saying, house: House, write: Write) -> None:
+async def _say_events(wanted: Saying, house: House, files: Files, write: Write) -> None:
     """Write the sound as server-sent events."""
 
     async def event(piece: bytes) -> None:
@@ -252,17 +255,17 @@ async def _say_events(wanted: Saying, house: House, write: Write) -> None:
             return
         await write(sse({"type": "speech.audio.delta", "audio": base64.b64encode(piece).decode()}))
 
-    await _say(wanted, house, event)
+    await _say(wanted, house, files, event)
     usage = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}  # a voice has none
     await write(sse({"type": "speech.audio.done", "usage": usage}))
 
 
-async def _encoded(wanted: Saying, house: House, write: Callable[[bytes], Awaitable[None]]) -> None:
+async def _encoded(wanted: Saying, house: House, files: Files, write: Callable[[bytes], Awaitable[None]]) -> None:
     """Write the sound, encoded. The voice is held for a sentence at a time, and never while its reader is slow."""
     out = await anyio.to_thread.run_sync(encoder, wanted.format)
     resampler = Resampler(house.tts.rate, SPEECH_RATE)
     for sentence in wanted.sentences:
-        async with house.files, aclosing(house.tts.speak(sentence, speed=wanted.speed)) as chunks:
+        async with files.limiter, aclosing(house.tts.speak(sentence, speed=wanted.speed)) as chunks:
             sound = [resampler.feed(chunk) async for chunk in chunks]
         for chunk in sound:
             await write(await anyio.to_thread.run_sync(out.feed, chunk))

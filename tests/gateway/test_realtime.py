@@ -17,11 +17,12 @@ from atlas.audio import AudioChunk, silence
 from atlas.config import Config
 from atlas.conversation import Actor, Role
 from atlas.errors import EngineError, StoreError
-from atlas.gateway import realtime
+from atlas.gateway import files, realtime
 from atlas.gateway.realtime_items import Items, read_item
 from atlas.gateway.realtime_sound import CODES, LEVELS, Inward, Outward
 from atlas.speech.resample import resampled
 from atlas.speech.vad_scripted import voice
+from atlas.speech.wav import write_wav
 from tests.gateway.small_house import SmallHouse, served
 
 RATE = 24_000
@@ -154,6 +155,40 @@ async def test_while_somebody_speaks_the_agent_gets_ready_for_exactly_what_it_wi
         assert (before.text, words.text, asked.text) == ("", "why is the sky blue", "why is the sky blue")
         for turn in (before, words):
             assert (turn.actor, turn.spoken, turn.instructions) == (asked.actor, True, "Rhyme.")
+
+
+async def upload(small: SmallHouse, texts: list[str]) -> None:
+    file = ("said.wav", write_wav(voice(1.0)))
+    texts.append((await small.client().audio.transcriptions.create(model="whisper-1", file=file)).text)
+
+
+async def test_while_somebody_speaks_and_waits_for_the_answers_sound_no_file_is_begun(small: SmallHouse) -> None:
+    small.ear.lines, texts = ["why is the sky blue", *["a recording"] * 2], []
+    async with calling(small) as caller:
+        await caller.hear(wire(silence(0.6) + voice(1.0)))
+        await caller.until("input_audio_buffer.speech_started")
+        with anyio.move_on_after(1) as patience:
+            await upload(small, texts)
+        assert patience.cancelled_caught
+        assert small.ear.heard == []
+        await caller.hear(wire(silence(1.0)))
+        await caller.until("response.output_audio.delta")
+        await upload(small, texts)
+    assert texts == ["a recording"]
+
+
+async def test_who_talks_on_or_is_a_guest_holds_no_file_back(
+    small: SmallHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for role, seconds in (("guest", 10.0), ("adult", 0.1)):
+        monkeypatch.setattr(files, "LONGEST_SECONDS", seconds)
+        small.ear.lines, texts = ["a recording"], []
+        async with calling(small, role) as caller:
+            await caller.hear(wire(silence(0.6) + voice(1.0)))
+            await caller.until("input_audio_buffer.speech_started")
+            with anyio.fail_after(5):
+                await upload(small, texts)
+        assert texts == ["a recording"]
 
 
 async def test_every_event_belongs_to_its_item_and_its_response(small: SmallHouse) -> None:
