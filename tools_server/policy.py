@@ -70,6 +70,13 @@ class Action:
     root: str = ""  # the folder it works in; "" is none, "*" is the agent's own
     risk: Risk = "read"
     level: Level = "auto"  # the least that it asks of a person; rules can only ask for more
+    everybody: bool = False  # every agent may use it without being granted it; it only reads
+
+    def granted_to(self, agent: Agent) -> str:
+        """Return by what an agent has been granted this: one of its patterns, "everybody", or "" when it has not."""
+        if self.everybody:
+            return "everybody"
+        return next((pattern for pattern in agent.tools if fnmatchcase(self.tool, pattern)), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,13 +254,12 @@ def _wall(agent: Agent, actor: Actor, action: Action) -> Decision:
             "agent.roots",
             _("The {name} agent may not touch the folder {root}.").format(name=agent.name, root=action.root),
         )
-    for pattern in agent.tools:
-        if fnmatchcase(action.tool, pattern):
-            return Decision(
-                "allow",
-                f"agent.tools:{pattern}",
-                _("The {name} agent may use {pattern}.").format(name=agent.name, pattern=pattern),
-            )
+    if granted := action.granted_to(agent):
+        return Decision(
+            "allow",
+            f"agent.tools:{granted}",
+            _("The {name} agent may use {pattern}.").format(name=agent.name, pattern=action.tool),
+        )
     return Decision(
         "deny", "agent.tools", _("The {name} agent may not use {tool}.").format(name=agent.name, tool=action.tool)
     )

@@ -18,7 +18,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import reduce
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -304,7 +303,7 @@ def _walls_allow(agent: Agent, role: str, action: Action) -> bool:
         (not action.agents or agent.name in action.agents)
         and (not agent.roles or role in agent.roles)
         and (not action.root or (bool(agent.roots) if action.root == "*" else action.root in agent.roots))
-        and any(fnmatchcase(action.tool, pattern) for pattern in agent.tools)
+        and bool(action.granted_to(agent))
     )
 
 

@@ -219,6 +219,7 @@ def tool(
     idempotent: bool = False,
     root: str = "",
     agents: tuple[str, ...] = (),
+    everybody: bool = False,
     routine: bool = False,
     limit_seconds: float = CALL_SECONDS,
     preview: Preview | None = None,
@@ -233,6 +234,8 @@ def tool(
     policy.toml; `level` is the least that this tool asks whatever is said there.
     `root` is the folder it works in: only agents that have it may call it. "*" is whichever the agent has, `call.home`
     first; so one agent's papers are never another's.
+    `everybody` grants it to every agent, so that atlas.toml need not: for what only reads, and is nobody's secret. The
+    rules may still deny it.
     `preview` takes what the tool takes and returns what would happen, as a question fit for speech ("Remove the task
     buy milk for good?"); it changes nothing, and raises `ToolFailed` when there is nothing to ask about. It says the
     same for as long as the same would happen (no "with 3 minutes left"): the yes is to that sentence only.
@@ -244,6 +247,7 @@ def tool(
     may touch the disk directly (a commit takes milliseconds); anything slower is awaited, and can then be timed out.
     """
     assert not routine or risk == "read", f"{name} changes something, so every call of it is recorded"
+    assert not everybody or risk == "read", f"{name} changes something, so who may use it is said in atlas.toml"
     assert 0 < limit_seconds <= CALL_SECONDS
 
     def make(function: R) -> R:
@@ -258,7 +262,7 @@ def tool(
             run=function,
             arguments=arguments,
             validator=Draft202012Validator(schema),
-            action=Action(name, agents, root, risk, level),
+            action=Action(name, agents, root, risk, level, everybody),
             idempotent=idempotent or risk == "read",
             routine=routine,
             limit_seconds=limit_seconds,
