@@ -9,6 +9,7 @@ from typing import Protocol
 from atlas.audio import AudioChunk
 from atlas.conversation import Utterance
 
+LIKELY = -0.3  # the log-probability of a word that was heard well
 MAX_UTTERANCE_SECONDS = 28.0  # a Whisper window is 30 s; longer sound is cut by whoever collects it
 
 
@@ -49,6 +50,23 @@ class Hearing(Protocol):
     def believed(self) -> Utterance:
         """Return the words that the recogniser stands by; text "" where nobody spoke."""
         ...
+
+
+class UnweighedHearing:
+    """The sound of one utterance for a recogniser that only writes: every text is as likely as every other."""
+
+    def __init__(self, heard: Utterance) -> None:
+        self._heard = heard
+        self.seconds = heard.seconds
+        self.readings = tuple(Reading(text, LIKELY) for text in (heard.text, *heard.alternatives))
+
+    def weigh(self, texts: Sequence[str]) -> Sequence[Weight]:
+        """Return the same for each word of each text."""
+        return [Weight(LIKELY * len(text.split()), LIKELY * len(text.split()), len(text.split())) for text in texts]
+
+    def believed(self) -> Utterance:
+        """Return the words as they were written."""
+        return self._heard
 
 
 Judge = Callable[[Hearing], Utterance]  # runs in the recogniser's own thread

@@ -10,33 +10,15 @@ from atlas.audio import HEARING_RATE, AudioChunk
 from atlas.config import SpeechConfig
 from atlas.conversation import Utterance
 from atlas.errors import EngineError
-from atlas.speech.stt import MAX_UTTERANCE_SECONDS, Judge, Reading, Stt, Weight
+from atlas.speech.stt import MAX_UTTERANCE_SECONDS, Judge, Stt, UnweighedHearing
 
 SOME_SPEECH = "what time is it"
-LIKELY = -0.3
 Script = Sequence[str | Exception] | Callable[[AudioChunk], str]
 
 
 async def open(settings: SpeechConfig) -> Stt:
     """Return a recogniser that hears `SOME_SPEECH` in every sound that is not silent."""
     return ScriptedStt(lambda speech: SOME_SPEECH)
-
-
-class ScriptedHearing:
-    """An utterance whose readings are known; every text is as likely as every other."""
-
-    def __init__(self, heard: Utterance) -> None:
-        self._heard = heard
-        self.seconds = heard.seconds
-        self.readings = tuple(Reading(text, LIKELY) for text in (heard.text, *heard.alternatives))
-
-    def weigh(self, texts: Sequence[str]) -> Sequence[Weight]:
-        """Return the same for each token of each text."""
-        return [Weight(LIKELY * len(text.split()), LIKELY * len(text.split()), len(text.split())) for text in texts]
-
-    def believed(self) -> Utterance:
-        """Return the words as they were scripted."""
-        return self._heard
 
 
 class ScriptedStt:
@@ -67,7 +49,7 @@ class ScriptedStt:
         if not speech.pcm.strip(b"\0"):
             return Utterance("", speech.seconds)
         text = self._script(speech) if callable(self._script) else self._next(self._script)
-        heard = ScriptedHearing(Utterance(text, speech.seconds, self._alternatives))
+        heard = UnweighedHearing(Utterance(text, speech.seconds, self._alternatives))
         return judge(heard) if judge else heard.believed()
 
     async def aclose(self) -> None:

@@ -9,7 +9,8 @@ from atlas.hearing.automaton import graph_of
 from atlas.hearing.ear import Ear, Sense, by_words
 from atlas.hearing.nearest import Book
 from atlas.hearing.search import Nets, Search
-from atlas.speech.stt_scripted import ScriptedHearing, ScriptedStt
+from atlas.speech.stt import UnweighedHearing
+from atlas.speech.stt_scripted import ScriptedStt
 from atlas.speech.vad_scripted import voice
 from atlas.ways import Chain, Slot, Words, either
 
@@ -106,7 +107,7 @@ async def test_what_lies_farther_or_says_not_is_only_possible(ear_for, text):
     assert (heard.text, heard.possible) == (text, ("Cancel all timers.",))
 
 
-class Unbelieved(ScriptedHearing):
+class Unbelieved(UnweighedHearing):
     """Words that are too unlikely for the recogniser to stand by."""
 
     def believed(self) -> Utterance:
