@@ -33,6 +33,7 @@ WEBSOCKET_BYTES = 16 * 1024 * 1024  # the wire's own upper bound; the realtime d
 OPEN_CONNECTIONS = 768  # below the 1,024 files that a process may have open; the bounds of `limits` add up to less
 SILENT_CONNECTIONS = 192  # without a request under way: of all …
 SILENT_OF_ADDRESS = 64  # … and of one address; who came first goes first
+UNREAD_SECONDS = 0.2  # a connection younger than this is not closed: its request may be there, and nobody has read it
 HEALTH_SECONDS = 0.5  # how old an answer to /health may be: however many ask, the parts are asked twice a second
 IDLE_SECONDS = 30  # an HTTP connection without a request is closed, also one that only ever begins to ask
 HIGHEST_PORT = 65_535
@@ -155,7 +156,8 @@ class _Http(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
         self._wait()
-        silent = [one for one in self.connections if isinstance(one, _Http) and one._is_silent]
+        others = [one for one in self.connections if isinstance(one, _Http) and one._is_silent]
+        silent = [one for one in others if one._silent_since + UNREAD_SECONDS <= self.loop.time()]
         silent.sort(key=lambda one: one._silent_since)
         neighbours = [one for one in silent if one.client and self.client and one.client[0] == self.client[0]]
         for one in {*silent[:-SILENT_CONNECTIONS], *neighbours[:-SILENT_OF_ADDRESS]}:

@@ -61,7 +61,8 @@ async def test_a_guest_is_served_again_when_what_was_under_way_is_over(config, d
                     await anyio.lowlevel.checkpoint()
 
 
-async def test_silent_connections_of_nobody_keep_nobody_out_and_the_oldest_is_closed(config, data):
+async def test_silent_connections_of_nobody_keep_nobody_out_and_the_oldest_is_closed(config, data, monkeypatch):
+    monkeypatch.setattr(app, "UNREAD_SECONDS", 0.0)
     async with served(config, data) as world, AsyncExitStack() as opened:
         port = int(world.url.rpartition(":")[2])
         wires = [await opened.enter_async_context(await anyio.connect_tcp("127.0.0.1", port)) for _ in range(SILENT)]
@@ -72,7 +73,21 @@ async def test_silent_connections_of_nobody_keep_nobody_out_and_the_oldest_is_cl
         assert (await wires[-1].receive()).startswith(b"HTTP/1.1 200")
 
 
+async def test_many_who_ask_at_once_are_all_answered(config, data):
+    async with served(config, data) as world, anyio.create_task_group() as tasks:
+        codes = []
+
+        async def ask() -> None:
+            async with httpx2.AsyncClient(base_url=world.url, timeout=20) as http:
+                codes.append((await http.get("/health")).status_code)
+
+        for _ in range(2 * app.SILENT_OF_ADDRESS):
+            tasks.start_soon(ask)
+    assert codes == [200] * (2 * app.SILENT_OF_ADDRESS)
+
+
 async def test_a_connection_on_which_an_answer_is_awaited_is_not_silent(config, data, monkeypatch):
+    monkeypatch.setattr(app, "UNREAD_SECONDS", 0.0)
     monkeypatch.setattr(app, "SILENT_OF_ADDRESS", 1)
     async with served(config, data) as world, world.http() as http:
         world.chat.endless = True
