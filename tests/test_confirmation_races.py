@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import anyio
 import anyio.lowlevel
+import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,11 +28,13 @@ from atlas.house import House, Mind
 from tests.conftest import ROOT
 from tests.houses import house_of, wording
 from tools_server import confirm
+from tools_server.state import State
 
 KEY = Ed25519PrivateKey.generate()
 ANNA = Actor("Anna", "phone", "adult", "kitchen")
 BEN = Actor("Ben", "panel", "adult", "hall")
 NOW = 1_800_000_000.0
+MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # where syncing costs nothing
 REMOVE = "remove the task"
 QUESTION = "Remove the task for good?"
 DONE = "Removed the task."
@@ -61,10 +66,11 @@ class ToolServer:
 
     turnstile: Turnstile
     clock: Callable[[], float]
+    state: State
     deeds: int = 0
 
     def __post_init__(self) -> None:
-        self.asks = confirm.Asks(KEY.public_key(), self.clock)
+        self.asks = confirm.Asks(KEY.public_key(), self.clock, self.state)
 
     async def listed(self) -> Sequence[Tool]:
         return ()
@@ -172,9 +178,9 @@ class Forgetful:
         pass
 
 
-def world_of(config: Any) -> World:
+def world_of(config: Any, state: State) -> World:
     turnstile = Turnstile()
-    server = ToolServer(turnstile, lambda: NOW)
+    server = ToolServer(turnstile, lambda: NOW, state)
     assents = Assents(Seal(KEY), wording(), server, may_talk=lambda actor, agent: True, now=server.clock)
     memory: Any = Forgetful()
     mind = Mind(Asking(Wishes(server), server, assents), memory)
@@ -201,28 +207,34 @@ async def race(world: World, acts: Sequence[str], order: Callable[[Sequence[str]
     world.turnstile.is_open = True
 
 
+@pytest.fixture
+def state(data: Path) -> Iterator[State]:
+    with closing(State(data / "tools.db", {})) as opened:
+        yield opened
+
+
 def talk_last(queue: Sequence[str]) -> int:
     return next((number for number, name in enumerate(queue) if name != "thinking"), 0)
 
 
-async def test_a_yes_pressed_after_a_no_does_nothing_although_the_conversation_is_busy(config: Any) -> None:
-    world = world_of(config)
+async def test_a_yes_pressed_after_a_no_does_nothing_though_the_conversation_is_busy(config: Any, state: State) -> None:
+    world = world_of(config, state)
     await race(world, [BUSY, "press no", "press yes"], talk_last)
     assert world.server.deeds == 0, world.told
     assert world.told["press no 1"] == REFUSED
     assert world.told["press yes 2"].startswith("refused")
 
 
-async def test_a_no_pressed_after_a_yes_is_not_told_that_nothing_will_be_done(config: Any) -> None:
-    world = world_of(config)
+async def test_a_no_pressed_after_a_yes_is_not_told_that_nothing_will_be_done(config: Any, state: State) -> None:
+    world = world_of(config, state)
     await race(world, [BUSY, "press yes", "press no"], talk_last)
     assert world.server.deeds == 1, world.told
     assert world.told["press yes 1"] == DONE
     assert world.told["press no 2"].startswith("refused")
 
 
-async def test_who_says_no_hears_so_when_another_has_said_yes_meanwhile(config: Any) -> None:
-    world = world_of(config)
+async def test_who_says_no_hears_so_when_another_has_said_yes_meanwhile(config: Any, state: State) -> None:
+    world = world_of(config, state)
     await race(world, ["no", "press yes"], lambda queue: len(queue) - 1)
     assert (world.told["no 0"] == REFUSED) == (world.server.deeds == 0), world.told
 
@@ -238,7 +250,11 @@ def test_one_answer_counts_in_whatever_order_they_arrive_and_what_is_told_is_so(
 
 
 async def _one_answer_counts(acts: list[str], picks: Any) -> None:
-    world = world_of(load({}, ROOT / "atlas.toml"))
+    with TemporaryDirectory(dir=MEMORY) as folder, closing(State(Path(folder) / "tools.db", {})) as state:
+        await _raced(world_of(load({}, ROOT / "atlas.toml"), state), acts, picks)
+
+
+async def _raced(world: World, acts: list[str], picks: Any) -> None:
     await race(world, acts, lambda queue: next(picks) % len(queue))
     done = world.server.deeds
     assert done <= 1
@@ -249,3 +265,35 @@ async def _one_answer_counts(acts: list[str], picks: Any) -> None:
         assert done == bool(set(acts) & set(YES)), world.told
     await world.say("again", REMOVE)
     assert (world.told["again"], world.server.deeds) == (QUESTION, done), "an answer that was used up does no more"
+
+
+def test_of_two_processes_that_know_a_question_the_first_to_hear_an_answer_has_it(data: Path) -> None:
+    with closing(State(data / "tools.db", {})) as one, closing(State(data / "tools.db", {})) as two:
+        first, second = (confirm.Asks(KEY.public_key(), lambda: NOW, state) for state in (one, two))
+        deed = confirm.Deed("family", confirm.Actor("Anna", "phone", "adult"), "tasks.remove", "0" * 64)
+        theirs = first.settle(deed, "confirm", QUESTION, confirm.NO_REPLY)
+        assert isinstance(theirs, confirm.Ask)
+        ask = Ask(**theirs.shown())
+        yes, no = (Seal(KEY).statement(ask, BEN, "button", NOW, yes=answer) for answer in (True, False))
+        second.hear(no)
+        with pytest.raises(confirm.Refused, match="answered already"):
+            first.settle(deed, "confirm", QUESTION, confirm.Reply(ask.id, "accept", yes))
+        said = first.settle(deed, "confirm", QUESTION, confirm.NO_REPLY)
+        assert isinstance(said, confirm.Said)
+        assert said.answer == "no"
+
+
+def test_an_answer_survives_a_kill_and_is_used_up_once(data: Path) -> None:
+    deed = confirm.Deed("family", confirm.Actor("Anna", "phone", "adult"), "tasks.remove", "0" * 64)
+    left_open = State(data / "tools.db", {})  # as by a process that was killed: it is never closed
+    before = confirm.Asks(KEY.public_key(), lambda: NOW, left_open)
+    theirs = before.settle(deed, "confirm", QUESTION, confirm.NO_REPLY)
+    assert isinstance(theirs, confirm.Ask)
+    before.hear(Seal(KEY).statement(Ask(**theirs.shown()), BEN, "button", NOW, yes=True))
+    with closing(State(data / "tools.db", {})) as state:
+        after = confirm.Asks(KEY.public_key(), lambda: NOW, state)
+        said = after.settle(deed, "confirm", QUESTION, confirm.NO_REPLY)
+        assert isinstance(said, confirm.Said)
+        assert said.answer == "yes"
+        assert isinstance(after.settle(deed, "confirm", QUESTION, confirm.NO_REPLY), confirm.Ask)
+    left_open.close()
