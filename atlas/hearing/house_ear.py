@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -15,8 +15,8 @@ from atlas.hearing.sounds import Sounds
 from atlas.understanding.custom import NONE, CustomSentences
 from atlas.understanding.emergencies import open_emergencies
 from atlas.understanding.house_ways import HouseWays, custom_ways
-from atlas.understanding.names import Names
-from atlas.understanding.public import read_public
+from atlas.understanding.names import Device, Names, Place
+from atlas.understanding.public import SHOPPING, read_public
 from atlas.understanding.slots import Command
 from atlas.understanding.understanding import Understanding
 
@@ -91,18 +91,30 @@ class Senses:
         if meant.commands:
             if any(command.tool.startswith("timers.") and "name" in command.arguments for command in meant.commands):
                 return Sense.LOOSE  # "shanta timer for an hour": any word names a timer
-            return Sense.COMMAND if all(_is_known(command, names) for command in meant.commands) else Sense.NOTHING
+            if not all(_is_known(command, names) for command in meant.commands):
+                return Sense.NOTHING
+            return Sense.LOOSE if any(_is_new_list(command, names) for command in meant.commands) else Sense.COMMAND
         if meant.choices or meant.reply or meant.restart or meant.that or meant.help or self._emergencies.read(text):
             return Sense.OTHER
         return Sense.OPEN if meant.half or meant.question else Sense.NOTHING
 
 
 def _is_known(command: Command, names: Names) -> bool:
-    """Whether the device of a command is in the house: "kitchen lives" is none."""
-    device = str(command.arguments.get("device", "")).casefold()
-    if not device or not command.tool.startswith("home."):
+    """Whether the device and the room of a command are in the house: "kitchen lives" and "the portal" are not."""
+    if not command.tool.startswith("home."):
         return True
-    return any(device in (name.casefold() for name in (one.name, *one.aliases)) for one in names.devices)
+    device, room = (str(command.arguments.get(one, "")).casefold() for one in ("device", "room"))
+    return (not device or device in _said(names.devices)) and (not room or room in _said((*names.rooms, *names.floors)))
+
+
+def _said(named: Iterable[Device | Place]) -> set[str]:
+    return {name.casefold() for one in named for name in (one.name, *one.aliases)}
+
+
+def _is_new_list(command: Command, names: Names) -> bool:
+    """Whether a command is about a list that there is not: "sharpening", more likely "shopping" than a new one."""
+    sheet = str(command.arguments.get("list", "")).casefold()
+    return bool(sheet) and sheet not in {SHOPPING, *(name.casefold() for name in names.lists)}
 
 
 __all__ = ["VOICES", "Ear", "HouseBook", "Senses", "Shelf"]
