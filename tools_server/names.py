@@ -5,7 +5,8 @@ Inside, in policy.toml and in the record, a tool is called by its file and a ver
 and `-`, 64 at most. No tool file and no mounted server has `_` in its name, so the first one stands for the dot, and no
 two tools get the same name. A name that has a dot is taken for the inner one and accepted as well: nothing else can be
 meant by it, and the house and scripts that were written for it go on working. The documents that Atlas was made from
-call three tools by names of their own; those are accepted, and not listed, for a list should not offer one tool twice.
+call three tools by names of their own. Those are listed beside the tools' own, for many clients call only what is
+listed; the house leaves them out.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 LONGEST = 64
 DIGEST_CHARACTERS = 8  # of what is cut off: only mounted servers have such long names, and rarely
 DOCUMENTED: Mapping[str, tuple[str, Mapping[str, str]]] = {  # name → the tool, and its arguments by their names there
-    "add_task": ("tasks.add", {}),
+    "add_task": ("tasks.add", {"title": "title", "description": "description", "priority": "priority"}),
     "echo": ("world.echo", {"message": "text"}),
     "weather": ("weather.now", {"location": "place"}),
 }

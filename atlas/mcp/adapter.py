@@ -17,8 +17,10 @@ ACTOR_META = "atlas.house/actor"
 TURN_META = "atlas.house/turn"
 RECEIPT_META = "atlas.house/receipt"
 ERROR_META = "atlas.house/error"
+DATA_META = "atlas.house/data"  # of a failure: what there is to know of it
 TAINTED_META = "atlas.house/tainted"  # of a call: whoever wishes it has read words of others
 LANGUAGE_META = "atlas.house/language"  # of a call: what its sentences are to be in
+ALIAS_META = "atlas.house/alias"  # of a listed tool: it is listed under its own name, too
 TOOL_META = "atlas.house/tool"  # of a listed tool: its name in the house, which may be another than on the wire
 UNTRUSTED_META = "atlas.house/untrusted"  # of a result: words of others are in it
 ASK_META = "atlas.house/ask"
@@ -38,8 +40,9 @@ class NotJson(ValueError):
 
 
 def tools(listed: Iterable[mcp.types.Tool]) -> tuple[Tool, ...]:
-    """Return the server's tools in the one order that every prompt keeps: by name."""
-    return tuple(sorted(map(tool, listed), key=lambda known: known.name))
+    """Return the server's tools, each once, in the one order that every prompt keeps: by name."""
+    own = (one for one in listed if ALIAS_META not in (one.meta or {}))
+    return tuple(sorted(map(tool, own), key=lambda known: known.name))
 
 
 def tool(listed: mcp.types.Tool) -> Tool:
@@ -105,7 +108,8 @@ def _result(call: ToolCall, answer: mcp.types.CallToolResult | mcp.types.InputRe
             call, error if error in ERRORS else "failed", text or "That did not work, and I was not told why."
         )
         # A tool that asks which of several is meant tells what they are: the answer is read against that.
-        return replace(failed, data=clean(data)) if error == "invalid" else failed
+        known = meta.get(DATA_META)
+        return replace(failed, data=clean(known)) if error == "invalid" and isinstance(known, dict) else failed
     return ToolResult(
         call.id, True, text or "There is nothing to tell.", clean(data), _receipt(meta.get(RECEIPT_META), text)
     )

@@ -103,7 +103,7 @@ def test_a_failure_says_of_what_kind_it_is_and_never_has_a_receipt(told: Any, er
 def test_a_tool_that_asks_which_is_meant_tells_between_what() -> None:
     several = {"timers": [{"id": "timer_1", "name": "pizza"}]}
     for error, data in (("invalid", several), ("denied", {})):
-        asked = answer("Which timer?", is_error=True, structured_content=several, _meta={"atlas.house/error": error})
+        asked = answer("Which timer?", is_error=True, _meta={"atlas.house/error": error, "atlas.house/data": several})
         assert adapter.result(CALL, asked).data == data
 
 

@@ -22,7 +22,7 @@ from mcp.types import CallToolResult, ListRootsResult
 from mcp.types import Root as ClientRoot
 
 CANARY = "the family silver is under the third stair"
-CODE, ESCAPE = "atlas.house/code", -32001
+CODE, DATA, ESCAPE = "atlas.house/code", "atlas.house/data", -32001
 RACE_SECONDS = 3.0
 RACE_READS = 10_000
 MARK = "put there by an attack"
@@ -280,8 +280,8 @@ async def test_no_trap_in_the_folder_leads_out(data: Path, wire: Any) -> None:
             for result in (read, added):
                 if not result.is_error or ((result.meta or {}).get(CODE) == ESCAPE) != (reason != "kind"):
                     wrong.append(f"{row}: {text(result)} {result.meta}")
-            if (read.structured_content or {}).get("reason") != reason:
-                wrong.append(f"{row}: {read.structured_content}")
+            if (read.meta or {}).get(DATA, {}).get("reason") != reason:
+                wrong.append(f"{row}: {read.meta}")
             if not untouched(house):
                 wrong.append(f"{row}: something happened outside")
             if len(house.record) < before + sum(bool(r.is_error) for r in results):
@@ -527,7 +527,7 @@ async def test_a_mount_in_the_folder_is_not_entered(data: Path, wire: Any) -> No
             for result in await attack(house, "mounted/secret.md"):
                 assert not leaks(result)
             blocked = await house.call("files.read", path="mounted/secret.md")
-            assert (blocked.structured_content or {})["reason"] == "escape"
+            assert (blocked.meta or {})[DATA]["reason"] == "escape"
             assert untouched(house)
     finally:
         unmount(root / "mounted")

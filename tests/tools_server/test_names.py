@@ -16,6 +16,7 @@ from mcp import Client, StdioServerParameters
 from atlas.mcp import adapter
 from tools_server.names import DOCUMENTED, LONGEST, inner_call, inner_name, wire_name
 from tools_server.toolkit import Result
+from tools_server.tools.weather import NOW
 from tools_server.wires.wire import mcp_server
 
 TAKEN_EVERYWHERE = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -100,8 +101,7 @@ async def test_the_house_knows_tools_by_their_inner_names(world: Any) -> None:
     async with connected(world) as client:
         listed = (await client.list_tools()).tools
     names = [tool.name for tool in adapter.tools(listed)]
-    assert "timers.start" in names
-    assert set(names) <= set(world.gate._tools)
+    assert names == [spec.name for spec in world.gate.visible(world.agents["family"])], "each once, by its own name"
 
 
 async def test_what_is_to_be_done_later_may_be_named_as_it_is_listed(world: Any) -> None:
@@ -114,12 +114,18 @@ async def test_what_is_to_be_done_later_may_be_named_as_it_is_listed(world: Any)
 
 async def test_the_examples_of_the_documents_work_as_they_are_written(world: Any) -> None:
     async def run(call: Any, place: str) -> Result:
-        return Result(f"The weather in {place} is 72°F and sunny.")
+        figures = dict.fromkeys(NOW, 72) | {"place": place, "units": "imperial", "current": True}
+        return Result(f"The weather in {place} is 72°F and sunny.", figures)
 
     spec = replace(world.gate._tools["weather.now"], run=run)
     world.gate._tools = {**world.gate._tools, "weather.now": spec}
     task = {"title": "Buy milk", "description": "Two litres.", "priority": "high"}
     async with connected(world) as client:
+        listed = {tool.name: tool.input_schema for tool in (await client.list_tools()).tools}
+        assert set(listed["weather"]["properties"]) == {"location"}
+        assert set(listed["add_task"]["properties"]) == set(task)
+        assert listed["add_task"]["required"] == ["title"]
+        assert listed["add_task"]["properties"]["priority"]["enum"] == ["high", "medium", "low"]
         weather = await client.call_tool("weather", {"location": "San Francisco, CA"})
         assert weather.content[0].text == "The weather in San Francisco, CA is 72°F and sunny."
         added = await client.call_tool("add_task", task)
@@ -127,8 +133,7 @@ async def test_the_examples_of_the_documents_work_as_they_are_written(world: Any
         assert (await client.call_tool("add_task", {"title": "Sweep"})).structured_content["task"][
             "priority"
         ] == "medium"
-        for argument in ("message", "text"):
-            assert (await client.call_tool("echo", {argument: "Hello"})).content[0].text == "Hello"
+        assert (await client.call_tool("echo", {"message": "Hello"})).content[0].text == "Hello"
         refused = await client.call_tool("add_task", {"title": "x", "priority": "urgent"})
         assert refused.is_error
         [milk, _] = (await client.call_tool("tasks_list", {})).structured_content["tasks"]

@@ -25,6 +25,16 @@ def test_a_shape_says_what_must_be_there_and_what_may() -> None:
     assert schema_of({}) == {"type": "object"}
 
 
+async def test_a_failure_has_no_data_that_a_client_would_hold_to_the_shape(world: Any) -> None:
+    async with Client(mcp_server(world.gate, world.agents["family"])) as client:
+        for name in ("egg", "tea"):
+            await client.call_tool("timers_start", {"seconds": 600, "name": name})
+        which = await client.call_tool("timers_cancel", {})
+    assert which.is_error
+    assert which.structured_content is None
+    assert which.meta["atlas.house/data"]
+
+
 async def test_every_tool_shows_a_title_a_shape_and_what_it_may_do(world: Any) -> None:
     async with Client(mcp_server(world.gate, world.agents["family"])) as client:
         listed = (await client.list_tools()).tools

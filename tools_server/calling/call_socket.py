@@ -106,7 +106,7 @@ def _answered(result: Mapping[str, Any]) -> Answered:
     return Answered(
         text="\n".join(part.get("text", "") for part in result.get("content", [])),
         error=meta.get("atlas.house/error", "failed") if result.get("isError") else None,
-        data=result.get("structuredContent", {}),
+        data=result.get("structuredContent") or meta.get("atlas.house/data", {}),
         receipt=meta.get("atlas.house/receipt"),
         ask=meta.get("atlas.house/ask"),
         untrusted=meta.get("atlas.house/untrusted", False) is not False,

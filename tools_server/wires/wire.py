@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
@@ -19,7 +19,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from tools_server.gate import Gate
-from tools_server.names import wire_name
+from tools_server.names import DOCUMENTED, wire_name
 from tools_server.policy import Agent
 from tools_server.prompts import FOLDER as PROMPTS
 from tools_server.prompts import SOURCES, Prompts, Source
@@ -34,8 +34,10 @@ ACTOR_META = "atlas.house/actor"
 TURN_META = "atlas.house/turn"
 RECEIPT_META = "atlas.house/receipt"
 ERROR_META = "atlas.house/error"
+DATA_META = "atlas.house/data"  # of a failure: what there is to know of it, such as which of several could be meant
 CODE_META = "atlas.house/code"
 TAINTED_META = "atlas.house/tainted"  # of a call: who wishes it has read words of others
+ALIAS_META = "atlas.house/alias"  # of a listed tool: it is listed under its own name, too, which is this
 TOOL_META = "atlas.house/tool"  # of a listed tool: its inner name, by which rules and receipts speak of it
 LANGUAGE_META = "atlas.house/language"  # of a call: "de"; it is answered in that language when tools speak it
 AGENT_SCOPE = "atlas.agent"  # where the ASGI scope carries who came
@@ -112,7 +114,7 @@ def mcp_server(
             shown = gate.visible_to(agent(context), (context.meta or {}).get(ACTOR_META))
         except ToolFailed as unreadable:
             raise MCPError(code=types.INVALID_PARAMS, message=str(unreadable)) from unreadable
-        return types.ListToolsResult(tools=[_described(spec) for spec in shown])
+        return types.ListToolsResult(tools=sorted(_listed(shown), key=lambda tool: tool.name))
 
     async def call_tool(
         context: Context, parameters: types.CallToolRequestParams
@@ -208,6 +210,26 @@ def _while_wanted(handle: Callable[[Context, P], Awaitable[R]]) -> Callable[[Con
     return handled
 
 
+def _listed(shown: Sequence[ToolSpec]) -> Iterator[types.Tool]:
+    """Yield the tools as clients are shown them, some also by the names that they have in the source documents."""
+    yield from map(_described, shown)
+    by_name = {spec.name: spec for spec in shown}
+    for documented, (tool, arguments) in DOCUMENTED.items():
+        if spec := by_name.get(tool):
+            known = spec.schema["properties"]
+            schema = {
+                "type": "object",
+                "properties": {name: known[inner] for name, inner in arguments.items()},
+                "required": [name for name, inner in arguments.items() if inner in spec.schema.get("required", ())],
+                "additionalProperties": False,
+            }
+            described = _described(spec)
+            changes = {"name": documented, "input_schema": schema, "meta": {ALIAS_META: spec.name}}
+            yield described.model_copy(
+                update={**changes, "description": f"{spec.description} (The same as {described.name}.)"}
+            )
+
+
 def _described(spec: ToolSpec) -> types.Tool:
     return types.Tool(
         name=wire_name(spec.name),
@@ -239,7 +261,8 @@ def _result(answer: Answer) -> types.CallToolResult | types.InputRequiredResult:
         return answer.reply.model_copy(update={"meta": {**(answer.reply.meta or {}), **meta} or None})
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=answer.text)],
-        structured_content=dict(answer.data),
+        # Official clients hold whatever is structured to the tool's schema, also what a failure says.
+        structured_content=None if answer.error else dict(answer.data),
         is_error=answer.error is not None,
         _meta=meta or None,
     )
@@ -253,6 +276,7 @@ def _meta(answer: Answer) -> dict[str, Any]:
         meta[RECEIPT_META] = {"id": receipt.id, "changed": receipt.changed, "undo": receipt.undo}
     if answer.error:
         meta[ERROR_META] = answer.error
+        meta |= {DATA_META: dict(answer.data)} if answer.data else {}
     if answer.ask:
         meta[ASK_META] = answer.ask.shown()
     if answer.code is not None:
