@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import anyio
+import anyio.lowlevel
 import pytest
 
 from tests.conftest import SmallDisk
@@ -71,6 +74,56 @@ async def test_who_has_no_business_with_the_bell_does_not_come_past_a_full_disk(
     for _ in range(5):
         refused = await world.refused("timers.due", "guest")
         assert UNWRITABLE in refused.text
+
+
+async def look(world: Any) -> None:
+    """Let what waits for its time be done, as the tool server does every second."""
+    async with world.gate.engines():
+        clock = world.gate._engines["later"]
+        await clock.tick()
+        while clock.busy:
+            await anyio.lowlevel.checkpoint()
+
+
+async def test_a_deed_whose_time_comes_on_a_full_disk_ends_nothing_and_is_done_when_there_is_room(
+    world: Any, small_disk: SmallDisk
+) -> None:
+    await world.ok("later.do", tool="timers.start", seconds=300, arguments={"seconds": 60}, text="start it")
+    await filled(world, small_disk)
+    world.pass_seconds(300)
+    for _ in range(3):
+        await look(world)
+    small_disk.empty()
+    await look(world)
+    assert len((await world.ok("timers.list")).data["timers"]) == 1
+    await look(world)
+    assert await world.said("later.list") == "Nothing is to be done later."
+    assert rows(world, "timers.start")[-1] == "ok"
+
+
+async def test_a_deed_that_filled_the_disk_is_not_done_again_to_write_down_that_it_was(
+    world: Any, small_disk: SmallDisk
+) -> None:
+    await world.ok("later.do", tool="timers.start", seconds=300, arguments={"seconds": 60}, text="start it")
+    spec, runs = world.gate._tools["timers.start"], []
+
+    async def fills(call: Any, **arguments: Any) -> Any:
+        runs.append(arguments)
+        result = await spec.run(call, **arguments)
+        small_disk.fill()
+        return result
+
+    world.gate._tools = {**world.gate._tools, "timers.start": replace(spec, run=fills)}
+    world.pass_seconds(300)
+    async with world.gate.engines():
+        clock = world.gate._engines["later"]
+        for number in range(4):
+            if number == 3:
+                small_disk.empty()
+            await clock.tick()
+    assert len(runs) == 1
+    assert len((await world.ok("timers.list")).data["timers"]) == 1
+    assert await world.said("later.list") == "Nothing is to be done later."
 
 
 def test_a_tool_server_that_starts_on_a_full_disk_says_so(data: Path, small_disk: SmallDisk, wire: Any) -> None:

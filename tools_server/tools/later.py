@@ -9,7 +9,9 @@ again, and anything else is reported as doubtful. What nobody can watch must not
 from __future__ import annotations
 
 import json
+import logging
 import secrets
+import sqlite3
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
@@ -41,6 +43,7 @@ LATEST_SECONDS = 3600  # a light that should have gone off an hour ago goes off;
 MOST_DEEDS = 50
 LOOK_SECONDS = 1.0
 SOON_SECONDS = 3 * 3600  # until then it is said in how long, and after that at what time
+log = logging.getLogger(__name__)
 
 MIGRATIONS = {
     "later": """
@@ -76,6 +79,7 @@ class Clock:
     def __init__(self, live: Live) -> None:
         self._live = live
         self._running: set[str] = set()
+        self._ended: dict[str, str] = {}  # done or failed, with what is to be said of it, and not noted on the disk yet
 
     async def run(self) -> None:
         """Do what is due, until cancelled."""
@@ -98,19 +102,27 @@ class Clock:
         return bool(self._running)
 
     async def _do(self, row: Mapping[str, Any]) -> None:
+        """Do a deed once. A full disk ends nobody: before it, the deed waits; after it, only the note of it does."""
         try:
-            with speaking(row["language"]):
-                failed = await self._trouble(row)
-            with self._live.state.transaction():
-                if failed:
-                    self._live.state.run("UPDATE later SET failed = ? WHERE id = ?", failed, row["id"])
-                else:
-                    self._live.state.run("DELETE FROM later WHERE id = ?", row["id"])
+            if row["id"] not in self._ended:
+                with speaking(row["language"]):
+                    self._ended[row["id"]] = await self._trouble(row)
+            self._note(row["id"], self._ended[row["id"]])
+            del self._ended[row["id"]]
+        except sqlite3.Error as refused:
+            log.warning("what is to be done later waits for the disk: %s", refused.sqlite_errorname)
         finally:
             self._running.discard(row["id"])
 
+    def _note(self, id: str, failed: str) -> None:
+        with self._live.state.transaction():
+            if failed:
+                self._live.state.run("UPDATE later SET failed = ? WHERE id = ?", failed, id)
+            else:
+                self._live.state.run("DELETE FROM later WHERE id = ?", id)
+
     async def _trouble(self, row: Mapping[str, Any]) -> str:
-        """Do it; return what is to be said when it did not work."""
+        """Do it; return what is to be said when it did not work. Raises `sqlite3.Error` before anything is done."""
         deed = row["text"]
         if row["begun_at"] is not None and not self._live.repeatable(row["tool"]):
             return _("I was interrupted, so I don't know whether this was done: {deed}.").format(deed=deed)
