@@ -59,6 +59,20 @@ async def test_it_is_cancelled_by_its_words_and_the_cancelling_taken_back(world:
     assert await world.said("later.list") == "In 1 minute: buy bread."
 
 
+async def test_a_guest_cancels_no_deed_of_the_household_and_leaves_room_for_its_own(world: Any) -> None:
+    guest = {"role": "guest", "device": "phone of a guest"}
+    start: dict[str, Any] = {"tool": "timers.start", "seconds": 60, "arguments": {"seconds": 60}}
+    await world.ok("later.do", text="start the egg timer", **start)
+    refused = await world.refused("later.cancel", actor=guest, about="egg")
+    assert (refused.error, refused.text) == ("denied", "Guests can only change what guests have set.")
+    for number in range(10):
+        await world.ok("later.do", actor=guest, text=f"start number {number}", **start)
+    refused = await world.refused("later.do", actor=guest, text="start one more", **start)
+    assert refused.text == "Guests already have 10 things to do later. Cancel some of them first."
+    await world.ok("later.cancel", actor=guest, about="number 3")
+    await world.ok("later.cancel", about="number 4")
+
+
 async def test_what_needs_a_yes_cannot_wait_and_nor_can_what_may_not_be_done(world: Any) -> None:
     await world.ok("tasks.add", title="Buy milk")
     refused = await world.refused("later.do", tool="tasks.remove", seconds=60, arguments={"title": "Buy milk"})

@@ -1,8 +1,8 @@
-"""Whose timers and alarms are whose: what one person or device may have, and what a guest may change."""
+"""Whose is a timer, an alarm or a delayed deed: how many one may have, and what a guest may change."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, TypeVar
 
 from tools_server.language import noted
@@ -14,7 +14,7 @@ MOST_OF_ONE = 40  # of the hundred that a house has: nobody alone, and no model 
 MOST_OF_GUESTS = 10  # all together: nobody who is passing through does
 
 # Translators: what somebody has too many of, in the three sentences below.
-TIMERS, ALARMS = noted("timers"), noted("alarms")
+TIMERS, ALARMS, DEEDS = noted("timers"), noted("alarms"), noted("things to do later")
 
 
 class Owned(Protocol):
@@ -37,6 +37,7 @@ class Owned(Protocol):
 
 
 _Row = TypeVar("_Row", bound=Owned)
+_Any = TypeVar("_Any")
 
 
 def role_of(call: Call) -> str:
@@ -58,10 +59,15 @@ def refuse_more(call: Call, rows: Sequence[Owned], kind: str) -> None:
 
 def changeable(call: Call, rows: Iterable[_Row]) -> list[_Row]:
     """Return the rows that whoever calls may change: for a guest, those of guests. Raises `ToolFailed` for none."""
+    return changeable_by(call, rows, lambda row: row)
+
+
+def changeable_by(call: Call, rows: Iterable[_Any], owner: Callable[[_Any], Owned]) -> list[_Any]:
+    """Do the same for rows that only know their owner."""
     every = list(rows)
     if role_of(call) != NOBODY:
         return every
-    theirs = [row for row in every if row.role == NOBODY]
+    theirs = [row for row in every if owner(row).role == NOBODY]
     if every and not theirs:
         raise ToolFailed("denied", _("Guests can only change what guests have set."))
     return theirs

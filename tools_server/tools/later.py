@@ -27,11 +27,13 @@ from tools_server.hubs.home import Home
 from tools_server.language import current, length, series, speaking
 from tools_server.language import text as _
 from tools_server.names import inner_name
+from tools_server.policy import Actor
 from tools_server.shapes import DUE, IDS
 from tools_server.state import Kept
 from tools_server.times.recurrence import moment
 from tools_server.times.spoken_time import moment_words
 from tools_server.times.when import NotUnderstood, understand
+from tools_server.times.whose import DEEDS, changeable_by, refuse_more
 from tools_server.toolkit import Call, Live, Result, ToolFailed, ToolSpec, tool
 from tools_server.wording import NAMED, one_line, spoken
 from tools_server.wording import chosen as chosen_by_words
@@ -161,6 +163,7 @@ async def do(
     at = _time(call, seconds, when)
     if len(_all(call)) >= MOST_DEEDS:
         raise ToolFailed("failed", _("There are already {count} things to do later.").format(count=MOST_DEEDS))
+    refuse_more(call, [_owner(row) for row in _all(call)], DEEDS)
     row = {
         "id": f"later_{secrets.token_hex(8)}",
         "tool": spec.name,
@@ -199,7 +202,7 @@ async def cancel(
 ) -> Result:
     """Cancel a delayed deed."""
     deeds = [row for row in _all(call) if not row["failed"] and row["begun_at"] is None]
-    row = _meant(deeds, about)
+    row = _meant(changeable_by(call, deeds, _owner), about)
     said = _("That will not be done: {deed}.").format(deed=row["text"])
     with call.state.transaction():
         rows.drop(call, "later", row["id"])
@@ -234,6 +237,10 @@ async def announced(
 async def undo(call: Call, kept: Kept) -> Result:
     """Take back what is not done yet, or have it done again at its time."""
     return rows.put_back(call, "later", kept)
+
+
+def _owner(row: Mapping[str, Any]) -> Actor:
+    return Actor(**json.loads(row["actor"]))
 
 
 # ── whether, when, which ───────────────────────────────────────────────────────────────────────────
