@@ -12,7 +12,7 @@ listed; the house leaves them out.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -34,18 +34,16 @@ def wire_name(name: str) -> str:
     return f"{plain[: LONGEST - DIGEST_CHARACTERS - 1]}_{digest}"
 
 
-def inner_name(name: str, tools: Iterable[str]) -> str:
+def inner_name(name: str, tools: Collection[str]) -> str:
     """Return the inner name of one of these tools, by whichever name it is called; other names as they are."""
-    names = tuple(tools)
-    return name if name in names else _by_wire_name(names).get(name, name)
+    return name if name in tools else _by_wire_name(tuple(tools)).get(name, name)
 
 
-def inner_call(name: str, arguments: Any, tools: Iterable[str]) -> tuple[str, Any]:
+def inner_call(name: str, arguments: Any, tools: Collection[str]) -> tuple[str, Any]:
     """Return a call by the inner names of the tool and its arguments."""
     documented, renamed = DOCUMENTED.get(name, (name, {}))
-    names = tuple(tools)
-    if name in names or documented not in names:
-        return inner_name(name, names), arguments
+    if name in tools or documented not in tools:
+        return inner_name(name, tools), arguments
     if isinstance(arguments, Mapping):
         arguments = {
             renamed.get(argument, argument) if renamed.get(argument) not in arguments else argument: value

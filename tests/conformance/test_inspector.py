@@ -157,7 +157,7 @@ def test_every_tool_that_reads_can_be_called(inspect: Inspector, era: str) -> No
     with ThreadPoolExecutor(AT_A_TIME) as several:
         for tool, said in zip(reading, several.map(called, reading), strict=True):
             assert said.status in (0, TOOL_SAID_NO), (tool["name"], said)
-            assert said.text[-1] in ".?…" or tool["name"] == "world_echo", tool["name"]
+            assert said.text[-1] in ".?…" or tool["name"] in ("echo", "world_echo"), tool["name"]
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -183,6 +183,17 @@ def test_a_new_user_finds_their_way(inspect: Inspector, wire: str, era: str) -> 
     assert "these meals: soup" in prompt["messages"][0]["content"]["text"]
     data, _ = inspect(wire, era, "resources/read", "--uri", "timers://active").result["contents"]
     assert f"{wire} {era}" in data["text"]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("era", ERAS)
+def test_the_examples_of_the_source_documents_work_as_they_are_written(inspect: Inspector, wire: str, era: str) -> None:
+    title = f"Paint the fence {wire} {era}"
+    added = inspect.call(wire, era, "add_task", title=title, description="Green.", priority="high")
+    assert added.text == f"Added {title} to your tasks."
+    assert inspect.call(wire, era, "echo", message="Hello").text == "Hello"
+    weather = inspect.call(wire, era, "weather", location="San Francisco, CA")
+    assert weather.text.startswith("I can't ask for the weather just now."), "there is no way out in this test"
 
 
 @pytest.mark.parametrize("era", ERAS)
