@@ -66,3 +66,14 @@ def test_a_voice_in_noise_is_understood_where_plain_words_failed(
         if "timers.pause" in tools(house.heard("hear", str(file))):
             return
     raise AssertionError(f"of these words nothing was made: {lost}" if lost else "the plain words never failed")
+
+
+def test_what_may_have_been_said_is_asked_about(house: Running, noisy: Callable[[str, str, float], Path]) -> None:
+    replies = []
+    for voice, decibels in (("en-gb", 2.0), ("en-us", -1.0), ("en-gb", 5.0)):
+        heard = house.heard("hear", str(noisy(voice, "Cancel all timers.", decibels)))
+        if heard["reply"] in ("Cancel all timers?", "Cancel all timer?"):
+            assert tools(heard) == [], "nothing was done yet"
+            return
+        replies.append(heard["reply"])
+    raise AssertionError(replies)
