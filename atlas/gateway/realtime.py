@@ -24,7 +24,7 @@ from atlas.gateway.files import Files, GoesFirst
 from atlas.gateway.realtime_items import read_item, text_of
 from atlas.gateway.realtime_responses import check_length, like_session, read_response
 from atlas.gateway.realtime_settings import Json, Own
-from atlas.gateway.realtime_sound import Inward
+from atlas.gateway.realtime_sound import Inward, SoundPace
 from atlas.gateway.realtime_wire import Wire, added_and_done, error, message, truncated
 from atlas.gateway.wire import Fields, json_object, refusal
 from atlas.house import House
@@ -70,6 +70,7 @@ class Connection:
         self._conversation_id = fresh_id("conv")
         self._wire = Wire(self._conversation_id, lambda: like_session(self._object), house.tts.voice, house.tts.rate)
         self._inward = Inward("audio/pcm")
+        self._pace = SoundPace(anyio.current_time())
         self._goes_first = GoesFirst(files)
         self._typed: list[Json] = []  # user items that no response has answered yet
         self._outbox, self._inbox = anyio.create_memory_object_stream[list[str] | int](WAITING_GROUPS)
@@ -248,6 +249,7 @@ class Connection:
         if not isinstance(text, str):
             raise settings.wrong("audio", "base64 in a text", text, "invalid_type")
         sound = self._inward.unpack(text)
+        await anyio.sleep(self._pace.delay(sound.seconds, anyio.current_time()))
         step = sound.rate * STEP_SECONDS
         for start in range(0, sound.samples, step):
             await self._session.hear(self._inward.heard(sound.cut(start, start + step)))

@@ -11,6 +11,8 @@ from atlas.audio import HEARING_RATE, SAMPLE_BYTES, AudioChunk
 from atlas.errors import RequestError
 from atlas.speech.resample import Resampler
 
+BURST_SECONDS = 60.0  # of sound that may come at once, as after a network's hiccup …
+MOST_SPEED = 2.0  # … and how much faster than it was spoken it may come for ever: listening to it takes a core's time
 RATE_OF_FORMAT = {"audio/pcm": 24_000, "audio/pcmu": 8_000, "audio/pcma": 8_000}
 
 
@@ -40,6 +42,18 @@ def _nearest(levels: np.ndarray) -> np.ndarray:
 
 LEVELS = {"audio/pcmu": _pcmu_levels(), "audio/pcma": _pcma_levels()}
 CODES = {name: _nearest(levels) for name, levels in LEVELS.items()}
+
+
+class SoundPace:
+    """How fast one microphone's sound is taken. Pure: moments in, seconds out."""
+
+    def __init__(self, now: float) -> None:
+        self._due = now - BURST_SECONDS / MOST_SPEED
+
+    def delay(self, seconds: float, now: float) -> float:
+        """Return how long to wait before the next stretch of sound, `seconds` long, is listened to."""
+        self._due = max(self._due, now - BURST_SECONDS / MOST_SPEED) + seconds / MOST_SPEED
+        return max(0.0, self._due - now)
 
 
 class Inward:

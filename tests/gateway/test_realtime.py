@@ -19,7 +19,7 @@ from atlas.conversation import Actor, Role
 from atlas.errors import EngineError, StoreError
 from atlas.gateway import files, realtime
 from atlas.gateway.realtime_items import Items, read_item
-from atlas.gateway.realtime_sound import CODES, LEVELS, Inward, Outward
+from atlas.gateway.realtime_sound import CODES, LEVELS, Inward, Outward, SoundPace
 from atlas.speech.resample import resampled
 from atlas.speech.vad_scripted import voice
 from atlas.speech.wav import write_wav
@@ -831,6 +831,17 @@ def test_every_code_of_g711_comes_back_as_itself() -> None:
     for name, levels in LEVELS.items():
         again = CODES[name][levels.view("uint16")]
         assert (LEVELS[name][again] == levels).all()
+
+
+def test_sound_comes_at_once_for_a_minute_and_then_at_twice_the_speed_of_speech() -> None:
+    pace, now = SoundPace(0.0), 0.0
+    for heard in range(1, 601):
+        now += pace.delay(1.0, now)
+        assert now == pytest.approx(max(0.0, (heard - 60) / 2))
+    for _ in range(600):  # as it is spoken
+        now += 1.0
+        assert pace.delay(1.0, now) == pytest.approx(0.0)
+    assert pace.delay(59.0, now) == pytest.approx(0.0), "what is behind may catch up"
 
 
 def test_sound_in_pieces_of_any_size_is_heard_as_one() -> None:
