@@ -16,6 +16,8 @@ from atlas.mcp.tools import Tools
 
 POLL_SECONDS = 1.0  # how late a bell may ring without anyone noticing
 SAY_SECONDS = 30.0  # a device that has not taken an announcement by then has not heard it
+AGAIN_SECONDS = 30.0  # between two rings of what is urgent
+UNNOTED_RINGS = 6  # of what is urgent on a full disk: three minutes, for that somebody stopped it can't be noted either
 LATE_SECONDS = 30  # from here on "has ended" would be misleading
 MOST_PEOPLE = 100  # that are remembered by where they were heard; a household has fewer
 TIMERS = "timers"  # the one kind whose sentence is made here, because it says how late it is
@@ -115,6 +117,14 @@ async def spoken_to_any(speakers: list[Speaker], text: str) -> bool:
     return bool(took)
 
 
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """How often something was announced that could not be marked so, and when last."""
+
+    times: int
+    at: float  # on the clock of the loop, seconds
+
+
 class Bell:
     """Watches the tool server for what is due, and forgets nothing until somebody was told.
 
@@ -125,7 +135,7 @@ class Bell:
         self._tools = tools
         self._speakers = speakers
         self._telling: set[Ring] = set()  # by tasks of their own: a busy device holds up no other
-        self._told: set[Ring] = set()  # announced, and not yet marked so: never told twice
+        self._told: dict[Ring, _Told] = {}  # announced, and not yet marked so: told again only when it is urgent
         self._away: set[str] = set()  # kinds that cannot be seen now
 
     async def ring(self) -> None:
@@ -137,11 +147,16 @@ class Bell:
                 for kind in await self._kinds():
                     for due in await self._due(kind):
                         ring = kind, str(due["id"])
-                        if ring not in self._told | self._telling:
+                        if ring not in self._telling and self._may_tell(ring, due):
                             self._telling.add(ring)
                             tasks.start_soon(self._tell, ring, due)
                 await self._mark()
                 await anyio.sleep(POLL_SECONDS)
+
+    def _may_tell(self, ring: Ring, due: Mapping[str, Any]) -> bool:
+        told = self._told.get(ring)
+        again = told and due.get("urgent") and told.times < UNNOTED_RINGS
+        return told is None or bool(again and anyio.current_time() - told.at >= AGAIN_SECONDS)
 
     async def _kinds(self) -> list[str]:
         """Return what can be due; while that cannot be learnt, at least timers."""
@@ -160,16 +175,18 @@ class Bell:
         speakers = self._speakers.near(due.get("device", ""), due.get("room", ""), person)
         try:
             if await spoken_to_any(speakers, sentence(due) if ring[0] == TIMERS else str(due["text"])):
-                self._told.add(ring)
+                times = self._told[ring].times if ring in self._told else 0
+                self._told[ring] = _Told(times + 1, anyio.current_time())
         finally:
             self._telling.remove(ring)
 
     async def _mark(self) -> None:
         for kind in sorted({kind for kind, _ in self._told}):
-            told = {ring for ring in self._told if ring[0] == kind}
+            told = [ring for ring in self._told if ring[0] == kind]
             call = ToolCall(fresh_id("call"), f"{kind}.announced", {"ids": sorted(id for _, id in told)})
             if (await self._tools.call(call, HOUSE, "")).ok:
-                self._told -= told
+                for ring in told:
+                    del self._told[ring]
 
     async def _pass_on(self) -> None:
         """Tell the reminders who was heard, when they wait for just that."""

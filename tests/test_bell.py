@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 import pytest
 
-from atlas.bell import MOST_PEOPLE, POLL_SECONDS, Bell, Speaker, Speakers, sentence
+from atlas.bell import MOST_PEOPLE, POLL_SECONDS, UNNOTED_RINGS, Bell, Speaker, Speakers, sentence
 from atlas.conversation import Actor, Assent, Tool, ToolCall, ToolResult
 from atlas.errors import EngineError
 from tests.conftest import virtual_time
@@ -169,6 +169,7 @@ class ToolShelf:
         self.waiting_for: list[str] = []
         self.heard: list[dict[str, Any]] = []
         self.away: set[str] = set()
+        self.full = False  # the disk: nothing can be written
 
     async def listed(self) -> Sequence[Tool]:
         names = [f"{kind}.{verb}" for kind in self.due for verb in ("due", "announced")]
@@ -181,6 +182,8 @@ class ToolShelf:
         assert kind in self.due, f"{call.name} is no tool here"
         if kind in self.away:
             return ToolResult(call.id, False, "The tools are away.")
+        if self.full and verb != "due":
+            return ToolResult(call.id, False, "I can't write down what I do.")
         if verb == "announced":
             self.due[kind] = [due for due in self.due[kind] if due["id"] not in call.arguments["ids"]]
         if verb == "heard":
@@ -221,6 +224,21 @@ async def test_a_kind_that_is_away_does_not_silence_the_others_and_is_said_once(
     with home.device("kitchen"):
         await home.pass_time(20)
     assert len(home.heard) == len(caplog.messages) == 1
+
+
+async def test_an_alarm_that_cannot_be_noted_rings_for_some_minutes_and_a_reminder_once() -> None:
+    shelf = ToolShelf(reminders=[due("Call mum.")], alarms=[due("It's seven.", urgent=True)])
+    shelf.full = True
+    home = Room(shelf)  # type: ignore[arg-type]
+    with home.device("bed"):
+        await home.pass_time(100)
+        assert [text for _, text in home.heard].count("It's seven.") == 4
+        await home.pass_time(1_000)
+        assert [text for _, text in home.heard].count("It's seven.") == UNNOTED_RINGS, "nobody could stop it"
+        assert [text for _, text in home.heard].count("Call mum.") == 1
+        shelf.full = False
+        await home.pass_time(10)
+    assert shelf.due == {"reminders": [], "alarms": []}
 
 
 async def test_two_kinds_may_use_the_same_id() -> None:
