@@ -27,6 +27,10 @@ from atlas.understanding.slots import Command
 MOST_BYTES = 256 * 1024
 MOST_SENTENCES = 1_000
 MOST_VALUES = 2_000
+# hassil tries every way in which a sentence can be left out of or cut: each of these doubles its time, or worse.
+MOST_OPTIONAL = 12
+MOST_WILDCARDS = 3
+MOST_PARTS = 5_000  # of a sentence once its rules are written out
 MOST_DEPTH = 12  # of rules in rules
 _JINJA = re.compile(r"\{%|\{\{(?! *\w+ *\}\})")
 _PUBLIC = re.compile(r"Hass[A-Z]\w*")
@@ -273,7 +277,7 @@ class _Checked:
             if one.range and one.range.first > one.range.last:
                 raise _Wrong(("lists", name), f"the range of {name} begins after its end")
         for name, rule in self._rules.items():
-            [*self._lists(rule, ("expansion_rules", name))]
+            self._checked(rule, ("expansion_rules", name))
 
     def slots_of(self, name: str, intent: _Intent) -> set[str]:
         """Return the slots that an intent may have. Raises `_Wrong` for a sentence that cannot be said."""
@@ -295,16 +299,28 @@ class _Checked:
 
     def _slots(self, sentence: str, where: Line) -> set[str]:
         expression = _expression(where, sentence)
-        lists = [*self._lists(expression, where)]
+        lists = self._checked(expression, where)
         wild = any((one := self._file.lists.get(name)) and one.wildcard for name, _ in lists)
+        if sum(1 for name, _ in lists if name in self._file.lists and self._file.lists[name].wildcard) > MOST_WILDCARDS:
+            raise _Wrong(where, f"any words may stand in {MOST_WILDCARDS} places of a sentence at most")
+        if self._optional(expression) > MOST_OPTIONAL:
+            raise _Wrong(where, f"{MOST_OPTIONAL} parts of a sentence may be left out at most: make it two sentences")
         if wild and not self._needs_words(expression):
             raise _Wrong(where, "this would be anything at all: give it a word that must be said")
         return {slot for _, slot in lists}
 
+    def _checked(self, expression: Expression, where: Line) -> Sequence[tuple[str, str]]:
+        """Return the lists of an expression, and their slots. Raises `_Wrong` for what it names and is not there."""
+        self._parts = 0
+        return [*self._lists(expression, where)]
+
     def _lists(self, part: Expression, where: Line, depth: int = 0) -> Iterator[tuple[str, str]]:
         """Yield each list of an expression, and its slot."""
+        self._parts += 1
         if depth > MOST_DEPTH:
             raise _Wrong(where, "a rule stands in itself")
+        if self._parts > MOST_PARTS:
+            raise _Wrong(where, "this is too long once its rules are written out")
         match part:
             case ListReference(list_name=name, slot_name=slot):
                 if name not in self._file.lists and name not in FROM_NAMES:
@@ -317,6 +333,16 @@ class _Checked:
             case Group(items=items):
                 for item in items:
                     yield from self._lists(item, where, depth)
+
+    def _optional(self, part: Expression) -> int:
+        """Return how many parts of an expression may be left out."""
+        match part:
+            case RuleReference(rule_name=name):
+                return self._optional(self._rules[name])
+            case Group(items=items):
+                inside = sum(map(self._optional, items))
+                return inside + 1 if isinstance(part, Alternative) and part.is_optional else inside
+        return 0
 
     def _needs_words(self, part: Expression) -> bool:
         """Tell whether something must be said that is not just any words."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import permutations, product
+from itertools import permutations
 from typing import Any
 
 import hassil
@@ -27,6 +27,7 @@ from hassil.expression import (
 from atlas.ways import SILENCE, Anything, Chain, Choice, Slot, Values, Way, Words
 
 MOST_SPELLINGS = 24  # of one word with endings in brackets: "light[s]", "day[ ]light"
+MOST_JOINED = 500  # that are looked at for those; many come to the same
 MOST_PERMUTED = 4
 _LETTERS = re.compile(r"[^\W_]")
 _MARK = re.compile(r"[%°(){}\[\]|<>;:,.!?\"]+")
@@ -115,8 +116,9 @@ def _spellings(run: Sequence[Expression]) -> Way | None:
     texts = [_texts(item) for item in run]
     if any(one is None for one in texts):
         return None
-    spelled = {" ".join("".join(pieces).split()) for pieces in product(*(one or () for one in texts))}
-    if len(spelled) > MOST_SPELLINGS:
+    joined = _joined([one or [] for one in texts], MOST_JOINED)
+    spelled = {" ".join(text.split()) for text in joined}
+    if len(spelled) > MOST_SPELLINGS or len(joined) > MOST_JOINED:
         return None
     options = tuple(_spoken(text) for text in sorted(spelled))
     return options[0] if len(options) == 1 else Choice(options)
@@ -136,8 +138,16 @@ def _texts(item: Expression) -> list[str] | None:
             each = [_texts(one) for one in items]
             if any(one is None for one in each):
                 return None
-            return ["".join(pieces) for pieces in product(*(one or () for one in each))][: MOST_SPELLINGS + 1]
+            return _joined([one or [] for one in each], MOST_SPELLINGS)
     return None
+
+
+def _joined(each: Sequence[Sequence[str]], most: int) -> list[str]:
+    """Return the texts that pieces make, one of each; one more than `most` where there are more."""
+    texts = [""]
+    for pieces in each:
+        texts = [before + piece for before in texts for piece in pieces][: most + 1]
+    return texts
 
 
 def list_values(written: Any) -> list[tuple[str, str]]:

@@ -240,6 +240,28 @@ def test_a_file_that_is_too_long_is_not_read() -> None:
         sentences("#" * 300_000)
 
 
+@pytest.mark.parametrize(
+    ("sentence", "what"),
+    [
+        ("go " + "[very] " * 13 + "far", "12 parts of a sentence may be left out at most"),
+        ("<so> <so> far", "12 parts of a sentence may be left out at most"),
+        ("tell {a} {a} {a} {a} so", "any words may stand in 3 places of a sentence at most"),
+    ],
+)
+def test_a_sentence_that_would_take_forever_to_match_is_refused(sentence: str, what: str) -> None:
+    rest = f"lists: {{a: {{wildcard: true}}}}\nexpansion_rules: {{so: '{'[so] ' * 7}'}}\n"
+    with pytest.raises(ConfigError) as trouble:
+        sentences(f"intents:\n  timers.list: {{data: [{{sentences: ['{sentence}']}}]}}\n{rest}")
+    assert "line 2: " in str(trouble.value)
+    assert what in str(trouble.value)
+
+
+def test_rules_that_multiply_are_refused() -> None:
+    rules = "".join(f"  r{number}: '{f'<r{number + 1}> ' * 9}'\n" for number in range(8))
+    with pytest.raises(ConfigError, match="too long once its rules are written out"):
+        sentences(f"intents: {{timers.list: {{data: [{{sentences: [<r0>]}}]}}}}\nexpansion_rules:\n{rules}  r8: so\n")
+
+
 def test_more_sentences_than_can_be_searched_are_refused() -> None:
     many = ", ".join(f"say number{number}" for number in range(1_001))
     with pytest.raises(ConfigError, match="more than 1000 sentences"):

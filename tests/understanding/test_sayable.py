@@ -43,6 +43,12 @@ def test_a_sentence_can_be_said_in_all_its_ways(sentence, texts):
     assert spoken(sayable.way(sentence)) == texts
 
 
+def test_a_word_of_very_many_spellings_is_none() -> None:
+    way = Sayable({}, lambda name, slot: None).way("go" + "[a|b|c]" * 30 + " on")
+    assert way is not None
+    assert "on" in repr(way)
+
+
 def test_a_sentence_that_names_what_a_house_has_not_cannot_be_said():
     sayable = Sayable({}, lambda name, slot: None)
     assert sayable.way("turn on {name}") is None
