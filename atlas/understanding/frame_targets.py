@@ -63,6 +63,8 @@ class Targets:
     ) -> Target:
         """Return the devices of a kind in a room, on a floor, or where the speaker is."""
         kind, shape, many = token.value
+        if shape == "door" and not any(one.shape == shape for one in names.devices):
+            kind, shape = "lock", ""  # the doors of a house that only has locks on them
         many = many or any(one.category == "quantity" for one in tokens)
         everything = any(one.category == "quantity" and one.value == "everywhere" for one in tokens)
         rooms = _rooms_of(where, names)

@@ -48,7 +48,9 @@ class Masks:
         """Return the pieces of a text, in order."""
         known = self._known(names)
         every = [(spelled(self._lexicon.bare(match[0])), match.start(), match.end()) for match in _WORD.finditer(text)]
-        spans = [span for span in _times(text) if not _in_a_name(span, every, known)]
+        spans = [
+            span for span in _times(text) if not (_in_a_name(span, every, known) or _is_amount(text[span[1] :], known))
+        ]
         words = [word for word in every if not any(start <= word[1] < end for start, end, _ in spans)]
         pieces = [Piece(mask, start, end) for start, end, mask in spans]
         at = 0
@@ -87,6 +89,13 @@ def _times(text: str) -> list[tuple[int, int, str]]:
         if not any(start < one.end and one.start < end for start, end, _ in spans):
             spans.append((one.start, one.end, "{DURATION}"))
     return spans
+
+
+def _is_amount(rest: str, known: Mapping[tuple[str, ...], Token]) -> bool:
+    """Whether a unit follows, so that what seemed to be a time is none: "um 20 Prozent"."""
+    word = _WORD.match(rest.lstrip())
+    token = known.get(tuple(spelled(word[0]))) if word else None
+    return bool(word and (word[0] in "%°" or (token and token.category == "unit")))
 
 
 def _in_a_name(

@@ -55,6 +55,7 @@ _SAME: Mapping[str, Sequence[str]] = {  # argument → those of the call before 
     **dict.fromkeys(("title", "about", "text", "words"), ("title", "text", "about", "words")),
     **dict.fromkeys(("day", "when", "time"), ("day", "start", "when")),
 }
+_DEEDS = ("on", "off", "open", "close", "lock", "unlock")  # that need a device
 _TIMES = ("{WHEN}", "{DELAY}", "{N}")
 _CORRECTING = re.compile(r"\b(?:no|nope|wait|sorry|rather|nein|quatsch|ach|doch)\W*$", re.IGNORECASE)
 _ONE = re.compile(r" (?:one|ones)$", re.IGNORECASE)  # "the freezer one"
@@ -69,6 +70,7 @@ class Parse:
     chance: float
     commands: tuple[Command, ...] = ()  # none when it is no act, or lacks something
     named: bool = False  # a device, a kind of them or a place is named
+    unclear: bool = False  # a deed is wanted, and of which device is not said
     choices: tuple[Choice, ...] = ()  # one or two, to ask about when it is not sure
 
     @property
@@ -144,7 +146,8 @@ class Parser:
             said = "later.do" if made and made[0].tool == "later.do" else one.act
             if made and said in self._says:
                 choices.append(Choice(self._says[said].format(**reading.words(self._says["nothing"])), tuple(made)))
-        return replace(parse, choices=tuple(choices))
+        unclear = not commands and best.act in _DEEDS and not self._forbids(best.act, text, names)
+        return replace(parse, choices=tuple(choices), unclear=unclear)
 
     def _reading(self, act: str, text: str, pieces: Sequence[Piece]) -> _Reading:
         return _Reading(text, pieces, self._tagger.labels([piece.mask for piece in pieces], act))
@@ -157,11 +160,7 @@ class Parser:
         if act in self._slots:
             command = self._tool(act, reading, before)
             return (command,) if command and (_looks(act) or not self._unwanted.search(reading.text)) else ()
-        if self._wondering.search(reading.text):
-            return ()
-        if act != "look" and self._unwanted.search(reading.text):
-            return ()
-        if act != "look" and self.frames.is_to_somebody(reading.text, names):
+        if self._forbids(act, reading.text, names):
             return ()
         named = self._meant(reading.targets(names), names, before)
         if not room and len(rooms := {one.room for one in names.devices if one.name in before.devices}) == 1:
@@ -178,6 +177,12 @@ class Parser:
         return [
             Command("later.do", {**later, "tool": one.tool, "arguments": dict(one.arguments)}) for one in deeds if later
         ]
+
+    def _forbids(self, act: str, text: str, names: Names) -> bool:
+        """Whether a sentence wants nothing of a device, though it has such an act in it: a report, a condition."""
+        if self._wondering.search(text):
+            return True
+        return act != "look" and bool(self._unwanted.search(text) or self.frames.is_to_somebody(text, names))
 
     def _meant(self, named: Sequence[Token], names: Names, before: Before) -> Sequence[Token]:
         """Return the tokens that name what is meant; where none names a device, with those that were just spoken of."""

@@ -370,7 +370,8 @@ class Reader:
         half = self._half(readings[0], heard.names, room)
         if parse.is_sure() and (half is None or (parse.chance >= CERTAIN_OF_ANOTHER and not parse.looks)):
             return _learned(parse, before)
-        if half is None and self._frames.is_unclear(readings[0], heard.names):
+        unclear = parse.unclear and parse.chance >= CERTAIN
+        if half is None and (unclear or self._frames.is_unclear(readings[0], heard.names)):
             return {"reply": self._which_device}
         if half is None and parse.choices:
             return {"choices": self.choices.ask(parse.choices)}

@@ -46,6 +46,7 @@ _ONE_WORDS: Mapping[str, Kind] = {  # a name for the only one there is
     **{"mower": "mower", "lawn mower": "mower", "lawnmower": "mower", "valve": "valve"},
 }
 _SHAPE_WORDS = {"garage door": "garage", "garage": "garage", "gate": "gate", "curtain": "curtain"}
+_DOORS = ("door", "tür")
 _ONE_BY_ONE: tuple[Kind, ...] = ("climate", "media", "vacuum", "mower", "valve", "person", "lock")  # asked about so
 _ARTICLES = ("the", "my", "our", "a", "an")
 NAME_CHARACTERS = 60
@@ -160,6 +161,9 @@ def meant(devices: Iterable[Device], target: Target, kinds: Sequence[Kind], plan
     matches = _there(fitting, target)
     if matches:
         return matches
+    doors = [device for device in every if device.guarded] if target.shape == "door" and not fitting else []
+    if doors and not (target.room or target.floor or target.everything):
+        raise _which(doors)
     if target.room or target.floor or target.everything or not fitting:
         raise NotMeant(none_there(every, target))
     if target.kind in _ONE_BY_ONE:
@@ -250,6 +254,8 @@ def _one(every: Sequence[Device], target: Target, kinds: Sequence[Kind]) -> Devi
     word = plain(target.device)
     kind, shape = _ONE_WORDS.get(word), _SHAPE_WORDS.get(word)
     alike = [device for device in every if device.kind == kind or (shape and device.shape == shape)]
+    if word in _DOORS:
+        called = [device for device in every if device.guarded]  # never the garage's, since that is in the garage
     # A lamp in the study that is called "Light" is not the light of the kitchen.
     where = plain(target.room or target.here)
     if (alike and not called) or (_any_in(where, alike) and not _any_in(where, called)):
