@@ -140,6 +140,7 @@ class Lexicon:
         if not words:
             return
         known[words] = token
+        known.setdefault(tuple(map(self.bare, words)), token)  # as whoever reads it leaves out the "'s"
         known.setdefault(("".join(words),), token)  # "nightlight"
         for ending in self._plural:  # "front doors", "terrace light"
             last = words[-1].removesuffix(ending) if words[-1].endswith(ending) else words[-1] + ending
@@ -154,10 +155,11 @@ def spelled(text: str) -> list[str]:
 def _parts(names: Names, *, asking: bool) -> Mapping[str, Sequence[Device]]:
     """Return the words that names of devices are made of, and whose they are."""
     parts: dict[str, list[Device]] = {}
+    of_places = {word for place in (*names.rooms, *names.floors) for word in spelled(place.name)}
     for device in names.devices:
         if device.kind not in ("person", "scene") and (asking or device.kind != "sensor"):
             for word in {word for name in (device.name, *device.aliases) for word in spelled(name)}:
-                if len(word) >= LEAST_LETTERS:
+                if len(word) >= LEAST_LETTERS and word not in of_places:
                     parts.setdefault(word, []).append(device)
     return parts
 

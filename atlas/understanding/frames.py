@@ -201,8 +201,8 @@ class Frames:
             return ()
         return tuple(deeds(Frame(action, able, dict(values), room="" if able else place), names))
 
-    def look_at(self, text: str, named: Sequence[Token], names: Names, room: str) -> Command | None:
-        """Return the look at the devices that these tokens name; `None` when none is known to answer."""
+    def look_at(self, text: str, named: Sequence[Token], names: Names, room: str) -> tuple[Command, ...]:
+        """Return the looks at the devices that these tokens name; none when none is known to answer."""
         tokens = self.lexicon.known_tokens(self._plain(text), names)
         beside = [token for token in tokens if token.category in ("quantity", "nickname")]
         state, ask = _state_of(tokens), _first(tokens, "ask")
@@ -214,14 +214,9 @@ class Frames:
         if not targets:
             where = place or room
             return (
-                Command("home.state", {"measure": measure, **({"room": where} if where else {})}) if measure else None
+                (Command("home.state", {"measure": measure, **({"room": where} if where else {})}),) if measure else ()
             )
-        target = targets[0]
-        if target.kind == "sensor" and "device" in target.arguments:
-            measure = ""  # it says the one thing that it measures
-        quantity = ask if "device" not in target.arguments and ask in ("any", "all", "which", "how_many") else ""
-        extra = {"measure": measure, "value": state, "quantity": quantity}
-        return Command("home.state", {**target.arguments, **{name: value for name, value in extra.items() if value}})
+        return tuple(_look_at(target, measure, state, ask) for target in targets[:MOST_COMMANDS])
 
     # ── words ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -243,6 +238,12 @@ class Frames:
     def _says_by_how_much(self, words: str) -> bool:
         """Whether a number is what something is changed by: "two degrees warmer", not "up to 22"."""
         return bool(self._comparative.search(words)) and not self._to.search(words)
+
+    def first_clause(self, text: str) -> str:
+        """Return what is wanted before somebody says why: "is it locked? I heard something"; "" without an aside."""
+        joint = self._joint.search(text)
+        rest = text[joint.end() :].strip() if joint else ""
+        return text[: joint.start()].strip() if joint and rest and self._aside.match(rest) else ""
 
     def is_to_somebody(self, text: str, names: Names) -> bool:
         """Whether a sentence begins or ends with somebody's name, and is not for the house."""
@@ -391,6 +392,14 @@ class Frames:
         if not state and not measure and ask not in ("how", "what", "which", "any", "is"):
             return None
         return Command("home.state", arguments)
+
+
+def _look_at(target: Target, measure: str, state: str, ask: str) -> Command:
+    if target.kind == "sensor" and "device" in target.arguments:
+        measure = ""  # it says the one thing that it measures
+    quantity = ask if "device" not in target.arguments and ask in ("any", "all", "which", "how_many") else ""
+    extra = {"measure": measure, "value": state, "quantity": quantity}
+    return Command("home.state", {**target.arguments, **{name: value for name, value in extra.items() if value}})
 
 
 def _state_of(tokens: Sequence[Token]) -> str:

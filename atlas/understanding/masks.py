@@ -56,6 +56,8 @@ class Masks:
         at = 0
         while at < len(words):
             size, token = _longest(words, at, known)
+            if token and size == 1 and _is_of_another(token, _longest(words, at + 1, known)[1]):
+                token = None  # "the electric fan" is no blanket
             if token is None:
                 word = " ".join(words[at][0])
                 number = self._digits(word).replace(".", "", 1).isdigit() and word not in _ARTICLES
@@ -89,6 +91,13 @@ def _times(text: str) -> list[tuple[int, int, str]]:
         if not any(start < one.end and one.start < end for start, end, _ in spans):
             spans.append((one.start, one.end, "{DURATION}"))
     return spans
+
+
+def _is_of_another(part: Token, after: Token | None) -> bool:
+    """Whether a word that is part of a device's name stands before another kind of device."""
+    if part.category != "device" or after is None or after.category != "kind":
+        return False
+    return " " in part.value.name and part.value.kind != after.value[0]
 
 
 def _is_amount(rest: str, known: Mapping[tuple[str, ...], Token]) -> bool:

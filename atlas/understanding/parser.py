@@ -30,7 +30,8 @@ from atlas.understanding.slots import Command
 CORPUS = Path(__file__).parent / "corpus"
 LONGEST_CHARACTERS = 300
 LONGEST_PIECES = 40
-SURE = 0.42  # of a change that is made at once
+SURE = 0.5  # of a change that is made at once
+SURE_TO_GO_ON = 0.42  # of one that follows on another: then the house is spoken to
 SURE_TO_LOOK = 0.4  # of what only looks something up
 LIKELY = 0.25  # of a change that is asked about, and of the second of two
 SURE_THOUGH_NEGATED = 0.8  # of either, when some word may say not to do it
@@ -69,6 +70,7 @@ class Parse:
     act: str
     chance: float
     commands: tuple[Command, ...] = ()  # none when it is no act, or lacks something
+    follows: bool = False  # something was done just before
     named: bool = False  # a device, a kind of them or a place is named
     unclear: bool = False  # a deed is wanted, and of which device is not said
     choices: tuple[Choice, ...] = ()  # one or two, to ask about when it is not sure
@@ -81,7 +83,7 @@ class Parse:
     def is_sure(self, *, negated: bool = False) -> bool:
         """Whether it is done at once; `negated`: some word in it may say not to."""
         return bool(self.commands) and self.chance >= (
-            SURE_THOUGH_NEGATED if negated else SURE_TO_LOOK if self.looks else SURE
+            SURE_THOUGH_NEGATED if negated else SURE_TO_LOOK if self.looks else SURE_TO_GO_ON if self.follows else SURE
         )
 
 
@@ -136,7 +138,7 @@ class Parser:
             return Parse(best.act, best.chance)
         reading = self._reading(best.act, text, pieces)
         commands = tuple(self._commands(best.act, reading, names, room, before))
-        parse = Parse(best.act, best.chance, commands, bool(reading.targets(names)))
+        parse = Parse(best.act, best.chance, commands, bool(before.act), bool(reading.targets(names)))
         if parse.is_sure() or parse.looks:
             return parse
         choices = []
@@ -166,11 +168,10 @@ class Parser:
         if not room and len(rooms := {one.room for one in names.devices if one.name in before.devices}) == 1:
             room = rooms.pop()  # "and the light", after the radio of the kitchen
         if act == "look":
-            look = self.frames.look_at(reading.text, named, names, room)
-            return (look,) if look else ()
+            return self.frames.look_at(reading.text, named, names, room)
         same = before.arguments if act == before.act else {}
         deeds = self.frames.deed(act, reading.text, named, reading.phrase("T"), names, room, same)
-        moments = reading.moments()
+        moments = reading.moments(len(self.frames.first_clause(reading.text)) or len(reading.text))
         if not moments:
             return deeds
         later = {"when": moments[0]} if len(moments) == 1 else {}
@@ -289,11 +290,12 @@ class _Reading:
         called = [room for room in names.rooms if [part.removesuffix("'s") for part in spelled(room.name)][:1] == name]
         return Token("room", called[0].name, called[0].name) if len(called) == 1 else None
 
-    def moments(self) -> list[str]:
-        """Return the words that say when, outside of what is taken as it is: a deed with them is not for now."""
+    def moments(self, end: int) -> list[str]:
+        """Return the words before `end` that say when, outside of words to take as they are: it is not for now."""
         when = ("{WHEN}", "{DELAY}")
         pieces = zip(self.pieces, self.labels, strict=True)
-        return [self.text[piece.start : piece.end] for piece, label in pieces if piece.mask in when and label == "O"]
+        spoken = [piece for piece, label in pieces if piece.mask in when and label == "O" and piece.start < end]
+        return [self.text[piece.start : piece.end] for piece in spoken]
 
     def words(self, nothing: str) -> dict[str, str]:
         """Return what was named, or `nothing`, and the words that were said, for a question about them."""

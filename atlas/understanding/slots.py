@@ -32,6 +32,7 @@ _KEPT = ("text", "more", "title", "new_title", "subject")  # as it was written
 _WRITES = ("add", "create", "list")
 _MARKS = ',.!?;:…"“”()[]–'
 _BETWEEN = rf"[\s{re.escape(_MARKS)}]+"
+_HYPHEN = re.compile(r"(?<=[a-z])-(?=[a-z])", re.IGNORECASE)  # in "sixty-four"
 _SUM = re.compile(r"[-+*/^x×÷·=()%\d.,]+")  # a word of a sum that is written in signs
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _SIGNS = re.compile(r"(?<=[\d)])[-+*/^x×÷·]|^[-+*/^x×÷·]$")
@@ -189,7 +190,7 @@ class Slots:
 
     def sum_in(self, text: str) -> str:
         """Return the longest run of words that is a sum; "" when none is."""
-        words = text.rstrip("?=. ").split()
+        words = _HYPHEN.sub(" ", text.rstrip("?=. ")).split()
         runs = (
             words[start : start + size]
             for size in range(min(len(words), LONGEST_TEXT_WORDS), 2, -1)

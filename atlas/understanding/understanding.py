@@ -240,12 +240,16 @@ class Reader:
             return unchanged
         if commands[0].tool == "weather.now" and parse.act == "look" and parse.named and parse.commands:
             return _learned(parse, before)  # a sensor of this house knows it better
-        if commands == self._by_public(heard.readings[0], heard.names, heard.turn.actor.room):
+        more = parse.act == "look" and len(parse.commands) > len(commands)
+        if parse.chance >= CERTAIN_OF_ANOTHER and (more or parse.act == "presence.where") and parse.commands:
+            return _learned(parse, before)
+        public = self._by_public(heard.readings[0], heard.names, heard.turn.actor.room)
+        if commands == public and all(map(_says_all, commands)):
             return unchanged
         topics, others = {_topic(one) for one in commands}, {_topic(one) for one in parse.commands}
         if parse.act in SILENT:
             grave = parse.act in ("health", "emergency") or parse.chance >= MOST_CERTAIN
-            return {} if grave or topics <= LOOK_TOPICS else unchanged
+            return self._asked_first(heard, parse) if grave or topics <= LOOK_TOPICS else unchanged
         if not others or topics == others or LATER in topics or (topics, others) == ({"look"}, {"home"}):
             return unchanged
         if len(commands) > 1 and not (others < topics and parse.chance >= MOST_CERTAIN):
@@ -284,6 +288,15 @@ class Reader:
             "restart": any(map(self._restart.fullmatch, (self.grammar.unmarked(text), plain))),
             "help": asks_for_help and not turn.instructions,
         }
+
+    def _asked_first(self, heard: _Heard, parse: Parse) -> dict[str, Any]:
+        """Return what is wanted before somebody says why, in words that nothing reads: "…, I can't see a thing"."""
+        first = self._frames.first_clause(heard.readings[0])
+        if not first or self.grammar.is_negated(first, heard.names):
+            return {}
+        meant = self._asked_for(replace(heard, readings=(first,)))
+        nothing = parse.act == "nothing" and parse.chance >= CERTAIN
+        return {} if nothing and not _only_looks(meant.get("commands", ())) else meant
 
     def _asked_for(self, heard: _Heard) -> dict[str, Any]:
         """Return what is to be done, said or asked: the first of the ways in which the readings can be meant."""
@@ -352,7 +365,9 @@ class Reader:
         if negated:
             if parse.is_sure(negated=True):
                 return _learned(parse, before)
-            return {"choices": self.choices.ask(parse.choices[:1])} if parse.choices and parse.is_sure() else {}
+            if parse.choices and parse.is_sure():
+                return {"choices": self.choices.ask(parse.choices[:1])}
+            return self._asked_first(heard, parse)
         if any(commands := commands_of(text) for text in readings):
             unknown = any(_is_unknown(command, heard.names) for command in commands)
             if unknown and parse.is_sure():
@@ -375,8 +390,11 @@ class Reader:
             return {"reply": self._which_device}
         if half is None and parse.choices:
             return {"choices": self.choices.ask(parse.choices)}
-        grave = half is None and parse.act in CONCERNS and parse.chance >= CERTAIN
-        return {"reply": half} if isinstance(half, str) else {"half": half, "concern": parse.act if grave else ""}
+        if half is None:
+            first = self._asked_first(heard, parse)
+            grave = parse.act in CONCERNS and parse.chance >= CERTAIN
+            return first or ({"concern": parse.act} if grave else {})
+        return {"reply": half} if isinstance(half, str) else {"half": half}
 
 
 def _only_looks(commands: Sequence[Command]) -> bool:
