@@ -241,10 +241,11 @@ class Reader:
         if commands[0].tool == "weather.now" and parse.act == "look" and parse.named and parse.commands:
             return _learned(parse, before)  # a sensor of this house knows it better
         more = parse.act == "look" and len(parse.commands) > len(commands)
-        if parse.chance >= CERTAIN_OF_ANOTHER and (more or parse.act == "presence.where") and parse.commands:
+        nowhere = parse.act == "presence.where" and commands[0].arguments.get("value") not in (None, "home", "away")
+        if parse.chance >= CERTAIN and (more or nowhere) and parse.commands:
             return _learned(parse, before)
         public = self._by_public(heard.readings[0], heard.names, heard.turn.actor.room)
-        if commands == public and all(map(_says_all, commands)):
+        if commands == public and not any("query" in one.arguments for one in commands):
             return unchanged
         topics, others = {_topic(one) for one in commands}, {_topic(one) for one in parse.commands}
         if parse.act in SILENT:
