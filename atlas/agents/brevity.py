@@ -34,10 +34,11 @@ class Brevity:
 
     def feed(self, text: str) -> str:
         """Take more of the model's words; return whole sentences that may be said."""
-        self._unread += text
+        self._unread = (self._unread + text).lstrip()
         free: list[str] = []
         while not self.full and (end := _END.search(self._unread)):
-            sentence, self._unread = self._unread[: end.end()], self._unread[end.end() :]
+            sentence = self._unread[: end.start() + len(end[0].rstrip()) + 1]  # with one space of many
+            self._unread = self._unread[end.end() :].lstrip()
             free.append(self._judged(sentence))
         return "".join(free)
 

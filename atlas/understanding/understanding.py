@@ -21,7 +21,7 @@ from atlas.understanding.dialogue import LATER, Dialogue, Exchange, recent
 from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import OPEN_COMMAND_SECONDS, Command, Grammar, Half
 from atlas.understanding.names import NOBODY, Names
-from atlas.understanding.parser import NOT_PARSED, NOTHING, SILENT, Before, Parse, Parser, act_of
+from atlas.understanding.parser import LONGEST_CHARACTERS, NOT_PARSED, NOTHING, SILENT, Before, Parse, Parser, act_of
 from atlas.understanding.spoken_tools import open_spoken_tools
 from atlas.understanding.which import Which
 from atlas.understanding.wholes import Wholes
@@ -302,7 +302,7 @@ class Reader:
     def _asked_for(self, heard: _Heard) -> dict[str, Any]:
         """Return what is to be done, said or asked: the first of the ways in which the readings can be meant."""
         readings, amends, history = heard.readings, self._amends, recent(heard.turn)
-        if any(map(self._taken_back.search, readings)):
+        if any(self._taken_back.search(text[:LONGEST_CHARACTERS]) for text in readings):
             return {}
         exchanges = tuple(self._dialogue.exchanges(history))
         last = exchanges[0] if exchanges else Exchange((), (), ())
