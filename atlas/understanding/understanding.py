@@ -241,7 +241,8 @@ class Reader:
         if commands[0].tool == "weather.now" and parse.act == "look" and parse.named and parse.commands:
             return _learned(parse, before)  # a sensor of this house knows it better
         more = parse.act == "look" and len(parse.commands) > len(commands)
-        nowhere = parse.act == "presence.where" and commands[0].arguments.get("value") not in (None, "home", "away")
+        place = str(commands[0].arguments.get("value", ""))
+        nowhere = parse.act == "presence.where" and not self._frames.lexicon.tokens(place, heard.names, asking=True)
         if parse.chance >= CERTAIN and (more or nowhere) and parse.commands:
             return _learned(parse, before)
         public = self._by_public(heard.readings[0], heard.names, heard.turn.actor.room)
@@ -296,8 +297,10 @@ class Reader:
         if not first or self.grammar.is_negated(first, heard.names):
             return {}
         meant = self._asked_for(replace(heard, readings=(first,)))
+        commands = meant.get("commands", ())
         nothing = parse.act == "nothing" and parse.chance >= CERTAIN
-        return {} if nothing and not _only_looks(meant.get("commands", ())) else meant
+        of_devices = not nothing and all(one.tool.startswith("home.") for one in commands)
+        return meant if of_devices or _only_looks(commands) else {}
 
     def _asked_for(self, heard: _Heard) -> dict[str, Any]:
         """Return what is to be done, said or asked: the first of the ways in which the readings can be meant."""
