@@ -95,9 +95,10 @@ def _times(text: str) -> list[tuple[int, int, str]]:
 
 def _is_of_another(part: Token, after: Token | None) -> bool:
     """Whether a word that is part of a device's name stands before another kind of device."""
-    if part.category != "device" or after is None or after.category != "kind":
+    if part.category != "device" or after is None or after.category not in ("kind", "device"):
         return False
-    return " " in part.value.name and part.value.kind != after.value[0]
+    kind = after.value[0] if after.category == "kind" else after.value.kind
+    return " " in part.value.name and part.value.kind != kind
 
 
 def _is_amount(rest: str, known: Mapping[tuple[str, ...], Token]) -> bool:

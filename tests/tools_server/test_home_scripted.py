@@ -204,6 +204,12 @@ async def test_of_two_doors_it_is_asked_which_is_to_be_locked_and_all_are_if_tha
         assert await small.said("home.lock", everything=True) == "2 locks are already locked."
 
 
+async def test_who_says_only_the_door_is_asked_which(small: Small) -> None:
+    which = ("invalid", "Which one: the Big door in the Hall or the Front door in the Hall?")
+    assert await small.refused("home.open", kind="cover", shape="door") == which
+    assert await small.refused("home.unlock", device="the door") == which
+
+
 async def test_the_list_says_all_that_has_a_name(small: Small) -> None:
     data = (await small.call("home.list")).data
     [ceiling] = [one for one in data["devices"] if one["name"] == "Ceiling" and one["room"] == "Living Room"]

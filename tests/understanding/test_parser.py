@@ -14,7 +14,7 @@ from atlas.understanding.grammar import open_grammar
 from atlas.understanding.learned import LABELS, ActClassifier, SlotTagger, read_models, slot_features
 from atlas.understanding.masks import Masks
 from atlas.understanding.names import Device, Names, Place
-from atlas.understanding.parser import CORPUS, NOTHING, Before, Parser, act_of, open_parser
+from atlas.understanding.parser import CORPUS, NOTHING, Before, Parser, _Reading, act_of, open_parser
 from atlas.understanding.slots import Command
 from atlas.understanding.understanding import Reader
 
@@ -39,6 +39,7 @@ ENGLISH_NAMES = Names(
         Device("Heating", "climate", "Living Room"),
         Device("Radio", "media", "Kitchen"),
         Device("Back Door", "lock", "Kitchen"),
+        Device("Christmas Tree", "switch", "Hall"),
     ),
     rooms=(Place("Hall"), Place("Study"), Place("Living Room"), Place("Kitchen")),
     people=("Anna", "Ben"),
@@ -51,6 +52,15 @@ def german() -> Parser:
     parser = open_parser(open_grammar("de"), NOWHERE)
     assert parser
     return parser
+
+
+@cache
+def german_reader() -> Reader:
+    return Reader(open_grammar("de"), None, german())
+
+
+def german_reading(text: str) -> _Reading:
+    return german()._reading("temperature", text, german()._masks.pieces(text, HOUSE_NAMES))
 
 
 @cache
@@ -81,6 +91,8 @@ def test_the_models_are_made_of_the_corpus_as_it_stands(language: str) -> None:
         ("ten minutes for Anna's eggs", ["{DURATION}", "for", "{PERSON}", "eggs"]),
         ("milk on the camping list", ["milk", "on", "the", "{LIST}", "list"]),
         ("lights in the study to forty", ["{lights}", "in", "the", "{ROOM}", "to", "{N}"]),
+        ("the christmas tree on christmas", ["the", "{APPLIANCE}", "{WHEN}"]),  # a name goes before a feast
+        ("the desk radio", ["the", "desk", "{PLAYER}"]),  # part of a lamp's name, before another thing
     ],
 )
 def test_names_times_and_numbers_are_masked(text: str, masks: list[str]) -> None:
@@ -204,6 +216,51 @@ def test_what_was_done_before_is_meant_by_words_that_name_nothing() -> None:
     before = Before("on", {"on": True, "device": "Leselampe"}, ("Leselampe",))
     meant = german()._meant([], HOUSE_NAMES, before)  # as the commands are made
     assert [token.value.name for token in meant] == ["Leselampe"]
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        ("mach die Heizung zwei Grad wärmer", {"what": "temperature", "by": 2.0}),
+        ("die Leselampe ein bisschen heller", {"what": "brightness", "by": 20}),
+        ("die Leselampe um 30 Prozent dunkler", {"what": "brightness", "by": -30.0}),
+        ("Heizung auf 22 Grad wärmer", {"temperature": 22.0}),
+    ],
+)
+def test_a_step_is_not_taken_for_the_value(text: str, arguments: dict[str, object]) -> None:
+    [command] = german_reader().read(text, HOUSE_NAMES).commands
+    assert arguments.items() <= command.arguments.items()
+
+
+def test_a_kind_that_other_words_describe_is_the_one_thing_called_so() -> None:
+    [command] = german().parse("mach die Lampe zum Lesen an", HOUSE_NAMES).commands
+    assert command.arguments == {"on": True, "device": "Leselampe"}
+
+
+def test_the_same_again_takes_the_value_that_was_set_before() -> None:
+    before = Before("temperature", {"temperature": 21.0, "device": "Heizung"}, ("Heizung",))
+    [command] = german()._commands("temperature", german_reading("im Wohnzimmer auch so"), HOUSE_NAMES, "", before)
+    assert command.arguments["temperature"] == 21.0
+
+
+def test_a_sum_goes_on_with_the_one_before() -> None:
+    before = Before("world.calculate", {"expression": "12 mal zwölf"})
+    [command] = german().parse("das durch sechs", HOUSE_NAMES, before=before).commands
+    assert command.arguments == {"expression": "( 12 mal 12 ) / 6"}
+
+
+@pytest.mark.parametrize(
+    ("text", "tools"),
+    [
+        ("ist die Leselampe noch an? ich weiß es nicht mehr", ["home.state"]),
+        ("mach das Radio nicht aus, ich hör das noch", []),
+        ("mach die Leselampe aus, nein warte, lass es", []),
+        ("mach die Leselampe aus, Ben", []),  # to Ben
+    ],
+)
+def test_a_reason_after_a_wish_hides_it_not_and_makes_none(text: str, tools: list[str]) -> None:
+    commands = german_reader().read(text, HOUSE_NAMES).commands
+    assert [command.tool for command in commands] == tools
 
 
 @pytest.mark.parametrize(
