@@ -38,7 +38,7 @@ class Utterance:
     text: str
     seconds: float
     alternatives: tuple[str, ...] = ()  # other transcripts, best first, without `text`
-    possible: tuple[str, ...] = ()  # one or two commands that it may have been: to be asked about, not done
+    possible: tuple[str, ...] = ()  # up to three commands that it may have been: to be asked about, not done
     doubtful: bool = False  # the recogniser itself hardly believes these words
 
 

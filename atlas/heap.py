@@ -2,7 +2,7 @@
 
 A session is such a circle, and its detector 2 MB that Python knows nothing of: left to itself it looks at all objects
 only when a quarter of them are new, and the C library keeps the blocks between two others. What there is when the house
-is open stays for good; looking at it every time would stop the house for half a second.
+is open stays for good; looking at it every time would stop the house for most of a second.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def settle() -> None:
 
 
 def trim() -> None:
-    """Give back what is of no use; milliseconds once the house has settled. Where glibc is not, only Python's part."""
+    """Give back what is of no use. Python's part takes milliseconds in a settled house; without glibc it is all."""
     gc.collect()
     library = _c_library()
     if hasattr(library, "malloc_trim"):

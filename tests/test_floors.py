@@ -36,11 +36,11 @@ FLOORS = {
     "atlas.hearing": 2,
     "atlas.router": 2,
     "atlas.assent": 2,
-    "atlas.witness": 3,
     "atlas.bell": 2,
     "atlas.health": 2,
     "atlas.telling": 2,
     "atlas.house": 3,
+    "atlas.witness": 3,
     "atlas.opening": 4,  # opens the house below it
     "atlas.egress": 4,  # a process of its own
     "atlas.gateway": 4,

@@ -21,6 +21,7 @@ from atlas.understanding.emergencies import Emergency, open_emergencies
 from atlas.understanding.understanding import Understanding
 
 HELPLINES = Path(__file__).parent / "helplines.yaml"
+_LEARNT = {"health": "health", "emergency": "danger"}  # what a parser named → what is said to it
 ADVICE = ("health", "vet")  # kinds that only ask for advice
 
 
@@ -75,7 +76,8 @@ class Emergencies:
             if emergency and (number == 0 or emergency.kind not in ADVICE):
                 is_command = meant.commands and (not meant.leans or emergency.kind in ADVICE)
                 return None if is_command else emergency
-        return self._emergencies.advice if meant.empty and meant.concern == "health" else None
+        kind = _LEARNT.get(meant.concern) if meant.empty else None
+        return self._emergencies.of_kind(kind) if kind else None
 
 
 def wording(emergency: Emergency, helplines: Helplines, *, spoken: bool) -> str:

@@ -19,7 +19,7 @@ from atlas.understanding.understanding import Understanding
 
 DONT_KNOW = "I can't look that up."  # in a language that nobody wrote down
 
-MISSES = ("missed", "talk", "deed")  # what is said to who was not understood
+MISSES = ("missed", "talk", "deed")  # names of what is said to those who were not understood
 
 
 class Honest:

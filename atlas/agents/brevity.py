@@ -28,7 +28,7 @@ class Brevity:
 
     def __init__(self, history: Sequence[Message], question: str) -> None:
         self._unread = ""
-        self._before = set(_said_to_others(history, question))
+        self._before = set(_other_answers(history, question))
         self._sentences: list[Words] = []
         self.full = False  # nothing more will be said
 
@@ -65,7 +65,7 @@ class Brevity:
         return sentence
 
 
-def _said_to_others(history: Sequence[Message], question: str) -> Iterator[Words]:
+def _other_answers(history: Sequence[Message], question: str) -> Iterator[Words]:
     """Yield the sentences of answers to other questions."""
     asked: Words = ()
     for message in history:

@@ -36,7 +36,7 @@ _JINJA = re.compile(r"\{%|\{\{(?! *\w+ *\}\})")
 _PUBLIC = re.compile(r"Hass[A-Z]\w*")
 _LETTER = re.compile(r"[^\W_]")
 
-Line = tuple[str | int, ...]  # the way to a place in the file
+Keys = tuple[str | int, ...]  # names and numbers that lead to a value in the file
 Text = Annotated[str, Field(min_length=1, max_length=500)]
 
 
@@ -115,7 +115,7 @@ class _File(_Part):
 class _Wrong(Exception):
     """What is wrong, and the way to it."""
 
-    def __init__(self, where: Line, what: str) -> None:
+    def __init__(self, where: Keys, what: str) -> None:
         super().__init__(what)
         self.where = where
 
@@ -127,7 +127,7 @@ def read_custom(text: str, file: Path, language: str, tools: Sequence[Tool] = ()
     """
     if len(text.encode()) > MOST_BYTES:
         raise ConfigError(f"{file} is longer than {MOST_BYTES // 1024} KB", hint="take sentences out of it")
-    lines: dict[Line, int] = {(): 1}
+    lines: dict[Keys, int] = {(): 1}
     try:
         node = yaml.compose(text, yaml.SafeLoader)
         if node is None:
@@ -148,7 +148,7 @@ def read_custom(text: str, file: Path, language: str, tools: Sequence[Tool] = ()
     raise ConfigError(f"{file}, line {at}: {what}", hint="mend that line; it is read again at once")
 
 
-def _number_lines(node: yaml.Node, where: Line, lines: dict[Line, int]) -> None:
+def _number_lines(node: yaml.Node, where: Keys, lines: dict[Keys, int]) -> None:
     """Note the line of every key and every value. Raises `_Wrong` for a key that is there twice."""
     if len(where) > MOST_DEPTH:
         raise _Wrong(where, "this is nested too deeply")
@@ -171,10 +171,10 @@ def _parsed(plain: Any) -> _File:
     except ValidationError as trouble:
         first = trouble.errors(include_url=False)[0]
         # Of a value that may be several things the error names those as well, which are no place in the file.
-        raise _Wrong(first["loc"], _said(first)) from None
+        raise _Wrong(first["loc"], _error_text(first)) from None
 
 
-def _said(error: Mapping[str, Any]) -> str:
+def _error_text(error: Mapping[str, Any]) -> str:
     name = error["loc"][-1] if error["loc"] else "the file"
     match error["type"]:
         case "extra_forbidden":
@@ -216,7 +216,7 @@ def _sentences(file: _File, language: str, tools: Mapping[str, Tool]) -> CustomS
 
 
 def _script(name: str, written: _Script, slots: set[str], tools: Mapping[str, Tool]) -> Script:
-    where: Line = ("intent_script", name)
+    where: Keys = ("intent_script", name)
     commands: list[Command] = []
     for number, action in enumerate(written.action):
         place = (*where, "action", number)
@@ -234,7 +234,7 @@ def _script(name: str, written: _Script, slots: set[str], tools: Mapping[str, To
     return Script(tuple(commands), speech)
 
 
-def _fit(tool: Tool, arguments: Mapping[str, Any], where: Line, *, whole: bool) -> None:
+def _fit(tool: Tool, arguments: Mapping[str, Any], where: Keys, *, whole: bool) -> None:
     """Raise `_Wrong` for arguments that a tool does not have; of `whole` values, also for such as it refuses."""
     if unknown := sorted({*arguments} - {*tool.parameters.get("properties", {})}):
         raise _Wrong(where, f"{tool.name} has no argument called {unknown[0]}")
@@ -245,7 +245,7 @@ def _fit(tool: Tool, arguments: Mapping[str, Any], where: Line, *, whole: bool) 
         raise _Wrong(where, f"{tool.name} cannot be called so: {trouble}") from None
 
 
-def _templated(written: Any, slots: set[str], where: Line) -> bool:
+def _templated(written: Any, slots: set[str], where: Keys) -> bool:
     """Tell whether slots stand in a value. Raises `_Wrong` for one that no sentence has, and for other templates."""
     if isinstance(written, (list, dict)):
         inside = written.values() if isinstance(written, dict) else written
@@ -283,7 +283,7 @@ class _Checked:
         """Return the slots that an intent may have. Raises `_Wrong` for a sentence that cannot be said."""
         slots: set[str] = set()
         for number, block in enumerate(intent.data):
-            where: Line = ("intents", name, "data", number)
+            where: Keys = ("intents", name, "data", number)
             if block.response != "default" and block.response not in self._file.responses.intents.get(name, {}):
                 raise _Wrong((*where, "response"), f"{name} has no response called {block.response}")
             slots |= {*block.slots, *block.requires_context}
@@ -297,7 +297,7 @@ class _Checked:
             sentence = intent.data[0].sentences[0]
             yield name, " ".join(self._shortest(hassil.parse_sentence(sentence).expression).split())
 
-    def _slots(self, sentence: str, where: Line) -> set[str]:
+    def _slots(self, sentence: str, where: Keys) -> set[str]:
         expression = _expression(where, sentence)
         lists = self._checked(expression, where)
         wild = any((one := self._file.lists.get(name)) and one.wildcard for name, _ in lists)
@@ -309,12 +309,12 @@ class _Checked:
             raise _Wrong(where, "this would be anything at all: give it a word that must be said")
         return {slot for _, slot in lists}
 
-    def _checked(self, expression: Expression, where: Line) -> Sequence[tuple[str, str]]:
+    def _checked(self, expression: Expression, where: Keys) -> Sequence[tuple[str, str]]:
         """Return the lists of an expression, and their slots. Raises `_Wrong` for what it names and is not there."""
         self._parts = 0
         return [*self._lists(expression, where)]
 
-    def _lists(self, part: Expression, where: Line, depth: int = 0) -> Iterator[tuple[str, str]]:
+    def _lists(self, part: Expression, where: Keys, depth: int = 0) -> Iterator[tuple[str, str]]:
         """Yield each list of an expression, and its slot."""
         self._parts += 1
         if depth > MOST_DEPTH:
@@ -380,7 +380,7 @@ class _Checked:
         return ""
 
 
-def _expression(where: Line, text: str) -> Expression:
+def _expression(where: Keys, text: str) -> Expression:
     try:
         return hassil.parse_sentence(text).expression
     except ParseError as trouble:

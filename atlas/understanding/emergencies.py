@@ -36,10 +36,9 @@ class Emergencies:
     def __init__(self, tables: tuple[Mapping[str, Any], ...]) -> None:
         self._tongues = tuple(_Tongue(table) for table in tables)
 
-    @property
-    def advice(self) -> Emergency:
-        """Who asks for advice on their health in words that nobody wrote down."""
-        return Emergency("health", self._tongues[0].says)
+    def of_kind(self, kind: str) -> Emergency:
+        """Return what is the matter with whom nobody's patterns read: its kind was learnt."""
+        return Emergency(kind, self._tongues[0].says)
 
     def read(self, text: str) -> Emergency | None:
         """Return what is the matter; `None` for everyday talk. Takes a fraction of a millisecond."""

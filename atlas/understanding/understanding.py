@@ -30,7 +30,7 @@ CERTAIN = 0.6  # of the parser, that nothing is asked for which a look answers
 CERTAIN_OF_ANOTHER = 0.85  # that another tool is meant than a grammar read
 MOST_CERTAIN = 0.95  # that one thing is meant where a grammar read several
 LOOK_TOPICS = {"look", "timers.left", "calendar.find", "calendar.list", "email.search", "email.list"}
-LOOKS = ("world.", "weather.", ".list", ".read", ".find", ".search", ".left", ".where")  # tools that only look
+LOOKS = ("world.", "weather.", ".list", ".read", ".find", ".search", ".left", ".where")  # begin or end what only looks
 CONCERNS = ("health", "emergency", "cannot")
 PAST = "conversation."  # how commands about what was said are called; no tool server has them
 
@@ -243,7 +243,7 @@ class Reader:
         more = parse.act == "look" and len(parse.commands) > len(commands)
         place = str(commands[0].arguments.get("value", ""))
         nowhere = parse.act == "presence.where" and not self._frames.lexicon.tokens(place, heard.names, asking=True)
-        if parse.chance >= CERTAIN and (more or nowhere) and parse.commands:
+        if (more or nowhere) and parse.commands:
             return _learned(parse, before)
         public = self._by_public(heard.readings[0], heard.names, heard.turn.actor.room)
         if commands == public and not any("query" in one.arguments for one in commands):
@@ -402,8 +402,8 @@ class Reader:
 
 
 def _only_looks(commands: Sequence[Command]) -> bool:
-    reads = open_spoken_tools()
-    return all(reads.of(one.tool).reads or one.tool.startswith(LOOKS) or one.tool.endswith(LOOKS) for one in commands)
+    tools = open_spoken_tools()
+    return all(tools.of(one.tool).reads or one.tool.startswith(LOOKS) or one.tool.endswith(LOOKS) for one in commands)
 
 
 def _label(text: str) -> str:

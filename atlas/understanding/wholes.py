@@ -7,7 +7,7 @@ What is left out is put in again, and the whole is read as any other sentence; w
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 
 from atlas.conversation import ToolCall
@@ -20,8 +20,6 @@ from atlas.understanding.slots import Command
 LONGEST_CHARACTERS = 160
 MOST_SLIPS = 2  # of one sentence
 _NUMBER = re.compile(rf"\b(?:\d+(?:[.:]\d+)?|{durations.UP_TO_99})\b", re.IGNORECASE)
-
-Continued = Callable[[Command, str], Command | None]
 
 
 class Wholes:

@@ -21,7 +21,6 @@ _KINDS: Mapping[str, Kind] = {
 _COLOURED = {"hs", "rgb", "rgbw", "rgbww", "xy"}
 _COVER_POSITION, _VALVE_POSITION = 4, 4
 _FAN_SPEED, _FAN_PRESET = 1, 8
-_CLIMATE_PRESET = 16
 _VACUUM_CLEAN_AREA = 16_384
 _MEDIA: Mapping[str, int] = {  # what of a player's state needs which flags
     "playing": 1 | 16_384,
