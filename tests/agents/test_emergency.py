@@ -14,9 +14,10 @@ from atlas.assent import Assents
 from atlas.config import LlmConfig
 from atlas.conversation import Turn
 from atlas.errors import ConfigError
+from atlas.events import Event
 from atlas.mcp.tools_scripted import ScriptedTools
 from atlas.understanding.emergencies import SENTENCES, Emergency, open_emergencies
-from atlas.understanding.understanding import Reader
+from atlas.understanding.understanding import Reader, Understanding
 from tests.houses import english
 
 from .conftest import ask, says, turn
@@ -131,3 +132,17 @@ async def test_a_second_reading_counts_when_it_is_about_life(reader: Reader) -> 
 
 async def test_what_no_person_said_is_no_cry_for_help(reader: Reader) -> None:
     assert not await is_answered(reader, turn("call the police", channel=None))
+
+
+@pytest.mark.parametrize(
+    ("concern", "heard"), [("health", "ask a pharmacist"), ("emergency", "Call 112 now"), ("cannot", ""), ("", "")]
+)
+async def test_a_concern_that_was_learnt_has_the_prepared_answer_too(concern: str, heard: str) -> None:
+    said: list[str] = []
+
+    async def emit(event: Event) -> None:
+        said.append(getattr(event, "text", ""))
+
+    asked = turn("is it wise to have wine on top of these")
+    await Emergencies("en", GERMANY).answer(Understanding(asked.text, concern=concern), asked, emit)
+    assert heard in "".join(said) and bool(said) == bool(heard)
