@@ -130,9 +130,9 @@ async def test_no_text_breaks_the_voice(piper, text):
 @pytest.mark.real
 async def test_what_it_says_can_be_understood(piper, config):
     stt = await open_engine("stt", "faster_whisper", config.speech)
-    (sound,) = await said(piper, "The timer is set for ten minutes.")
+    (sound,) = await said(piper, "Dinner is ready in the kitchen.")
     heard = await stt.transcribe(resampled(sound, 16_000))
-    assert heard.text.capitalize().replace("10", "ten") == "The timer is set for ten minutes."
+    assert heard.text == "Dinner is ready in the kitchen."
     await stt.aclose()
 
 
