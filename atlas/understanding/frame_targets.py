@@ -85,13 +85,13 @@ class Targets:
             if len(called) == 1:
                 return Target(kind, {"device": called[0].name}, called[0].shape)
         extra = {"shape": shape} if shape else {}
-        everything = everything or bool(here and not where and not nearby and _says_all(tokens))
+        everything = everything or bool(here and not where and not nearby and _means_every_one(tokens))
         if everything or (many and kind == "lock" and not where):
             return Target(kind, {"kind": kind, **extra, "everything": True}, shape)
         return Target(kind, {"kind": kind, **extra, **where}, shape)
 
 
-def _says_all(tokens: Sequence[Token]) -> bool:
+def _means_every_one(tokens: Sequence[Token]) -> bool:
     return any(one.category == "quantity" and one.value == "all" for one in tokens)
 
 

@@ -82,9 +82,13 @@ class Parse:
 
     def is_sure(self, *, negated: bool = False) -> bool:
         """Whether it is done at once; `negated`: some word in it may say not to."""
-        return bool(self.commands) and self.chance >= (
-            SURE_THOUGH_NEGATED if negated else SURE_TO_LOOK if self.looks else SURE_TO_GO_ON if self.follows else SURE
-        )
+        if negated:
+            least = SURE_THOUGH_NEGATED
+        elif self.looks:
+            least = SURE_TO_LOOK
+        else:
+            least = SURE_TO_GO_ON if self.follows else SURE
+        return bool(self.commands) and self.chance >= least
 
 
 NOT_PARSED = Parse("", 0.0)

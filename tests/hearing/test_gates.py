@@ -39,7 +39,7 @@ def softer(speech: AudioChunk, gain: float) -> AudioChunk:
 def espeak(text: str) -> AudioChunk:
     """Say a sentence with a voice that is nothing like the house's."""
     if not (program := shutil.which("espeak-ng")):
-        pytest.skip("espeak-ng is not installed")
+        pytest.skip("NOT TESTED: espeak-ng is not installed")
     made = subprocess.run([program, "-v", "en-us", "-s", "160", "--stdout", text], capture_output=True, check=True)
     samples = np.frombuffer(made.stdout[44:], "<i2").astype(float)  # behind the head of a WAV file
     return sound(soxr.resample(samples, int.from_bytes(made.stdout[24:28], "little"), HEARING_RATE))

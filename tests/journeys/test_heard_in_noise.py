@@ -36,7 +36,7 @@ def noisy(spoken: Callable[[str], AudioChunk], tmp_path: Path) -> Callable[[str,
 
 def _espeak(voice: str, text: str) -> AudioChunk:
     if not (program := shutil.which("espeak-ng")):
-        pytest.skip("espeak-ng is not installed")
+        pytest.skip("NOT TESTED: espeak-ng is not installed")
     made = subprocess.run([program, "-v", voice, "-s", "155", "--stdout", text], capture_output=True, check=True)
     samples = np.frombuffer(made.stdout[44:], "<i2").astype(float)  # behind the head of a WAV file
     there = soxr.resample(samples, int.from_bytes(made.stdout[24:28], "little"), HEARING_RATE)
