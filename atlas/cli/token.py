@@ -1,4 +1,4 @@
-"""`atlas token`: let a device in, list those that may come in, take a token back."""
+"""`atlas token`: let a device in, list those that may come in, say where one stands, take a token back."""
 
 from __future__ import annotations
 
@@ -26,6 +26,12 @@ def main(arguments: Sequence[str]) -> int:
     create.add_argument("--name", required=True, help="what the device is called, such as kitchen-tablet")
     create.add_argument("--role", required=True, choices=get_args(Role), help="what it may do")
     create.add_argument("--person", default="", help="who alone uses it, such as Anna: what is “my” there is theirs")
+    create.add_argument(
+        "--room", default="", help="where it stands, such as kitchen; leave it out if it is carried about"
+    )
+    move = verbs.add_parser("room", help="say where a device stands, from its next connection on")
+    move.add_argument("name")
+    move.add_argument("room", help='such as kitchen; "" for none')
     verbs.add_parser("list", help="print which devices have one")
     revoke = verbs.add_parser("revoke", help="take it back")
     revoke.add_argument("name")
@@ -40,19 +46,24 @@ async def work(config: Config, given: argparse.Namespace) -> int:
     async with open_devices(config.data) as devices:
         match given.verb:
             case "create":
-                print(await devices.create(given.name, given.role, given.person))
+                print(await devices.create(given.name, given.role, given.person, given.room))
+            case "room":
+                _known(await devices.move(given.name, given.room), given.name)
+                print(f"{given.name} stands in {given.room or 'no room'}")
             case "revoke":
-                if not await devices.revoke(given.name):
-                    raise RequestError(
-                        f"no device is called {given.name!r}", code="not_found", hint="`atlas token list` names them"
-                    )
+                _known(await devices.revoke(given.name), given.name)
                 print(f"{given.name} has no token any more")
             case _:
-                rows = [(d.name, d.role, _day(d.created), _day(d.used), d.person) for d in await devices.list()]
-                for row in (("name", "role", "created", "last used", "person"), *rows):
-                    cells = zip(row, (24, 10, 16, 16, 0), strict=True)
+                rows = [(d.name, d.role, _day(d.created), _day(d.used), d.room, d.person) for d in await devices.list()]
+                for row in (("name", "role", "created", "last used", "room", "person"), *rows):
+                    cells = zip(row, (24, 10, 16, 16, 16, 0), strict=True)
                     print("  ".join(f"{cell:{width}}" for cell, width in cells).rstrip())
     return 0
+
+
+def _known(known: bool, name: str) -> None:
+    if not known:
+        raise RequestError(f"no device is called {name!r}", code="not_found", hint="`atlas token list` names them")
 
 
 def _day(moment: float | None) -> str:

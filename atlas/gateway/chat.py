@@ -30,7 +30,7 @@ MAX_ANSWER_TOKENS = 32_768
 MAY_SAY: Mapping[str, tuple[Role, ...]] = {
     "person": ("owner",),
     "device": ("owner",),
-    "room": ("owner", "adult", "child", "satellite"),
+    "room": ("owner",),
 }
 # Refused, for a reply that ignored them would not be what was asked for.
 UNSUPPORTED = {

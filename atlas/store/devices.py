@@ -1,4 +1,4 @@
-"""Who may come in: one token per device, kept as a hash, with a role, whose it is, and a way to take it back."""
+"""Who may come in: one token per device, stored as a hash, with a role, a person, a room, and a way to revoke it."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from atlas.store.migrations import Migrations
 FILE = "devices.db"  # in the data directory; `atlas token` writes it while the house runs
 TOKEN = re.compile(r"atlas_[A-Za-z0-9_-]{32}")  # 192 random bits: nobody guesses one
 NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,38}[A-Za-z0-9])?")
+ROOM = re.compile(r"[^\W_](?:[\w .'’-]{0,38}[\w.])?")
 PERSON = re.compile(r"[^\W\d_](?:[\w .'’-]{0,38}[\w.])?")
 USED_SECONDS = 60.0  # how exactly `last used` is kept: a write for every request would wear out a memory card
 
@@ -38,18 +39,20 @@ DEVICES: Migrations = (
         ),
     ),
     ("whose a device is", ("ALTER TABLE devices ADD COLUMN person TEXT NOT NULL DEFAULT ''",)),  # '': several people's
+    ("where a device is", ("ALTER TABLE devices ADD COLUMN room TEXT NOT NULL DEFAULT ''",)),  # '': it is carried about
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """One row: a name, its standing, and who alone uses it. The token itself is kept nowhere."""
+    """One row: a name, its standing, who alone uses it, and its room. The token itself is stored nowhere."""
 
     name: str
     role: Role
     created: float
     used: float | None
     person: str = ""  # "" when several people do
+    room: str = ""  # "" when it is carried about
 
 
 class Devices:
@@ -59,11 +62,12 @@ class Devices:
         self._database = database
         self._now = now
 
-    async def create(self, name: str, role: str, person: str = "") -> str:
+    async def create(self, name: str, role: str, person: str = "", room: str = "") -> str:
         """Let a device in and return its token, which nobody can read again.
 
         Whoever speaks through the device of a `person` is taken for them: what they ask to be remembered is theirs.
-        Raises `RequestError` for a name that is taken or odd, and for a role that there is none of.
+        Its room is where it stands; no request says another. Raises `RequestError` for a name that is taken, for a
+        name, person or room that is odd, and for a role that there is none of.
         """
         if not NAME.fullmatch(name):
             raise RequestError(
@@ -86,13 +90,14 @@ class Devices:
                 param="person",
                 hint="use 1 to 40 letters, digits, spaces, dots, dashes or apostrophes, a letter first, as in Anna",
             )
+        _check_room(room)
         alike = (d.person for d in await self.list() if d.person.casefold() == person.casefold())
         token = f"atlas_{secrets.token_urlsafe(24)}"
-        row = (name, role, _hash(token), self._now(), next(alike, person))  # Anna and anna are one
+        row = (name, role, _hash(token), self._now(), next(alike, person), room)  # Anna and anna are one
 
         def insert(connection: sqlite3.Connection) -> bool:
             cursor = connection.execute(
-                "INSERT INTO devices (name, role, token_sha256, created, person) VALUES (?, ?, ?, ?, ?)"
+                "INSERT INTO devices (name, role, token_sha256, created, person, room) VALUES (?, ?, ?, ?, ?, ?)"
                 " ON CONFLICT (name) DO NOTHING",
                 row,
             )
@@ -113,16 +118,16 @@ class Devices:
             return None
         digest = _hash(token)
 
-        def look(connection: sqlite3.Connection) -> tuple[str, Role, float | None, str] | None:
-            row: tuple[str, Role, float | None, str] | None = connection.execute(
-                "SELECT name, role, used, person FROM devices WHERE token_sha256 = ?", (digest,)
+        def look(connection: sqlite3.Connection) -> tuple[str, Role, float | None, str, str] | None:
+            row: tuple[str, Role, float | None, str, str] | None = connection.execute(
+                "SELECT name, role, used, person, room FROM devices WHERE token_sha256 = ?", (digest,)
             ).fetchone()
             return row
 
         row = await self._database.read(look)
         if row is None:
             return None
-        name, role, used, person = row
+        name, role, used, person, room = row
         now = self._now()
         if used is None or now - used > USED_SECONDS:
             with suppress(StoreError):  # a full disk locks nobody out
@@ -131,16 +136,28 @@ class Devices:
                         "UPDATE devices SET used = ? WHERE token_sha256 = ?", (now, digest)
                     )
                 )
-        return Actor(person, device=name, role=role)
+        return Actor(person, device=name, role=role, room=room)
 
     async def list(self) -> tuple[Device, ...]:
         """Return every device, in the order of their names."""
         rows = await self._database.read(
             lambda connection: connection.execute(
-                "SELECT name, role, created, used, person FROM devices ORDER BY name"
+                "SELECT name, role, created, used, person, room FROM devices ORDER BY name"
             ).fetchall()
         )
         return tuple(Device(*row) for row in rows)
+
+    async def move(self, name: str, room: str) -> bool:
+        """Say that a device stands in `room`, "" for none, from its next connection on; False when there is none such.
+
+        Raises `RequestError` for an odd name of a room.
+        """
+        _check_room(room)
+        return await self._database.write(
+            lambda connection: (
+                connection.execute("UPDATE devices SET room = ? WHERE name = ?", (room, name)).rowcount == 1
+            )
+        )
 
     async def revoke(self, name: str) -> bool:
         """Take a device's token back, at once; False when no device has this name."""
@@ -154,6 +171,16 @@ async def open_devices(data: Path) -> AsyncIterator[Devices]:
     """Open the devices of a data directory; another process may have them open too."""
     async with open_database(data / FILE, DEVICES) as database:
         yield Devices(database)
+
+
+def _check_room(room: str) -> None:
+    if room and not ROOM.fullmatch(room):
+        raise RequestError(
+            f"{room!r} cannot be the name of a room",
+            code="invalid_room",
+            param="room",
+            hint="use 1 to 40 letters, digits, spaces, dots, dashes or apostrophes, as in living room",
+        )
 
 
 def _hash(token: str) -> str:

@@ -149,10 +149,11 @@ async def test_only_an_owner_speaks_for_somebody_else(config, data):
             ("Mia", "the owner"),
             ("", "door"),
         ]
-        with pytest.raises(openai.PermissionDeniedError):  # a room's conversation is not a guest's to read
-            await world.client("guest").chat.completions.create(
-                model="atlas", messages=HELLO, extra_body={"atlas": {"room": "study", "remember": True}}
-            )
+        for role in ("adult", "child", "guest", "satellite"):  # a room is its devices', and so is its conversation
+            with pytest.raises(openai.PermissionDeniedError):
+                await world.client(role).chat.completions.create(
+                    model="atlas", messages=HELLO, extra_body={"atlas": {"room": "study", "remember": True}}
+                )
 
 
 async def test_models_are_those_that_one_may_use(config, data):

@@ -778,7 +778,12 @@ async def test_a_session_ends_after_its_hour(small: SmallHouse, monkeypatch: pyt
         ("?model=gpt-12", "owner", 404),
         ("?model=work", "guest", 403),
         ("?device=kitchen", "guest", 403),
-        ("?room=kitchen", "guest", 403),  # a room's conversation is not a guest's to hear
+        ("?room=kitchen", "guest", 403),
+        (
+            "?room=kitchen",
+            "satellite",
+            403,
+        ),  # its room is its token's: nobody claims a room to hear what was said there
         ("?device=" + "x" * 200, "owner", 400),
     ],
 )

@@ -40,9 +40,11 @@ def is_there(house: Running, title: str) -> bool:
     return any(title in file.read_text() for file in board.glob("*.md"))
 
 
-def token_of(house: Running, name: str, role: str) -> str:
+def token_of(house: Running, name: str, role: str, room: str = "") -> str:
     house.atlas("token", "revoke", name)
-    return house.atlas("token", "create", "--name", name, "--role", role).stdout.strip().splitlines()[-1]
+    return (
+        house.atlas("token", "create", "--name", name, "--role", role, "--room", room).stdout.strip().splitlines()[-1]
+    )
 
 
 def say(house: Running, token: str, text: str, *past: tuple[str, str], **own: Any) -> str:
@@ -83,7 +85,7 @@ def test_what_is_not_wholly_a_yes_is_a_new_request(house: Running, title: str) -
 
 
 def test_the_yes_of_another_device_does_nothing(house: Running, title: str) -> None:
-    hall, den = token_of(house, "hall panel", "adult"), token_of(house, "den panel", "adult")
+    hall, den = token_of(house, "hall panel", "adult", "attic"), token_of(house, "den panel", "adult", "attic")
     assert say(house, hall, f"remove the task {title}", remember=True, room="attic").endswith("?")
     say(house, den, "yes", remember=True, room="attic")
     assert is_there(house, title)
