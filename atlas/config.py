@@ -80,6 +80,27 @@ class McpConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class WyomingConfig:
+    """Where the house serves Home Assistant and others by Wyoming, which knows no tokens, and as whom they ask."""
+
+    host: str = ""  # an address of this machine; "" serves nobody
+    port: int = 10_300
+    role: Literal["guest", "satellite"] = "guest"  # whoever can connect is one of these, and no more
+    device: str = "wyoming"
+    room: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WyomingSatelliteConfig:
+    """A Wyoming satellite that the house calls: where it is, and which device and room it is here."""
+
+    host: str = ""
+    port: int = 10_700
+    device: str = ""
+    room: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class HouseConfig:
     """What the household is like."""
 
@@ -124,6 +145,8 @@ class Config:
     models: ModelsConfig = ModelsConfig()
     tools: ToolsConfig = ToolsConfig()
     egress: EgressConfig = EgressConfig()
+    wyoming: WyomingConfig = WyomingConfig()
+    wyoming_satellites: tuple[WyomingSatelliteConfig, ...] = ()  # [[wyoming.satellite]]
     tool_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # [tools.NAME]: the tool's own words
     llm: Mapping[str, LlmConfig] = field(default_factory=dict)
     agents: Mapping[str, AgentConfig] = field(default_factory=dict)
@@ -210,7 +233,9 @@ _PLAIN = {
     "models": ModelsConfig,
     "tools": ToolsConfig,
     "egress": EgressConfig,
+    "wyoming": WyomingConfig,
 }
+MOST_SATELLITES = 64
 _PATHS = ("_file", "_folder")  # a setting of a tool that is called so, or ends so, is a path, as seen from atlas.toml
 
 
@@ -238,6 +263,9 @@ def load(environment: Mapping[str, str], file: Path | None = None) -> Config:
     tools = _table(table.get("tools", {}), "tools", where)
     own = {name: piece for name, piece in tools.items() if isinstance(piece, dict)}
     table = {**table, "tools": {name: value for name, value in tools.items() if name not in own}}
+    wyoming = dict(_table(table.get("wyoming", {}), "wyoming", where))
+    satellites = _satellites(wyoming.pop("satellite", []), where, origins)
+    table["wyoming"] = wyoming
     plain = {
         name: _piece(kind, name, table.get(name, {}), where, environment, origins) for name, kind in _PLAIN.items()
     }
@@ -259,9 +287,40 @@ def load(environment: Mapping[str, str], file: Path | None = None) -> Config:
     words = [*plain["speech"].wake_words, *(word for agent in named["agents"].values() for word in agent.wake_words)]
     plain["speech"] = dataclasses.replace(plain["speech"], models=folder, wake_words=tuple(dict.fromkeys(words)))
     tool_settings = {name: _with_paths(piece, base) for name, piece in own.items()}
-    config = Config(data=data, file=path, **plain, **named, tool_settings=tool_settings, origins=origins)
+    config = Config(
+        data=data,
+        file=path,
+        **plain,
+        **named,
+        wyoming_satellites=satellites,
+        tool_settings=tool_settings,
+        origins=origins,
+    )
     _check(config, where)
     return config
+
+
+def _satellites(pieces: Any, where: str, origins: dict[str, str]) -> tuple[WyomingSatelliteConfig, ...]:
+    """Return the Wyoming satellites. Raises `ConfigError` for one without an address, or two of one name."""
+    if not isinstance(pieces, list) or len(pieces) > MOST_SATELLITES:
+        raise ConfigError(
+            f"{where}: wyoming.satellite must be at most {MOST_SATELLITES} sections", hint="write [[wyoming.satellite]]"
+        )
+    satellites: list[WyomingSatelliteConfig] = []
+    for number, piece in enumerate(pieces, 1):
+        section = f"wyoming.satellite {number}"
+        satellite = _piece(WyomingSatelliteConfig, section, piece, where, {}, origins)
+        if not satellite.host or not satellite.device:
+            raise ConfigError(
+                f"{where}: [[{section}]] lacks host or device",
+                hint='host = "192.168.1.20", device = "kitchen satellite"',
+            )
+        if satellite.device in {other.device for other in satellites}:
+            raise ConfigError(
+                f"{where}: two satellites are called {satellite.device!r}", hint="give each a name of its own"
+            )
+        satellites.append(satellite)
+    return tuple(satellites)
 
 
 def _with_paths(piece: Mapping[str, Any], base: Path) -> dict[str, Any]:

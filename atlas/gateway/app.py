@@ -9,6 +9,7 @@ import math
 import socket
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
+from types import ModuleType
 
 import anyio
 import h11
@@ -136,11 +137,20 @@ async def serve(house: House, ready: Callable[[], object], listener: socket.sock
             await server.serve(sockets=[listener])
 
     async with anyio.create_task_group() as tasks:
+        if house.config.wyoming.host:
+            await tasks.start(_wyoming().serve, house)
         tasks.start_soon(run)
         try:
             await anyio.sleep_forever()
         finally:
             server.should_exit = True
+
+
+def _wyoming() -> ModuleType:
+    """Return the door of Wyoming, which only a house loads that opens it."""
+    from atlas.gateway import wyoming_service
+
+    return wyoming_service
 
 
 class _Http(H11Protocol):

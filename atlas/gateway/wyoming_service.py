@@ -1,0 +1,264 @@
+"""Wyoming's services: recogniser, voice, wake word and answers, as Home Assistant uses them without anything added."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import anyio
+from anyio.abc import SocketAttribute, SocketStream, TaskGroup, TaskStatus
+from wyoming import error, handle, ping, tts
+from wyoming.event import Event
+
+from atlas import logs, trace
+from atlas.conversation import Actor, Turn, Utterance, fresh_id
+from atlas.errors import AtlasError, ConfigError, RequestError
+from atlas.events import Event as TurnEvent
+from atlas.events import TurnEnded
+from atlas.gateway.chat import MAX_CHARACTERS
+from atlas.gateway.wire import Fields
+from atlas.gateway.wyoming_info import described
+from atlas.gateway.wyoming_stages import STREAM_CHARACTERS, Detecting, Listening, Saying
+from atlas.gateway.wyoming_wire import Peer, PeerGone
+from atlas.house import House
+from atlas.speech.tts import MAX_TEXT_CHARACTERS
+
+CONNECTIONS = 48  # at once; Home Assistant opens one for each request, and a satellite one to its wake word …
+CONNECTIONS_OF_ADDRESS = 24  # … and of one address
+IDLE_SECONDS = 60.0  # without an event; who comes again connects again
+HEARD_UTTERANCES = 32  # whose other readings are kept until their words come back to be answered …
+HEARD_SECONDS = 30.0  # … and how long
+EVERYWHERE = ("0.0.0.0", "::", "*")  # noqa: S104  # named to be refused
+
+
+async def serve(house: House, *, task_status: TaskStatus[int] = anyio.TASK_STATUS_IGNORED) -> None:
+    """Serve whoever connects until cancelled; started with its port. Raises `ConfigError` for an impossible address."""
+    config = house.config.wyoming
+    if config.host in EVERYWHERE:
+        raise ConfigError(
+            "wyoming.host is every interface of this machine, and whoever connects is let in",
+            hint="name one address of it: 127.0.0.1, or that of the network where Home Assistant is",
+        )
+    try:
+        listener = await anyio.create_tcp_listener(local_host=config.host, local_port=config.port)
+    except OSError as trouble:
+        raise ConfigError(
+            f"cannot listen on {config.host}:{config.port}: {trouble.strerror}", hint="check host and port in [wyoming]"
+        ) from trouble
+    service = Service(house)
+    async with listener:
+        port = listener.extra(SocketAttribute.local_port)  # noqa: S610 - not Django's
+        trace.line("wyoming served", host=config.host, port=port, role=config.role)
+        task_status.started(port)
+        await listener.serve(service.meet)
+
+
+class Service:
+    """All connections, and what was heard on one of them that may be answered on another."""
+
+    def __init__(self, house: House) -> None:
+        config = house.config.wyoming
+        self.house = house
+        self.actor = Actor("", config.device, config.role, config.room)
+        self._connections: Counter[str] = Counter()
+        self._heard: OrderedDict[str, tuple[float, Utterance]] = OrderedDict()
+
+    async def meet(self, stream: SocketStream) -> None:
+        """Serve one connection until either side ends it."""
+        async with stream:
+            peer, address = Peer(stream), stream.extra(SocketAttribute.remote_address)[0]  # noqa: S610 - not Django's
+            try:
+                with self._place(str(address)):
+                    async with anyio.create_task_group() as tasks:
+                        await Connection(self, peer, tasks).run()
+            except* PeerGone:
+                pass
+            except* AtlasError as troubles:
+                await _refuse(peer, troubles)
+            except* Exception as mistakes:  # noqa: BLE001 - of ours, in one connection: the house goes on
+                trace.line("wyoming broke", error=logs.kind(_first(mistakes)))
+
+    @contextmanager
+    def _place(self, address: str) -> Iterator[None]:
+        if self._connections.total() >= CONNECTIONS or self._connections[address] >= CONNECTIONS_OF_ADDRESS:
+            raise RequestError("too many connections are open", code="rate_limit_exceeded")
+        self._connections[address] += 1
+        try:
+            yield
+        finally:
+            self._connections -= Counter([address])
+
+    def note(self, utterance: Utterance) -> None:
+        """Keep what else an utterance may have been: its words come back to be answered without that."""
+        self._heard[utterance.text] = time.monotonic(), utterance
+        while len(self._heard) > HEARD_UTTERANCES:
+            self._heard.popitem(last=False)
+
+    def utterance(self, text: str) -> Utterance | None:
+        """Return the utterance that was heard as `text` a moment ago, once."""
+        at, utterance = self._heard.pop(text, (0.0, None))
+        return utterance if time.monotonic() - at < HEARD_SECONDS else None
+
+
+async def _refuse(peer: Peer, troubles: BaseExceptionGroup[AtlasError]) -> None:
+    """Say what went wrong, before the connection is closed: stock clients read on until it is."""
+    trouble = _first(troubles)
+    trace.line("wyoming refused", error=trouble)
+    ours = not isinstance(trouble, RequestError)
+    told = error.Error(trouble.spoken if ours else str(trouble), "server_error" if ours else trouble.code)
+    with suppress(PeerGone):
+        await peer.send(told.event())
+
+
+def _first(group: BaseExceptionGroup[Any]) -> Any:
+    inner: Any = group
+    while isinstance(inner, BaseExceptionGroup):
+        inner = inner.exceptions[0]
+    return inner
+
+
+class Connection:
+    """One client, and what it is in the middle of."""
+
+    def __init__(self, service: Service, peer: Peer, tasks: TaskGroup) -> None:
+        self._service = service
+        self._house = service.house
+        self._peer = peer
+        self._tasks = tasks
+        self._sound: Listening | Detecting | None = None
+        self._saying: Saying | None = None
+
+    async def run(self) -> None:
+        """Carry out events one after the other. Raises `PeerGone`, and `AtlasError` for what cannot be done."""
+        verbs: dict[str, Callable[[Event], Awaitable[None]]] = {
+            "describe": self._describe,
+            "ping": self._ping,
+            "transcribe": self._transcribe,
+            "detect": self._detect,
+            "audio-start": self._audio_start,
+            "audio-chunk": self._audio_chunk,
+            "audio-stop": self._audio_stop,
+            "transcript": self._answer,
+            "synthesize": self._synthesize,
+            "synthesize-start": self._synthesize_start,
+            "synthesize-chunk": self._synthesize_chunk,
+            "synthesize-stop": self._synthesize_stop,
+        }
+        while True:
+            event = None
+            with anyio.move_on_after(IDLE_SECONDS):
+                event = await self._peer.receive()
+            if event is None:
+                raise RequestError(f"nothing came for {IDLE_SECONDS:.0f} s", code="idle")
+            if verb := verbs.get(event.type):  # what is not known is passed over, as the protocol wants it
+                await verb(event)
+
+    async def _describe(self, event: Event) -> None:
+        await self._peer.send(described(self._house).event())
+
+    async def _ping(self, event: Event) -> None:
+        await self._peer.send(ping.Pong(Fields(event.data).text("text", "")).event())
+
+    # ── sound in ───────────────────────────────────────────────────────────────────────────────────
+
+    async def _transcribe(self, event: Event) -> None:
+        self._check_language(event)
+        await self._listen(Listening(self._house, self._peer))
+
+    async def _detect(self, event: Event) -> None:
+        await self._listen(Detecting(self._house, self._peer, event))
+
+    async def _listen(self, sound: Listening | Detecting) -> None:
+        if isinstance(self._sound, Listening):
+            await self._sound.end()
+        self._sound = sound
+
+    async def _audio_start(self, event: Event) -> None:
+        if self._sound is None:  # who says nothing else wants words
+            self._sound = Listening(self._house, self._peer)
+
+    async def _audio_chunk(self, event: Event) -> None:
+        if self._sound is None:
+            raise RequestError("sound came before transcribe, detect or audio-start", code="invalid_order")
+        if isinstance(self._sound, Listening) and not self._sound.reads:
+            self._sound.reads = True
+            self._tasks.start_soon(self._sound.read_along)
+        await self._sound.hear(event)
+
+    async def _audio_stop(self, event: Event) -> None:
+        sound, self._sound = self._sound, None
+        if isinstance(sound, Listening):
+            self._service.note(await sound.finish())
+        elif sound is not None:
+            await sound.finish()
+            self._sound = sound  # whoever waits for a wake word goes on waiting
+
+    # ── answers ────────────────────────────────────────────────────────────────────────────────────
+
+    async def _answer(self, event: Event) -> None:
+        fields, context = Fields(event.data), event.data.get("context")
+        text = fields.text("text", longest=MAX_CHARACTERS).strip()
+        if context is not None and not isinstance(context, dict):
+            raise fields.wrong("context", "an object")
+        ended = await self._replied(self._turn(text)) if text else TurnEnded("", "failed", "", "command")
+        done = handle.Handled if ended.end != "failed" else handle.NotHandled
+        await self._peer.send(done(ended.text, context).event())
+
+    def _turn(self, text: str) -> Turn:
+        heard = self._service.utterance(text) or Utterance(text, 0.0)
+        return Turn(
+            fresh_id("turn"),
+            text,
+            self._service.actor,
+            time.time(),
+            spoken=True,  # Home Assistant says it by a voice, or shows it
+            alternatives=heard.alternatives,
+            possible=heard.possible,
+            doubtful=heard.doubtful,
+        )
+
+    async def _replied(self, turn: Turn) -> TurnEnded:
+        ends: list[TurnEnded] = []
+
+        async def emit(event: TurnEvent) -> None:
+            if isinstance(event, TurnEnded):
+                ends.append(event)
+
+        try:
+            await self._house.reply(turn, emit)
+            await self._house.remember(turn.id, ends[0].text)  # nobody says how much of it was heard
+        except RequestError as refused:  # an `error` event is not among what Home Assistant waits for here
+            return TurnEnded(turn.id, "failed", refused.spoken, "command")
+        return ends[0]
+
+    # ── speech out ─────────────────────────────────────────────────────────────────────────────────
+
+    async def _synthesize(self, event: Event) -> None:
+        if self._saying is not None:  # the same words once more, for voices that cannot take them in pieces
+            return
+        saying = Saying(self._house, self._peer)
+        await saying.add(Fields(event.data).text("text", longest=MAX_TEXT_CHARACTERS))
+        await saying.finish()
+
+    async def _synthesize_start(self, event: Event) -> None:
+        self._saying = Saying(self._house, self._peer)
+
+    async def _synthesize_chunk(self, event: Event) -> None:
+        if self._saying is None:
+            raise RequestError("synthesize-chunk came before synthesize-start", code="invalid_order")
+        await self._saying.add(Fields(event.data).text("text", longest=STREAM_CHARACTERS))
+
+    async def _synthesize_stop(self, event: Event) -> None:
+        saying, self._saying = self._saying, None
+        if saying is not None:
+            await saying.finish()
+            await self._peer.send(tts.SynthesizeStopped().event())
+
+    def _check_language(self, event: Event) -> None:
+        ours = self._house.config.house.language
+        language = Fields(event.data).text("language", "") or ours
+        if language.partition("-")[0].lower() != ours:
+            raise RequestError(f"this house listens in {ours!r}", code="unsupported_language", param="language")

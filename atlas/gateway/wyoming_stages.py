@@ -1,0 +1,176 @@
+"""The stages that a Wyoming client asks for: an utterance put into words, a wake word waited for, words said."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+
+import anyio
+from wyoming import asr, audio, wake
+from wyoming.event import Event
+
+from atlas.audio import SAMPLE_BYTES, AudioChunk, silence
+from atlas.conversation import Utterance
+from atlas.errors import RequestError
+from atlas.gateway.wire import Fields
+from atlas.gateway.wyoming_info import wake_name
+from atlas.gateway.wyoming_wire import Microphone, Peer, sound_event
+from atlas.house import House
+from atlas.speech.sentences import Sentences
+from atlas.speech.spoken import spoken
+from atlas.speech.stt import MAX_UTTERANCE_SECONDS
+from atlas.speech.tts import MAX_TEXT_CHARACTERS
+
+PARTIAL_SECONDS = 0.8  # of new sound between two readings of an utterance that still goes on
+STREAM_CHARACTERS = 5 * MAX_TEXT_CHARACTERS  # of one answer that is spoken while it is written
+MOST_WAKE_NAMES = 64
+LEAD_IN = silence(0.2)  # a recogniser misses the first word of sound that begins with it, as after a wake word
+
+
+class Listening:
+    """One utterance of a client that says itself where it ends; its words are told as soon as they stand."""
+
+    def __init__(self, house: House, peer: Peer) -> None:
+        self.reads = False  # whether `read_along` was started
+        self._house = house
+        self._peer = peer
+        self._microphone = Microphone()
+        self._sound = AudioChunk(b"")
+        self._pcm = bytearray()
+        self._grew = anyio.Event()
+        self._reading, self._read = anyio.CancelScope(), anyio.Event()
+        self._told = ""
+
+    async def hear(self, event: Event) -> None:
+        """Take more sound. Raises `RequestError` when it is too long."""
+        self._pcm += self._microphone.sound(event).pcm
+        if self._heard.seconds > MAX_UTTERANCE_SECONDS:
+            raise RequestError(
+                f"an utterance may last {MAX_UTTERANCE_SECONDS:.0f} s",
+                code="audio_too_long",
+                hint="send longer recordings to /v1/audio/transcriptions",
+            )
+        self._grew.set()
+
+    async def read_along(self) -> None:
+        """Tell the words so far, again and again: those on which two readings agree will hardly change."""
+        before: list[str] = []
+        seconds = 0.0
+        try:
+            with self._reading:
+                while True:
+                    await self._grew.wait()
+                    self._grew = anyio.Event()
+                    if self._heard.seconds < seconds + PARTIAL_SECONDS:
+                        continue
+                    seconds = self._heard.seconds
+                    words = (await self._house.stt.transcribe(self._heard)).text.split()[:-1]  # the last may be cut
+                    await self._tell(" ".join(_agreed(before, words)))
+                    before = words
+        finally:
+            self._read.set()
+
+    async def finish(self) -> Utterance:
+        """Tell the words of the whole, and return them with what else they may be."""
+        await self.end()
+        utterance = Utterance("", 0.0)
+        if self._pcm:
+            utterance = self._house.pick(await self._house.ear.transcribe(self._heard))
+        await self._tell(utterance.text)
+        await self._peer.send(asr.Transcript(utterance.text, language=self._house.config.house.language).event())
+        await self._peer.send(asr.TranscriptStop().event())
+        return utterance
+
+    async def end(self) -> None:
+        """Read no further along."""
+        self._reading.cancel()
+        if self.reads:
+            await self._read.wait()
+
+    @property
+    def _heard(self) -> AudioChunk:
+        return LEAD_IN + AudioChunk(bytes(self._pcm))
+
+    async def _tell(self, text: str) -> None:
+        """Tell what is new in `text`. What was told stays told: where it turned out otherwise, the end says so."""
+        if not text.startswith(self._told) or text == self._told:
+            return
+        if not self._told:
+            await self._peer.send(asr.TranscriptStart(language=self._house.config.house.language).event())
+        told, self._told = self._told, text
+        await self._peer.send(asr.TranscriptChunk(text[len(told) :]).event())
+
+
+def _agreed(before: list[str], now: list[str]) -> list[str]:
+    """Return the words with which both readings begin."""
+    same = 0
+    while same < min(len(before), len(now)) and before[same] == now[same]:
+        same += 1
+    return now[:same]
+
+
+class Detecting:
+    """A client that waits for a wake word; it is told of each."""
+
+    def __init__(self, house: House, peer: Peer, asked: Event) -> None:
+        names = asked.data.get("names")
+        if names is not None and not (isinstance(names, list) and len(names) <= MOST_WAKE_NAMES):
+            raise Fields(asked.data).wrong("names", "a list of names")
+        self._names = names
+        self._stream = house.wake.listen()
+        self._peer = peer
+        self._microphone = Microphone()
+        self._detected = False
+
+    async def hear(self, event: Event) -> None:
+        """Take more sound, and tell a wake word that was said."""
+        phrase = self._stream.hear(self._microphone.sound(event))
+        name = wake_name(phrase) if phrase else ""
+        if name and (not self._names or name in self._names):
+            self._detected = True
+            timestamp = Fields(event.data).whole("timestamp", 0, 2**63)
+            await self._peer.send(wake.Detection(name, timestamp).event())
+
+    async def finish(self) -> None:
+        """Say that there was none, when the sound is over and there was none."""
+        if not self._detected:
+            await self._peer.send(wake.NotDetected().event())
+        self._detected = False
+        self._stream.reset()
+
+
+class Saying:
+    """Words that come whole or in pieces, said sentence by sentence as one stretch of sound."""
+
+    def __init__(self, house: House, peer: Peer) -> None:
+        self._tts = house.tts
+        self._peer = peer
+        self._sentences = Sentences()
+        self._characters = 0
+        self._begun = False
+
+    async def add(self, text: str) -> None:
+        """Take more words; returns when those that are complete sentences were said. Raises `RequestError`."""
+        self._characters += len(text)
+        if self._characters > STREAM_CHARACTERS:
+            raise RequestError(f"{STREAM_CHARACTERS} characters are the most", code="string_too_long")
+        await self._say(self._sentences.feed(text))
+
+    async def finish(self) -> None:
+        """Say the rest, and end the sound."""
+        await self._say(self._sentences.finish())
+        await self._begin()  # also what cannot be said is answered
+        await self._peer.send(audio.AudioStop().event())
+
+    async def _say(self, pieces: list[str]) -> None:
+        for piece in pieces:
+            async with aclosing(self._tts.speak(spoken(piece.strip()))) as chunks:
+                async for chunk in chunks:
+                    await self._begin()
+                    step = chunk.rate // 10
+                    for start in range(0, chunk.samples, step):
+                        await self._peer.send(sound_event(chunk.cut(start, start + step)))
+
+    async def _begin(self) -> None:
+        if not self._begun:
+            self._begun = True
+            await self._peer.send(audio.AudioStart(self._tts.rate, SAMPLE_BYTES, 1).event())
