@@ -158,7 +158,7 @@ async def test_a_room_is_known_by_its_other_names(small: Small) -> None:
 
 async def test_a_shape_leaves_the_others_of_its_kind_alone(small: Small) -> None:
     assert await small.said("home.close", shape="curtain", room="living room") == (
-        "The Long ones in the Living Room is now closed."
+        "The Long ones in the Living Room are now closed."
     )
     assert (small.state("Blinds")["open"], small.state("Long ones")["open"]) == (True, False)
     assert await small.refused("home.close", shape="awning") == ("not_found", "There are no awnings in this house.")
@@ -236,7 +236,7 @@ async def test_the_list_says_all_that_has_a_name(small: Small) -> None:
         ({"what": "temperature", "by": 1.5}, "The Thermostat in the Living Room is now set to 21.5 degrees."),
         ({"what": "volume", "by": -15, "room": "kitchen"}, "The Radio in the Kitchen is now at 25 percent."),
         ({"what": "volume", "by": 10, "device": "tv"}, "The TV in the Living Room is now at 100 percent."),
-        ({"what": "position", "by": -30, "device": "blinds"}, "The Blinds in the Living Room is now at 70 percent."),
+        ({"what": "position", "by": -30, "device": "blinds"}, "The Blinds in the Living Room are now at 70 percent."),
         ({"what": "speed", "by": 25}, "The Fan in the Bedroom is now at 75 percent."),
     ],
 )
@@ -369,7 +369,7 @@ async def test_robots_set_out_and_come_back_by_their_verbs_and_by_on_and_off(sma
         ({"quantity": "any", "kind": "media", "value": "playing"},
          "Yes, the Radio in the Kitchen is playing, at 40 percent."),
         ({"quantity": "any", "kind": "cover", "shape": "curtain", "value": "closed"},
-         "No, the Long ones in the Living Room is open, at 100 percent."),
+         "No, the Long ones in the Living Room are open, at 100 percent."),
     ],
 )  # fmt: skip
 async def test_what_is_asked_about_the_house_is_looked_up(small: Small, asked: dict[str, Any], answer: str) -> None:
@@ -544,9 +544,9 @@ async def test_no_other_words_for_a_deed_stand_for_what_it_would_do(small: Small
 async def test_a_deed_to_come_is_said_in_the_language_of_who_wants_it(small: Small) -> None:
     off = {"tool": "home.turn", "seconds": 300, "arguments": {"on": False, "device": "worktop"}}
     wish = Wish(small.agent, "later.do", off, {"role": "adult"}, "turn_1", "test", language="de")
-    assert (await small.gate.call(wish)).text == "In 5 Minuten: Worktop Kitchen ausschalten."
+    assert (await small.gate.call(wish)).text == "In 5 Minuten: Worktop im Bereich Kitchen ausschalten."
     cancel = Wish(small.agent, "later.cancel", {}, {"role": "adult"}, "turn_2", "test", language="de")
-    assert (await small.gate.call(cancel)).text == "Das lasse ich: Worktop Kitchen ausschalten."
+    assert (await small.gate.call(cancel)).text == "Das lasse ich: Worktop im Bereich Kitchen ausschalten."
 
 
 async def test_a_light_goes_off_when_its_time_has_come_in_the_room_it_was_said_in(small: Small) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tools_server.called import Called, place, several
 from tools_server.hubs.devices import Device, State, said
 from tools_server.hubs.home_words import group, state_words
 from tools_server.hubs.kind_words import kind_plural
@@ -42,13 +43,13 @@ def deed_words(tool: str, arguments: Mapping[str, Any], deeds: Sequence[tuple[De
         what, state = group(devices), state_words(wanted, devices[0].fahrenheit)
     else:
         what, state = _kind(arguments), _("set")
-    form = _form(tool, arguments).replace("{state}", state)
-    return form.replace("{devices}", what) if what else ""
+    query, room = said(str(arguments.get("query", ""))), place(said(str(arguments.get("room", ""))))
+    return _form(tool, arguments).format(devices=what, state=state, query=query, room=room) if what else ""
 
 
-def _kind(arguments: Mapping[str, Any]) -> str:
+def _kind(arguments: Mapping[str, Any]) -> Called:
     kind, shape = str(arguments.get("kind", "")), str(arguments.get("shape", ""))
-    return _("the {things}").format(things=kind_plural(kind, shape)) if kind or shape else ""
+    return several(_("the {things}").format(things=kind_plural(kind, shape)) if kind or shape else "")
 
 
 def _form(tool: str, arguments: Mapping[str, Any]) -> str:
@@ -59,13 +60,13 @@ def _form(tool: str, arguments: Mapping[str, Any]) -> str:
             less, more = _STEPS[arguments["what"]]
             return _(more) if arguments["by"] > 0 else _(less)
         case "home.play" if arguments["query"].strip():
-            return _("play {query} on {devices}").replace("{query}", said(arguments["query"]))
+            return _("play {query} on {devices}")
         case "home.play":
             return _("let {devices} play")
         case "home.mute":
             return _("mute {devices}") if arguments["muted"] else _("give {devices} its sound back")
         case "home.clean" if arguments["room"]:
-            return _("let {devices} clean: {room}").replace("{room}", said(arguments["room"]))
+            return _("let {devices} clean: {room}")
         case "home.clean":
             return _("let {devices} clean")
     return _(_PLAIN[tool]) if tool in _PLAIN else _("have {devices} {state}")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+from tools_server.called import Called, place
 from tools_server.hubs.agreeing import MOMENTARY, agrees
 from tools_server.hubs.device_rules import permit_back
 from tools_server.hubs.devices import Device, State
@@ -52,7 +53,7 @@ async def done(call: Call, deeds: Sequence[Deed], *, stepping: bool = False) -> 
     if not due:
         devices, wanted = [device for device, _wanted in there], there[0][1]
         how = state_words(wanted, devices[0].fahrenheit)
-        form = _("{devices} are already {state}.") if len(devices) > 1 else _("{devices} is already {state}.")
+        form = _("{devices} {devices:is|are} already {state}.")
         return Result(capital(form.format(devices=group(devices), state=how)), data(call, devices))
     return await sent(call, due, [device for device, _wanted in there])
 
@@ -123,13 +124,17 @@ async def put_back(call: Call, kept: Kept) -> Result:
         if device is None:
             raise ToolFailed("not_found", _("That device is not there any more."))
         if not agrees(device, kept.after[id], {}):
-            raise ToolFailed("failed", capital(_("{device} was changed since then.").format(device=the(device))))
+            raise ToolFailed(
+                "failed", capital(_("{device} {device:was|were} changed since then.").format(device=the(device)))
+            )
         wanted = {name: value for name, value in before.items() if value is not None}
         wanted = {"on": False} if wanted.get("on") is False else wanted
         if wanted.get("activity") == "returning":
             wanted["activity"] = "docked"
         if not wanted:
-            raise ToolFailed("failed", _("I don't know how {device} was before.").format(device=the(device)))
+            raise ToolFailed(
+                "failed", _("I don't know how {device} {device:was|were} before.").format(device=the(device))
+            )
         refuse_guarded([device], wanted)
         permit_back(call, device, wanted)
         deeds.append((device, wanted))
@@ -142,9 +147,9 @@ def refuse_guarded(devices: Sequence[Device], wanted: State) -> None:
     for device in devices:
         if device.guarded and opens:
             form = (
-                _("{device} only unlocks with a yes: ask me to unlock it.")
+                _("{device} only {device:unlocks|unlock} with a yes: ask me to unlock it.")
                 if device.kind == "lock"
-                else _("{device} only opens with a yes: ask me to unlock it.")
+                else _("{device} only {device:opens|open} with a yes: ask me to unlock it.")
             )
             raise ToolFailed("denied", capital(form.format(device=the(device))), use="home.unlock")
 
@@ -158,47 +163,47 @@ def _unreachable(devices: Sequence[Device]) -> str:
 
 def _done_words(home: Home, deeds: Sequence[Deed]) -> str:
     """Return what is said of what was done: one sentence for all that were told the same."""
-    alike: dict[str, list[Deed]] = {}
+    alike: dict[_Sentence, list[Device]] = {}
     for device, wanted in deeds:
-        alike.setdefault(_form(home, device, wanted, many=True), []).append((device, wanted))
-    sentences = []
-    for same in alike.values():
-        devices, wanted = [device for device, _wanted in same], same[0][1]
-        form = _form(home, devices[0], wanted, many=len(devices) > 1)
-        sentences.append(capital(form.replace("{devices}", group(devices))))
-    return " ".join(sentences)
+        alike.setdefault(_sentence(home, device, wanted), []).append(device)
+    return " ".join(sentence.of(group(devices)) for sentence, devices in alike.items())
 
 
-def _form(home: Home, device: Device, wanted: State, *, many: bool) -> str:
-    """Return the sentence for a device, or for many, in which {devices} stands for what they are called."""
+class _Sentence(NamedTuple):
+    """What is said of devices, before it is said of which."""
+
+    form: str
+    state: str = ""
+    query: str = ""
+    room: str = ""
+
+    def of(self, devices: Called) -> str:
+        places = {"state": self.state, "query": self.query, "room": place(self.room)}
+        return capital(self.form.format(devices=devices, **places))
+
+
+def _sentence(home: Home, device: Device, wanted: State) -> _Sentence:
     now = (home.now(device.id) or device).state
-    how = state_words(wanted, device.fahrenheit)
     if device.kind == "scene":
-        return _("I set {devices}.")
+        return _Sentence(_("I set {devices}."))
     if "query" in wanted:
-        form = _("{devices} are now playing {query}.") if many else _("{devices} is now playing {query}.")
-        return form.replace("{query}", str(wanted["query"]))
+        return _Sentence(_("{devices} {devices:is|are} now playing {query}."), query=str(wanted["query"]))
     if "next" in wanted:
-        return _("{devices} skip to the next one.") if many else _("{devices} skips to the next one.")
+        return _Sentence(_("{devices} {devices:skips|skip} to the next one."))
     if "previous" in wanted:
-        return _("{devices} go back to the one before.") if many else _("{devices} goes back to the one before.")
+        return _Sentence(_("{devices} {devices:goes|go} back to the one before."))
     if device.kind in ("cover", "valve") and now.get("heading") == "open":
-        return _("{devices} are opening.") if many else _("{devices} is opening.")
+        return _Sentence(_("{devices} {devices:is|are} opening."))
     if device.kind in ("cover", "valve") and now.get("heading") == "closed":
-        return _("{devices} are closing.") if many else _("{devices} is closing.")
+        return _Sentence(_("{devices} {devices:is|are} closing."))
     if wanted.get("activity") == "cleaning" and "room" in wanted:
-        return _("{devices} is now cleaning the {room}.").replace("{room}", str(wanted["room"]))
+        return _Sentence(_("{devices} is now cleaning the {room}."), room=str(wanted["room"]))
     if wanted.get("activity") == "docked" and now.get("activity") == "returning":
-        return _("{devices} are on the way back.") if many else _("{devices} is on the way back.")
+        return _Sentence(_("{devices} {devices:is|are} on the way back."))
+    how = state_words(wanted, device.fahrenheit)
     if not device.tells:
-        form = (
-            _("I told {devices} to be {state}; they do not report back.")
-            if many
-            else _("I told {devices} to be {state}; it does not report back.")
-        )
-    else:
-        form = _("{devices} are now {state}.") if many else _("{devices} is now {state}.")
-    return form.replace("{state}", how)
+        return _Sentence(_("I told {devices} to be {state}; {devices:it does|they do} not report back."), how)
+    return _Sentence(_("{devices} {devices:is|are} now {state}."), how)
 
 
 def _unanswered(mute: Sequence[Device]) -> str:

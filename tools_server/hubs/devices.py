@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, Literal, get_args
 
+from tools_server.called import listed, place, thing
 from tools_server.hubs.kind_words import can_be, kind_plural
-from tools_server.language import series
+from tools_server.language import noun
 from tools_server.language import text as _
 
 Kind = Literal[
@@ -206,8 +207,8 @@ def none_there(every: Sequence[Device], target: Target) -> str:
     where = target.room or target.floor or ("" if target.everything else target.here)
     if not where:
         return _("There are no {things} in this house.").format(things=things(target))
-    place = next((device.room for device in every if plain(device.room) == plain(where)), said(where))
-    return _("There are no {things} in the {place}.").format(things=things(target), place=place)
+    room = next((device.room for device in every if plain(device.room) == plain(where)), noun(said(where)))
+    return _("There are no {things} in the {place}.").format(things=things(target), place=place(room))
 
 
 def placed(every: Sequence[Device], target: Target, plan: Plan) -> Target:
@@ -264,8 +265,8 @@ def _one(every: Sequence[Device], target: Target, kinds: Sequence[Kind]) -> Devi
         word = ""
     matches = [device for device in called if device.kind in kinds]
     if called and not matches:
-        sentence = _("I can't do that with the {device}: it can only be {verbs}.")
-        raise NotMeant(sentence.format(device=called[0].name, verbs=can_be(called[0].kind)), False)
+        sentence = _("I can't do that with {device}: {device:it|they} can only be {verbs}.")
+        raise NotMeant(sentence.format(device=thing(called[0].name), verbs=can_be(called[0].kind)), False)
     if not matches:
         near = nearest(plain(target.device), sorted({device.name for device in every if device.kind in kinds}))
         raise NotMeant(_("There is no device {device}.").format(device=said(target.device)) + near)
@@ -274,10 +275,10 @@ def _one(every: Sequence[Device], target: Target, kinds: Sequence[Kind]) -> Devi
     if target.room or target.floor:
         inside = in_place(matches, target)
         if not inside:
-            where = ", ".join(sorted({device.room or _("no room") for device in matches}))
-            place = said(target.room or target.floor)
+            where = listed([place(room) for room in sorted({device.room or _("no room") for device in matches})])
             sentence = _("There is no {device} in the {place}; it is in {rooms}.")
-            raise NotMeant(sentence.format(device=word or matches[0].name, place=place, rooms=where))
+            asked = place(noun(said(target.room or target.floor)))
+            raise NotMeant(sentence.format(device=noun(word) or matches[0].name, place=asked, rooms=where))
         matches = inside
     elif len(matches) > 1:
         matches = [device for device in matches if target.here and plain(device.room) == plain(target.here)] or matches
@@ -288,13 +289,15 @@ def _one(every: Sequence[Device], target: Target, kinds: Sequence[Kind]) -> Devi
 
 def _which(devices: Sequence[Device]) -> NotMeant:
     """Return the question which of some devices is meant."""
-    called = {
-        device.id: _("the {name} in the {room}").format(name=device.name, room=device.room or _("house"))
-        for device in devices
-    }
+    called = {device.id: thing(device.name, _room_beside(device)) for device in devices}
     among = sorted(devices, key=lambda device: called[device.id])
-    choices = series([called[device.id] for device in among[:NAMED]], "or")
+    choices = listed([called[device.id] for device in among[:NAMED]], "or")
     return NotMeant(_("Which one: {choices}?").format(choices=choices), unknown=False, among=among)
+
+
+def _room_beside(device: Device) -> str:
+    """Return the room by which a device is told from others; "" where its name says it."""
+    return "" if device.room and plain(device.room) in plain(device.name) else device.room or _("house")
 
 
 def _any_in(room: str, devices: Sequence[Device]) -> bool:

@@ -30,13 +30,31 @@ _KINDS: Mapping[str, tuple[Kind, ...]] = {
 }
 _STEPPED = {"warmth": "kelvin"}  # what it is of a device's state, where that is called otherwise
 _AT_ITS_END: Mapping[str, tuple[str, str]] = {  # less, more
-    "brightness": (noted("{device} is already at its dimmest."), noted("{device} is already at its brightest.")),
-    "warmth": (noted("{device} is already as cool as it gets."), noted("{device} is already as warm as it gets.")),
-    "temperature": (noted("{device} is already at its lowest."), noted("{device} is already at its highest.")),
-    "volume": (noted("{device} is already as quiet as it gets."), noted("{device} is already as loud as it gets.")),
-    "position": (noted("{device} is already closed."), noted("{device} is already all the way open.")),
-    "speed": (noted("{device} is already as slow as it gets."), noted("{device} is already as fast as it gets.")),
-}  # fmt: skip
+    "brightness": (
+        noted("{device} {device:is|are} already at {device:its|their} dimmest."),
+        noted("{device} {device:is|are} already at {device:its|their} brightest."),
+    ),
+    "warmth": (
+        noted("{device} {device:is|are} already as cool as {device:it gets|they get}."),
+        noted("{device} {device:is|are} already as warm as {device:it gets|they get}."),
+    ),
+    "temperature": (
+        noted("{device} {device:is|are} already at {device:its|their} lowest."),
+        noted("{device} {device:is|are} already at {device:its|their} highest."),
+    ),
+    "volume": (
+        noted("{device} {device:is|are} already as quiet as {device:it gets|they get}."),
+        noted("{device} {device:is|are} already as loud as {device:it gets|they get}."),
+    ),
+    "position": (
+        noted("{device} {device:is|are} already closed."),
+        noted("{device} {device:is|are} already all the way open."),
+    ),
+    "speed": (
+        noted("{device} {device:is|are} already as slow as {device:it gets|they get}."),
+        noted("{device} {device:is|are} already as fast as {device:it gets|they get}."),
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +134,7 @@ def _temperature(device: Device, value: float, unit: str) -> float:
         value = round((value - 32) * 5 / 9, 2)
     lowest, highest = device.limits.get("temperature", HEATING)
     if not lowest <= value <= highest:
-        sentence = _("{device} goes from {lowest} to {highest}.").format(
+        sentence = _("{device} {device:goes|go} from {lowest} to {highest}.").format(
             device=the(device), lowest=degrees(lowest, device.fahrenheit), highest=degrees(highest, device.fahrenheit)
         )
         raise ToolFailed("invalid", capital(sentence))
@@ -134,7 +152,7 @@ def _mode(device: Device, mode: str) -> State:
         choices = series([said(one.replace("_", " ")) for one in known], "or")
         raise ToolFailed(
             "invalid",
-            capital(_("{device} has no mode {mode}. It can be {modes}.").format(
+            capital(_("{device} {device:has|have} no mode {mode}. It can be {modes}.").format(
                 device=the(device), mode=said(mode), modes=choices)),
         )  # fmt: skip
     return {"mode": word}
@@ -180,7 +198,7 @@ def steps(call: Call, target: Target, what: str, by: float, unit: str) -> list[D
     if not deeds and ended:
         raise ToolFailed("failed", capital(_(_AT_ITS_END[what][by > 0]).format(device=the(ended[0]))), code="limit")
     if not deeds:
-        sentence = _("I don't know how {device} is set now, so I can't change it by a step.")
+        sentence = _("I don't know how {device} {device:is|are} set now, so I can't change it by a step.")
         raise ToolFailed("failed", sentence.format(device=the(unknown[0])))
     for device, wanted in deeds:
         if what == "position" and by > 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tools_server.called import Called, place, several, thing
 from tools_server.hubs.devices import Device, State, plain, said
 from tools_server.hubs.kind_words import kind_plural
 from tools_server.language import noted, number, series
@@ -115,7 +116,7 @@ def _part(name: str, value: Any, alone: bool, fahrenheit: bool) -> str:
     return ""
 
 
-def clause(subject: str, device: Device) -> str:
+def clause(subject: Called, device: Device) -> str:
     """Return how a device is, as a sentence without its stop: "the hall lamp is on, at 40 percent"."""
     now = device.state
     if not device.reachable:
@@ -137,25 +138,25 @@ def clause(subject: str, device: Device) -> str:
     if not shown:
         if device.lacks:
             return _("{device} can't be read, for {reason}").format(device=subject, reason=device.lacks)
-        return _("{device} has not said how it is").format(device=subject)
+        return _("{device} {device:has|have} not said how {device:it is|they are}").format(device=subject)
     parts = [_part(name, value, True, device.fahrenheit) for name, value in shown.items()]
     if "measured" in now:
         parts.append(_("measures {value}").format(value=degrees(now["measured"], device.fahrenheit)))
     if device.kind == "media" and now.get("playing") and now.get("title"):
         parts = [_("playing {title}").format(title=now["title"]) if part == _("playing") else part for part in parts]
-    return _("{device} is {state}").format(device=subject, state=", ".join(parts))
+    return _("{device} {device:is|are} {state}").format(device=subject, state=", ".join(parts))
 
 
-def _sensed(subject: str, device: Device) -> str:
+def _sensed(subject: Called, device: Device) -> str:
     now = device.state
     if isinstance(now.get("on"), bool):
         reports, how = binary_words(device.shape, now["on"])
-        form = _("{device} reports {state}") if reports else _("{device} is {state}")
+        form = _("{device} {device:reports|report} {state}") if reports else _("{device} {device:is|are} {state}")
         return form.format(device=subject, state=how)
     if "value" not in now:
-        return _("{device} has not said anything yet").format(device=subject)
+        return _("{device} {device:has|have} not said anything yet").format(device=subject)
     value = measured(now["value"], str(now.get("unit", "")), device.fahrenheit)
-    return _("{device} says {value}").format(device=subject, value=value)
+    return _("{device} {device:says|say} {value}").format(device=subject, value=value)
 
 
 def binary_words(shape: str, on: bool) -> tuple[bool, str]:
@@ -165,43 +166,44 @@ def binary_words(shape: str, on: bool) -> tuple[bool, str]:
     return False, _(BINARY.get(shape, (noted("on"), noted("off")))[0 if on else 1])
 
 
-def place_clause(subject: str, person: Device) -> str:
+def place_clause(subject: Called, person: Device) -> str:
     """Return where a person is: "Anna is at home"."""
     match person.state.get("place"):
         case "home":
             return _("{person} is at home").format(person=subject)
         case "away":
             return _("{person} is away").format(person=subject)
-        case str(place) if place:
-            return _("{person} is at {place}").format(person=subject, place=said(place))
+        case str(where) if where:
+            return _("{person} is at {place}").format(person=subject, place=said(where))
     return _("I don't know where {person} is").format(person=subject)
 
 
-def the(device: Device) -> str:
+def the(device: Device) -> Called:
     """Return "the lamp in the hall"; what has a name of its own goes without an article."""
-    name, room = said(device.name), device.room
-    if _is_own_name(device):
-        return name
-    if room and plain(room) not in plain(name):
-        return _("the {name} in the {room}").format(name=name, room=room)
-    return _("the {name}").format(name=name)
+    return thing(said(device.name), _room_beside(device), own=_is_own_name(device))
+
+
+def _room_beside(device: Device) -> str:
+    """Return the room that is said with a device; "" where its name says it."""
+    return "" if plain(device.room) in plain(device.name) else device.room
 
 
 def _is_own_name(device: Device) -> bool:
     robot = device.kind in ("vacuum", "mower") and not any(
-        word in plain(device.name) for word in ("vacuum", "hoover", "mower", "robot", "cleaner", "roomba")
+        word in plain(device.name)
+        for word in ("vacuum", "hoover", "mower", "robot", "cleaner", "roomba", "sauger", "mäher")
     )
     return device.kind == "person" or robot or device.name.partition(" ")[0].endswith(("'s", "’s"))
 
 
-def named(device: Device, roomless: bool) -> str:
+def named(device: Device, roomless: bool) -> Called:
     """Return what to call a device where its room is known."""
     if not roomless or _is_own_name(device):
         return the(device)
-    return _("the {name}").format(name=said(device.name))
+    return thing(said(device.name))
 
 
-def group(devices: Sequence[Device]) -> str:
+def group(devices: Sequence[Device]) -> Called:
     """Return "the hall lamp", or "3 lights in the kitchen"."""
     if len(devices) == 1:
         return the(devices[0])
@@ -209,5 +211,6 @@ def group(devices: Sequence[Device]) -> str:
     shapes = {device.shape for device in devices}
     what = kind_plural(devices[0].kind if len(kinds) == 1 else "", shapes.pop() if len(shapes) == 1 else "")
     if len(rooms) == 1 and devices[0].room:
-        return _("{count} {things} in the {room}").format(count=len(devices), things=what, room=devices[0].room)
-    return _("{count} {things}").format(count=len(devices), things=what)
+        form = _("{count} {things} in the {room}")
+        return several(form.format(count=len(devices), things=what, room=place(devices[0].room)))
+    return several(_("{count} {things}").format(count=len(devices), things=what))

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tools_server.called import Called, listed
+from tools_server.called import place as placed
 from tools_server.hubs.devices import Device, plain, said
 from tools_server.hubs.home_words import (
     ACTIVITIES,
@@ -221,9 +223,9 @@ def _some(devices: Sequence[Device], asked: Asked) -> str:
     reports, how = _how(devices[0], asked.value)
     names = [the(device) for device in devices[:NAMED]]
     if more := len(devices) - NAMED:
-        names += [_("{count} more").format(count=more)] if more > 0 else []
+        names += [Called(_("{count} more").format(count=more))] if more > 0 else []
     form = _("{count} {things} report {state}: {names}") if reports else _("{count} {things} are {state}: {names}")
-    return form.format(count=count_words(len(devices)), things=_things(devices, asked), state=how, names=series(names))
+    return form.format(count=count_words(len(devices)), things=_things(devices, asked), state=how, names=listed(names))
 
 
 def _every(devices: Sequence[Device], asked: Asked) -> str:
@@ -281,11 +283,11 @@ def _where(device: Device) -> str:
     if device.kind == "person":
         return place_clause(the(device), device)
     if device.room:
-        return _("{device} is in the {room}").format(device=_bare(device), room=device.room)
+        return _("{device} is in the {room}").format(device=_bare(device), room=placed(device.room))
     return _("I don't know where {device} is").format(device=the(device))
 
 
-def _bare(device: Device) -> str:
+def _bare(device: Device) -> Called:
     return the(replace(device, room=""))
 
 
@@ -329,23 +331,26 @@ def measure_answer(devices: Sequence[Device], measure: str, place: str = "") -> 
 
 def _measured_in(place: str, measure: str, value: str) -> str:
     if measure == "temperature":
-        return _("the {place} is {value}").format(place=place, value=value)
-    what = _(MEASURES.get(measure, measure.replace("_", " ")))
-    return _("the {measure} in the {place} is {value}").format(measure=what, place=place, value=value)
+        return _("the {place} is {value}").format(place=placed(place), value=value)
+    what = placed(_(MEASURES.get(measure, measure.replace("_", " "))))
+    return _("the {measure} in the {place} is {value}").format(measure=what, place=placed(place), value=value)
 
 
 def _measured_by(device: Device, measure: str, value: str) -> str:
     if device.kind == "sensor":
         if measure == "temperature" and device.room:
-            return _("the {place} is {value}").format(place=device.room, value=value)
-        return _("{device} says {value}").format(device=the(device), value=value)
-    what = _(MEASURES.get(measure, measure.replace("_", " ")))
+            return _("the {place} is {value}").format(place=placed(device.room), value=value)
+        return _("{device} {device:says|say} {value}").format(device=the(device), value=value)
+    if measure == "mode":
+        return _("{device} {device:is|are} set to {value}").format(device=the(device), value=value)
+    what = placed(_(MEASURES.get(measure, measure.replace("_", " "))))
     return _("the {measure} of {device} is {value}").format(measure=what, device=the(device), value=value)
 
 
 def nothing_measures(measure: str, place: str) -> str:
     """Return the honest answer where nothing can tell."""
-    what = _(MEASURES.get(measure, measure.replace("_", " ")))
+    what = placed(_(MEASURES.get(measure, measure.replace("_", " "))))
     if place:
-        return _("I can't look that up: no {measure} sensor is in the {place}.").format(measure=what, place=place)
+        form = _("I can't look that up: no {measure} sensor is in the {place}.")
+        return form.format(measure=what, place=placed(place))
     return _("I can't look that up: nothing here measures the {measure}.").format(measure=what)

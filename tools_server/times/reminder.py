@@ -8,7 +8,8 @@ from datetime import datetime, tzinfo
 from difflib import SequenceMatcher
 from typing import Any
 
-from tools_server.language import plural
+from tools_server.called import place
+from tools_server.language import noun, plural
 from tools_server.language import text as _
 from tools_server.times.recurrence import Recurrence, local, read
 from tools_server.times.spoken_time import ago_words, day_words, moment_words, rule_words
@@ -110,7 +111,7 @@ def promise(reminder: Reminder, me: str, now: float, zone: tzinfo | None) -> str
         return _("When I next hear {how}, I'll say").format(
             how=_("you") if same(reminder.heard, me) else reminder.heard
         )
-    where = _(" in the {room}").format(room=reminder.room) if reminder.room and not reminder.device else ""
+    where = _(" in the {room}").format(room=place(noun(reminder.room))) if reminder.room and not reminder.device else ""
     if where and not reminder.person:
         said = _("I'll say it{where} {when}").format(where=where, when=when)
     else:
@@ -153,7 +154,7 @@ def told_apart(reminders: Sequence[Reminder], me: str, now: float, zone: tzinfo 
         _(" for {how}").format(how=_("you") if same(each.person, me) else each.person) if each.person else ""
         for each in reminders
     ]
-    where = [_(" in the {room}").format(room=each.room) if each.room else "" for each in reminders]
+    where = [_(" in the {room}").format(room=place(noun(each.room))) if each.room else "" for each in reminders]
     for told in (whom, where):
         if len({*said}) < len(said) and len({*told}) > 1:
             said = [label + more for label, more in zip(said, told, strict=True)]

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tools_server.called import place
 from tools_server.language import in_context, length, noun, parts_of, series
 from tools_server.language import text as _
 from tools_server.wording import NAMED, some
@@ -111,7 +112,11 @@ def labels(timers: Sequence[Timer]) -> dict[str, str]:
 
 
 def _placed(timer: Timer, label: str, rooms: set[str]) -> str:
-    return _("{label} in the {room}").format(label=label, room=timer.room) if len(rooms) > 1 and timer.room else label
+    return (
+        label
+        if len(rooms) < 2 or not timer.room
+        else _("{label} in the {room}").format(label=label, room=place(noun(timer.room)))
+    )
 
 
 def plain_label(timer: Timer) -> str:

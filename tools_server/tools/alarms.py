@@ -407,7 +407,7 @@ def _left_out_words(alarm: Alarm, at: datetime, now: datetime) -> str:
     if alarm.name:
         return moment_words(at, now)
     day = day_words(at.date(), now.date())
-    return day if day in ("today", "tomorrow") else _("on {day}").format(day=day)
+    return day if (at.date() - now.date()).days in (0, 1) else _("on {day}").format(day=day)
 
 
 def _narrow(call: Call, name: str, time: str, day: date | None = None) -> list[Alarm]:

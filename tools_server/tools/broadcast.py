@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from tools_server import rows
+from tools_server.called import place as called
 from tools_server.hubs.home import Home
 from tools_server.language import length
 from tools_server.language import text as _
@@ -57,7 +58,7 @@ async def say(
         "person": call.actor.person,
         "at": call.now(),
     }
-    sentence = _("I'm saying it, {room}.").format(room=place) if place else _("I'm saying it everywhere.")
+    sentence = _("I'm saying it, {room}.").format(room=called(place)) if place else _("I'm saying it everywhere.")
     with call.state.transaction():
         rows.put(call, "broadcast", row)
         receipt = call.receipt(sentence, before=None, after=row)

@@ -15,6 +15,8 @@ from typing import Annotated, Any, Literal
 import anyio
 from pydantic import Field
 
+from tools_server.called import Called
+from tools_server.called import place as called
 from tools_server.hubs import home_settings, home_state
 from tools_server.hubs.deeds import DEVICE, done, home_of, put_back, refuse_guarded, shown
 from tools_server.hubs.device_rules import known_as, permit_music
@@ -86,11 +88,13 @@ async def list_devices(
     if not devices:
         what = kind_plural(kind, shape)
         if place:
-            return Result(_("There are no {things} in the {place}.").format(things=what, place=said(place)), data)
+            return Result(
+                _("There are no {things} in the {place}.").format(things=what, place=called(said(place))), data
+            )
         return Result(_("There are no {things}.").format(things=what), data)
     names = [named(device, bool(target.room)) for device in devices[:10]]
     if more := max(0, len(devices) - 10):
-        names.append(_("{count} more").format(count=more))
+        names.append(Called(_("{count} more").format(count=more)))
     return Result(f"{capital(series(names))}.", data)
 
 
@@ -235,7 +239,7 @@ async def lock(
 
 async def _ask_unlock(call: Call, device: str, room: str = "") -> str:
     [door] = chosen(call, Target(device, room, "", call.actor.room), ("lock", "cover"))
-    return (_("Unlock {device}?") if door.kind == "lock" else _("Open {device}?")).format(device=the(door))
+    return capital((_("Unlock {device}?") if door.kind == "lock" else _("Open {device}?")).format(device=the(door)))
 
 
 @tool(

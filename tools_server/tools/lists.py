@@ -14,7 +14,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tools_server.language import plural, series
+from tools_server.language import noun, plural, series
 from tools_server.language import text as _
 from tools_server.paths import PathDenied, Stamp
 from tools_server.shapes import PROBLEM
@@ -98,9 +98,9 @@ async def add(call: Call, items: Items, list: Name = SHOPPING) -> Result:
         )
     said = []
     if added:
-        said.append(_("Added {some} to {the}.").format(some=some(added, READ_OUT), the=_the(sheet)))
+        said.append(capital(_("Added {some} to {the}.").format(some=some(added, READ_OUT), the=_the(sheet))))
     if altered:
-        said.append(_("Changed {some}.").format(some=some(altered)))
+        said.append(capital(_("Changed {some}.").format(some=some(altered))))
     if had:
         said.append(
             plural("{items} is already on {list}.", "{items} are already on {list}.", len(had)).format(
@@ -147,7 +147,7 @@ async def check(call: Call, items: Items, list: Name = SHOPPING) -> Result:
         (had if item.checked else ticked).append(item.text)
         text = _with_item(text, item, item.text, checked=True)
     said = (
-        _("Ticked off {items}.").format(items=some(ticked, READ_OUT))
+        capital(_("Ticked off {items}.").format(items=some(ticked, READ_OUT)))
         if ticked
         else plural("{items} was already ticked off.", "{items} were already ticked off.", len(had)).format(
             items=capital(some(had))
@@ -167,7 +167,7 @@ async def remove(call: Call, items: Items, list: Name = SHOPPING) -> Result:
         call,
         sheet,
         text,
-        _("Took {some} off {the}.").format(some=some(taken, READ_OUT), the=_the(sheet)),
+        capital(_("Took {some} off {the}.").format(some=some(taken, READ_OUT), the=_the(sheet))),
         {"removed": taken},
     )
 
@@ -317,7 +317,7 @@ def _all(call: Call) -> tuple[list[Sheet], list[dict[str, str]]]:
 def _the(sheet: Sheet) -> str:
     if sheet.name == SHOPPING:
         return _("the shopping list")
-    return _("the {name} list").format(name=spoken(sheet.name))
+    return _("the {name} list").format(name=noun(spoken(sheet.name)))
 
 
 # ── which things ───────────────────────────────────────────────────────────────────────────────────

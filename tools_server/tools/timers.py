@@ -16,6 +16,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from tools_server import rows
+from tools_server.called import place
+from tools_server.language import noun
 from tools_server.language import text as _
 from tools_server.shapes import DUE, IDS
 from tools_server.state import Kept
@@ -389,7 +391,7 @@ def _narrow(call: Call, timers: Sequence[Timer], name: str, seconds: int, room: 
             raise ToolFailed(
                 "not_found",
                 _("There is no {wanted} timer. {what_there_is}").format(
-                    wanted=wanted, what_there_is=what_there_is(timers)
+                    wanted=noun(wanted), what_there_is=what_there_is(timers)
                 ),
                 timers=[],
             )
@@ -409,7 +411,7 @@ def _narrow(call: Call, timers: Sequence[Timer], name: str, seconds: int, room: 
             raise ToolFailed(
                 "not_found",
                 _("There is no such timer in the {room}. {what_there_is}").format(
-                    room=room, what_there_is=what_there_is(timers)
+                    room=place(noun(room)), what_there_is=what_there_is(timers)
                 ),
                 timers=[],
             )
