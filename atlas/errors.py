@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from atlas.own_words import own
+
 
 class AtlasError(Exception):
     """Something in the world went wrong.
@@ -13,7 +15,7 @@ class AtlasError(Exception):
 
     def __init__(self, log: str, *, spoken: str = "", hint: str = "") -> None:
         super().__init__(log)
-        self.spoken = spoken or self.spoken_by_default
+        self.spoken = own(spoken or self.spoken_by_default)
         self.hint = hint
 
 

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import anyio
 import anyio.to_thread
 
-from atlas import heap, trace
+from atlas import heap, own_words, trace
 from atlas.agents.agent_emergency import Emergencies, open_helplines
 from atlas.agents.house_names import HouseNames
 from atlas.agents.house_sentences import FILE, HouseSentences
@@ -74,6 +74,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             for name, llm in config.llm.items()
             if name in {agent.llm for agent in config.agents.values()}
         }
+        own_words.speaks(config.house.language)
         with _timed("grammar", config.house.language):
             grammar = await anyio.to_thread.run_sync(open_grammar, config.house.language)
             public = PublicReader(

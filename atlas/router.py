@@ -33,6 +33,7 @@ import yaml
 from atlas.config import AgentConfig
 from atlas.conversation import Actor, Turn
 from atlas.errors import ConfigError, RequestError
+from atlas.own_words import own
 from atlas.speech.wake import phrase_of
 
 ADDRESSES = Path(__file__).parent / "addresses"
@@ -147,7 +148,7 @@ def _asked_for(name: str, reason: str, turn: Turn, agents: Mapping[str, AgentCon
             f"the role {turn.actor.role} may not talk to the agent {name!r}",
             code="forbidden",
             param="model",
-            spoken=f"I'm sorry, the {_plain(name)} agent isn't for you.",
+            spoken=own("I'm sorry, the {name} agent isn't for you.").format(name=_plain(name)),
             hint=f"it talks to {', '.join(agents[name].roles)}",
         )
     return Choice(name, reason, turn)

@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 import tools_server.tools
+from atlas import own_words
 from atlas.agents.agent_emergency import Emergencies, open_helplines
 from atlas.agents.house_names import HouseNames
 from atlas.agents.minds import open_agent
@@ -197,6 +198,7 @@ async def household(
         timezone=ZONE,
         language=language,
     )
+    own_words.speaks(language)
     clock = [at]
     with opened_gate(settings, lambda: clock[0], _TOOLBOX) as (gate, agents):
         async with gate.engines():

@@ -7,14 +7,24 @@ from typing import Any
 
 from jsonschema import ValidationError
 
+from tools_server.language import ENGLISH, current, noted
+from tools_server.language import text as _
 from tools_server.toolkit import ToolFailed, ToolSpec
 from wall.chain import digest
 
 ARGUMENT_BYTES = 64 * 1024  # a long note is a tenth of it
 ARGUMENT_DEPTH = 16
 MOST_PAIRS = 100_000  # of a part of the schema and a part of the arguments: each may meet each, and takes some 10 µs
-TOO_LARGE = "The arguments are too large."
+TOO_LARGE = noted("The arguments are too large.")
 PRINTED_CHARACTERS = 300
+_PROBLEMS = {  # by the word of the schema that forbids it, for languages that the validator does not speak
+    "": noted("that is not of the right kind"),
+    **dict.fromkeys(("minimum", "exclusiveMinimum"), noted("that is too little")),
+    **dict.fromkeys(("maximum", "exclusiveMaximum"), noted("that is too much")),
+    **dict.fromkeys(("minLength", "minItems"), noted("that is too short")),
+    **dict.fromkeys(("maxLength", "maxItems"), noted("that is too long")),
+    **dict.fromkeys(("enum", "const"), noted("that is not among the choices")),
+}
 
 
 def checked(spec: ToolSpec, given: Any) -> tuple[dict[str, Any], str]:
@@ -24,10 +34,10 @@ def checked(spec: ToolSpec, given: Any) -> tuple[dict[str, Any], str]:
     """
     arguments = {} if given is None else given
     if problem := unusable(arguments):
-        raise ToolFailed("invalid", problem)
+        raise ToolFailed("invalid", _(problem))
     # Another server's schema has up to 400 choices for an item.
     if _parts(spec.schema) * _parts(arguments) > MOST_PAIRS:
-        raise ToolFailed("invalid", TOO_LARGE)
+        raise ToolFailed("invalid", _(TOO_LARGE))
     # Closest to the root first, so that the sentence names the argument, not a detail inside it.
     wrong = min(spec.validator.iter_errors(arguments), key=lambda error: len(error.path), default=None)
     if wrong is not None:
@@ -46,9 +56,9 @@ def unusable(value: Any) -> str:
         if depth > ARGUMENT_DEPTH or size > ARGUMENT_BYTES:
             return TOO_LARGE
         if isinstance(item, float) and not math.isfinite(item):
-            return "The arguments hold a number that is not a number."
+            return noted("The arguments hold a number that is not a number.")
         if isinstance(item, str) and any("\ud800" <= character <= "\udfff" for character in item):
-            return "The arguments hold half of a character."
+            return noted("The arguments hold half of a character.")
         if isinstance(item, dict):
             left += [(part, depth + 1) for pair in item.items() for part in pair]
         elif isinstance(item, list):
@@ -85,12 +95,17 @@ def whole(text: str) -> str:
 
 def _sentence(spec: ToolSpec, arguments: Any, wrong: ValidationError) -> str:
     """Say what is wrong with the arguments, so that a model can do better."""
-    takes = ", ".join(spec.schema["properties"]) or "nothing"
+    takes = ", ".join(spec.schema["properties"]) or _("nothing")
     if wrong.validator == "additionalProperties":
         extra = sorted(set(arguments) - set(spec.schema["properties"]))
-        return f"{spec.name} does not take {printable(', '.join(extra))}; it takes {takes}."
+        return _("{tool} does not take {extra}; it takes {takes}.").format(
+            tool=spec.name, extra=printable(", ".join(extra)), takes=takes
+        )
     if wrong.validator == "required":
         missing = [name for name in spec.schema["required"] if name not in arguments]
-        return f"{spec.name} needs {', '.join(missing)}."
+        return _("{tool} needs {missing}.").format(tool=spec.name, missing=", ".join(missing))
     where = ".".join(str(step) for step in wrong.path)
-    return f"{where or spec.name}: {printable(wrong.message)}."
+    # A model that reads German errors still reads the schema; a person needs no words of a validator.
+    english = current() == ENGLISH
+    problem = printable(wrong.message) if english else _(_PROBLEMS.get(str(wrong.validator), _PROBLEMS[""]))
+    return f"{where or spec.name}: {problem}."

@@ -26,6 +26,7 @@ from atlas.errors import ContextFull, EngineError, InvalidCall, LlmGone
 from atlas.events import Emit, End, Tainted
 from atlas.llm.backend import Backend, Calls, Finish, Finished, Limits, Priority, ToolChoice, Words
 from atlas.mcp.tools import Tools
+from atlas.own_words import own
 from atlas.store.conversations import conversation_of
 from atlas.trace import current
 from atlas.understanding.concern import Concerns
@@ -61,7 +62,7 @@ class HouseOnly:
             return ""
         if small := self._concerns.small_talk(turn.text):
             return small
-        return self._says.get(self._concerns.sentence(turn.text, about), MISUSED)
+        return self._says.get(self._concerns.sentence(turn.text, about), own(MISUSED))
 
 
 class Chat:

@@ -13,6 +13,7 @@ from atlas.agents.tool_use import BROKEN, use
 from atlas.conversation import Asked, Message, ToolCall, ToolResult, Turn, fresh_id
 from atlas.events import Emit, Tainted, TextDelta
 from atlas.mcp.tools import Tools
+from atlas.own_words import own
 from atlas.understanding.amends import UNDO
 from atlas.understanding.slots import Command
 from atlas.understanding.understanding import Understanding
@@ -50,7 +51,7 @@ class Commands:
         offered = await self._tools.listed()
         if offered and not needed <= {tool.name for tool in offered}:
             # This agent has no such tool. A list that was never seen forbids nothing: the server will.
-            return None if self._model_has_tools else await _say(NO_TOOL, emit)
+            return None if self._model_has_tools else await _say(own(NO_TOOL), emit)
         if meant.custom and not commands:
             return await _say(meant.custom.says, emit)
         if half is None:
@@ -102,7 +103,7 @@ class Commands:
             elif asked is None:
                 asked = Asked(calls[-1], result.ask)
             else:
-                said.append(ONE_AT_A_TIME)
+                said.append(own(ONE_AT_A_TIME))
             if command.tool == UNDO and not result.ok:
                 break  # what was meant to be replaced is still there
         if asked:

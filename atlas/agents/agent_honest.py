@@ -13,6 +13,7 @@ from typing import Any
 from atlas.agents.agent import Answer
 from atlas.conversation import Message, Turn
 from atlas.events import Emit, TextDelta
+from atlas.own_words import own
 from atlas.understanding.concern import Concerns
 from atlas.understanding.names import Names
 from atlas.understanding.understanding import Understanding
@@ -59,11 +60,11 @@ class Honest:
         name = self._concerns.sentence(plain, about)
         if name in MISSES:
             return self._missed(name, turn)
-        return self._says.get("world_typed" if name == "world" and not turn.spoken else name, DONT_KNOW)
+        return self._says.get("world_typed" if name == "world" and not turn.spoken else name, own(DONT_KNOW))
 
     def _missed(self, name: str, turn: Turn) -> str:
         """Return that nothing was understood; the second time in a row with help."""
-        says = self._says.get(name, DONT_KNOW)
+        says = self._says.get(name, own(DONT_KNOW))
         missed = {self._says.get(one) for one in MISSES}
         last = turn.history[-1].text if turn.history else ""
         return self._says["again"].format(says) if last in missed and "again" in self._says else says

@@ -14,6 +14,7 @@ from atlas.agents.tongues import ENGLISH, Tongues
 from atlas.agents.truth import Deeds, Truth, correction
 from atlas.conversation import Asked, Message, Receipt, ToolCall, ToolResult, Turn, Usage
 from atlas.events import Emit, End, TextDelta
+from atlas.own_words import own
 
 # A call written as words, as small models do: in a fence, as an object with a name, between tags.
 _CALL = re.compile(
@@ -112,6 +113,7 @@ class Reply:
 
     async def say_honestly(self, sentence: str, error: str) -> None:
         """Say what went wrong, after whatever was said before."""
+        sentence = own(sentence)
         await self.settle()
         await self.own_up()
         self.error = error
@@ -124,7 +126,7 @@ class Reply:
         assert self.asked is not None
         self._truth = Truth(self._tongues)
         await self.own_up()
-        await self._say((ONE_AT_A_TIME if more else "") + self.asked.ask.sentence)
+        await self._say((own(ONE_AT_A_TIME) if more else "") + self.asked.ask.sentence)
 
     def made(self, call: ToolCall) -> ToolResult | None:
         """Return what came of the same call when it has changed something in this turn: it shall not do so twice."""

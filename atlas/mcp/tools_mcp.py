@@ -16,7 +16,7 @@ from pydantic import BaseModel, Discriminator, Tag, TypeAdapter, ValidationError
 
 from atlas.conversation import Actor, Assent, Tool, ToolCall, ToolResult
 from atlas.mcp import adapter
-from atlas.mcp.troubles import spoken
+from atlas.own_words import own
 from atlas.strict_json import unbroken
 
 ADDRESS = "http://tools/mcp"  # the host is a name that the server checks; the socket is where it is
@@ -102,7 +102,7 @@ class McpTools:
     ) -> ToolResult:
         """See `Tools.call`. A call that may have reached the server is repeated only when its tool just reads."""
         result = await self._called(call, actor, turn_id, assent, tainted=tainted)
-        return replace(result, text=spoken(result.text, self._settings.language))
+        return replace(result, text=own(result.text, self._settings.language))
 
     async def _called(
         self, call: ToolCall, actor: Actor, turn_id: str, assent: Assent | None, *, tainted: bool

@@ -28,6 +28,7 @@ from atlas.events import (
     TurnStarted,
     Woken,
 )
+from atlas.own_words import own
 from atlas.speech.stt import Stt
 from atlas.speech.tts import Tts
 from atlas.speech.vad import Vad
@@ -400,7 +401,7 @@ class Session:
         elif trouble is not None:
             await self._own_words(reply, wish, timed, trouble.spoken, "the recogniser failed", str(trouble))
         elif reply.asked:
-            await self._own_words(reply, wish, timed, "I didn't hear anything.", "there were no words")
+            await self._own_words(reply, wish, timed, own("I didn't hear anything."), "there were no words")
 
     async def _speak_announcement(self, reply: Reply) -> None:
         await self._own_words(reply, reply.wish, Trace(), self._announcement, "announcement")

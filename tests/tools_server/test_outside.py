@@ -145,5 +145,5 @@ def test_encryption_is_from_end_to_end_and_only_with_who_was_meant(data: Path) -
             assert client.get(address).text == "secret"
         with outside.http_client(5, authority=other) as client, pytest.raises(httpx2.ConnectError):
             client.get(address)
-        with pytest.raises(Unreachable, match="cannot prove that it is localhost"):
+        with pytest.raises(Unreachable, match="localhost can't prove who it is"):
             outside.fetch(address, 5)

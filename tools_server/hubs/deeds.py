@@ -38,7 +38,7 @@ async def done(call: Call, deeds: Sequence[Deed], *, stepping: bool = False) -> 
     if not able:
         first = deeds[0][0]
         if first.lacks:
-            sentence = _("{device} cannot do that, for {reason}.").format(device=the(first), reason=first.lacks)
+            sentence = _("{device} cannot do that, for {reason}.").format(device=the(first), reason=_(first.lacks))
             raise ToolFailed("failed", capital(sentence))
         raise ToolFailed("failed", capital(_("{device} cannot do that.").format(device=the(first))))
     if call.rehearsal is not None:

@@ -137,7 +137,7 @@ def clause(subject: Called, device: Device) -> str:
         shown.pop("on", None)
     if not shown:
         if device.lacks:
-            return _("{device} can't be read, for {reason}").format(device=subject, reason=device.lacks)
+            return _("{device} can't be read, for {reason}").format(device=subject, reason=_(device.lacks))
         return _("{device} {device:has|have} not said how {device:it is|they are}").format(device=subject)
     parts = [_part(name, value, True, device.fahrenheit) for name, value in shown.items()]
     if "measured" in now:

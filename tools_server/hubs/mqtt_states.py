@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tools_server.hubs.devices import said
+from tools_server.language import noted
 
 TEMPLATE = re.compile(
     r"\{\{-?\s*(?P<root>value_json|value)(?P<path>(?:\.\w+|\[\s*(?:'[^']+'|\"[^\"]+\"|\d+)\s*\])*)"
@@ -59,17 +60,17 @@ class Reading:
 
     def _lacking(self) -> str:
         if text_of(self._config, "schema") == "template":
-            return "it is described by templates, which I can't read"
+            return noted("it is described by templates, which I can't read")
         for name, value in self._config.items():
             if not name.endswith("_template") or not value:
                 continue
             if name in _IGNORED_TEMPLATES:
                 continue
             if not isinstance(value, str) or not TEMPLATE.fullmatch(value.strip()):
-                return "it needs a template that I can't read"
+                return noted("it needs a template that I can't read")
             commands = "command" in name or name == "set_position_template"
             if commands and value.replace(" ", "") not in ("{{value}}", "{{position}}"):
-                return "it needs a template that I can't read"
+                return noted("it needs a template that I can't read")
         return ""
 
     def listens(self) -> Iterator[Listen]:

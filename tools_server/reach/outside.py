@@ -18,11 +18,20 @@ from typing import Any
 import httpcore2
 import httpx2
 
+from tools_server.language import ENGLISH, current, noted
+from tools_server.language import text as _
 from tools_server.porter import Porter
 
 HEAD_BYTES = 4096  # of the egress's answer, which is three short lines
 FETCH_BYTES = 2 * 1024 * 1024  # the largest forecast is a hundredth of it
-CLOSED = "My way out of the house is not open just now."
+CLOSED = noted("My way out of the house is not open just now.")
+_REFUSED = {  # by the status with which the egress refuses
+    0: noted("{host} cannot be reached."),
+    403: noted("I may not go to {host}: it is not among the addresses that are allowed."),
+    500: noted("I can't write down where I go, so I go nowhere."),
+    503: noted("Too much is going out of the house at once."),
+    504: noted("{host} does not answer."),
+}
 
 
 class Unreachable(OSError):
@@ -43,26 +52,26 @@ class Outside:
         TLS is the caller's, end to end: the egress sees names and sizes, not contents.
         """
         if self.egress is None:
-            raise Unreachable("I have no way out of the house: nothing is allowed in the settings of egress.")
+            raise Unreachable(_("I have no way out of the house: nothing is allowed in the settings of egress."))
         target = _target(host, port)
         until = time.monotonic() + seconds
         try:
             way = self.porter.connected() if self.porter else _connected(self.egress)
         except OSError as closed:
-            raise Unreachable(CLOSED) from closed
+            raise Unreachable(_(CLOSED)) from closed
         try:
             way.settimeout(seconds)
             way.sendall(f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n".encode())
             status, said = _answer(way, until)
         except TimeoutError:
             way.close()
-            raise Unreachable(f"{host} does not answer.") from None
+            raise Unreachable(_("{host} does not answer.").format(host=host)) from None
         except OSError as gone:
             way.close()
-            raise Unreachable(CLOSED) from gone
+            raise Unreachable(_(CLOSED)) from gone
         if status != 200:
             way.close()
-            raise Unreachable(said or f"{host} cannot be reached.")
+            raise Unreachable(_refused(status, said, host))
         way.settimeout(seconds)
         return way
 
@@ -95,16 +104,18 @@ class Outside:
                 for part in response.iter_bytes():
                     body += part
                     if len(body) > most:
-                        raise Unreachable(f"{host} answered with more than I can take.")
+                        raise Unreachable(_("{host} answered with more than I can take.").format(host=host))
                     if time.monotonic() > until:
-                        raise Unreachable(f"{host} is too slow just now.")
+                        raise Unreachable(_("{host} is too slow just now.").format(host=host))
                 return response.status_code, body
         except httpx2.TimeoutException as slow:
-            raise Unreachable(f"{host} is too slow just now.") from slow
+            raise Unreachable(_("{host} is too slow just now.").format(host=host)) from slow
         except httpx2.HTTPError as broken:
             if "CERTIFICATE_VERIFY_FAILED" in str(broken):
-                raise Unreachable(f"{host} cannot prove that it is {host}, so I didn't talk to it.") from broken
-            raise Unreachable(f"{host} gave no answer that I understand.") from broken
+                raise Unreachable(
+                    _("{host} can't prove who it is, so I didn't talk to it.").format(host=host)
+                ) from broken
+            raise Unreachable(_("{host} gave no answer that I understand.").format(host=host)) from broken
 
 
 NOWHERE = Outside()
@@ -120,6 +131,13 @@ def _connected(egress: Path) -> socket.socket:
     return way
 
 
+def _refused(status: int, said: str, host: str) -> str:
+    """Return why the egress let nobody through: in its own words, which are English, or in those for its status."""
+    if said and current() == ENGLISH:
+        return said
+    return _(_REFUSED.get(status, _REFUSED[0])).format(host=host)
+
+
 def _target(host: str, port: int) -> str:
     """Return "host:port" as it goes over the wire; what could be mistaken for more than a name is refused."""
     try:
@@ -127,7 +145,7 @@ def _target(host: str, port: int) -> str:
     except UnicodeError:
         plain = ""
     if not plain or not all(c.isalnum() or c in "-._:%" for c in plain) or not 0 < port < 65_536:
-        raise Unreachable("That is not the name of a machine.")
+        raise Unreachable(_("That is not the name of a machine."))
     return f"[{plain}]:{port}" if ":" in plain else f"{plain}:{port}"
 
 
