@@ -35,10 +35,11 @@ class SpeechConfig:
     stt: str = "faster_whisper"
     tts: str = "piper"
     wake_words: tuple[str, ...] = ("okay_nabu",)  # those of the agents are added
-    stt_model: str = "whisper-tiny.en"  # a folder of the models folder
+    stt_model: str = ""  # a folder of the models folder; "" is the one for the languages of the house
     voice: str = "en_US-joe-medium"  # a folder of the models folder
     threads: int = 2
     models: Path = Path("models")  # filled in from [models]
+    languages: tuple[str, ...] = ("en",)  # filled in from [house]: its own first
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,7 @@ class HouseConfig:
     """What the household is like."""
 
     language: str = "en"
+    other_languages: tuple[str, ...] = ()  # that people here speak to it as well; it answers in `language`
     timezone: str = ""  # an IANA name; "" is the machine's own
     agent: str = "family"  # who answers when nobody was asked for
     country: str = ""  # two letters, such as "de": whose emergency numbers are said; "" says none
@@ -205,6 +207,7 @@ class Config:
         return self.origins.get(key, "default")
 
 
+ENGLISH_EARS, OTHER_EARS = "whisper-tiny.en", "whisper-base"  # the second hears many languages, and takes twice as long
 OWN_FILE = shipped("atlas.toml")  # so that `atlas ask` works from any directory
 DEFAULT_LLM = {"embedded": LlmConfig(answers=False)}  # too many of its answers are wrong: see docs/log.md
 HOUSEHOLD = (  # what anybody's agent may use; what a role may not is said in policy.toml
@@ -285,7 +288,11 @@ def load(environment: Mapping[str, str], file: Path | None = None) -> Config:
         policy = shipped("policy.toml")
     plain["tools"] = dataclasses.replace(plain["tools"], policy=policy)
     words = [*plain["speech"].wake_words, *(word for agent in named["agents"].values() for word in agent.wake_words)]
-    plain["speech"] = dataclasses.replace(plain["speech"], models=folder, wake_words=tuple(dict.fromkeys(words)))
+    languages = tuple(dict.fromkeys((plain["house"].language, *plain["house"].other_languages)))
+    ears = plain["speech"].stt_model or (ENGLISH_EARS if languages == ("en",) else OTHER_EARS)
+    plain["speech"] = dataclasses.replace(
+        plain["speech"], models=folder, wake_words=tuple(dict.fromkeys(words)), stt_model=ears, languages=languages
+    )
     tool_settings = {name: _with_paths(piece, base) for name, piece in own.items()}
     config = Config(
         data=data,

@@ -40,6 +40,7 @@ class Utterance:
     alternatives: tuple[str, ...] = ()  # other transcripts, best first, without `text`
     possible: tuple[str, ...] = ()  # up to three commands that it may have been: to be asked about, not done
     doubtful: bool = False  # the recogniser itself hardly believes these words
+    language: str = ""  # in which it was spoken, of those of the house; "" is the house's own
 
 
 @dataclass(frozen=True, slots=True)

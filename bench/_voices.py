@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from piper import PiperVoice
+from piper import PiperVoice, SynthesisConfig
 
 from atlas.audio import HEARING_RATE, AudioChunk
 from atlas.config import Config
@@ -20,6 +20,7 @@ ESPEAK = (  # voice, words a minute; Debian: espeak-ng
     *(("en-us", 160), ("en-us", 130), ("en-gb", 160), ("en-us+f3", 150), ("en-gb-x-rp+f2", 150)),
     *(("en-us+m3", 170), ("en-gb+m5", 150), ("en-029", 150), ("en-us+f5", 140), ("en-gb-scotland", 150)),
 )
+ALIKE = SynthesisConfig(noise_scale=0.0, noise_w_scale=0.0)  # a voice with chance in it says nothing twice alike
 AROUND_SECONDS = 0.4
 PHONE_RATE = 8_000
 WAV_HEAD = 44
@@ -36,7 +37,7 @@ def voices(config: Config) -> Sequence[tuple[str, Say]]:
 
 
 def _piper(voice: PiperVoice, text: str) -> Samples:
-    pcm = b"".join(chunk.audio_int16_bytes for chunk in voice.synthesize(text))
+    pcm = b"".join(chunk.audio_int16_bytes for chunk in voice.synthesize(text, ALIKE))
     return _samples(AudioChunk(pcm, int(voice.config.sample_rate)))
 
 

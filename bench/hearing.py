@@ -37,8 +37,8 @@ from atlas.hearing.nearest import Book
 from atlas.hearing.search import Nets, Search
 from atlas.hearing.sounds import Sounds
 from atlas.speech.stt import Hearing, Stt
+from atlas.understanding.english_ways import numbers
 from atlas.understanding.grammar import open_grammar
-from atlas.understanding.house_ways import numbers
 from atlas.understanding.intents import PublicReader
 from atlas.understanding.parser import open_parser
 from atlas.understanding.public import PublicGrammar
@@ -213,7 +213,7 @@ def _word_errors(name: str, said: str, heard: str) -> Counter[str]:
 
 def _plain(text: str) -> str:
     whole = re.sub(r"(\d)\.0\b", r"\1", text.lower())  # of arguments: 20 and 20.0
-    plain = re.sub(r"[^\w' ]+", " ", whole.replace("%", " percent"))
+    plain = re.sub(r"[^\w ]+", " ", whole.replace("%", " percent"))
     return " ".join(_DIGITS.get(word, word) for word in plain.split())
 
 

@@ -35,6 +35,22 @@ def test_the_settings_file_of_the_checkout_says_what_the_defaults_are(data: Path
     assert written.llm == default.llm
 
 
+@pytest.mark.parametrize(
+    ("house", "languages", "ears"),
+    [
+        ("", ("en",), "whisper-tiny.en"),
+        ('language = "de"', ("de",), "whisper-base"),
+        ('other_languages = ["de", "en"]', ("en", "de"), "whisper-base"),
+    ],
+)
+def test_a_house_has_the_ears_for_the_languages_that_are_spoken_in_it(
+    data: Path, house: str, languages: tuple[str, ...], ears: str
+) -> None:
+    speech = load({}, write(data, f"[house]\n{house}\n")).speech
+    assert (speech.languages, speech.stt_model) == (languages, ears)
+    assert load({"ATLAS_SPEECH_STT_MODEL": "own"}, write(data, f"[house]\n{house}\n")).speech.stt_model == "own"
+
+
 def test_the_environment_wins_over_the_file_and_the_file_over_the_default(data: Path) -> None:
     file = write(data, "[gateway]\nport = 1111\n")
     assert load({}, file).gateway.port == 1111

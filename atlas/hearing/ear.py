@@ -25,7 +25,17 @@ AS_LIKELY = 0.3  # nats a token; where what was read stands for something itself
 NEARER = 10.0  # nats a token, by which a way that is nearer by one may be less likely
 MOST_POSSIBLE = 3  # some of them come to the same
 RIVAL = 1.5  # nats; of two commands that differ by less, the likelier was said no more often than the other
-_LIGHT = frozenset(["a", "an", "the", "my", "our", "please", "to", "of"])
+# What two ways may differ by and be one, and an ending that makes no difference: "stell" and "stelle".
+_LIGHT = {
+    "en": frozenset(["a", "an", "the", "my", "our", "please", "to", "of"]),
+    "de": frozenset(
+        [
+            *("der", "die", "das", "dem", "den", "des", "eine", "einen", "einem", "einer"),
+            *("mein", "meine", "meinen", "meiner", "bitte", "mal", "mir", "uns"),
+        ]
+    ),
+}
+_ENDING = {"de": "e"}
 
 
 class Sense(Enum):
@@ -43,9 +53,14 @@ class Sense(Enum):
 _COMMANDS = (Sense.COMMAND, Sense.LOOSE)
 
 
-def by_words(match: Match) -> object:
-    """Return what makes a way differ where every word may matter."""
-    return frozenset(word for word in match.text.split() if word not in _LIGHT)
+def by_words(language: str) -> Callable[[Match], object]:
+    """Return what tells what makes a way differ where every word may matter."""
+    light, ending = _LIGHT.get(language, frozenset()), _ENDING.get(language, "")
+
+    def words(match: Match) -> object:
+        return frozenset(word.removesuffix(ending) for word in match.text.split() if word not in light)
+
+    return words
 
 
 def by_slots(match: Match) -> object:
@@ -92,7 +107,8 @@ class Ear:
             if sense is not Sense.NEGATED and (meant := _meant(hearing, book, sense, candidates, commands)):
                 texts = _with_rivals(meant, commands, book.near)
                 others = (plain.text, *plain.alternatives) if plain.text else ()
-                return Utterance(texts[0], hearing.seconds, others, texts if len(texts) > 1 else ())
+                possible = texts if len(texts) > 1 else ()
+                return Utterance(texts[0], hearing.seconds, others, possible, language=hearing.language)
             if plain.text and sense in (Sense.NOTHING, Sense.NEGATED) and commands[0] is candidates[0]:
                 maybe = commands[0]
                 known = self._sense(written(maybe.match.text)) is Sense.COMMAND and book.knows(maybe.match.text)

@@ -20,7 +20,7 @@ from atlas.understanding.public import SHOPPING, read_public
 from atlas.understanding.slots import Command
 from atlas.understanding.understanding import Understanding
 
-VOICES = {"en": "en-us"}  # language → espeak's voice; those whose numbers and times house_ways.py can say
+VOICES = {"en": "en-us", "de": "de"}  # language → espeak's voice; those whose numbers and times house_ways.py can say
 NEAR = 0.17  # what was said to others lies farther; see docs/log.md
 ASK_NEAR, ASK_LESS_LIKELY = 0.27, 1.9  # beyond which a question would be as odd as a deed
 LESS_LIKELY = 2.1  # what was misheard is 0.1 to 2 less likely, what was not said 2.4 and more
@@ -41,19 +41,18 @@ class HouseBook:
         named = ways.values(names)
         search = Search(nets, named, self._sounds)
         if not custom:
-            return _book(search)
-        own_ways, values = custom_ways(custom.grammar)
+            return self._book(search)
+        own_ways, values = custom_ways(custom.grammar, self.language)
         own = Search(Nets(graph_of(own_ways)), {**named, **values}, self._sounds)
-        return _book(Searches(search, own))
+        return self._book(Searches(search, own))
+
+    def _book(self, search: Search | Searches) -> Book:
+        return Book(search, by_words(self.language), NEAR, LESS_LIKELY, ASK_NEAR, ASK_LESS_LIKELY, MOST, MARGIN)
 
     @cached_property
     def _compiled(self) -> tuple[HouseWays, Nets]:
         ways = HouseWays(self._own, read_public(self.language))
         return ways, Nets(graph_of(ways.ways))
-
-
-def _book(search: Search | Searches) -> Book:
-    return Book(search, by_words, NEAR, LESS_LIKELY, ASK_NEAR, ASK_LESS_LIKELY, MOST, MARGIN)
 
 
 class Shelf:

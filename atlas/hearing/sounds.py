@@ -55,7 +55,7 @@ FAR = 1.0  # a phoneme of another alphabet
 _PHONEMES = [*VOWELS, *CONSONANTS, "?"]
 NUMBER_OF = {phoneme: number for number, phoneme in enumerate(_PHONEMES)}
 UNKNOWN = NUMBER_OF["?"]
-_NO_PHONEME = re.compile(r"[\sˈˌːˑ.,:;!?\-'\"()‿|]|\([^)]*\)")
+_NO_PHONEME = re.compile(r"[\sˈˌːˑʲ.,:;!?\-'\"()‿|]|\([^)]*\)")
 
 
 class Sounds:
@@ -83,8 +83,9 @@ class Sounds:
         plain = "".join(c if c.isprintable() else " " for c in word).replace("[[", "[")
         if not any(c.isalnum() for c in plain):
             return ()
-        if plain in WEAK:
-            phonemes = WEAK[plain]
+        weak = WEAK.get(self._voice, {})
+        if plain in weak:
+            phonemes = weak[plain]
         else:
             with ONE_AT_A_TIME:
                 phonemes = "".join("".join(sentence) for sentence in self._espeak.phonemize(self._voice, plain))
@@ -92,7 +93,7 @@ class Sounds:
         return tuple(NUMBER_OF.get(c, UNKNOWN) for c in letters if not unicodedata.combining(c))
 
 
-WEAK = {"a": "ɐ", "the": "ðə", "i": "aɪ"}  # as they are said in a sentence, and not by themselves
+WEAK = {"en-us": {"a": "ɐ", "the": "ðə", "i": "aɪ"}}  # as they are said in a sentence, and not by themselves
 
 
 def _between(one: str, other: str) -> float:

@@ -70,7 +70,7 @@ class Model:
     package: str = ""  # with its version and the hash of its archive
     version: str = ""
     package_sha256: str = ""
-    parts: tuple[Part, ...] = ()  # instead of one package, for a model of one file
+    parts: tuple[Part, ...] = ()  # instead of one package: `joined` is spread over them, other files are in the first
     hub: str = ""  # the repository, as ORGANISATION/NAME
     revision: str = "main"
     seen: int = 0  # public manifests that say these hashes, where nobody has computed them from the files
@@ -79,6 +79,11 @@ class Model:
     tools: bool = False  # of a language model: may it be trusted to choose tools?
     answers: bool = True  # of a language model: were most of its answers about the world right?
     context: int = 0  # of a language model: tokens to begin with
+
+    @property
+    def joined(self) -> ModelFile:
+        """The file that is spread over `parts`: the first."""
+        return self.files[0]
 
     @property
     def bytes(self) -> int:
@@ -146,8 +151,6 @@ def _model(name: str, entry: dict[str, Any]) -> Model:
     model = Model(name=name, files=files, languages=languages, parts=parts, **entry)
     if sum(map(bool, (model.package, model.parts, model.hub))) != 1:
         raise TypeError(f"{name} must come from a package, from several, or from a hub, and not from two of them")
-    if parts and len(files) > 1:
-        raise TypeError(f"{name} is joined of parts, so it is one file")
     return model
 
 

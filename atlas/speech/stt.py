@@ -43,6 +43,11 @@ class Hearing(Protocol):
         """How long the sound is."""
         ...
 
+    @property
+    def language(self) -> str:
+        """Which of the languages of the house was spoken; "" where the recogniser does not tell."""
+        ...
+
     def weigh(self, texts: Sequence[str]) -> Sequence[Weight]:
         """Return how likely each text is on this sound. Blocking: some 15 ms a text."""
         ...
@@ -58,6 +63,7 @@ class UnweighedHearing:
     def __init__(self, heard: Utterance) -> None:
         self._heard = heard
         self.seconds = heard.seconds
+        self.language = heard.language
         self.readings = tuple(Reading(text, LIKELY) for text in (heard.text, *heard.alternatives))
 
     def weigh(self, texts: Sequence[str]) -> Sequence[Weight]:

@@ -7,6 +7,7 @@ so tokens are made a few at a time, and the first repeat ends the work. Measured
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -37,6 +38,7 @@ WEIGHING_PAD_SECONDS = 1.0  # what is encoded of the silence after it costs time
 LEAST_PROBABILITY = 1e-10
 SOUNDLESS_FRAMES = 16  # of zeros, on which a text is as likely as the model's idea of what people say
 MOST_EXPECTED = 20_000
+FIRST_MERGE = ("Ġ", "t")  # a space before a "t", the most frequent pair of letters in English
 SUPPRESS_DEFAULT = [-1]  # the model's own list: brackets, notes of music and the like
 
 # What noise, hum, clicks and music give, as against speech down to 0 dB over white noise: see docs/log.md.
@@ -53,7 +55,7 @@ async def open(settings: SpeechConfig) -> Stt:
     folder = settings.models / settings.stt_model
     worker = Worker()
     try:
-        whisper = await worker.run(lambda: _Whisper(folder, settings.threads))
+        whisper = await worker.run(lambda: _Whisper(folder, settings.threads, settings.languages))
     except (OSError, RuntimeError, ValueError) as trouble:
         raise EngineError(
             f"the recogniser {folder} does not load: {trouble}",
@@ -99,6 +101,7 @@ class _Heard:
         self.seconds = speech.seconds
         self._whisper = whisper
         self._encoded = whisper.encode(speech)
+        self.language = whisper.language_of(self._encoded)
 
     @property
     def readings(self) -> Sequence[Reading]:
@@ -107,7 +110,7 @@ class _Heard:
 
     def weigh(self, texts: Sequence[str]) -> Sequence[Weight]:
         """Return how likely each text is on this sound, and without it."""
-        return self._whisper.weigh(self._encoded, texts, self.seconds)
+        return self._whisper.weigh(self._encoded, texts, self.seconds, self.language)
 
     def believed(self) -> Utterance:
         """Return the words, unless nobody spoke."""
@@ -118,11 +121,11 @@ class _Heard:
         texts = _each_once([reading.text for reading in readings])
         if not texts:
             return Utterance("", self.seconds)
-        return Utterance(texts[0], self.seconds, texts[1:], doubtful=best.score < DOUBTFUL)
+        return Utterance(texts[0], self.seconds, texts[1:], doubtful=best.score < DOUBTFUL, language=self.language)
 
     @cached_property
     def _read(self) -> tuple[Sequence[Reading], float]:
-        return self._whisper.readings(self._encoded, self.seconds)
+        return self._whisper.readings(self._encoded, self.seconds, self.language)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,25 +139,34 @@ class _Guess:
 class _Whisper:
     """The model and what it takes to feed it. Blocking: runs in a worker thread."""
 
-    def __init__(self, folder: Path, threads: int) -> None:
+    def __init__(self, folder: Path, threads: int, languages: Sequence[str] = ("en",)) -> None:
         whisper = ctranslate2.models.Whisper  # type: ignore[attr-defined]  # it is there, only not listed
         self._model = whisper(str(folder), device="cpu", compute_type="int8", intra_threads=threads)
         self._tokenizer = _tokenizer(folder / "tokenizer.json")
         self._features: Any = FeatureExtractor(self._model.n_mels)  # type: ignore[no-untyped-call]
-        told = ("en", "transcribe") if self._model.is_multilingual else ()
-        self._prompt = [self._token(name) for name in ("startoftranscript", *told, "notimestamps")]
+        self._prompts = {"en": self._prompt()}
+        if self._model.is_multilingual:
+            self._prompts = {language: self._prompt(language, "transcribe") for language in languages}
         self._end = self._token("endoftext")
-        self._expected: dict[tuple[int, ...], float] = {}  # how likely texts are that were weighed, without any sound
+        self._expected: dict[tuple[str, tuple[int, ...]], float] = {}  # how likely weighed texts are without sound
 
     def encode(self, speech: AudioChunk) -> Any:
         """Return the sound as the model has it: encoded, one vector for 20 ms."""
         return self._model.encode(self._window(speech))
 
-    def readings(self, encoded: Any, seconds: float) -> tuple[Sequence[Reading], float]:
+    def language_of(self, encoded: Any) -> str:
+        """Return which of the languages of the house was spoken: the likeliest."""
+        first, *others = self._prompts
+        if not others:
+            return first
+        likely = {token.strip("<|>"): share for token, share in self._model.detect_language(encoded)[0]}
+        return max(self._prompts, key=lambda language: likely.get(language, 0.0))
+
+    def readings(self, encoded: Any, seconds: float, language: str) -> tuple[Sequence[Reading], float]:
         """Return what may have been said, best first, and the probability that nobody spoke."""
-        first = FIRST_TOKENS + int(FIRST_TOKENS_PER_SECOND * seconds)
-        guesses, no_speech = self._generate(encoded, [], first, BEAMS)
-        texts = [Reading(self._whole(encoded, guesses[0], first, seconds), guesses[0].score)]
+        first, prompt = FIRST_TOKENS + int(FIRST_TOKENS_PER_SECOND * seconds), self._prompts[language]
+        guesses, no_speech = self._generate(encoded, prompt, [], first, BEAMS)
+        texts = [Reading(self._whole(encoded, prompt, guesses[0], first, seconds), guesses[0].score)]
         for guess in guesses[1:]:
             ended = len(guess.tokens) < first
             text, looped = cut_loop(self._text(guess.tokens), ended)
@@ -162,46 +174,50 @@ class _Whisper:
                 texts.append(Reading(text, guess.score))
         return texts, no_speech
 
-    def weigh(self, encoded: Any, texts: Sequence[str], seconds: float) -> Sequence[Weight]:
+    def weigh(self, encoded: Any, texts: Sequence[str], seconds: float, language: str) -> Sequence[Weight]:
         """Return how likely each text is, on the sound and on none at all."""
         if not texts:
             return ()
+        prompt, expected = self._prompts[language], self._expected
         sentences = [tuple(self._tokenizer.encode(f" {text}", add_special_tokens=False).ids) for text in texts]
-        if len(self._expected) > MOST_EXPECTED:
-            self._expected.clear()
-        if new := [sentence for sentence in sentences if sentence not in self._expected]:
+        if len(expected) > MOST_EXPECTED:
+            expected.clear()
+        if new := [sentence for sentence in sentences if (language, sentence) not in expected]:
             nothing = np.zeros((1, SOUNDLESS_FRAMES, encoded.shape[2]), np.float32)
-            self._expected.update(zip(new, self._sums(nothing, new), strict=True))
+            sums = self._sums(nothing, prompt, new)
+            expected.update(((language, sentence), worth) for sentence, worth in zip(new, sums, strict=True))
         frames = min(round((seconds + WEIGHING_PAD_SECONDS) * ENCODED_PER_SECOND), encoded.shape[1])
-        sums = self._sums(np.array(encoded)[:, :frames], sentences)
+        sums = self._sums(np.array(encoded)[:, :frames], prompt, sentences)
         return [
-            Weight(sound, self._expected[sentence], len(sentence))
+            Weight(sound, expected[language, sentence], len(sentence))
             for sound, sentence in zip(sums, sentences, strict=True)
         ]
 
-    def _sums(self, encoded: Any, sentences: Sequence[tuple[int, ...]]) -> Sequence[float]:
+    def _sums(self, encoded: Any, prompt: list[int], sentences: Sequence[tuple[int, ...]]) -> Sequence[float]:
         """Return the sum of the log-probabilities of the tokens of each sentence."""
         sound = np.ascontiguousarray(np.repeat(encoded, len(sentences), axis=0))
         view = ctranslate2.StorageView.from_array(sound)  # type: ignore[attr-defined]
         frames = [encoded.shape[1]] * len(sentences)
-        aligned = self._model.align(view, self._prompt, [list(sentence) for sentence in sentences], frames)
+        aligned = self._model.align(view, prompt, [list(sentence) for sentence in sentences], frames)
         return [float(np.sum(np.log(np.maximum(one.text_token_probs, LEAST_PROBABILITY)))) for one in aligned]
 
-    def _whole(self, encoded: Any, guess: _Guess, asked: int, seconds: float) -> str:
+    def _whole(self, encoded: Any, prompt: list[int], guess: _Guess, asked: int, seconds: float) -> str:
         """Return the text of the best guess, going on from where it ran out of tokens until it ends or repeats."""
         tokens, most = list(guess.tokens), MOST_TOKENS + int(MOST_TOKENS_PER_SECOND * seconds)
         ended = len(tokens) < asked
         text, looped = cut_loop(self._text(tokens), ended)
         while not ended and not looped and len(tokens) < most:
-            more = self._generate(encoded, tokens, MORE_TOKENS, 1)[0][0].tokens
+            more = self._generate(encoded, prompt, tokens, MORE_TOKENS, 1)[0][0].tokens
             tokens += more
             ended = len(more) < MORE_TOKENS
             text, looped = cut_loop(self._text(tokens), ended)
         return text
 
-    def _generate(self, encoded: Any, so_far: list[int], tokens: int, beams: int) -> tuple[list[_Guess], float]:
+    def _generate(
+        self, encoded: Any, prompt: list[int], so_far: list[int], tokens: int, beams: int
+    ) -> tuple[list[_Guess], float]:
         """Return `beams` guesses of at most `tokens` more, and the probability that there is no speech."""
-        prompt = self._prompt + so_far
+        prompt = prompt + so_far
         result = self._model.generate(
             encoded,
             [prompt],
@@ -230,6 +246,9 @@ class _Whisper:
     def _text(self, tokens: list[int]) -> str:
         return str(self._tokenizer.decode([token for token in tokens if token < self._end])).strip()
 
+    def _prompt(self, *task: str) -> list[int]:
+        return [self._token(name) for name in ("startoftranscript", *task, "notimestamps")]
+
     def _token(self, name: str) -> int:
         token = self._tokenizer.token_to_id(f"<|{name}|>")
         if token is None:
@@ -238,11 +257,27 @@ class _Whisper:
 
 
 def _tokenizer(file: Path) -> tokenizers.Tokenizer:
-    text = file.read_text(encoding="utf-8")
     try:
-        return tokenizers.Tokenizer.from_str(text)
+        return tokenizers.Tokenizer.from_str(mended(file.read_text(encoding="utf-8")))
     except Exception as trouble:  # the library raises nothing narrower
         raise ValueError(f"{file} is no tokenizer: {trouble}") from trouble
+
+
+def mended(text: str) -> str:
+    """Return a tokenizer with the first of its merges, which the files of the multilingual models lack.
+
+    Without it no word that begins with "t" is written in the tokens that the model knows it by: " the" becomes " " and
+    "the", and a text with it seems impossible on any sound.
+    """
+    tokenizer = json.loads(text)
+    vocabulary, merges = tokenizer["model"]["vocab"], tokenizer["model"]["merges"]
+    if "".join(FIRST_MERGE) in vocabulary and merges and FIRST_MERGE not in (tuple(one) for one in map(_pair, merges)):
+        merges.insert(0, " ".join(FIRST_MERGE) if isinstance(merges[0], str) else list(FIRST_MERGE))
+    return json.dumps(tokenizer)
+
+
+def _pair(merge: str | list[str]) -> Sequence[str]:
+    return merge.split(" ") if isinstance(merge, str) else merge
 
 
 def _is_nothing(speech: AudioChunk) -> bool:

@@ -6,41 +6,28 @@ values, which change with it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from atlas.understanding import english_ways, german_ways
 from atlas.understanding.names import Device, Names, Place
 from atlas.understanding.public import DOMAINS, FROM_NAMES
 from atlas.understanding.sayable import Sayable, list_values, said_by
-from atlas.ways import Anything, Chain, Part, Slot, Values, Way, Words, either, maybe
+from atlas.ways import Anything, Chain, Part, Slot, Values, Way, either, maybe
 
 MOST_COUNTED = 100
-_TEENS = ("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")
-_UP_TO_TWELVE = (
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-)
-_ONES = (*_UP_TO_TWELVE, *_TEENS)
-_TENS = ("zero", "ten", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+_SECONDS = re.compile(r"\{timer_seconds:\w+\}(?:<s>| second\[s\]| second| Sekunden)")
 _LATER = ("HassStartTimer", "HassIncreaseTimer", "HassDecreaseTimer")  # the house's own sentences have lengths as well
+_SPOKEN = {"en": english_ways, "de": german_ways}
+LANGUAGES = tuple(_SPOKEN)  # whose numbers and times can be said
 
 
 class HouseWays:
     """What can be said in one language. `own` and `public` are its grammars, as their files have them."""
 
     def __init__(self, own: Mapping[str, Any], public: Mapping[str, Any]) -> None:
+        self._spoken = _SPOKEN[own["language"]]
         self._values: dict[str, list[tuple[str, str]]] = {}
         self._kinds = [word for word, _ in list_values(own["lists"]["kind"])]
         self.ways = (*self._own_ways(own), *self._public_ways(public))
@@ -52,9 +39,7 @@ class HouseWays:
         return {
             **self._values,
             **named,
-            "1-100": numbers(1, 100),
-            "hours": numbers(1, 23),
-            "minutes": [*numbers(10, 59), *((f"oh {word}", f"0{digit}") for word, digit in numbers(1, 9))],
+            **self._spoken.counted(),
             "name/": _devices(names, ()),
             "name/todo": [(name, name) for name in names.lists],
             "area": rooms,
@@ -63,7 +48,7 @@ class HouseWays:
         }
 
     def _own_ways(self, own: Mapping[str, Any]) -> Iterator[Way]:
-        length, moment = Part("length", lengths()), Part("moment", moments())
+        length, moment = Part("length", self._spoken.lengths()), Part("moment", self._spoken.moments())
         kind = self._slot("kind", "kind", [(word, word) for word in self._kinds])
         the = maybe(either("the", "my", "all the"))
         target = either(
@@ -121,7 +106,7 @@ class HouseWays:
         written = lists.get(name, {})
         if span := written.get("range"):
             first, last = int(span["from"]), min(int(span["to"]), MOST_COUNTED)
-            return self._slot(slot, f"{first}-{last}", numbers(first, last)) if first <= last else None
+            return self._slot(slot, f"{first}-{last}", self._spoken.numbers(first, last)) if first <= last else None
         if "values" in written:
             return self._slot(slot, f"list/{name}", list_values(written))
         return Anything(slot)
@@ -131,7 +116,7 @@ class HouseWays:
         return Slot(name, key)
 
 
-def custom_ways(grammar: Mapping[str, Any]) -> tuple[Sequence[Way], Values]:
+def custom_ways(grammar: Mapping[str, Any], language: str = "en") -> tuple[Sequence[Way], Values]:
     """Return what can be said of a house's own sentences, and the values of their lists.
 
     The names of the house are not in them: see `HouseWays.values`.
@@ -143,7 +128,7 @@ def custom_ways(grammar: Mapping[str, Any]) -> tuple[Sequence[Way], Values]:
         if name in FROM_NAMES and not written:
             return Slot(slot, "name/" if name == "name" else name)
         if span := written.get("range"):
-            counted[name] = numbers(span["from"], min(span["to"], MOST_COUNTED))
+            counted[name] = _SPOKEN[language].numbers(span["from"], min(span["to"], MOST_COUNTED))
             return Slot(slot, name)
         return Anything(slot)
 
@@ -151,62 +136,9 @@ def custom_ways(grammar: Mapping[str, Any]) -> tuple[Sequence[Way], Values]:
     return [way for several in ways.values() for way in several], {**values, **counted}
 
 
-def numbers(first: int, last: int) -> list[tuple[str, str]]:
-    """Return numbers as they are spoken in English, each with its digits."""
-    return [(_number(number), str(number)) for number in range(first, last + 1)]
-
-
-def lengths() -> Way:
-    """Return the ways to say how long."""
-    count = Slot("", "1-100")
-    minutes, hours, seconds = either("minute", "minutes"), either("hour", "hours"), either("second", "seconds")
-    rest = Chain((maybe(Words("and")), count, minutes))
-    some_seconds = Chain((maybe(Words("and")), count, seconds))
-    return either(
-        Chain((count, seconds)),
-        Chain((count, minutes, maybe(some_seconds))),
-        Chain((count, hours, maybe(rest))),
-        Chain((Words("an hour"), maybe(either(Words("and a half"), rest)))),
-        Chain((count, Words("and a half"), either(minutes, hours))),
-        *("half an hour", "a minute", "a minute and a half", "a quarter of an hour", "three quarters of an hour"),
-    )
-
-
-def moments() -> Way:
-    """Return the ways to say when."""
-    hour, minute = Slot("", "hours"), Slot("", "minutes")
-    before = either(
-        *(f"{part} {side}" for part in ("half", "quarter", "ten", "five", "twenty") for side in ("past", "to"))
-    )
-    clock = either(
-        Chain((hour, maybe(minute), maybe(either("am", "pm")))),
-        Chain((hour, Words("o'clock"))),
-        Chain((before, hour)),
-        *("noon", "midnight"),
-    )
-    part = either("in the morning", "in the afternoon", "in the evening", "at night")
-    days = "today|tonight|tomorrow|tomorrow morning|tomorrow afternoon|tomorrow evening|this evening|this afternoon"
-    named = [*days.split("|"), "the day after tomorrow", "next week"]
-    day = either(*named, *(Chain((maybe(either("on", "next")), Words(one))) for one in _DAYS))
-    at = Chain((Words("at"), clock, maybe(part)))
-    return either(
-        at, day, Chain((day, at)), Chain((at, day)), Chain((Words("in"), lengths())), Chain((Words("for"), clock))
-    )
-
-
 def _plain(sentence: str) -> str:
-    for unit in (" second[s]", " second", "<s>"):
-        sentence = sentence.replace("{timer_seconds:seconds}" + unit, "{length}")
-    return sentence
-
-
-def _number(number: int) -> str:
-    if number < len(_ONES):
-        return _ONES[number]
-    if number < 100:
-        tens, ones = divmod(number, 10)
-        return f"{_TENS[tens]} {_ONES[ones]}" if ones else _TENS[tens]
-    return "a hundred" if number == 100 else str(number)
+    """Return a sentence with lengths of time in it, where templates have a number of seconds."""
+    return _SECONDS.sub("{length}", sentence)
 
 
 def _devices(names: Names, domains: tuple[str, ...]) -> list[tuple[str, str]]:

@@ -43,7 +43,7 @@ def ear_for(sounds):
         ear.books = [
             Book(
                 Search(Nets(graph_of(WAYS)), {"name": [("kettle", "kettle"), ("petal", "petal")]}, sounds),
-                by_words,
+                by_words("en"),
                 near=0.2,
                 less_likely=2.0,
                 ask_near=0.3,

