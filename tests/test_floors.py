@@ -45,10 +45,16 @@ FLOORS = {
     "atlas.opening": 4,  # opens the house below it
     "atlas.egress": 4,  # a process of its own
     "atlas.gateway": 4,
+    "atlas.satellite": 4,  # a process of its own, often on another machine
     "atlas.cli": 5,
     "atlas.llm_host": 1,  # a process of its own: only words below it, and nobody above imports it
 }
-PROCESSES = ("atlas.egress", "atlas.llm_host", "tools_server")  # reached over a socket, never by import
+PROCESSES = (
+    "atlas.egress",
+    "atlas.llm_host",
+    "atlas.satellite",
+    "tools_server",
+)  # reached over a socket, never by import
 STDLIB_ONLY = 0
 # But for one check of arguments, which the house and the LLM host are to make alike: nothing above floor 0 serves both.
 BESIDE_STDLIB = {"atlas.schemas": {"jsonschema", "pydantic_core", "referencing"}}

@@ -21,6 +21,7 @@ COMMANDS = {
     "conversations": "search, export or forget what was said",
     "token": "let a device in, list those that may come in, take a token back",
     "doctor": "find out what is wrong, and what to do about it",
+    "satellite": "make a room of this machine: its microphone, its loudspeaker, a wake word",
     "models": "list, check and fetch model files",
     "bench": "measure this machine",
 }

@@ -199,6 +199,10 @@ class Connection:
             "response.create": self._respond,
             "response.cancel": self._cancel,
             "output_audio_buffer.clear": self._clear_output,
+            "atlas.hello": self._hello,
+            "atlas.wake": self._wake,
+            "atlas.sleep": self._sleep,
+            "atlas.played": self._played,
         }
         if kind not in verbs:
             raise RequestError(
@@ -268,6 +272,25 @@ class Connection:
             param="type",
             hint="send response.cancel, then conversation.item.truncate with what was played",
         )
+
+    # ── satellites: clients that hear the wake word themselves ─────────────────────────────────────
+
+    async def _hello(self, event: Json) -> None:
+        actor = self._session.actor
+        words = list(self._house.wake.phrases)
+        await self._put(message("atlas.device", device=actor.device, room=actor.room, wake_words=words))
+
+    async def _wake(self, event: Json) -> None:
+        phrase = event.get("phrase", "")
+        if not isinstance(phrase, str) or len(phrase) > MAX_NAME_CHARACTERS:
+            raise settings.wrong("phrase", f"a text of up to {MAX_NAME_CHARACTERS} characters", phrase)
+        await self._session.woken(phrase)
+
+    async def _sleep(self, event: Json) -> None:
+        await self._session.asleep()
+
+    async def _played(self, event: Json) -> None:
+        pass
 
     # ── items ──────────────────────────────────────────────────────────────────────────────────────
 

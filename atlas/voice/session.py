@@ -146,6 +146,17 @@ class Session:
         self.options = options
         self._apply()
 
+    async def woken(self, phrase: str) -> None:
+        """Take what follows as said after a wake word that the client heard itself; a reply under way is hushed."""
+        self._wake_word = phrase
+        await self._emit(Woken(phrase))
+        await self._happens(Input.WAKE)
+
+    async def asleep(self) -> None:
+        """Forget the wake word and what was heard: the client listens for the wake word again."""
+        await self.clear()
+        self._wake_word = ""
+
     async def commit(self) -> None:
         """End the utterance here, and recognise it without answering. Raises `RequestError` when there is no sound."""
         await self._heard_so_far()

@@ -416,6 +416,25 @@ async def test_an_announcement_is_spoken_as_a_response_of_its_own(small: SmallHo
 # ── items ──────────────────────────────────────────────────────────────────────────────────────────
 
 
+async def test_a_client_that_hears_the_wake_word_itself_says_which_and_when_it_listens_for_it_again(
+    small: SmallHouse,
+) -> None:
+    small.ear.lines = ["why is the sky blue"] * 2
+    async with calling(small) as caller:
+        await caller.send("atlas.hello")
+        told = await caller.until("atlas.device")
+        assert (told.device, told.wake_words) == ("the owner", ["okay nabu"])
+        await caller.send("atlas.wake", phrase="okay nabu")
+        assert (await caller.until("atlas.woken")).phrase == "okay nabu"
+        await caller.hear()
+        await caller.until("response.done")
+        await caller.send("atlas.sleep")
+        await caller.hear()
+        await caller.until("response.done")
+        assert [turn.wake_word for turn in small.chat.turns] == ["okay nabu", ""]
+        assert (await caller.refused("atlas.wake", phrase=["okay"])).param == "phrase"
+
+
 async def test_items_can_be_put_in_order_looked_at_and_taken_out(small: SmallHouse) -> None:
     async with calling(small) as caller:
         for item_id, role, previous in (("b", "user", None), ("a", "system", "root"), ("c", "assistant", "b")):

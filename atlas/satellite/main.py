@@ -1,0 +1,147 @@
+"""`atlas satellite`: this machine's microphone and loudspeaker become a room of a house, until Ctrl-C."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import anyio
+
+from atlas import logs
+from atlas.audio import AudioChunk
+from atlas.config import SpeechConfig
+from atlas.errors import AtlasError, ConfigError
+from atlas.satellite.earcons import RATE
+from atlas.satellite.echo import EchoCanceller
+from atlas.satellite.hooks import Hooks
+from atlas.satellite.link import Link
+from atlas.satellite.player import Player
+from atlas.satellite.rings import Rings
+from atlas.satellite.room import Room
+from atlas.satellite.settings import HOOKS, SatelliteSettings, read_device, read_hooks
+from atlas.satellite.sound_devices import Loudspeaker, Microphone, sound_system
+from atlas.satellite.waking import Waking
+from atlas.speech import wake_micro
+
+log = logging.getLogger("atlas")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Be a room until told to stop; return the exit status."""
+    logs.to_stderr(logging.WARNING, "%(asctime)s %(levelname).1s %(message)s")
+    log.setLevel(logging.INFO)
+    try:
+        anyio.run(run, read(arguments))
+    except KeyboardInterrupt:
+        return 130
+    except AtlasError as trouble:
+        print(f"atlas satellite: {trouble}." + (f"\n  Now: {trouble.hint}" if trouble.hint else ""), file=sys.stderr)  # noqa: T201
+        return 1
+    return 0
+
+
+def read(arguments: Sequence[str]) -> SatelliteSettings:
+    """Read the command line. Raises `ConfigError`."""
+    parser = argparse.ArgumentParser(prog="atlas satellite", description=__doc__)
+    parser.add_argument("--house", required=True, metavar="URL", help="such as http://192.168.1.5:8600")
+    parser.add_argument("--token", default="", help="of this device; or --token-file, or $ATLAS_TOKEN")
+    parser.add_argument("--token-file", type=Path, metavar="FILE", help="what holds it: nobody else sees it there")
+    parser.add_argument("--room", default="", help="where this is; the house refuses if its token stands elsewhere")
+    device = "[pulse:|alsa:]NAME; else that of the system"
+    parser.add_argument("--microphone", default="", metavar="DEVICE", help=device)
+    parser.add_argument("--microphone-form", default="", metavar="RATExCHANNELS", help="of ALSA's hw:, as 48000x2")
+    parser.add_argument("--loudspeaker", default="", metavar="DEVICE", help=device)
+    parser.add_argument("--wake-word", action="append", default=[], metavar="WORD", help="okay_nabu, hey_jarvis, …")
+    parser.add_argument("--models", type=Path, default=Path("models"), help="of wake words of your own: WORD/WORD.json")
+    parser.add_argument("--volume", type=float, default=1.0, help="0 to 4; 1 is as it comes")
+    parser.add_argument("--no-echo-cancellation", action="store_true", help="the microphone does that itself")
+    parser.add_argument("--no-earcons", action="store_true", help="no tones but those that ring")
+    parser.add_argument("--certificate", type=Path, metavar="FILE", help="of a house that signs its own, for https")
+    hooks = f"run a command at an event: {', '.join(HOOKS)}"
+    parser.add_argument("--on", action="append", default=[], metavar="EVENT=COMMAND", help=hooks)
+    given = parser.parse_args(arguments)
+    return SatelliteSettings(
+        house=given.house,
+        token=_token(given.token, given.token_file),
+        room=given.room,
+        microphone=read_device(given.microphone, given.microphone_form),
+        loudspeaker=read_device(given.loudspeaker),
+        wake_words=tuple(given.wake_word) or ("okay_nabu",),
+        models=given.models,
+        volume=max(0.0, min(4.0, given.volume)),
+        echo_cancellation=not given.no_echo_cancellation,
+        earcons=not given.no_earcons,
+        certificate=given.certificate,
+        hooks=read_hooks(given.on),
+    )
+
+
+async def run(settings: SatelliteSettings) -> None:
+    """Hear, play and stay connected until cancelled."""
+    system = sound_system()
+    wake = await wake_micro.open(SpeechConfig(wake_words=settings.wake_words, models=settings.models))
+    canceller = _canceller(settings)
+    loudspeaker = Loudspeaker(settings.loudspeaker, system, RATE)
+    player = Player(loudspeaker.open, canceller.played if canceller else lambda pcm: None)
+    player.volume = settings.volume
+    async with anyio.create_task_group() as tasks:
+        link: Link
+        room = Room(
+            send=lambda kind, **fields: link.send(kind, **fields),
+            player=player,
+            waking=Waking(wake.listen()),
+            rings=Rings(),
+            canceller=canceller,
+            hook=Hooks(settings.hooks, tasks),
+            earcons=settings.earcons,
+        )
+        link = Link(settings, room.take, room.connected)
+
+        async def hear(chunk: AudioChunk) -> None:
+            room.hear(chunk)
+
+        tasks.start_soon(_signals, room, tasks.cancel_scope)
+        tasks.start_soon(partial(Microphone(settings.microphone, system).run, hear))
+        tasks.start_soon(player.run)
+        tasks.start_soon(link.run)
+        log.info("listens for %s by %s, for %s", ", ".join(wake.phrases), system, settings.house)
+
+
+async def _signals(room: Room, everything: anyio.CancelScope) -> None:
+    """Obey signals: USR1 mutes or unmutes, USR2 is a button, INT and TERM end it."""
+    wanted = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
+    with anyio.open_signal_receiver(*wanted) as signals:
+        async for number in signals:
+            if number == signal.SIGUSR1:
+                room.mute(not room.muted)
+            elif number == signal.SIGUSR2:
+                room.press()
+            else:
+                everything.cancel()
+
+
+def _canceller(settings: SatelliteSettings) -> EchoCanceller | None:
+    if not settings.echo_cancellation:
+        return None
+    try:
+        return EchoCanceller()
+    except ImportError:
+        log.warning("no echo cancellation: it cannot be interrupted while it speaks. Install it: pip install livekit")
+        return None
+
+
+def _token(given: str, file: Path | None) -> str:
+    try:
+        token = given or (file.read_text(encoding="utf-8").strip() if file else os.environ.get("ATLAS_TOKEN", ""))
+    except OSError as trouble:
+        raise ConfigError(f"{file} cannot be read: {trouble.strerror}", hint="check --token-file") from trouble
+    if not token:
+        hint = "on the house's machine: atlas token create --name kitchen --role satellite --room kitchen"
+        raise ConfigError("this device has no token", hint=hint)
+    return token

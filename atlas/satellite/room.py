@@ -1,0 +1,312 @@
+"""What one room does: asleep until its wake word, then an ear and a voice of the house, and asleep again.
+
+Nothing here waits. The microphone's chunks and the house's messages come in one after the other, time is counted in
+the samples heard, and what follows is sent, played or told to a hook.
+"""
+
+from __future__ import annotations
+
+import base64
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Protocol
+
+from atlas.audio import HEARING_RATE, AudioChunk
+from atlas.satellite.earcons import RATE, earcon
+from atlas.satellite.player import Player, Stretch
+from atlas.satellite.rings import Ring, Rings
+from atlas.satellite.waking import Waking, Woken
+from atlas.speech.resample import Resampler
+
+Json = dict[str, Any]
+SPEECH_SECONDS = 6.0  # from the wake word to the first word; then it was no call, and nobody hears an apology
+WORDS_SECONDS = 40.0  # longer is no utterance; the house cuts at 30
+ANSWER_SECONDS = 60.0  # from the words to the answer's first sound
+FOLLOW_UP_SECONDS = 8.0  # after a question of the house one need not say the wake word again
+STOP_SECONDS = 8.0  # after each ring "stop" needs no wake word
+BREATH_SECONDS = 0.3  # who speaks on within it needs no tone, which would only sound over the first words
+TAIL_SECONDS = 0.3  # what was written to the loudspeaker is heard so much later: it must not be heard as an answer
+LOUDER = 1.4  # each ring than the one before …
+LOUDEST = 3.0
+log = logging.getLogger("atlas")
+
+
+class State(Enum):
+    """What goes on in the room."""
+
+    ASLEEP = "asleep"  # nothing leaves this machine
+    LISTENING = "listening"  # woken, or asked something: the next words are for the house
+    HEARING = "hearing"  # somebody speaks to the house
+    ANSWERING = "answering"  # the house thinks or speaks
+
+
+class Canceller(Protocol):
+    """An echo canceller."""
+
+    def heard(self, chunk: AudioChunk) -> AudioChunk:
+        """Return what the microphone heard without what was played."""
+        ...
+
+
+@dataclass(slots=True)
+class Reply:
+    """A response of the house that is being made or played."""
+
+    id: str
+    stretch: Stretch
+    words: str = ""
+    ring: bool = False
+    reported: bool = False
+
+
+class Room:
+    """One room: `hear` its microphone and `take` the house's messages; it answers by `send`, its player and hooks."""
+
+    def __init__(
+        self,
+        *,
+        send: Callable[..., None],
+        player: Player,
+        waking: Waking,
+        rings: Rings,
+        canceller: Canceller | None = None,
+        hook: Callable[..., None] = lambda event, **more: None,
+        earcons: bool = True,
+    ) -> None:
+        self.state = State.ASLEEP
+        self.muted = False
+        self.up = False
+        self.now = 0.0  # seconds of sound heard
+        self._send = send
+        self._player = player
+        self._waking = waking
+        self._rings = rings
+        self._canceller = canceller
+        self._hook = hook
+        self._earcons = earcons
+        self._uplink = Resampler(HEARING_RATE, RATE)
+        self._deadline: float | None = None
+        self._replies: list[Reply] = []
+        self._tone_at: float | None = None  # when the tone that it is awake is due
+        self._over_at: float | None = None  # when the last of them was played to its end
+        self._next_ring: Json | None = None  # said by the house to be what its next response is about
+
+    # ── the microphone ─────────────────────────────────────────────────────────────────────────────
+
+    def hear(self, chunk: AudioChunk) -> None:
+        """Take the next chunk of the microphone."""
+        self.now += chunk.seconds
+        if self._canceller:
+            chunk = self._canceller.heard(chunk)
+        woken = None if self.muted else self._waking.hear(chunk)
+        self._pass_time()
+        if woken:
+            self._wake(woken)
+        elif self._streams:
+            self._stream(chunk)
+
+    def press(self) -> None:
+        """Do what a button does: silence what sounds, else be woken."""
+        if self._rings.ringing or self._player.busy:
+            self._silence()
+        else:
+            self._wake(Woken("", 0.0, AudioChunk(b"")))
+
+    def mute(self, muted: bool) -> None:
+        """Hear nothing, or hear again."""
+        if muted != self.muted:
+            self.muted = muted
+            self._hook("muted" if muted else "unmuted")
+            if muted and self.state is not State.ANSWERING:
+                self._sleep()
+
+    @property
+    def _streams(self) -> bool:
+        if self.muted or not self.up:
+            return False
+        if self.state is State.ANSWERING:  # without echo cancellation the house would hear itself
+            return self._canceller is not None or not self._player.busy
+        return self.state in (State.LISTENING, State.HEARING)
+
+    def _wake(self, woken: Woken) -> None:
+        if self._rings.ringing:
+            self._silence()
+            return
+        if not self.up:
+            self._fail("the house is away")
+            return
+        self._hush()
+        self._send("atlas.wake", phrase=woken.phrase, level_db=woken.level_db)
+        self._uplink = Resampler(HEARING_RATE, RATE)
+        self._become(State.LISTENING, SPEECH_SECONDS)
+        self._stream(woken.pre_roll)
+
+    def _stream(self, chunk: AudioChunk) -> None:
+        sound = self._uplink.feed(chunk).pcm
+        if sound:
+            self._send("input_audio_buffer.append", audio=base64.b64encode(sound).decode())
+
+    # ── the house ──────────────────────────────────────────────────────────────────────────────────
+
+    def connected(self, up: bool) -> None:
+        """Note that the house came or went."""
+        self.up = up
+        self._hook("connected" if up else "disconnected")
+        if up:
+            self._send("atlas.hello", plays=True)
+            if stopped := self._rings.rang():
+                self._send("atlas.rang", ids=stopped)
+            return
+        for reply in self._replies:
+            self._player.finish(reply.stretch)
+        if self.state is not State.ASLEEP:
+            self._fail("the house went away")
+
+    def take(self, message: Json) -> None:
+        """Take the next message of the house."""
+        match message["type"]:
+            case "atlas.woken":
+                self._tone_at = self.now + BREATH_SECONDS
+                self._hook("woken", phrase=message["phrase"])
+            case "atlas.not_nearest" if self.state is not State.ASLEEP:
+                self._become(State.ASLEEP)
+            case "input_audio_buffer.speech_started" if self.state is not State.ASLEEP:
+                self._hush()
+                self._become(State.HEARING, WORDS_SECONDS)
+            case "input_audio_buffer.committed" if self.state is State.HEARING:
+                self._tone("heard")
+                self._become(State.ANSWERING, ANSWER_SECONDS)
+            case "conversation.item.input_audio_transcription.completed":
+                self._understood(message["transcript"].strip())
+            case "conversation.item.input_audio_transcription.failed":
+                self._fail("the house could not understand it")
+            case "response.created":
+                self._begin(message["response"]["id"])
+            case "response.output_audio.delta":
+                for reply in self._of(message):
+                    self._player.feed(reply.stretch, base64.b64decode(message["delta"]))
+            case "response.output_audio_transcript.delta":
+                for reply in self._of(message):
+                    reply.words += message["delta"]
+            case "response.done":
+                self._done(message["response"])
+            case "atlas.ring":
+                self._next_ring = message
+            case "atlas.rings":
+                self._rings.expect([Ring(one["id"], one["kind"], one["in_seconds"]) for one in message["rings"]])
+            case "error":
+                log.warning("the house refused something: %s", message["error"]["message"])
+
+    def _understood(self, words: str) -> None:
+        if words:
+            self._hook("heard", text=words)
+        elif self.state is State.ANSWERING and not self._replies:  # a cough: nobody is answered
+            self._become(State.LISTENING, SPEECH_SECONDS / 2)
+
+    def _begin(self, identity: str) -> None:
+        ring, self._next_ring = self._next_ring, None
+        if ring:
+            self._rings.told(ring["id"])
+            gain = min(LOUDEST, LOUDER ** int(ring.get("times", 0)))
+            tone = self._player.begin(gain)
+            self._player.feed(tone, earcon(ring["kind"]))
+            self._player.finish(tone)
+            self._hook("ringing", text=ring.get("text", ""))
+            self._replies.append(Reply(identity, self._player.begin(gain), ring=True))
+        else:
+            self._replies.append(Reply(identity, self._player.begin()))
+        self._over_at = None
+        if self.state is not State.ASLEEP or ring:
+            self._become(State.ANSWERING)
+        self._hook("answering")
+
+    def _done(self, response: Json) -> None:
+        for reply in self._replies:
+            if reply.id == response["id"]:
+                self._player.finish(reply.stretch)
+                if response["status"] == "failed" and not reply.words:
+                    self._tone("failed")
+
+    def _of(self, message: Json) -> list[Reply]:
+        return [reply for reply in self._replies if reply.id == message["response_id"]]
+
+    # ── time ───────────────────────────────────────────────────────────────────────────────────────
+
+    def _pass_time(self) -> None:
+        if self._tone_at is not None and self.now >= self._tone_at:
+            self._tone_at = None
+            self._tone("woken")
+        if self._rings.due(self.now, house_is_there=self.up):
+            self._ring()
+        if self._replies and all(reply.stretch.over.is_set() for reply in self._replies):
+            self._over_at = self._over_at or self.now
+            if self.now - self._over_at >= TAIL_SECONDS:
+                self._played()
+        if self._deadline is not None and self.now > self._deadline:
+            if self.state is State.LISTENING:
+                self._sleep()
+            else:
+                self._fail("nothing came of it")
+
+    def _played(self) -> None:
+        """All that was said has been heard: listen to what is answered to a question, else sleep."""
+        replies, self._replies, self._over_at = self._replies, [], None
+        for reply in replies:
+            if not reply.stretch.hushed:
+                self._send("atlas.played", response_id=reply.id, played_ms=reply.stretch.played_ms)
+        if self.state is not State.ANSWERING:
+            return
+        last = replies[-1]
+        if last.ring:
+            self._become(State.LISTENING, STOP_SECONDS)
+        elif last.words.rstrip().endswith("?"):
+            self._become(State.LISTENING, FOLLOW_UP_SECONDS)
+        else:
+            self._sleep()
+
+    def _ring(self) -> None:
+        """Ring without the house, which is away."""
+        stretch = self._player.begin(min(LOUDEST, LOUDER**self._rings.times))
+        self._player.feed(stretch, earcon(self._rings.kind))
+        self._player.finish(stretch)
+        self._hook("ringing")
+
+    # ── what follows ───────────────────────────────────────────────────────────────────────────────
+
+    def _become(self, state: State, seconds: float | None = None) -> None:
+        self.state = state
+        if state is not State.LISTENING:
+            self._tone_at = None
+        self._deadline = None if seconds is None else self.now + seconds
+
+    def _sleep(self) -> None:
+        if self.state is not State.ASLEEP:
+            self._become(State.ASLEEP)
+            self._send("atlas.sleep")
+            self._hook("asleep")
+
+    def _fail(self, why: str) -> None:
+        log.warning("failed: %s", why)
+        self._tone("failed")
+        self._hook("failed", text=why)
+        self._sleep()
+
+    def _silence(self) -> None:
+        """Stop what sounds, here and in the house."""
+        self._rings.stop()
+        if self._replies:
+            self._send("response.cancel")
+        self._hush()
+        self._sleep()
+        self._hook("silent")
+
+    def _hush(self) -> None:
+        self._player.hush()
+        self._replies.clear()
+        self._over_at = None
+
+    def _tone(self, name: str) -> None:
+        if self._earcons:
+            self._player.tone(name)

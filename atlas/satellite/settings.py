@@ -1,0 +1,69 @@
+"""What one satellite is told: where its house is, which devices it hears and speaks through, and how it behaves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from atlas.errors import ConfigError
+
+SYSTEMS = ("pulse", "alsa")
+HOOKS = (
+    *("connected", "disconnected", "woken", "heard", "answering", "asleep", "failed"),
+    *("ringing", "silent", "muted", "unmuted"),
+)
+_FORMAT = re.compile(r"(\d{4,6})x([1-8])")
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A microphone or loudspeaker of the machine. An empty system is the one that is there; an empty name, its own."""
+
+    system: str = ""  # "pulse" (also PipeWire's) or "alsa"
+    name: str = ""
+    rate: int = 0  # 0 has the system resample to what is wanted
+    channels: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SatelliteSettings:
+    """How one satellite works."""
+
+    house: str  # http://… or https://…
+    token: str = field(repr=False)
+    room: str = ""  # checked by the house: a room belongs to the device's token
+    microphone: Device = Device()
+    loudspeaker: Device = Device()
+    wake_words: tuple[str, ...] = ()  # () has the house say them
+    models: Path = Path("models")  # of wake words that do not come with the library
+    volume: float = 1.0
+    echo_cancellation: bool = True
+    earcons: bool = True
+    certificate: Path | None = None  # of a house that signs its own
+    hooks: Mapping[str, str] = field(default_factory=dict)  # by event: a command, run without a shell
+
+
+def read_device(text: str, form: str = "") -> Device:
+    """Read `[pulse:|alsa:]NAME` and a form such as `48000x2`. Raises `ConfigError`."""
+    system, colon, name = text.partition(":")
+    if not colon or system not in SYSTEMS:
+        system, name = "", text
+    if not form:
+        return Device(system, name)
+    matched = _FORMAT.fullmatch(form)
+    if not matched:
+        raise ConfigError(f"{form!r} is no form of sound", hint="write rate and channels, as in 48000x2")
+    return Device(system, name, int(matched[1]), int(matched[2]))
+
+
+def read_hooks(given: list[str]) -> dict[str, str]:
+    """Read `EVENT=COMMAND`. Raises `ConfigError` for an event that there is none of."""
+    hooks: dict[str, str] = {}
+    for one in given:
+        event, equals, command = one.partition("=")
+        if not equals or event not in HOOKS:
+            raise ConfigError(f"{one!r} is no hook", hint=f"write EVENT=COMMAND; events are {', '.join(HOOKS)}")
+        hooks[event] = command
+    return hooks

@@ -1,0 +1,194 @@
+"""The machine's microphone and loudspeaker, by programs that every Linux has: parec and pacat, arecord and aplay.
+
+They install from every distribution on every processor, talk to PipeWire, PulseAudio and ALSA alike, and one that dies
+takes nothing with it: a library in our process needs PortAudio beside it, and hangs with its sound server.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import shutil
+import subprocess
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+
+import anyio
+import numpy as np
+from anyio.abc import Process
+
+from atlas.audio import HEARING_RATE, SAMPLE_BYTES, AudioChunk
+from atlas.errors import EngineError
+from atlas.satellite.settings import Device
+from atlas.speech.resample import Resampler
+
+CHUNK_SECONDS = 0.04  # read at a time: 25 times a second costs little, and nobody notices it
+LATENCY_MILLISECONDS = 60  # that the sound server buffers: more is heard as slowness, less as crackling
+WAIT_SECONDS = (0.5, 1.0, 2.0, 5.0)  # before a microphone that went away is opened again
+PIPE_BYTES = 4096  # between us and the player: what is in the pipe cannot be taken back
+DRAIN_SECONDS = 1.0  # for the last of what was written
+ASK_SECONDS = 3.0  # for a sound server's answer
+Command = Callable[[str, int, int], list[str]]  # of a device's name, rate and channels
+RECORDERS: dict[str, Command] = {
+    "pulse": lambda name, rate, channels: [
+        *("parec", "--raw", "--format=s16le", f"--rate={rate}", f"--channels={channels}"),
+        *(f"--latency-msec={LATENCY_MILLISECONDS}", "--client-name=atlas", *([f"--device={name}"] if name else [])),
+    ],
+    "alsa": lambda name, rate, channels: [
+        *("arecord", "-q", "-t", "raw", "-f", "S16_LE", "-r", str(rate), "-c", str(channels)),
+        *("--buffer-time=400000", "--period-time=40000", "-D", name or "default"),
+    ],
+}
+PLAYERS: dict[str, Command] = {
+    # The role has a sound server that can (module-role-ducking) turn music down while the house speaks.
+    "pulse": lambda name, rate, channels: [
+        *("pacat", "--playback", "--raw", "--format=s16le", f"--rate={rate}", f"--channels={channels}"),
+        *(f"--latency-msec={LATENCY_MILLISECONDS}", "--client-name=atlas", "--property=media.role=phone"),
+        *([f"--device={name}"] if name else []),
+    ],
+    "alsa": lambda name, rate, channels: [
+        *("aplay", "-q", "-t", "raw", "-f", "S16_LE", "-r", str(rate), "-c", str(channels)),
+        *("--buffer-time=120000", "--period-time=20000", "-D", name or "default"),
+    ],
+}
+log = logging.getLogger("atlas")
+
+
+def sound_system() -> str:
+    """Return which sound system this machine has. Raises `EngineError` when there is no program to reach any."""
+    if shutil.which("parec") and shutil.which("pactl"):
+        with suppress(subprocess.TimeoutExpired):
+            asked = subprocess.run(["pactl", "info"], capture_output=True, timeout=ASK_SECONDS, check=False)  # noqa: S607
+            if asked.returncode == 0:
+                return "pulse"
+    if shutil.which("arecord"):
+        return "alsa"
+    raise EngineError(
+        "there is no program to hear or play sound with",
+        hint="install one: apt install alsa-utils, or pulseaudio-utils where PipeWire or PulseAudio runs",
+    )
+
+
+class Microphone:
+    """One microphone, heard for ever: one that goes away is opened again."""
+
+    def __init__(self, device: Device, system: str) -> None:
+        self._rate = device.rate or HEARING_RATE
+        self._channels = device.channels
+        self._command = RECORDERS[device.system or system](device.name, self._rate, self._channels)
+
+    async def run(self, hear: Callable[[AudioChunk], Awaitable[None]]) -> None:
+        """Give every chunk at `HEARING_RATE`, mono, to `hear`, until cancelled."""
+        failures = 0
+        while True:
+            heard, last_words = 0, ""
+            async with _program(self._command) as process:
+                resampler, rest = Resampler(self._rate, HEARING_RATE), b""
+                frame_bytes = SAMPLE_BYTES * self._channels
+                assert process.stdout
+                with suppress(anyio.EndOfStream, anyio.ClosedResourceError):
+                    while True:
+                        rest += await process.stdout.receive()
+                        whole = len(rest) - len(rest) % frame_bytes
+                        if whole < CHUNK_SECONDS * self._rate * frame_bytes:
+                            continue
+                        data, rest = rest[:whole], rest[whole:]
+                        heard += whole
+                        await hear(resampler.feed(AudioChunk(mono(data, self._channels), self._rate)))
+                last_words = await _last_words(process)
+            failures = 0 if heard else failures + 1
+            wait = WAIT_SECONDS[min(failures, len(WAIT_SECONDS) - 1)]
+            log.warning("the microphone went away, opened again in %.1f s: %s", wait, last_words or "no word from it")
+            await anyio.sleep(wait)
+
+
+class Output:
+    """An open loudspeaker. Whoever writes keeps the pace: it takes no more than a few dozen milliseconds at once."""
+
+    def __init__(self, pipe: int) -> None:
+        self._pipe = pipe
+
+    async def write(self, pcm: bytes) -> bool:
+        """Play more; False when the loudspeaker is gone."""
+        while pcm:
+            try:
+                pcm = pcm[os.write(self._pipe, pcm) :]
+            except BlockingIOError:
+                await anyio.wait_writable(self._pipe)
+            except OSError:
+                return False
+        return True
+
+
+class Loudspeaker:
+    """One loudspeaker, open while there is something to play: an open one hisses and keeps a Pi awake."""
+
+    def __init__(self, device: Device, system: str, rate: int) -> None:
+        self.rate = rate
+        self._command = PLAYERS[device.system or system](device.name, rate, 1)
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[Output]:
+        """Open it; what was written is played to its end before it closes, unless cancelled."""
+        reading, writing = os.pipe()
+        os.set_blocking(writing, False)
+        fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        try:
+            async with _program(self._command, stdin=reading) as process:
+                os.close(reading)
+                reading = -1
+                yield Output(writing)
+                os.close(writing)
+                writing = -1
+                with anyio.move_on_after(DRAIN_SECONDS):
+                    await process.wait()
+        finally:
+            for end in (reading, writing):
+                if end >= 0:
+                    os.close(end)
+
+
+def mono(pcm: bytes, channels: int) -> bytes:
+    """Return the mean of interleaved channels."""
+    if channels == 1:
+        return pcm
+    frames = np.frombuffer(pcm, "<i2").reshape(-1, channels)
+    return bytes(frames.mean(axis=1).astype("<i2").tobytes())
+
+
+def level_db(pcm: bytes) -> float:
+    """Return how loud sound is, in decibels below full scale: 0 is the loudest, -96 is silence."""
+    samples = np.frombuffer(pcm, "<i2").astype(np.float32)
+    power = float(np.mean(samples * samples)) if samples.size else 0.0
+    return round(10 * float(np.log10(max(power, 1.0) / 32768**2)) if power else -96.0, 1)
+
+
+@asynccontextmanager
+async def _program(command: list[str], stdin: int | None = None) -> AsyncIterator[Process]:
+    """Run a program inside the block; it never outlives it. Raises `EngineError` when there is none such."""
+    plays = stdin is not None
+    try:
+        process = await anyio.open_process(
+            command,
+            stdin=stdin if plays else subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL if plays else subprocess.PIPE,
+            stderr=subprocess.DEVNULL if plays else subprocess.PIPE,
+        )
+    except OSError as trouble:
+        raise EngineError(f"{command[0]} cannot be run: {trouble.strerror}") from trouble
+    try:
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            process.kill()
+        with anyio.CancelScope(shield=True):
+            await process.wait()
+            await process.aclose()
+
+
+async def _last_words(process: Process) -> str:
+    assert process.stderr
+    with anyio.move_on_after(0.5), suppress(anyio.EndOfStream, anyio.ClosedResourceError):
+        return (await process.stderr.receive(2_000)).decode("utf-8", "replace").strip().replace("\n", " / ")
+    return ""

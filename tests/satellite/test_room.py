@@ -1,0 +1,298 @@
+"""What a room does, with a wake word that is a tone and a house that is a list of messages."""
+
+from __future__ import annotations
+
+import base64
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import pytest
+
+from atlas.audio import HEARING_RATE, AudioChunk, silence
+from atlas.satellite.earcons import MELODIES, RATE, earcon
+from atlas.satellite.player import Player
+from atlas.satellite.rings import Rings
+from atlas.satellite.room import Room, State
+from atlas.satellite.waking import PRE_ROLL_SECONDS, Waking
+from atlas.speech.vad_scripted import voice
+from atlas.speech.wake_scripted import ScriptedWake
+from tests.conftest import virtual_time
+
+CHUNK_SECONDS = 0.04
+HALF_SECOND = bytes(RATE)
+
+
+@pytest.fixture
+def anyio_backend() -> Any:
+    return virtual_time()
+
+
+class Loudspeaker:
+    """Writes down what it plays."""
+
+    def __init__(self) -> None:
+        self.played = b""
+
+    @asynccontextmanager
+    async def open(self) -> Any:
+        yield self
+
+    async def write(self, pcm: bytes) -> bool:
+        self.played += pcm
+        return True
+
+
+class Kitchen:
+    """A room, its loudspeaker, what it sent to the house and which hooks it ran."""
+
+    def __init__(self, canceller: Any = None) -> None:
+        self.wake = ScriptedWake("okay nabu", "hey jarvis")
+        self.loudspeaker = Loudspeaker()
+        self.player = Player(self.loudspeaker.open)
+        self.sent: list[dict[str, Any]] = []
+        self.hooks: list[str] = []
+        self.rings = Rings()
+        self.room = Room(
+            send=lambda kind, **fields: self.sent.append({"type": kind, **fields}),
+            player=self.player,
+            waking=Waking(self.wake.listen()),
+            rings=self.rings,
+            canceller=canceller,
+            hook=lambda event, **more: self.hooks.append(event),
+        )
+        self.room.connected(True)
+
+    async def hear(self, sound: AudioChunk) -> None:
+        """Say something in the room, at the speed of sound."""
+        step = round(CHUNK_SECONDS * HEARING_RATE)
+        for start in range(0, sound.samples, step):
+            await anyio.sleep(CHUNK_SECONDS)
+            self.room.hear(sound.cut(start, start + step))
+
+    async def woken(self, phrase: str = "okay nabu") -> None:
+        await self.hear(self.wake.call(phrase))
+        self.house("atlas.woken", phrase=phrase)
+
+    def house(self, kind: str, /, **fields: Any) -> None:
+        self.room.take({**fields, "type": kind})
+
+    async def spoken_to(self) -> None:
+        """Somebody wakes it and says something; the house has understood."""
+        await self.woken()
+        self.house("input_audio_buffer.speech_started")
+        await self.hear(voice(1.0))
+        self.house("input_audio_buffer.committed")
+        self.house("conversation.item.input_audio_transcription.completed", transcript="what time is it")
+
+    async def answered(self, words: str, seconds: float = 0.5) -> None:
+        self.house("response.created", response={"id": "resp_1"})
+        self.house("response.output_audio_transcript.delta", response_id="resp_1", delta=words)
+        sound = base64.b64encode(bytes(round(seconds * RATE) * 2)).decode()
+        self.house("response.output_audio.delta", response_id="resp_1", delta=sound)
+        self.house("response.done", response={"id": "resp_1", "status": "completed"})
+
+    def kinds(self) -> list[str]:
+        """What was sent, without repeats of sound."""
+        kinds = [one["type"] for one in self.sent]
+        return [kind for at, kind in enumerate(kinds) if at == 0 or kind != kinds[at - 1]]
+
+    def seconds_sent(self) -> float:
+        sound = [one["audio"] for one in self.sent if one["type"] == "input_audio_buffer.append"]
+        return sum(len(base64.b64decode(part)) for part in sound) / 2 / RATE
+
+
+@asynccontextmanager
+async def kitchen(canceller: Any = None) -> Any:
+    here = Kitchen(canceller)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(here.player.run)
+        yield here
+        tasks.cancel_scope.cancel()
+
+
+async def test_nothing_that_is_said_leaves_the_machine_before_the_wake_word() -> None:
+    async with kitchen() as here:
+        await here.hear(voice(5.0))
+        assert here.kinds() == ["atlas.hello"]
+
+
+async def test_a_question_is_heard_answered_and_reported_as_played_and_the_room_sleeps_again() -> None:
+    async with kitchen() as here:
+        await here.spoken_to()
+        await here.answered("It is noon.")
+        await here.hear(silence(2.0))
+        assert here.kinds()[-2:] == ["atlas.played", "atlas.sleep"]
+        assert next(one for one in here.sent if one["type"] == "atlas.played")["played_ms"] == 500
+        assert here.hooks == ["connected", "woken", "heard", "answering", "asleep"]
+
+
+async def test_what_was_said_in_one_breath_is_sent_from_the_word_after_the_wake_word() -> None:
+    async with kitchen() as here:
+        await here.hear(here.wake.call("hey jarvis") + voice(1.0))
+        woken = next(one for one in here.sent if one["type"] == "atlas.wake")
+        assert woken["phrase"] == "hey jarvis"
+        assert -20 < woken["level_db"] < 0
+        assert here.seconds_sent() == pytest.approx(1.0 + PRE_ROLL_SECONDS, abs=0.1)
+
+
+async def test_a_tone_says_that_it_is_awake_to_who_waits_for_it_and_not_over_who_speaks_on() -> None:
+    async with kitchen() as here:
+        await here.woken()
+        await here.hear(silence(1.0))
+        assert earcon("woken")[2_000:2_200] in here.loudspeaker.played
+    async with kitchen() as here:
+        await here.woken()
+        here.house("input_audio_buffer.speech_started")
+        await here.hear(voice(1.0))
+        assert not any(here.loudspeaker.played)
+
+
+async def test_who_says_the_wake_word_and_no_more_is_let_go_without_an_apology() -> None:
+    async with kitchen() as here:
+        await here.woken()
+        await here.hear(silence(7.0))
+        assert here.room.state is State.ASLEEP
+        assert here.kinds()[-1] == "atlas.sleep"
+        assert "failed" not in here.hooks
+
+
+async def test_after_a_question_of_the_house_the_answer_needs_no_wake_word() -> None:
+    async with kitchen() as here:
+        await here.spoken_to()
+        await here.answered("Cancel all timers?")
+        await here.hear(silence(2.0))
+        assert here.room.state is State.LISTENING
+        await here.hear(silence(9.0))
+        assert here.room.state is State.ASLEEP
+
+
+async def test_the_wake_word_over_an_answer_silences_it_and_listens() -> None:
+    async with kitchen() as here:
+        await here.spoken_to()
+        await here.answered("It is a long story.", seconds=20.0)
+        await here.hear(silence(1.0))
+        await here.woken()
+        assert not here.player.busy
+        assert here.room.state is State.LISTENING
+        assert "atlas.played" not in here.kinds(), "what was not played to its end is not said to be"
+
+
+async def test_without_echo_cancellation_the_house_does_not_hear_itself() -> None:
+    async with kitchen() as here:
+        await here.spoken_to()
+        before = here.seconds_sent()
+        await here.answered("It is noon.", seconds=5.0)
+        await here.hear(voice(4.0))
+        assert here.seconds_sent() == before
+
+
+async def test_with_echo_cancellation_somebody_may_speak_over_the_answer() -> None:
+    class Clean:
+        def heard(self, chunk: AudioChunk) -> AudioChunk:
+            return chunk
+
+    async with kitchen(Clean()) as here:
+        await here.spoken_to()
+        before = here.seconds_sent()
+        await here.answered("It is a long story.", seconds=20.0)
+        await here.hear(voice(1.0))
+        assert here.seconds_sent() > before + 0.9
+        here.house("input_audio_buffer.speech_started")
+        assert not here.player.busy
+        assert here.room.state is State.HEARING
+
+
+async def test_an_announcement_is_played_in_a_room_that_sleeps_and_it_sleeps_on() -> None:
+    async with kitchen() as here:
+        await here.answered("Dinner is ready.", seconds=2.0)
+        await here.hear(voice(3.0))
+        assert here.room.state is State.ASLEEP
+        assert here.seconds_sent() == 0
+        assert here.kinds()[-1] == "atlas.played"
+
+
+async def test_a_house_that_dies_in_the_middle_of_a_sentence_is_told_by_a_tone() -> None:
+    async with kitchen() as here:
+        await here.woken()
+        here.house("input_audio_buffer.speech_started")
+        here.room.connected(False)
+        await here.hear(silence(1.0))
+        assert here.hooks[-3:] == ["disconnected", "failed", "asleep"]
+        assert earcon("failed")[2_000:2_200] in here.loudspeaker.played
+        await here.hear(here.wake.call("okay nabu"))
+        assert here.hooks[-1] == "failed"
+        here.room.connected(True)
+        await here.hear(silence(0.5))
+        await here.woken()
+        assert here.room.state is State.LISTENING
+
+
+async def test_a_cough_that_was_taken_for_speech_answers_nobody() -> None:
+    async with kitchen() as here:
+        await here.woken()
+        here.house("input_audio_buffer.speech_started")
+        here.house("input_audio_buffer.committed")
+        here.house("conversation.item.input_audio_transcription.completed", transcript="")
+        await here.hear(silence(4.0))
+        assert here.room.state is State.ASLEEP
+        assert "failed" not in here.hooks
+
+
+async def test_a_muted_room_hears_nothing_and_plays_on() -> None:
+    async with kitchen() as here:
+        here.room.mute(True)
+        await here.hear(here.wake.call() + voice(1.0))
+        assert here.kinds() == ["atlas.hello"]
+        await here.answered("Dinner is ready.")
+        await here.hear(silence(2.0))
+        assert here.kinds()[-1] == "atlas.played"
+        here.room.mute(False)
+        await here.woken()
+        assert here.room.state is State.LISTENING
+
+
+async def test_the_others_in_the_house_answer_where_this_room_is_farther_away() -> None:
+    async with kitchen() as here:
+        await here.hear(here.wake.call())
+        here.house("atlas.not_nearest")
+        before = here.seconds_sent()
+        await here.hear(voice(2.0))
+        assert here.seconds_sent() == before
+        assert not any(here.loudspeaker.played), "only the one that answers makes a sound"
+
+
+async def test_a_timer_rings_here_when_the_house_is_away_until_a_button_or_the_wake_word() -> None:
+    async with kitchen() as here:
+        here.house("atlas.rings", rings=[{"id": "timer_1", "kind": "timer", "in_seconds": 10}])
+        await here.hear(silence(5.0))
+        here.room.connected(False)
+        await here.hear(silence(30.0))
+        assert here.hooks.count("ringing") == 6
+        await here.hear(here.wake.call())
+        await here.hear(silence(30.0))
+        assert here.hooks.count("ringing") == 6
+        here.room.connected(True)
+        assert here.sent[-1] == {"type": "atlas.rang", "ids": ["timer_1"]}
+
+
+async def test_while_the_house_is_there_it_rings_and_this_room_says_stop_without_a_wake_word() -> None:
+    async with kitchen() as here:
+        here.house("atlas.rings", rings=[{"id": "timer_1", "kind": "timer", "in_seconds": 1}])
+        await here.hear(silence(10.0))
+        assert "ringing" not in here.hooks
+        here.house("atlas.ring", id="timer_1", kind="timer", text="Your timer has ended.", times=0)
+        await here.answered("Your timer has ended.")
+        await here.hear(silence(2.5))
+        assert earcon("timer")[2_000:2_200] in here.loudspeaker.played
+        assert here.room.state is State.LISTENING
+        here.room.connected(False)
+        await here.hear(silence(30.0))
+        assert here.hooks.count("ringing") == 1, "what the house has rung is not rung again"
+
+
+def test_every_earcon_is_short_and_ends_in_silence() -> None:
+    for name in MELODIES:
+        sound = earcon(name)
+        assert 0.03 * RATE * 2 < len(sound) < 1.6 * RATE * 2
+        assert sound[-2:] == b"\0\0" or abs(int.from_bytes(sound[-2:], "little", signed=True)) < 500
