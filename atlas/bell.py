@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +24,7 @@ TIMERS = "timers"  # the one kind whose sentence is made here, because it says h
 HEARD = "reminders.heard"
 Ring = tuple[str, str]  # its kind, such as "timers", and its id
 Say = Callable[[str], Awaitable[None]]
+Show = Callable[[Sequence[Mapping[str, Any]]], None]  # how the timers of a device and its room stand
 log = logging.getLogger("atlas")
 
 
@@ -34,6 +35,7 @@ class Speaker:
     device: str
     room: str
     say: Say
+    show: Show | None = None
 
 
 class Speakers:
@@ -92,6 +94,13 @@ class Speakers:
 
     def _at(self, device: str, room: str) -> list[Speaker]:
         return [one for one in self._all if (device and one.device == device) or (room and one.room == room)]
+
+    def show(self, timers: Sequence[Mapping[str, Any]]) -> None:
+        """Show the devices that have lights or a screen for it how the timers of each and of its room stand."""
+        for speaker in self._all:
+            if speaker.show:
+                places = {("device", speaker.device), ("room", speaker.room)} - {("room", "")}
+                speaker.show([timer for timer in timers if any(timer.get(key) == place for key, place in places)])
 
     def on(self, device: str) -> list[Speaker]:
         """Return the connections of `device`, and all when it is ""."""
@@ -165,6 +174,8 @@ class Bell:
 
     async def _due(self, kind: str) -> list[Mapping[str, Any]]:
         result = await self._tools.call(ToolCall(fresh_id("call"), f"{kind}.due", {}), HOUSE, "")
+        if kind == TIMERS and result.ok:
+            self._speakers.show(result.data.get("waiting", ()))
         if result.ok == (kind in self._away):  # say it once, both when it goes and when it comes back
             self._away ^= {kind}
             log.warning("the bell %s", f"sees {kind} again" if result.ok else f"cannot see the {kind}: {result.text}")

@@ -17,7 +17,7 @@ from atlas.agents import prompt
 from atlas.agents.agent import Agent, Answer
 from atlas.agents.hearsay import Hearsay
 from atlas.assent import Assents, Waiting
-from atlas.bell import Say, Speaker, Speakers, spoken_to_any
+from atlas.bell import Say, Show, Speaker, Speakers, spoken_to_any
 from atlas.config import Config
 from atlas.conversation import HOUSE, Actor, Channel, Message, Turn, Utterance, fresh_id
 from atlas.errors import AtlasError, RequestError, StoreError
@@ -200,7 +200,9 @@ class House:
         await self.reply(turn, emit)
         return told[-1]
 
-    def speaking_device(self, device: str, room: str, say: Say) -> AbstractContextManager[None]:
+    def speaking_device(
+        self, device: str, room: str, say: Say, show: Show | None = None
+    ) -> AbstractContextManager[None]:
         """Let the house speak through `device` inside the block. `say` returns when the device took the words.
 
         It raises `AtlasError`, or anyio's errors of a broken stream, when the device did not.
@@ -212,7 +214,7 @@ class House:
             finally:
                 self._assents.said_in_between(device)
 
-        return self._speakers.connected(Speaker(device, room, say_in_between))
+        return self._speakers.connected(Speaker(device, room, say_in_between, show))
 
     async def announce(self, device: str, text: str) -> bool:
         """Say `text` on `device`, "" for every connected one; False when nobody took it. Cancelling is safe."""

@@ -9,6 +9,7 @@ import math
 import socket
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from types import ModuleType
 
 import anyio
@@ -138,7 +139,9 @@ async def serve(house: House, ready: Callable[[], object], listener: socket.sock
 
     async with anyio.create_task_group() as tasks:
         if house.config.wyoming.host:
-            await tasks.start(_wyoming().serve, house)
+            await tasks.start(_wyoming("service").serve, house)
+        for satellite in house.config.wyoming_satellites:
+            tasks.start_soon(_wyoming("satellites").call, house, satellite)
         tasks.start_soon(run)
         try:
             await anyio.sleep_forever()
@@ -146,11 +149,9 @@ async def serve(house: House, ready: Callable[[], object], listener: socket.sock
             server.should_exit = True
 
 
-def _wyoming() -> ModuleType:
-    """Return the door of Wyoming, which only a house loads that opens it."""
-    from atlas.gateway import wyoming_service
-
-    return wyoming_service
+def _wyoming(side: str) -> ModuleType:
+    """Return a door of Wyoming, which only a house loads that opens it."""
+    return import_module(f"atlas.gateway.wyoming_{side}")
 
 
 class _Http(H11Protocol):

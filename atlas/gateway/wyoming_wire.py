@@ -74,6 +74,10 @@ class Peer:
         except (TimeoutError, anyio.BrokenResourceError, anyio.ClosedResourceError) as gone:
             raise PeerGone from gone
 
+    async def close(self) -> None:
+        """Break the connection off; who waits for its next event learns that it is gone."""
+        await anyio.aclose_forcefully(self._stream)
+
 
 def frame(event: Event) -> bytes:
     """Return an event as it goes over the wire: a line, its data, its sound."""

@@ -76,6 +76,7 @@ TABLE: dict[tuple[State, Input], Step] = {
     (S.ASLEEP, I.COMMIT):        Step(S.ASLEEP, (A.REFUSE,)),
     (S.ASLEEP, I.CLEAR):         Step(S.ASLEEP, (A.DROP,)),
 
+    (S.LISTENING, I.WAKE):       Step(S.LISTENING, (A.DROP, A.WATCH, A.PREPARE)),  # heard by an ear that is not ours
     (S.LISTENING, I.SPEECH):     Step(S.HEARING, (A.FORGET_GUESS, A.SPEECH_STARTED, A.PREPARE)),
     (S.LISTENING, I.UNHEEDED):   Step(S.HEARING, (A.FORGET_GUESS, A.SPEECH_STARTED, A.PREPARE)),
     (S.LISTENING, I.SILENCE):    Step(S.ASLEEP, (A.SLEEP,)),

@@ -240,14 +240,14 @@ async def add(
 
 @tool(
     "timers.due",
-    data={"timers": [DUE], "next_at": float | None, "now": float},
+    data={"timers": [DUE], "waiting": [TIMER | {"device": str}], "next_at": float | None, "now": float},
     risk="read",
     agents=("house",),
     routine=True,
     limit_seconds=10,
 )
 async def due(call: Call) -> Result:
-    """Tell the house which timers have ended and were not announced, and when the next one will."""
+    """Tell the house which timers have ended and were not announced, how all stand, and when the next one will end."""
     now, timers = call.now(), _waiting(call)
     ended = [timer for timer in timers if timer.ended(now)]
     coming = [timer.deadline for timer in timers if timer.deadline is not None and not timer.ended(now)]
@@ -267,7 +267,8 @@ async def due(call: Call) -> Result:
         for timer in ended
     ]
     text = " ".join(str(timer["text"]) for timer in shown) or _("No timer has ended.")
-    return Result(text, {"timers": shown, "next_at": min(coming, default=None), "now": now})
+    waiting = [_shown(timer, now) | {"device": timer.device} for timer in timers]
+    return Result(text, {"timers": shown, "waiting": waiting, "next_at": min(coming, default=None), "now": now})
 
 
 @tool("timers.announced", data=IDS, risk="change", agents=("house",), idempotent=True, limit_seconds=10)
