@@ -9,6 +9,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
+from functools import cache
+
+from atlas.own_words import language as house_language
+from atlas.own_words import own
+from atlas.speech import spoken_german
 
 CODE = "I've left out the code."
 
@@ -201,7 +206,7 @@ def _digits(found: re.Match[str]) -> str:
 # ── the changes, in order ──────────────────────────────────────────────────────────────────────────
 
 _MARKDOWN: list[tuple[str, Change]] = [
-    (r"(?ms)^[ \t]*```.*?(?:^[ \t]*```[^\n]*|\Z)", f"\n{CODE}\n"),
+    (r"(?ms)^[ \t]*```.*?(?:^[ \t]*```[^\n]*|\Z)", lambda _: f"\n{own(CODE)}\n"),
     (r"(?m)^[ \t]*(?:[-*_][ \t]*){3,}$", ""),  # a line across
     (r"(?m)^[ \t|:-]*-{2,}[ \t|:-]*$", ""),  # under the head of a table
     (r"(?m)^[ \t]*\|(.*?)\|?[ \t]*$", lambda m: m[1].strip().replace("|", ",")),
@@ -290,15 +295,22 @@ _LEFT_OVER: list[tuple[str, Change]] = [
     (r" +(?=[.,;:!?])", ""),
     (r"^[ .,;:]+", ""),
 ]
-_COMPILED = [
-    [(re.compile(pattern), change) for pattern, change in changes]
-    for changes in (_MARKDOWN, _WORDS, _NUMBERS, _LEFT_OVER)
-]
+_LANGUAGES = {
+    "en": (_WORDS, _NUMBERS),
+    "de": (spoken_german.WORDS, spoken_german.NUMBERS),
+}  # others are read as English
 
 
-def spoken(text: str) -> str:
-    """Return `text` as it should be read aloud; "" when there is nothing to say."""
-    markdown, words, numbers, left_over = _COMPILED
+@cache
+def _compiled(language: str) -> list[list[tuple[re.Pattern[str], Change]]]:
+    words, numbers = _LANGUAGES.get(language, _LANGUAGES["en"])
+    every = (_MARKDOWN, words, numbers, _LEFT_OVER)
+    return [[(re.compile(pattern), change) for pattern, change in changes] for changes in every]
+
+
+def spoken(text: str, language: str = "") -> str:
+    """Return `text` as it should be read aloud, in the house's language; "" when there is nothing to say."""
+    markdown, words, numbers, left_over = _compiled(language or house_language())
     for changes in (markdown, words):
         text = _changed(text, changes)
     text = "".join(_heard(c) for c in text)

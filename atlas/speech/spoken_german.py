@@ -1,0 +1,249 @@
+"""What a German voice gets wrong is written out: ordinals, times, dates, units, money. Pure.
+
+See `spoken.py`, which makes these changes in their order. A voice reads „3. Mai“ as three May and „1 Minute“ as ones
+minute; it reads „21,5“ and „1.250“ as a person would, and those are left to it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+Change = str | Callable[[re.Match[str]], str]
+
+_MONTHS = "Januar Februar März April Mai Juni Juli August September Oktober November Dezember".split()  # noqa: SIM905
+_MONTH = "|".join([*_MONTHS, "Jänner", "Feber"])
+_SMALL = "null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf".split()  # noqa: SIM905
+_ORDINALS = {1: "erst", 3: "dritt", 7: "siebt", 8: "acht"}
+_STEMS = [*_SMALL, "dreizehn", "vierzehn", "fünfzehn", "sechzehn", "siebzehn", "achtzehn", "neunzehn"]
+_TENS = {20: "zwanzig", 30: "dreißig"}
+# one, several
+_UNITS = {
+    "°C": ("Grad", "Grad"),
+    "°F": ("Grad Fahrenheit", "Grad Fahrenheit"),
+    "°": ("Grad", "Grad"),
+    "km/h": ("Kilometer pro Stunde", "Kilometer pro Stunde"),
+    "m/s": ("Meter pro Sekunde", "Meter pro Sekunde"),
+    "km²": ("Quadratkilometer", "Quadratkilometer"),
+    "m²": ("Quadratmeter", "Quadratmeter"),
+    "qm": ("Quadratmeter", "Quadratmeter"),
+    "m³": ("Kubikmeter", "Kubikmeter"),
+    "km": ("Kilometer", "Kilometer"),
+    "cm": ("Zentimeter", "Zentimeter"),
+    "mm": ("Millimeter", "Millimeter"),
+    "m": ("Meter", "Meter"),
+    "kg": ("Kilogramm", "Kilogramm"),
+    "mg": ("Milligramm", "Milligramm"),
+    "g": ("Gramm", "Gramm"),
+    "ml": ("Milliliter", "Milliliter"),
+    "cl": ("Zentiliter", "Zentiliter"),
+    "l": ("Liter", "Liter"),
+    "L": ("Liter", "Liter"),
+    "EL": ("Esslöffel", "Esslöffel"),
+    "TL": ("Teelöffel", "Teelöffel"),
+    "Std.": ("Stunde", "Stunden"),
+    "Std": ("Stunde", "Stunden"),
+    "h": ("Stunde", "Stunden"),
+    "Min.": ("Minute", "Minuten"),
+    "min": ("Minute", "Minuten"),
+    "Sek.": ("Sekunde", "Sekunden"),
+    "s": ("Sekunde", "Sekunden"),
+    "ms": ("Millisekunde", "Millisekunden"),
+    "kB": ("Kilobyte", "Kilobyte"),
+    "KB": ("Kilobyte", "Kilobyte"),
+    "MB": ("Megabyte", "Megabyte"),
+    "GB": ("Gigabyte", "Gigabyte"),
+    "TB": ("Terabyte", "Terabyte"),
+    "Hz": ("Hertz", "Hertz"),
+    "kWh": ("Kilowattstunde", "Kilowattstunden"),
+    "Wh": ("Wattstunde", "Wattstunden"),
+    "kW": ("Kilowatt", "Kilowatt"),
+    "W": ("Watt", "Watt"),
+    "V": ("Volt", "Volt"),
+    "hPa": ("Hektopascal", "Hektopascal"),
+    "ppm": ("Teile pro Million", "Teile pro Million"),
+    "Mio.": ("Million", "Millionen"),
+    "Mrd.": ("Milliarde", "Milliarden"),
+    "%": ("Prozent", "Prozent"),
+}
+_UNIT = "|".join(re.escape(unit) for unit in sorted(_UNITS, key=len, reverse=True))
+_MONEY = {"€": "Euro", "$": "Dollar", "£": "Pfund", "¥": "Yen"}
+_NUMBER = r"\d+(?:\.\d{3})*(?:,\d+)?"
+_FRACTIONS = {
+    "1/2": "einhalb",
+    "1/3": "ein Drittel",
+    "2/3": "zwei Drittel",
+    "1/4": "ein Viertel",
+    "3/4": "drei Viertel",
+}
+_FRACTIONS |= {"½": "einhalb", "⅓": "ein Drittel", "⅔": "zwei Drittel", "¼": "ein Viertel", "¾": "drei Viertel"}
+_DATIVE = r"[Ii]n|[Vv]or|[Mm]it|[Ss]eit|[Nn]ach|[Vv]on|[Aa]us|[Bb]ei|[Zz]u"
+_ACCUSATIVE = r"auf|um|für|noch|hast|gegen|über|ohne|bis|alle|gibt es"
+_FEMININE = re.compile(r"\w*(?:e|ung|ei|heit|keit|schaft|ion|tät|iz|Mail|Person|Uhrzeit)")
+_MASCULINE = re.compile(
+    r"Tag|Monat|\w*[Tt]imer|Wecker|Termin|\w*[Ll]iter|\w*[Mm]eter|\w*löffel|Euro|Dollar|Cent|Ordner|Eintrag"
+)
+_DIALLED = r"11[0-9]|999|911|144|133|122|143|145|147"  # numbers of help
+
+
+def _one(found: re.Match[str]) -> str:
+    """Return "eine Minute", "einen Tag", "vor einem Monat" of "1 Minute" and the like."""
+    before, noun = found["before"] or "", found["noun"]
+    dative = re.fullmatch(_DATIVE, before.strip())
+    if noun == "Uhr":
+        article = "ein"
+    elif _FEMININE.fullmatch(noun):
+        article = "einer" if dative else "eine"
+    elif dative:
+        article = "einem"
+    else:
+        masculine = re.fullmatch(_ACCUSATIVE, before.strip()) and _MASCULINE.fullmatch(noun)
+        article = "einen" if masculine else "ein"
+    return f"{before}{article} {noun}"
+
+
+def _stem(day: int) -> str:
+    """Return what an ordinal begins with: "dritt", "zweiundzwanzigst"."""
+    if day in _ORDINALS:
+        return _ORDINALS[day]
+    if day < len(_STEMS):
+        return f"{_STEMS[day]}t"
+    tens, ones = day // 10 * 10, day % 10
+    before = f"{'ein' if ones == 1 else _SMALL[ones]}und" if ones else ""
+    return f"{before}{_TENS[tens]}st"
+
+
+def _ordinal(found: re.Match[str]) -> str:
+    """Return "am dritten Mai", "der dritte", and "dritter Mai" where nothing says its case."""
+    before, day = found["before"] or "", int(found["day"])
+    if not 1 <= day <= 31:
+        return found.group()
+    word = before.strip().casefold()
+    ending = "e" if word in ("der", "die", "das") else "en" if word else "er"
+    return f"{before}{_stem(day)}{ending}"
+
+
+def _date(found: re.Match[str]) -> str:
+    """Return 24.12.2026 as a date with the month's name, whose ordinal is made after this."""
+    day, month = int(found["day"]), int(found["month"])
+    if not (1 <= day <= 31 and 1 <= month <= 12):
+        return found.group()
+    return " ".join(filter(None, [f"{day}.", _MONTHS[month - 1], found["year"] or ""]))
+
+
+def _year(found: re.Match[str]) -> str:
+    century, rest = divmod(int(found["year"]), 100)
+    return f"{found['before']}{century} hundert{f' {rest}' if rest else ''}"
+
+
+def _clock(found: re.Match[str]) -> str:
+    hour, minute = int(found["hour"]), int(found["minute"])
+    if hour > 24 or minute > 59:
+        return found.group()
+    return f"{hour} Uhr{f' {minute}' if minute else ''}"
+
+
+def _unit(found: re.Match[str]) -> str:
+    one, several = _UNITS[found["unit"]]
+    minus = "minus " if found["minus"] else ""
+    return f"{minus}{found['number']} {one if found['number'] == '1' else several}"
+
+
+def _money(found: re.Match[str]) -> str:
+    places = found.groupdict()
+    more = (places["part"] or "").lstrip("0")
+    whole = "ein" if places["whole"] == "1" else str(places["whole"])
+    return " ".join(filter(None, [whole, _MONEY[places.get("sign") or places["behind"]], more]))
+
+
+def _fraction(found: re.Match[str]) -> str:
+    whole, fraction = (found["whole"] or "").strip(), _FRACTIONS[found["fraction"]]
+    if whole and fraction == "einhalb" and int(whole) < len(_SMALL):
+        return f"{'ein' if whole == '1' else _SMALL[int(whole)]}einhalb"
+    return f"{whole} {'und ' if whole else ''}{'ein halb' if fraction == 'einhalb' else fraction}".strip()
+
+
+def _digits(found: re.Match[str]) -> str:
+    return ", ".join(" ".join(group) for group in re.findall(r"\d+", found.group()))
+
+
+def _dialled(found: re.Match[str]) -> str:
+    return found["before"] + " ".join(found["digits"])
+
+
+def _address(found: re.Match[str]) -> str:
+    return found["host"].removeprefix("www.").replace(".", " Punkt ")
+
+
+def _email(found: re.Match[str]) -> str:
+    said = found.group().replace("@", " ät ").replace(".", " Punkt ").replace("_", " Unterstrich ")
+    return re.sub(r" +", " ", said.replace("-", " minus "))
+
+
+WORDS: list[tuple[str, Change]] = [
+    (r"(?i)\bhttps?://(?P<host>[a-z0-9.-]+)(?::\d+)?(?:[/?#][^\s<>\"]*[^\s<>\".,;:!?)'])?/?", _address),
+    (r"(?i)\b(?P<host>www\.[a-z0-9-]+(?:\.[a-z0-9-]+)+)(?:/[^\s<>\"]*[^\s<>\".,;:!?)'])?", _address),
+    (r"\b[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,8}\b", _email),
+    (r"\b(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})\b", r"\1 Punkt \2 Punkt \3 Punkt \4"),
+    (r"\b[zZ]\. ?B\.", "zum Beispiel"),
+    (r"\b[dD]\. ?h\.", "das heißt"),
+    (r"\b[uU]\. ?a\.", "unter anderem"),
+    (r"\bo\. ?[äÄ]\.", "oder Ähnliches"),
+    (r"\busw\.(?=\s+[^A-ZÄÖÜ\s])", "und so weiter"),
+    (r"\busw\.", "und so weiter."),
+    (r"\bbzw\.", "beziehungsweise"),
+    (r"\bca\.", "etwa"),
+    (r"\bggf\.", "gegebenenfalls"),
+    (r"\bevtl\.", "eventuell"),
+    (r"\binkl\.", "inklusive"),
+    (r"\bmax\.(?= ?\d)", "höchstens"),
+    (r"\bmind?\.(?= ?\d)", "mindestens"),
+    (r"\bDr\.(?= [A-ZÄÖÜ])", "Doktor"),
+    (r"\bProf\.(?= [A-ZÄÖÜ])", "Professor"),
+    (r"\bHr\.(?= [A-ZÄÖÜ])", "Herr"),
+    (r"\bFr\.(?= [A-ZÄÖÜ])", "Frau"),
+    (r"\bSt\.(?= [A-ZÄÖÜ])", "Sankt"),
+    (r"(?<=[a-zäöüß])str\.(?= )", "straße"),
+    (r"\bTel\.", "Telefon"),
+    (r"\bNr\. ?(?=\d)", "Nummer "),
+    (r"(?<!\w)#(?=\d)", "Nummer "),
+    (r" & ", " und "),
+    (r"\bund/oder\b", "und oder"),
+]
+NUMBERS: list[tuple[str, Change]] = [
+    (r"\b(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})\b", _date),
+    (r"\b(?P<day>\d{1,2})\. ?(?P<month>\d{1,2})\.(?: ?(?P<year>\d{4})\b)?(?=[\s,;:!?)]|$)", _date),
+    (
+        rf"\b(?:(?P<before>(?:[Aa]m|[Vv]om|[Zz]um|[Bb]eim|[Dd]e[nmrs]|[Dd]ie|[Dd]as|[Ii]m|[Aa]b|[Ss]eit|[Jj]eden) )?"
+        rf"(?P<day>\d{{1,2}})\.)(?= (?:{_MONTH}|Tag|Mal|Platz|Klasse|Stock|Advent|Geburtstag)\b)",
+        _ordinal,
+    ),
+    (
+        r"\b(?P<before>(?:[Aa]m|[Vv]om|[Zz]um|[Bb]eim|[Dd]e[nmr]|[Ii]m) )(?P<day>\d{1,2})\.(?=[ ,;:!?]|$)",
+        _ordinal,
+    ),
+    (rf"(?P<before>\b(?:{_MONTH}|[Ii]m Jahr|[Ii]n|[Ss]eit|[Bb]is|[Vv]on) )(?P<year>1[1-9]\d\d)\b(?![.,]?\d)", _year),
+    (r"(?<![\w:.,])(?P<hour>\d{1,2}):(?P<minute>\d\d)(?: ?Uhr\b)?(?![:\d])", _clock),
+    (r"\b(?P<hour>\d{1,2})\.(?P<minute>\d\d) Uhr\b", _clock),
+    (r"(?<![\w.,])(?:\+\d{1,3}[ /-]?)?0\d{2,5}[ /-]\d{3,10}\b|\b116 ?\d{3}\b", _digits),
+    (rf"\b(?P<before>(?:ruf|unter|jetzt|oder|an:) )(?P<digits>{_DIALLED})(?= oder| an\b|[.,;!]|$)", _dialled),
+    (r"(?P<sign>[€$£¥]) ?(?P<whole>\d+(?:\.\d{3})*)(?:,(?P<part>\d\d))?\b", _money),
+    (r"\b(?P<whole>\d+(?:\.\d{3})*)(?:,(?P<part>\d\d))? ?(?P<behind>[€$£¥])", _money),
+    (r"(?<![\d/.,])(?P<whole>\d{1,4} ?)??(?P<fraction>[½⅓⅔¼¾])", _fraction),
+    (r"(?<![\d/.,])(?P<whole>\d{1,4} )?(?P<fraction>1/2|1/3|2/3|1/4|3/4)(?![\d/])", _fraction),
+    (r"\b(\d+)/(\d+)\b", r"\1 durch \2"),
+    (rf"(?<![\w.,-])({_NUMBER}) ?[-–—] ?({_NUMBER})(?![\w]*-\d)", r"\1 bis \2"),
+    (rf"(?<![\w.,])(?P<minus>(?:(?<=\s)|^)[-−])?(?P<number>{_NUMBER}) ?(?P<unit>{_UNIT})(?![\w/²³])", _unit),
+    (r"(?:(?<=[\s(])|^)[-−](?=\d)", "minus "),
+    (
+        rf"(?<![\d.,])\b(?P<before>(?:{_DATIVE}|{_ACCUSATIVE}) )?1 (?P<noun>[A-ZÄÖÜ][\w-]*)",
+        _one,
+    ),
+    (r"[~≈] ?(?=\d)", "etwa "),
+    (r"(?<=\d) ?[×x] ?(?=\d)", " mal "),
+    (r"(?<=\d)x\b", " mal"),
+    (r" ?÷ ?", " geteilt durch "),
+    (r" ?± ?", " plus minus "),
+    (r" ?≤ ?", " höchstens "),
+    (r" ?≥ ?", " mindestens "),
+]
