@@ -36,7 +36,8 @@ def timer_events(before: Timers, now: Timers) -> Iterator[Event]:
 
 def _length(one: Mapping[str, Any]) -> int:
     fresh = one["seconds"] - one["left_seconds"] < FRESH_SECONDS
-    return int(round(one["seconds"] if fresh else one["left_seconds"]))
+    seconds: float = one["seconds"] if fresh else one["left_seconds"]
+    return round(seconds)
 
 
 def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
