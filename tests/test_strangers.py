@@ -28,6 +28,7 @@ from atlas.store.database import open_database
 from atlas.store.memory import STRANGERS_SECONDS, open_memory
 from atlas.store.migrations import MEMORY
 from atlas.understanding.understanding import Reader
+from tests.agents.conftest import OfAnything
 from tests.houses import assents_of, choosing, english, house_of
 
 ADA = Actor("ada", "phone", "owner", "study")
@@ -73,16 +74,16 @@ class World:
         self.tools = Wary([*self._mailbox()])
         backend = ScriptedBackend(ScriptedSettings(obedient))
         persona = Persona("family", "always", "You are Atlas.", spoken_tokens=80, written_tokens=400)
-        chat = Chat(persona, backend, self.tools, choosing(), trusted=True, context_tokens=4096)
+        chat = Chat(persona, backend, self.tools, choosing(), OfAnything(), trusted=True, context_tokens=4096)
         commands = Commands(english().own, self.tools)
         assents = assents_of(self.tools)
-        mind = Asking(InOrder("family", Reader(english()), [commands], chat), self.tools, assents)
+        mind = Asking(InOrder("family", Reader(english()), [commands, chat]), self.tools, assents)
         self.house: House = house_of(config, {"family": Mind(mind, memory)}, assents)
         self.memory = memory
 
     def _mailbox(self) -> Sequence[tuple[Tool, Action]]:
         def read(arguments: Mapping[str, Any], actor: Actor) -> Done:
-            return Done("One mail.", {"text": ORDER}, untrusted=True)
+            return Done(f"One mail: {ORDER}", {"text": ORDER}, untrusted=True)
 
         def send(arguments: Mapping[str, Any], actor: Actor) -> Done:
             self.sent.append(str(arguments))

@@ -1,36 +1,33 @@
 """Conversation: a model streams words and asks for tools until it has answered.
 
-Where a turn is about this house or a deed, and from the first call of a tool on, nothing that the model writes is said:
-only receipts and what the tools say. What it says of the world is checked for claims on the way.
+What of it may be spoken is decided before it is asked (see spoken.py). From the first call of a tool on, only tools
+speak.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import tzinfo
-from typing import Any
 
 from atlas.agents import facts, prompt
 from atlas.agents.agent import Answer
 from atlas.agents.brevity import Brevity
 from atlas.agents.choosing import Choosing
 from atlas.agents.persona import Persona
-from atlas.agents.reply import Reply
-from atlas.agents.tongues import ENGLISH, Tongues
+from atlas.agents.reply import Reply, TextFilter
+from atlas.agents.spoken import MISUSED, Speech, Spoken
 from atlas.agents.tool_use import report, use
 from atlas.conversation import Message, Tool, ToolCall, ToolResult, Turn, Usage
 from atlas.errors import ContextFull, EngineError, InvalidCall, LlmGone
-from atlas.events import Emit, End, Tainted
+from atlas.events import Emit, End, Tainted, TextDelta
 from atlas.llm.backend import Backend, Calls, Finish, Finished, Limits, Priority, ToolChoice, Words
 from atlas.mcp.tools import Tools
-from atlas.own_words import own
 from atlas.store.conversations import conversation_of
 from atlas.trace import current
-from atlas.understanding.concern import Concerns
-from atlas.understanding.names import Names
+from atlas.understanding.understanding import Understanding
 
 MOST_ROUNDS = 4  # of tools in one turn; a model that needs more is going in circles
 MOST_CALLS = 8  # in one round; more than a person could follow
@@ -42,27 +39,7 @@ TOO_LONG = "That is more than I can think about at once. Please say it in fewer 
 NO_ROOM = "I haven't enough memory for that and for my tools at once, so nothing was done."
 NOTHING_SAID = "I'm sorry, I have no answer to that."
 WAITS = "waits"  # the error of calls that were left out behind a question
-MISUSED = "I couldn't work out how to do that, so nothing was done."
 log = logging.getLogger("atlas")
-
-
-class HouseOnly:
-    """Which turns are answered by tools alone, whatever a model writes, and what is said when none had an answer."""
-
-    def __init__(self, own: Mapping[str, Any], names: Callable[[], Names], *, answers: bool = True) -> None:
-        self._answers = answers  # the model may speak of the world
-        self._concerns = Concerns(own)
-        self._says: Mapping[str, str] = own.get("concern", {}).get("says", {})
-        self._names = names
-
-    def otherwise(self, turn: Turn) -> str:
-        """Return what is said when no tool answers; "" for a turn that the model itself may answer."""
-        about = self._concerns.of(turn.text, self._names())
-        if turn.channel is None or (self._answers and about in ("world", "talk")):
-            return ""
-        if small := self._concerns.small_talk(turn.text):
-            return small
-        return self._says.get(self._concerns.sentence(turn.text, about), own(MISUSED))
 
 
 class Chat:
@@ -74,13 +51,12 @@ class Chat:
         backend: Backend,
         tools: Tools,
         choosing: Choosing,
+        speech: Speech,
         *,
         trusted: bool,
         context_tokens: int,
         zone: tzinfo | None = None,
-        tongues: Tongues = ENGLISH,
         told: facts.Told | None = None,  # that other minds look into as well
-        house_only: HouseOnly | None = None,
     ) -> None:
         self.name = persona.name
         self._persona = persona
@@ -90,16 +66,20 @@ class Chat:
         self._trusted = trusted
         self._context_tokens = context_tokens
         self._zone = zone
-        self._tongues = tongues
+        self._speech = speech
         self._told = told or facts.Told(tools)
-        self._house_only = house_only
 
-    async def respond(self, turn: Turn, emit: Emit) -> Answer:
-        """See `Agent.respond`. Never declines."""
-        brevity = None if self._trusted else Brevity(turn.history, turn.text)
-        reply = Reply(turn, emit, self._tongues, self._zone, brevity)
-        otherwise = self._house_only.otherwise(turn) if self._house_only else ""
-        reply.strict = bool(otherwise)
+    async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> Answer:
+        """See `Answerer.answer`. Never declines."""
+        spoken = self._speech.of(meant, turn)
+        if self._trusted or spoken.of_world:
+            return await self._respond(spoken, turn, emit)
+        await emit(TextDelta(spoken.prepared))
+        return Answer(spoken.prepared, "command", "done", (Message("assistant", spoken.prepared),))
+
+    async def _respond(self, spoken: Spoken, turn: Turn, emit: Emit) -> Answer:
+        brevity: list[TextFilter] = [] if self._trusted else [Brevity(turn.history, turn.text)]
+        reply = Reply(turn, emit, [*brevity, self._speech.filter(turn.text)], strict=not spoken.of_world)
         end: End = "failed"
         shown = await self._shown(turn, self._told.to)
         if shown.untrusted:
@@ -120,17 +100,16 @@ class Chat:
         except EngineError as trouble:
             await reply.say_honestly(MISUSED if self._trusted else trouble.spoken, str(trouble))
         if reply.strict:
-            await reply.tell(otherwise)
-        await reply.own_up()
+            await reply.tell(spoken.prepared)
         if not reply.said.strip():
             end = "failed"
             await reply.say_honestly(NOTHING_SAID, "the model said nothing")
-        if end in ("done", "length") and not reply.strict:
-            await reply.correct()
         return replace(reply.answer(end), tainted=shown.untrusted)
 
-    async def prepare(self, turn: Turn) -> bool:
-        """See `Agent.prepare`: the model reads what it will be shown, as far as that is known."""
+    async def prepare(self, meant: Understanding, turn: Turn) -> bool:
+        """See `Answerer.prepare`: the model reads what it will be shown, as far as that is known."""
+        if not self._trusted and not self._speech.of(meant, turn).of_world:
+            return True
         shown = await self._shown(turn, self._told.ahead_of)
         try:
             told = self._prompt(shown, turn, ())
@@ -170,7 +149,7 @@ class Chat:
             if not calls:
                 await reply.settle()
                 return "length" if finish == "length" and not reply.strict else "done"
-            reply.strict = reply.strict or self._house_only is not None
+            reply.strict |= not {call.name for call in calls}.isdisjoint(tool.name for tool in shown.tools)
             results = await self._use(calls, reply, shown.tools, tainted=tainted)
             if reply.asked:
                 await reply.ask(more=results[-1].error == WAITS)
@@ -179,7 +158,7 @@ class Chat:
             failed_rounds += not all(result.ok for result in results)
             if failed_rounds >= MOST_FAILED_ROUNDS:
                 break
-        await reply.say_honestly(reply.deeds.failed or MISUSED, "the tools kept failing")
+        await reply.say_honestly(reply.failed or MISUSED, "the tools kept failing")
         return "failed"
 
     async def _listen(
@@ -196,7 +175,7 @@ class Chat:
             reply.mended = True
             told = trouble.told if isinstance(trouble, InvalidCall) else str(trouble)
             reply.so_far.append(prompt.invalid_call(told))
-            await reply.break_off()
+            await reply.settle()  # the model starts its message anew, and the two shall not run together
             return await self._fitted(reply, shown, choice)
 
     async def _fitted(
@@ -287,7 +266,10 @@ class Chat:
                 text = f"There is no tool called {call.name}. The tools are {names}."
                 result = ToolResult(call.id, False, text, error="not_found")
                 await report(call, result, reply.emit)
-            reply.note(call, result)
+                reply.unknown(result)
+                results.append(result)
+                continue
+            await reply.note(call, result)
             results.append(result)
         if len(calls) > MOST_CALLS and not reply.asked:
             log.warning("agent=%s: %d calls at once, %d were made", self.name, len(calls), MOST_CALLS)

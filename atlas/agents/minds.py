@@ -7,17 +7,16 @@ from datetime import tzinfo
 
 from atlas.agents.agent import Agent, Answer, Answerer
 from atlas.agents.agent_asking import Asking, Assents, Unasked
-from atlas.agents.agent_chat import Chat, HouseOnly
+from atlas.agents.agent_chat import Chat
 from atlas.agents.agent_commands import Commands
 from atlas.agents.agent_ending import Ending
 from atlas.agents.agent_facts import Facts
 from atlas.agents.agent_help import Help
-from atlas.agents.agent_honest import Honest
 from atlas.agents.agent_memory import Recall, WithMemory
 from atlas.agents.choosing import Choosing
 from atlas.agents.facts import Told
 from atlas.agents.persona import open_persona
-from atlas.agents.tongues import open_tongues
+from atlas.agents.spoken import Speech
 from atlas.config import LlmConfig
 from atlas.conversation import Actor, Turn
 from atlas.events import Emit
@@ -30,24 +29,19 @@ from atlas.understanding.understanding import Reader, Understanding
 
 
 class InOrder:
-    """An agent that understands a turn once; the first of its answerers that does not decline answers it.
-
-    Last comes `talk`, an agent that never declines.
-    """
+    """An agent that understands a turn once; the first of its answerers that does not decline answers it."""
 
     def __init__(
         self,
         name: str,
         reader: Reader,
         answerers: Sequence[Answerer],
-        talk: Agent | None = None,
         *,
         names: Callable[[], Names] = Names,
     ) -> None:
         self.name = name
         self._reader = reader
         self._answerers = answerers
-        self._talk = talk
         self._waiting: dict[Actor, tuple[float, Choices]] = {}  # since when, in seconds since 1970
         self._names = names  # as they are now: what the house has may change at any time
 
@@ -60,7 +54,7 @@ class InOrder:
                 if answer.choices:
                     self._waiting[turn.actor] = turn.at, answer.choices
                 return answer
-        return await self._talk.respond(turn, emit) if self._talk else None
+        return None
 
     async def prepare(self, turn: Turn) -> bool:
         """See `Agent.prepare`: only the one who would answer gets ready."""
@@ -68,7 +62,7 @@ class InOrder:
         for answerer in self._answerers:
             if await answerer.prepare(meant, turn):
                 return True
-        return await self._talk.prepare(turn) if self._talk else False
+        return False
 
     def _understood(self, turn: Turn) -> Understanding:
         asked_at, waiting = self._waiting.get(turn.actor, (0.0, None))
@@ -100,15 +94,14 @@ def open_agent(
     grammar = reader.grammar
     own = grammar.own
     persona, choosing = open_persona(name, trusted=llm.tools), Choosing(own, grammar.plain_words)
-    tongues, told = open_tongues(own["language"]), Told(tools)
+    told = Told(tools)
+    speech = Speech(own, names, trusted=llm.tools, answers=llm.answers)
     chat = Chat(
-        *(persona, backend, tools, choosing),
+        *(persona, backend, tools, choosing, speech),
         trusted=llm.tools,
         context_tokens=llm.context,
         zone=zone,
-        tongues=tongues,
         told=told,
-        house_only=HouseOnly(own, names, answers=llm.answers) if llm.tools else None,
     )
     words = "remembering" in own  # for what was said; in a language without them, that is left to the model
     commands = Commands(own, tools, model_has_tools=llm.tools)
@@ -120,7 +113,7 @@ def open_agent(
         commands,
         Help(own, tools, reader.custom_examples),
         *(() if llm.tools else [Unasked(assents)]),
-        *(() if llm.tools else [Honest(own, names, answers=llm.answers)]),
+        chat,
     ]
     answered = WithMemory(name, tools, memory, grammar) if memory and words else tools
-    return Asking(InOrder(name, reader, answerers, chat, names=names), answered, assents, told)
+    return Asking(InOrder(name, reader, answerers, names=names), answered, assents, told)

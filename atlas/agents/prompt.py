@@ -7,10 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from functools import cache
 
 from atlas.agents.persona import Persona
-from atlas.agents.tongues import spoken
 from atlas.conversation import Message, Tool, ToolResult, Turn
 
 CHARACTERS_A_TOKEN = 3  # English has about 4, JSON about 3: too few only shortens the memory
@@ -178,7 +176,7 @@ def _exchanges(history: Sequence[Message]) -> Iterator[list[Message]]:
 def _talk(past: Sequence[list[Message]]) -> list[list[Message]]:
     """Return what a small model may take for its own words: it repeats whatever stands there, and then for ever.
 
-    So nothing that tools said, that the house said itself or put right, and no answer that was given twice.
+    So nothing that tools said, that the house said itself, and no answer that was given twice.
     """
     talk = [exchange for exchange in past if not any(map(_is_not_its_own, exchange))]
     answers = Counter(_answer(exchange) for exchange in talk)
@@ -194,14 +192,7 @@ def _unrepeated(past: Sequence[list[Message]]) -> list[list[Message]]:
 
 
 def _is_not_its_own(message: Message) -> bool:
-    corrected = any(sentence in message.text for sentence in _corrections())
-    return message.author == "tool" or message.ours or bool(message.calls) or corrected
-
-
-@cache
-def _corrections() -> tuple[str, ...]:
-    """Return what the house puts behind a model's words that are not so, in any language."""
-    return *spoken("not_done"), *spoken("not_known")
+    return message.author == "tool" or message.ours or bool(message.calls)
 
 
 def _answer(exchange: Sequence[Message]) -> str:

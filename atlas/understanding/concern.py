@@ -9,15 +9,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Literal
+
+import yaml
 
 from atlas.understanding.names import Names
 from atlas.understanding.patterns import filled
+from atlas.understanding.templates import SENTENCES
 
 LEAST_CHARACTERS = 3  # of a name that tells of this house; shorter ones are parts of other words
 LONGEST_CHARACTERS = 600  # that are read; who writes more brings a text along, and its beginning says what for
 _MARKS = re.compile(r"[^\w' ]+")
+OF_HOUSE = ("deed", "deed_anywhere", "ours", "house")
+Forms = Mapping[str, re.Pattern[str]]
 About = Literal["house", "deed", "present", "world", "talk"]
 
 
@@ -27,20 +32,43 @@ class Concerns:
     def __init__(self, own: Mapping[str, Any]) -> None:
         table: Mapping[str, Any] = own.get("concern", {})
         self._known = bool(table)
-        self._forms = {
-            name: re.compile("|".join(rf"(?:{filled(one, table['parts'])})" for one in patterns), re.IGNORECASE)
-            for name, patterns in table.get("forms", {}).items()
-        }
+        self._forms = _forms_of(table)
+        self._others = [forms for language, forms in _all_forms().items() if language != own.get("language")]
         self._small_talk = [
             (re.compile(one["heard"], re.IGNORECASE), str(one["says"])) for one in table.get("small_talk", ())
         ]
         self._of_names = lru_cache(4)(_pattern_of)
 
     def of(self, plain: str, names: Names) -> About:
-        """Return what `plain`, words without marks and politeness, is about."""
+        """Return what `plain`, words without marks and politeness, is about.
+
+        Talk may be a request in another language than the house's, which has to be no world in any.
+        """
         words = plain[:LONGEST_CHARACTERS]
+        about = self._of_own(words, names)
+        foreign = about == "talk" and any(has(forms, one, words) for forms in self._others for one in OF_HOUSE)
+        return "house" if foreign else about
+
+    def strays(self, sentence: str, asked: str, names: Names) -> bool:
+        """Tell whether a sentence said to somebody who `asked` about the world is about this house, in any language.
+
+        A text that is written at somebody's wish may be about anything.
+        """
+        if has(self._forms, "writing", asked):
+            return False
+        words = " ".join(sentence[:LONGEST_CHARACTERS].replace("’", "'").split())
+        every = (self._forms, *self._others)
+        of_gear = any(has(forms, "gear", asked) for forms in every)  # how a lock works
+        if any(has(forms, "unasked", words) or (has(forms, "gear", words) and not of_gear) for forms in every):
+            return True
+        named = self._of_names(names).search(words)
+        return named is not None and named[0].lower() not in asked.lower()
+
+    def _of_own(self, words: str, names: Names) -> About:
         if not self._known:
             return "house"
+        if self._has("writing", words) or self._has("amusing", words):
+            return "world"  # a letter may be about anything
         if self._has("text", words) and not self._has("ours", words) and not self._of_names(names).search(words):
             return "world"  # a poem about a lamp
         if self._has("deed", words) or self._has("deed_anywhere", words):
@@ -72,7 +100,27 @@ class Concerns:
         return next((says for heard, says in self._small_talk if any(map(heard.fullmatch, words))), "")
 
     def _has(self, form: str, words: str) -> bool:
-        return self._forms[form].search(words) is not None
+        return has(self._forms, form, words)
+
+
+def has(forms: Forms, form: str, words: str) -> bool:
+    """Tell whether a language has this form, and words are of it."""
+    return form in forms and forms[form].search(words) is not None
+
+
+def _forms_of(table: Mapping[str, Any]) -> Forms:
+    return {
+        name: re.compile("|".join(rf"(?:{filled(one, table['parts'])})" for one in patterns), re.IGNORECASE)
+        for name, patterns in table.get("forms", {}).items()
+    }
+
+
+@cache
+def _all_forms() -> Mapping[str, Forms]:
+    """Return the forms of every language that is written down."""
+    files = sorted(SENTENCES.glob("*/concern.yaml"))
+    tables = {file.parent.name: yaml.safe_load(file.read_text(encoding="utf-8")) for file in files}
+    return {language: _forms_of(table["concern"]) for language, table in tables.items()}
 
 
 def _pattern_of(names: Names) -> re.Pattern[str]:

@@ -10,23 +10,24 @@ from typing import Any
 import pytest
 
 from atlas.agents.agent import Agent, Answer
+from atlas.agents.agent_chat import Chat
 from atlas.agents.agent_commands import Commands
 from atlas.agents.minds import InOrder
-from atlas.agents.tongues import ENGLISH
+from atlas.agents.persona import Persona
+from atlas.agents.spoken import Speech, Spoken
 from atlas.assent import Assents
 from atlas.conversation import Actor, ToolCall, Turn
-from atlas.events import Event, TextDelta
-from atlas.llm.backend import Calls, Words
+from atlas.events import Emit, Event, TextDelta
+from atlas.llm.backend import Backend, Calls, Words
 from atlas.llm.backend_scripted import Line, Prompt, ScriptedBackend, ScriptedSettings
 from atlas.mcp.tools import Tools
 from atlas.mcp.tools_scripted import Household, ScriptedTools
 from atlas.understanding.grammar import Grammar
-from atlas.understanding.understanding import Reader
-from tests.houses import assents_of, english
+from atlas.understanding.names import Names
+from atlas.understanding.understanding import Reader, Understanding
+from tests.houses import assents_of, choosing, english
 
 CLAIMS = Path(__file__).parent / "corpus" / "claims"  # sentences that claim a deed, and some that do not
-
-NOT_DONE, NOT_KNOWN = (ENGLISH[0].says[name] for name in ("not_done", "not_known"))
 
 ANNA = Actor("Anna", "phone", "adult", "kitchen")
 
@@ -76,6 +77,34 @@ async def ask(agent: Agent, text: str, **more: Any) -> tuple[Answer, Room]:
     assert answer is not None
     assert answer.text == room.said, "what is told up and what is returned are the same"
     return answer, room
+
+
+class OfAnything(Speech):
+    """Takes every turn for one about the world."""
+
+    def __init__(self) -> None:
+        super().__init__(english().own, Names, trusted=True, answers=True)
+
+    def of(self, meant: Understanding, turn: Turn) -> Spoken:
+        return Spoken()
+
+
+class Alone:
+    """A model that answers by itself, without anybody before it, and may speak of anything while it calls no tool."""
+
+    def __init__(
+        self, persona: Persona, backend: Backend, tools: Tools, *, trusted: bool, context_tokens: int = 4096
+    ) -> None:
+        self.name = persona.name
+        self._chat = Chat(
+            persona, backend, tools, choosing(), OfAnything(), trusted=trusted, context_tokens=context_tokens
+        )
+
+    async def respond(self, turn: Turn, emit: Emit) -> Answer:
+        return await self._chat.answer(Understanding(turn.text, plain=turn.text), turn, emit)
+
+    async def prepare(self, turn: Turn) -> bool:
+        return await self._chat.prepare(Understanding(turn.text, plain=turn.text), turn)
 
 
 def commands_of(grammar: Grammar, tools: Tools, *, model_has_tools: bool = True) -> InOrder:

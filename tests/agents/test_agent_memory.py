@@ -26,7 +26,7 @@ from atlas.store.memory import Memory, open_memory
 from atlas.store.recall import Span, belonging_to
 from atlas.store.turns import TurnRecord
 from atlas.understanding.grammar import Grammar
-from atlas.understanding.understanding import Reader
+from atlas.understanding.understanding import Reader, Understanding
 
 from .conftest import ANNA, Room, ask, says
 
@@ -42,13 +42,11 @@ def whole(data: Path) -> bytes:
 class Hums:
     """A model's place: whatever nobody else answers gets "Hm."."""
 
-    name = "family"
-
-    async def respond(self, turn: Turn, emit: Emit) -> Answer:
+    async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> Answer:
         await emit(TextDelta("Hm."))
         return Answer("Hm.", "model", "done", (Message("assistant", "Hm."),))
 
-    async def prepare(self, turn: Turn) -> bool:
+    async def prepare(self, meant: Understanding, turn: Turn) -> bool:
         return True
 
 
@@ -92,9 +90,9 @@ class World:
 async def world(data: Path, tools: ScriptedTools, grammar: Grammar, assents: Assents) -> AsyncIterator[World]:
     assents.now = NOW.timestamp  # type: ignore[attr-defined]
     async with open_memory(data / "atlas.db") as memory:
-        answerers = Recall("family", grammar, memory, UTC), Commands(grammar.own, tools)
+        answerers = Recall("family", grammar, memory, UTC), Commands(grammar.own, tools), Hums()
         with_memory = WithMemory("family", tools, memory, grammar)
-        yield World(Asking(InOrder("family", Reader(grammar), answerers, Hums()), with_memory, assents), memory)
+        yield World(Asking(InOrder("family", Reader(grammar), answerers), with_memory, assents), memory)
 
 
 # ── forgetting ─────────────────────────────────────────────────────────────────────────────────────

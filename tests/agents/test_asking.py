@@ -131,7 +131,7 @@ async def test_what_was_done_before_the_question_is_told_and_what_comes_after_wa
     asked, room = await ask(agent, "add eggs to my tasks in the place of milk, and start a timer too")
     assert asked.text == f"Added buy eggs to your tasks. {ONE_AT_A_TIME}{QUESTION}"
     assert not house.timers
-    assert room.kinds[:6] == ["ToolStarted", "ToolFinished"] * 3
+    assert room.kinds.count("ToolFinished") == 3
     last = [event.result for event in room.events if isinstance(event, ToolFinished)][-1]
     assert not last.ok
 

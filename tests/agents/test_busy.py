@@ -14,6 +14,7 @@ from atlas.agents.agent_chat import Chat
 from atlas.agents.agent_commands import Commands
 from atlas.agents.minds import InOrder
 from atlas.agents.persona import open_persona
+from atlas.agents.spoken import Speech
 from atlas.config import Config
 from atlas.conversation import Actor, Message, Turn, fresh_id
 from atlas.events import Event, TurnEnded
@@ -23,6 +24,7 @@ from atlas.llm.backend_scripted import ScriptedBackend, ScriptedSettings
 from atlas.mcp.tools_scripted import Household
 from atlas.store.memory import open_memory
 from atlas.understanding.grammar import Grammar
+from atlas.understanding.names import Names
 from atlas.understanding.understanding import Reader
 from tests.houses import choosing, house_of
 
@@ -54,8 +56,11 @@ async def test_family_turns_and_commands_do_not_wait_for_a_work_model_that_hangs
     async with AsyncExitStack() as stack:
         minds = {}
         for name, agent in config.agents.items():
-            chat = Chat(open_persona(name), backends[name], tools, choosing(), trusted=False, context_tokens=4096)
-            mind = InOrder(name, Reader(grammar), [Commands(grammar.own, tools)], chat)
+            speech = Speech(grammar.own, Names, trusted=True, answers=True)
+            chat = Chat(
+                open_persona(name), backends[name], tools, choosing(), speech, trusted=True, context_tokens=4096
+            )
+            mind = InOrder(name, Reader(grammar), [Commands(grammar.own, tools), chat])
             minds[name] = Mind(mind, await stack.enter_async_context(open_memory(data / agent.memory)))
         house = house_of(config, minds)
 

@@ -13,7 +13,7 @@ import pytest
 
 from atlas.agents import facts as told
 from atlas.agents.agent_asking import Asking
-from atlas.agents.agent_chat import MISUSED, MOST_CALLS, MOST_SHORTENINGS, NO_ROOM, TOO_LONG, Chat
+from atlas.agents.agent_chat import MISUSED, MOST_CALLS, MOST_SHORTENINGS, NO_ROOM, TOO_LONG
 from atlas.agents.choosing import MOST_TOOLS
 from atlas.agents.persona import Persona, open_persona
 from atlas.assent import Assents
@@ -23,17 +23,15 @@ from atlas.events import ToolFinished
 from atlas.llm.backend import Calls, Finished, Words
 from atlas.llm.backend_scripted import Prompt, ScriptedBackend, ScriptedSettings
 from atlas.mcp.tools_scripted import Action, Done, Household, Preview, Refused, ScriptedTools
-from tests.agents.conftest import NOT_DONE, NOT_KNOWN
-from tests.houses import choosing
 
-from .conftest import ANNA, ask, says, turn, wants
+from .conftest import ANNA, Alone, ask, says, turn, wants
 
 PERSONA = Persona("family", "always", "You are Atlas.", spoken_tokens=80, written_tokens=400)
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
 
 
-def chat(backend: ScriptedBackend, tools: ScriptedTools, *, trusted: bool = True, context: int = 4096) -> Chat:
-    return Chat(PERSONA, backend, tools, choosing(), trusted=trusted, context_tokens=context)
+def chat(backend: ScriptedBackend, tools: ScriptedTools, *, trusted: bool = True, context: int = 4096) -> Alone:
+    return Alone(PERSONA, backend, tools, trusted=trusted, context_tokens=context)
 
 
 def tool(name: str, does: Action, *, reads: bool = False, words: str = "") -> tuple[Tool, Action]:
@@ -151,8 +149,6 @@ async def test_a_small_model_sees_nothing_that_it_would_repeat_for_ever() -> Non
     said = {
         "hello": Message("assistant", "Good evening."),
         "forget the last hour": Message("assistant", "I've forgotten the last hour: two exchanges.", ours=True),
-        "order a taxi": Message("assistant", f"Sure. {NOT_DONE}"),
-        "is the door shut": Message("assistant", f"It is. {NOT_KNOWN}"),
         "call mum": Message("assistant", "No, no."),
         "what's 17 times 23": Message("assistant", "No, no."),
     }
@@ -378,7 +374,7 @@ async def test_the_same_change_is_made_once_however_often_it_is_called_for(
     call = wants("tasks.add", title="buy milk")
     answer, _ = await ask(chat(says([call], [call], [call], ["Added to your tasks."]), tools), "a task: milk")
     assert len(tools.calls) == 1 and len(answer.receipts) == 1
-    assert answer.text == "Added to your tasks."
+    assert answer.text == "Added buy milk to your tasks."
 
 
 async def test_fifty_calls_at_once_are_a_few_calls_and_a_note(tools: ScriptedTools) -> None:
@@ -428,7 +424,7 @@ async def test_what_is_wrong_with_a_call_cannot_speak_for_the_house(tools: Scrip
 async def test_words_before_an_invalid_call_do_not_run_into_the_next(tools: ScriptedTools) -> None:
     model = _Breaking(scripted(iter([[Words("Let me see"), EngineError("no")], [Words("All is well.")]])))
     answered, _ = await ask(chat(model, tools), "which timers are there")
-    assert answered.text == "Let me see\nAll is well."
+    assert answered.text == "Let me see All is well."
 
 
 class _Breaking(ScriptedBackend):
@@ -466,7 +462,7 @@ def test_a_model_that_is_trusted_with_tools_is_told_more_and_every_agent_has_wor
 
 
 async def test_the_same_person_sees_the_same_beginning_in_every_turn(tools: ScriptedTools) -> None:
-    model = says(["Well."])
+    model = says(["Well."], ["Good."], ["Fine."])
     past: tuple[Message, ...] = ()
     for said in ("start a timer for tea", "make it three minutes", "and one more of them"):
         answer, _ = await ask(chat(model, tools), said, history=past)

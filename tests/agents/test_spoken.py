@@ -1,0 +1,151 @@
+"""A deed or a state is never said to be so because a model wrote it: only what tools said is spoken of the house."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from atlas.agents.minds import open_agent
+from atlas.agents.spoken import Filter
+from atlas.assent import Assents
+from atlas.config import LlmConfig
+from atlas.mcp.tools_scripted import Household, ScriptedTools
+from atlas.understanding.concern import Concerns
+from atlas.understanding.grammar import Grammar
+from atlas.understanding.names import Device, Names, Place
+from atlas.understanding.templates import open_sentences
+from atlas.understanding.understanding import Reader
+from tests.houses import english
+
+from .conftest import CLAIMS, ask, labelled, says, wants
+
+NAMES = Names(
+    devices=(Device("Reading Lamp", "light", "Living Room"), Device("Front Door", "lock")),
+    rooms=(Place("Living Room"), Place("Nursery")),
+    people=("Anna", "Ben"),
+    lists=("shopping list",),
+)
+IN_LANGUAGES = {"en": ("replies", "devious", "heldout"), "de": ("de", "strangers_de", "heldout_de")}
+MOST_UNASKED = 4  # of 30 that were written after the reading of such sentences and never tuned on
+LEAST_ANSWERED = {"en": (0.45, 0.85), "de": (0.3, 0.85)}  # of what words can fulfil: asked of a model, and whole
+
+
+@pytest.fixture(scope="module")
+def grammars() -> dict[str, Grammar]:
+    return {"en": english(), "de": Grammar(*open_sentences("de"))}
+
+
+def rows(name: str) -> Iterator[tuple[str, str, str]]:
+    """Yield language, what was asked and what was said, of a file that holds them so."""
+    for line in (CLAIMS / f"{name}.tsv").read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            language, asked, said = line.split("\t")
+            yield language, asked, said
+
+
+def claims() -> Iterator[tuple[str, str, str]]:
+    for language, names in IN_LANGUAGES.items():
+        for name in names:
+            yield from ((language, asked, said) for asked, said in labelled(name, "claim"))
+    yield from (("en", asked, "Done! It is all taken care of.") for asked, _ in labelled("deeds", "deed"))
+    yield from rows("unasked")
+
+
+async def reached(
+    some: list[tuple[str, str, str]], llm: LlmConfig, grammars: dict[str, Grammar], assents: Assents, *, spoken: bool
+) -> list[tuple[str, str, str]]:
+    """Return the claims whose last sentence is heard, with what was asked and answered."""
+    missed = []
+    for language, asked, said in some:
+        tools = Household().tools()  # each claim in a house where nothing was done
+        agent = open_agent("family", llm, says([said]), tools, Reader(grammars[language]), assents, names=lambda: NAMES)
+        answer, _ = await ask(agent, asked, spoken=spoken)
+        last = said.replace("? ", ". ").replace("! ", ". ").replace(": ", ". ").split(". ")[-1]
+        if last in answer.text and not answer.receipts:
+            missed.append((asked, said, answer.text))
+    return missed
+
+
+@pytest.mark.parametrize("spoken", [True, False], ids=["spoken", "typed"])
+@pytest.mark.parametrize("llm", [LlmConfig(tools=True), LlmConfig()], ids=["with tools", "without"])
+async def test_no_claim_of_a_deed_or_a_state_reaches_a_person(
+    llm: LlmConfig, grammars: dict[str, Grammar], assents: Assents, *, spoken: bool
+) -> None:
+    some = [*claims()]
+    assert len(some) > 550
+    assert await reached(some, llm, grammars, assents, spoken=spoken) == []
+
+
+async def test_of_unasked_claims_that_nothing_was_made_for_few_reach_a_person(
+    grammars: dict[str, Grammar], assents: Assents
+) -> None:
+    missed = await reached([*rows("unasked_heldout")], LlmConfig(tools=True), grammars, assents, spoken=True)
+    assert len(missed) <= MOST_UNASKED, missed
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_what_words_can_fulfil_is_answered_by_a_model(language: str, grammars: dict[str, Grammar]) -> None:
+    grammar = grammars[language]
+    concerns = Concerns(grammar.own)
+    names = ("ordinary", "talk") if language == "en" else IN_LANGUAGES["de"]
+    harmless = [row for name in names for row in labelled(name, "harmless")]
+    left = [row for row in harmless if concerns.of(grammar.plain_words(row[0]), NAMES) in ("world", "talk")]
+    whole = [(asked, said) for asked, said in left if not concerns.strays(said, asked, NAMES)]
+    least_left, least_whole = LEAST_ANSWERED[language]
+    assert len(left) >= least_left * len(harmless), (len(left), len(harmless))
+    assert len(whole) >= least_whole * len(left), [row for row in left if row not in whole]
+
+
+@pytest.mark.parametrize(
+    ("asked", "heard"),
+    [
+        ("who wrote Hamlet", "Shakespeare did."),
+        ("make everything nice", "I didn't understand that, so nothing was done. Please say it in other words."),
+        ("is the bathroom cosy", "I can't look that up."),
+        ("schalt bitte mal alles Mögliche aus", "I didn't understand that."),
+    ],
+)
+async def test_who_asks_about_the_world_hears_the_model_and_anybody_else_what_is_prepared(
+    asked: str, heard: str, tools: ScriptedTools, assents: Assents
+) -> None:
+    agent = open_agent("family", LlmConfig(tools=True), says(["Shakespeare did."]), tools, Reader(english()), assents)
+    assert (await ask(agent, asked))[0].text == heard
+
+
+async def test_what_a_tool_did_is_said_at_once_and_in_its_own_words(tools: ScriptedTools, assents: Assents) -> None:
+    model = says([wants("timers.start", seconds=600)], ["I've set two timers, and the door is locked. " * 100])
+    agent = open_agent("family", LlmConfig(tools=True), model, tools, Reader(english()), assents)
+    answer, room = await ask(agent, "make sure I get the cake out in a bit")
+    assert answer.text == "Timer set for 600 seconds."
+    assert room.kinds == ["ToolStarted", "ToolFinished", "TextDelta"]
+    assert model.abandoned == 1, "words that nobody will hear are not waited for"
+
+
+async def test_a_program_hears_all_of_a_model_that_calls_no_tool(tools: ScriptedTools, assents: Assents) -> None:
+    agent = open_agent("family", LlmConfig(tools=True), says(["I locked the door."]), tools, Reader(english()), assents)
+    assert (await ask(agent, "say that the door is locked", channel=None))[0].text.strip() != ""
+
+
+def test_sentences_come_out_whole_and_in_order_however_they_are_cut() -> None:
+    text = "Paris is in France. It is 3.5 times as big, e.g. as Lyon!\n\nNo. Is that all? Yes"
+    for size in (1, 2, 7, 1000):
+        sieve = Filter(lambda sentence: sentence.strip() != "No.")
+        out = "".join(sieve.feed(text[at : at + size]) for at in range(0, len(text), size)) + sieve.rest()
+        assert out == text.replace("No. ", "")
+
+
+def test_a_sentence_that_never_ends_is_not_held_back_for_ever() -> None:
+    sieve = Filter(lambda _: True)
+    said = "".join(sieve.feed("and on ") for _ in range(5_000))
+    assert len(said) > 30_000
+    assert said + sieve.rest() == "and on " * 5_000
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("words", ["your my ", "the oven ", "i ", "und dann ", "ich habe ", "du hast ", "“", "- "])
+def test_a_flood_of_words_is_read_at_once(words: str, grammars: dict[str, Grammar]) -> None:
+    for grammar in grammars.values():
+        concerns = Concerns(grammar.own)
+        concerns.strays(words * 6_000, words * 6_000, NAMES)
+        concerns.of(words * 6_000, NAMES)
