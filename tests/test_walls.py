@@ -280,7 +280,7 @@ async def opened(config: Config, data: Path) -> AsyncIterator[World]:
 
     def answer(prompt: Prompt) -> str:
         (said,) = WORD.findall(prompt.messages[-1].text)[:1]
-        return f"I hear {said}, and more: {said.replace('said', 'tail')}."
+        return f"It sounds like {said}, and more: {said.replace('said', 'tail')}."
 
     async with AsyncExitStack() as stack:
         world: World
