@@ -14,7 +14,7 @@ from atlas.conversation import Asked, Message, ToolCall, ToolResult, Turn, fresh
 from atlas.events import Emit, Tainted, TextDelta
 from atlas.mcp.tools import Tools
 from atlas.own_words import own
-from atlas.understanding.amends import UNDO
+from atlas.understanding.dialogue import UNDO
 from atlas.understanding.slots import Command
 from atlas.understanding.understanding import Understanding
 

@@ -11,14 +11,13 @@ from typing import Any
 from atlas.conversation import Message, ToolCall
 from atlas.understanding import durations, moments
 from atlas.understanding.devices import Arguments
-from atlas.understanding.dialogue import Dialogue, Thing
+from atlas.understanding.dialogue import UNDO, Dialogue, Exchange
 from atlas.understanding.grammar import Grammar, Half
 from atlas.understanding.names import NOBODY, Names
 from atlas.understanding.slots import Command
 from atlas.understanding.spoken_tools import open_spoken_tools
 from atlas.understanding.which import Places
 
-UNDO = "history.undo"
 _HOUR = re.compile(rf"\b(?:\d{{1,2}}|{durations.UP_TO_99})(?: ?[ap]m)?\b", re.IGNORECASE)
 
 
@@ -36,6 +35,11 @@ class Amends:
         self._followed = re.compile(own["followed"], re.IGNORECASE)
         self._taken_back = re.compile(own["taken_back"], re.IGNORECASE)
         self._again = re.compile(own["again"], re.IGNORECASE)
+        self._contrast = re.compile(own["contrast"], re.IGNORECASE)
+        self._same = re.compile(own["same_for"], re.IGNORECASE)
+        self._slips = re.compile(own["slips"], re.IGNORECASE)
+        self._at_hour: str = own.get("frames", {}).get("clock", "")
+        self._another = re.compile(own["another"], re.IGNORECASE)
         self._quarters = re.compile(own["bare_quarters"], re.IGNORECASE)
         self._more_time = re.compile(own["more_time"], re.IGNORECASE)
         self._left_alone = re.compile(own["left_alone"], re.IGNORECASE)
@@ -52,7 +56,12 @@ class Amends:
         self._places = Places(own)
 
     def correction(
-        self, text: str, history: Sequence[Message], things: Sequence[Thing] = (), names: Names = NOBODY
+        self,
+        text: str,
+        history: Sequence[Message],
+        exchanges: Sequence[Exchange] = (),
+        names: Names = NOBODY,
+        room: str = "",
     ) -> tuple[Command, ...] | str:
         """Return the last command anew with what `text` corrects, after taking it back if it changed anything.
 
@@ -68,22 +77,35 @@ class Amends:
         if last and changed and (shift := self._shift(last, words)):
             return (shift,)
         found = self._corrected.match(words)
-        if last is None or found is None or (found["moved"] and self._table.of(last.name).reads):
+        if last is None or (found and found["moved"] and self._table.of(last.name).reads):
             return ()
-        rest = found["rest"]
+        rest = found["rest"] if found else self._grammar.unmarked(self.contrasted(text))
+        if not rest:
+            return ()
+        things = exchanges[0].things if exchanges else ()
         made = self._anew(last, rest)
         if made is None and not self._grammar.is_negated(rest):
             whole = self._grammar.read(rest)
             if whole and whole.tool == last.name:
                 made = whole
-        made = made or self._other_kind(last, rest) or self._dialogue.elsewhere(last, things, rest, names)
-        if made is None and self._meant.search(found["how"]):
+        made = made or self._other_kind(last, rest) or self._dialogue.elsewhere(last, things, rest, names, room)
+        if made is None and (found is None or self._meant.search(found["how"])):
             made = self._other_things(last, rest) or self._other_number(last, rest)
+        made = made or self._dialogue.other_one(last, rest, exchanges, names)
         if made is None:
             return ()
         if dict(made.arguments) == dict(last.arguments):
             return self._so_already(rest) if changed else ()
         return (Command(UNDO, {}), made) if changed else (made,)  # else something older would be taken back
+
+    def says_the_same(self, text: str) -> bool:
+        """Whether the last is wanted for something else: "the same for Ben, but at half past"."""
+        return bool(self._same.fullmatch(self._grammar.unmarked(text)))
+
+    def contrasted(self, text: str) -> str:
+        """Return what is meant in place of what is not: "not three, four" → "four"; "" for anything else."""
+        found = self._contrast.fullmatch(text.strip())
+        return found["rest"] if found else ""
 
     def _shift(self, last: ToolCall, said: str) -> Command | None:
         """Return what "put it an hour later" does with what was just written down: it moves from where it stands."""
@@ -106,13 +128,22 @@ class Amends:
         return self._left["denied"] if self._grammar.denied(text) else ""
 
     def follow_up(
-        self, text: str, history: Sequence[Message], things: Sequence[Thing] = (), names: Names = NOBODY
+        self,
+        text: str,
+        history: Sequence[Message],
+        exchanges: Sequence[Exchange] = (),
+        names: Names = NOBODY,
+        room: str = "",
     ) -> Command | None:
         """Return the last command for one thing more, "and eggs too", or what "turn it off again" wants of it."""
         last, _ = last_call(history)
         words = self._grammar.unmarked(text)
+        same = self._same.fullmatch(words) if last else None
+        if last and same:
+            return self._the_same(last, same, exchanges, names, room)
         if last is None or self._grammar.is_negated(text):
             return None
+        things = exchanges[0].things if exchanges else ()
         row = self._table.of(last.name)
         to = self._switched.fullmatch(words) if row.switch else None
         if to and (to["back"] or not things):  # "off again"; "turn it off" is about the things
@@ -124,14 +155,27 @@ class Amends:
                 return longer
         if (found := self._followed.match(words)) is None:
             return None
-        rest = next(part for part in found.groups() if part)
+        rest = self._slips.split(next(part for part in found.groups() if part))[-1]  # "upstairs, I mean the hall"
         if row.things:
             return self._other_things(last, rest)
-        if row.more and (moment := moments.whole(rest)) and self._grammar.own["moments"]:
-            return Command(last.name, dict(last.arguments) | {row.when: moment.text})
+        if row.more:
+            return self._anew(last, self._another.sub("", rest))
+        if row.target and text.rstrip().endswith("?") and (look := _look_before(exchanges)):
+            last, row = look, self._table.of(look.name)  # "is it locked?" – "lock it" – "and the front door?"
         if row.reads or row.target or row.room:
             made = None if row.target and things else self._anew(last, rest)
-            return made or self._dialogue.elsewhere(last, things, rest, names) or self._in_place(last, rest)
+            return made or self._dialogue.elsewhere(last, things, rest, names, room) or self._in_place(last, rest)
+        return None
+
+    def _the_same(
+        self, last: ToolCall, same: re.Match[str], exchanges: Sequence[Exchange], names: Names, room: str
+    ) -> Command | None:
+        """Return the last command for another device, room or person: "the same for Ben, but at half past"."""
+        things, words = exchanges[0].things if exchanges else (), next(part for part in same.groups() if part).split()
+        for at in range(len(words), 0, -1):  # "the bedroom | twenty one"
+            rest, change = " ".join(words[:at]), " ".join(words[at:]) or same.groupdict().get("but")
+            if made := self._dialogue.elsewhere(last, things, rest, names, room) or _for_person(last, rest, names):
+                return self._anew(ToolCall(last.id, made.tool, made.arguments), change) if change else made
         return None
 
     def _in_place(self, last: ToolCall, rest: str) -> Command | None:
@@ -196,8 +240,11 @@ class Amends:
         if row.when and self._quarters.fullmatch(said) and (hour := _hour(str(arguments.get(row.when, "")))):
             said = f"{said} {hour}"
         timed = row.when or row.moves_on
-        if timed and self._grammar.own["moments"] and (moment := moments.whole(self._new(said, "when"))):
-            return self._at(last, arguments, moment)
+        if timed and self._grammar.own["moments"]:
+            new = self._new(said, "when")
+            hour = f"{self._at_hour} {new}" if row.when and not row.reads else ""  # "no, half eight"
+            if moment := moments.whole(new) or moments.whole(hour):
+                return self._at(last, arguments, moment)
         if row.place and (place := self._place.fullmatch(said)):
             return Command(last.name, arguments | {row.place: place["place"]})
         room = self._new(said, "room")
@@ -288,7 +335,7 @@ class Amends:
 
 
 def last_call(history: Sequence[Message]) -> tuple[ToolCall | None, bool]:
-    """Return the last call of the last exchange, when it worked, and whether it changed anything.
+    """Return the last call of the last exchange, when it worked or only looked, and whether it changed anything.
 
     Nothing older is ever corrected.
     """
@@ -300,7 +347,26 @@ def last_call(history: Sequence[Message]) -> tuple[ToolCall | None, bool]:
         calls += [call for call in reversed(message.calls) if call.name != UNDO]
         if message.author == "tool" and (told := _read(message.text)).get("ok") is True:
             worked[message.call_id] = told.get("changed") is True
+    if calls and calls[0].id not in worked and open_spoken_tools().of(calls[0].name).reads:
+        return calls[0], False  # "I don't know where home is" – "in London?"
     return (calls[0], worked[calls[0].id]) if calls and calls[0].id in worked else (None, False)
+
+
+def _look_before(exchanges: Sequence[Exchange]) -> ToolCall | None:
+    """Return the look that led to what was done last, to the same thing."""
+    if len(exchanges) < 2 or not (look := exchanges[1].last) or look.name != "home.state":
+        return None
+    return look if {*exchanges[0].things} & {*exchanges[1].things} else None
+
+
+def _for_person(last: ToolCall, said: str, names: Names) -> Command | None:
+    """Return a call with one person of the house in the place of another."""
+    people = {*names.people, *(one.name for one in names.devices if one.kind == "person")}
+    new = next((person for person in people if person.casefold() == said.casefold()), "")
+    others = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(people - {new}))) or '(?!)'})\b", re.IGNORECASE)
+    anew = {name: others.sub(new, value) for name, value in last.arguments.items() if isinstance(value, str)}
+    changed = new and any(anew[name] != last.arguments[name] for name in anew)
+    return Command(last.name, dict(last.arguments) | anew) if changed else None
 
 
 def _hour(when: str) -> str:

@@ -10,14 +10,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from atlas.conversation import Message, ToolCall, Turn
 from atlas.understanding.choices import Choice, Choices, ChoiceWords
 from atlas.understanding.devices import Arguments, without
+from atlas.understanding.frame_deeds import without_kind
+from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import Grammar
-from atlas.understanding.names import Names
+from atlas.understanding.names import NOBODY, Device, Names
+from atlas.understanding.parser import act_of
 from atlas.understanding.slots import Command
 from atlas.understanding.spoken_tools import Rows, SpokenTools, open_spoken_tools
 
@@ -25,7 +28,18 @@ LEANS_SECONDS = 120.0  # after that nobody knows any more what "it" was
 MOST_THINGS = 12  # that one "them" may mean
 LOOKED_BACK = 4  # exchanges in which "the other one" may have been named beside the first
 TARGETS = ("device", "room", "floor", "kind", "shape", "everything")
-LATER = "later.do"
+LATER, UNDO = "later.do", "history.undo"
+AGREES_BACK = 2  # exchanges in which "them" may have its like
+OF_ONE_KIND = (
+    "home.clean",
+    "home.lock",
+    "home.mow",
+    "home.play",
+    "home.pause",
+    "home.next",
+    "home.previous",
+    "home.mute",
+)
 
 Commands = Callable[[str], tuple[Command, ...]]  # what a text is by itself
 
@@ -40,6 +54,7 @@ class Thing:
     argument: str  # of its topic's tools, that takes its id
     kind: str = ""  # of a device
     room: str = ""
+    state: Mapping[str, Any] = field(default_factory=dict, compare=False)  # of a device, as it was then
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +71,11 @@ class Exchange:
         """The last call of it."""
         return self.calls[-1] if self.calls else None
 
+    @property
+    def of_devices(self) -> bool:
+        """Whether it was about devices of this house."""
+        return bool(self.calls) and self.calls[-1].name.startswith(("home.", LATER, UNDO))
+
 
 def recent(turn: Turn) -> tuple[Message, ...]:
     """Return what a turn may lean on: nothing, once the last exchange is too long ago."""
@@ -66,10 +86,11 @@ def recent(turn: Turn) -> tuple[Message, ...]:
 class Dialogue:
     """How one language speaks of what was just spoken about. Immutable."""
 
-    def __init__(self, grammar: Grammar, choices: ChoiceWords) -> None:
+    def __init__(self, grammar: Grammar, choices: ChoiceWords, frames: Frames) -> None:
         own = grammar.own
         words: Mapping[str, Any] = own["dialogue"]
         self._grammar = grammar
+        self._frames = frames
         self._choices = choices
         self._table: SpokenTools = open_spoken_tools()
         self._refers = re.compile(words["refers"], re.IGNORECASE)
@@ -83,6 +104,13 @@ class Dialogue:
         self._steps: Mapping[str, Mapping[str, tuple[str, int]]] = words["steps"]
         self._set_to = re.compile(words["set_to"], re.IGNORECASE)
         self._settings: Mapping[str, str] = words["settings"]
+        self._more = re.compile(words["more"], re.IGNORECASE)
+        self._less = re.compile(words["less"], re.IGNORECASE)
+        self._except = re.compile(words["except"], re.IGNORECASE)
+        self._over: str = words["over"]
+        relative, self._such = words["relative"]
+        self._relative = re.compile(relative, re.IGNORECASE)
+        self._differ = {pronoun: re.compile(name, re.IGNORECASE) for pronoun, name in words["differ"].items()}
         self._ordinals = [re.compile(way, re.IGNORECASE) for way in own["ordinals"]]
         follows: Mapping[str, Sequence[Sequence[str]]] = own["follows"]
         self._follows = {
@@ -137,7 +165,7 @@ class Dialogue:
         topic = last.last.name.partition(".")[0]
         words = self._grammar.unmarked(text)
         context = {"list": "shopping", "name": ""} | {k: v for k, v in last.last.arguments.items() if v}
-        for way, to in self._follows.get(topic, ()):
+        for way, to in (*self._follows.get(last.last.name, ()), *self._follows.get(topic, ())):
             if said := way.fullmatch(words):
                 made = commands(said.expand(to).format_map(context))
                 if made and all(command.tool.startswith(f"{topic}.") for command in made):
@@ -156,25 +184,92 @@ class Dialogue:
             for command in made
         )
 
+    def placed(self, text: str, last: Exchange, room: str = "") -> str:
+        """Return a text with the room in the place of "there", and of "here" where other rooms were spoken of."""
+        if (spoken_of := _room(last)) and (there := self._place.search(text)):
+            return text[: there.start()] + self._at_place.format(spoken_of) + text[there.end() :]
+        here = self._frames.says_here(text) if room and last.things else None
+        if here and all(thing.room and thing.room.casefold() != room.casefold() for thing in last.things):
+            return text[: here.start()] + self._at_place.format(room) + text[here.end() :]
+        return text
+
     def referring(
-        self, text: str, exchanges: Sequence[Exchange], commands: Commands
+        self, text: str, exchanges: Sequence[Exchange], commands: Commands, names: Names = NOBODY, room: str = ""
     ) -> tuple[Command, ...] | Choices | None:
-        """Return what words with an "it" or a "there" in them mean; a question when two things can be meant."""
+        """Return what words with an "it" in them mean; a question when two things can be meant.
+
+        `()` when they leave out one that nobody can tell: then nothing is to be done.
+        """
         last = exchanges[0] if exchanges else None
         if last is None or not last.calls:
             return None
         words = self._grammar.plain_words(text)
-        if self._place.search(words) and (room := _room(last)):
-            there = commands(self._place.sub(self._at_place.format(room), words))
-            if there and all(_topic(command) == "home" for command in there):
-                return there
-        refers = self._refers.search(words)
-        if refers is None or not last.things:
+        telling, such = self._relative.sub(self._such, words), bool(self._relative.search(words))
+        refers = self._refers.search(telling)
+        if refers is None or not any(exchange.things for exchange in exchanges):
             return None
-        return self._means(words, refers, exchanges, commands)
+        if such:
+            return self._unlike(telling, refers, last.things, commands)
+        if left := self._except.search(words):
+            return self._all_but(words, left, refers, last, commands, names, room)
+        for spoken_of in self._spoken_of(refers[0], exchanges):
+            if (meant := self._means(words, refers, spoken_of, commands, names)) is not None:
+                return meant
+        return None
+
+    def chooses(self, text: str) -> bool:
+        """Whether some of several are meant: "the one that isn't", "all of them except the lamp"."""
+        if self._relative.search(text):
+            return True
+        return bool(self._except.search(text) and self._refers.search(text))
+
+    def _spoken_of(self, pronoun: str, exchanges: Sequence[Exchange]) -> Iterator[Sequence[Exchange]]:
+        """Yield the last exchange, and those before it; first of all the one whose things a pronoun agrees with."""
+        near = exchanges[:AGREES_BACK] if exchanges[0].of_devices else exchanges[:1]
+        rows = [exchanges[at:] for at, one in enumerate(near) if one.things and one.calls]
+        fitting = [row for row in rows if self._agrees(pronoun, row[0].things)]
+        yield from [*fitting, *(row for row in rows if row not in fitting)]
+
+    def _agrees(self, pronoun: str, things: Sequence[Thing]) -> bool:
+        """Whether a pronoun can stand for things of these names: "them" for the blinds, but not for the lamp."""
+        differs = self._differ.get(pronoun.casefold())
+        several = "s" if len(things) > 1 else ""
+        return differs is None or not all(differs.search(thing.name + several) for thing in things)
+
+    def _unlike(
+        self, words: str, refers: re.Match[str], things: Sequence[Thing], commands: Commands
+    ) -> tuple[Command, ...] | None:
+        """Return a deed for those of several that are not so yet: "lock the one that isn't"."""
+        made = {thing: self._about(words, refers, thing, commands) for thing in things}
+        unlike = {thing: each for thing, each in made.items() if any(not _is_so(thing, one) for one in each)}
+        return tuple(one for each in (unlike or made).values() for one in each) or None
+
+    def _all_but(
+        self,
+        words: str,
+        left: re.Match[str],
+        refers: re.Match[str],
+        last: Exchange,
+        commands: Commands,
+        names: Names,
+        room: str,
+    ) -> tuple[Command, ...]:
+        """Return a deed for all but those that are left out: "all of them but the one in here"."""
+        devices = _devices(last.things, names)
+        out = self._frames.named(left["left"], devices, names, room)
+        spared = {device.name for device in devices for one in out if _is_among(device, one.arguments)}
+        if not spared or refers.end() > left.start():
+            return ()
+        rest = [thing for thing in last.things if thing.name not in spared]
+        return tuple(one for thing in rest for one in self._about(words[: left.start()], refers, thing, commands))
 
     def _means(
-        self, words: str, refers: re.Match[str], exchanges: Sequence[Exchange], commands: Commands
+        self,
+        words: str,
+        refers: re.Match[str],
+        exchanges: Sequence[Exchange],
+        commands: Commands,
+        names: Names,
     ) -> tuple[Command, ...] | Choices | None:
         last, things = exchanges[0], exchanges[0].things
 
@@ -191,15 +286,16 @@ class Dialogue:
             return None
         match refers.lastgroup:
             case "other":
-                if (other := _other(exchanges)) is None:
+                if (other := _other(exchanges, names)) is None:
                     return None
                 if refers.span() == (0, len(words)):  # "and the other one": the same for that
                     return (self._of(Command(last.calls[-1].name, last.calls[-1].arguments), other),)
                 return about(other) or None
             case "which":
+                several = things if len(things) > 1 else _one_by_one(exchanges)
                 at = next((at for at, way in enumerate(self._ordinals) if way.fullmatch(refers["which"])), -1)
-                at = len(things) - 1 if at < 0 else at  # the last one
-                return about(things[at]) or None if at < len(things) else None
+                at = len(several) - 1 if at < 0 else at  # the last one
+                return about(several[at]) or None if at < len(several) else None
             case "both" | "several" if len(things) == 1:
                 alike = [thing for thing in (_one_before(exchanges, refers.lastgroup == "both"), things[0]) if thing]
                 if refers.lastgroup == "both" and len(alike) != 2:
@@ -261,15 +357,20 @@ class Dialogue:
         return form.format(thing.name)
 
     def set_anew(self, text: str, last: Exchange) -> Command | None:
-        """Return the setting of what was last spoken of: a bit brighter, or to so much."""
+        """Return the setting of what was last spoken of: brighter, not so bright, a bit more, to so much."""
         if last.last is None or not self._table.of(last.last.name).target:
             return None
         words = self._grammar.plain_words(text)
         kind, target = _kind(last), self._target(last)
         if step := self._stepped.fullmatch(words):
-            said = next(word for word in step.groups() if word).lower()
-            what = self._steps.get(said, {}).get(kind)
+            over = step["too"] or step["so"]
+            said = f"{self._over} {over}" if over else next(filter(None, step.groups()))
+            what = self._steps.get(said.lower(), {}).get(kind)
             return Command("home.adjust", target | {"what": what[0], "by": what[1]}) if what else None
+        by = last.last.arguments.get("by") if last.last.name == "home.adjust" else None
+        if by and (self._more.fullmatch(words) or self._less.fullmatch(words)):
+            again = by if self._more.fullmatch(words) else -by
+            return Command("home.adjust", target | {"what": last.last.arguments["what"], "by": again})
         number = self._set_to.fullmatch(self._grammar.digits(words))
         if number and kind in self._settings:
             return Command("home.set", target | {self._settings[kind]: int(number["number"])})
@@ -284,7 +385,9 @@ class Dialogue:
 
     # ── another target ──────────────────────────────────────────────────────────────────────────────
 
-    def elsewhere(self, call: ToolCall, things: Sequence[Thing], rest: str, names: Names) -> Command | None:
+    def elsewhere(
+        self, call: ToolCall, things: Sequence[Thing], rest: str, names: Names, here: str = ""
+    ) -> Command | None:
         """Return a call for another device, room or floor; `None` when `rest` names none."""
         if not self._table.of(call.name).target:
             return None
@@ -292,11 +395,41 @@ class Dialogue:
         kind = call.arguments.get("kind") or _kind_of(things) or self._kind_named(str(call.arguments.get("device", "")))
         named = self._one_of.sub(lambda one: f"{one[1]} {self._noun(call, things)}", rest)
         target = self._named(named, kind, names)
+        if target is None or not _is_called(target.get("device"), names):
+            target = self._described(call, things, rest, names, here)
         if target is None:
             return None
-        return Command(
-            call.name, kept | ({"shape": call.arguments["shape"]} if call.arguments.get("shape") else {}) | target
-        )
+        others = {one.kind for one in names.devices if one.name == target.get("device")} or {target.get("kind", kind)}
+        if kind and others - {kind} and names.devices:
+            return self._likewise(call, rest, names, here)
+        shape = {"shape": call.arguments["shape"]} if call.arguments.get("shape") and "device" not in target else {}
+        kept.pop("shape", None)
+        return Command(call.name, kept | shape | (without_kind(target) if call.name in OF_ONE_KIND else target))
+
+    def other_one(self, call: ToolCall, rest: str, exchanges: Sequence[Exchange], names: Names) -> Command | None:
+        """Return a call for "the other one" instead, or for "the first one"; `None` when `rest` is neither."""
+        refers = self._refers.fullmatch(self._grammar.plain_words(rest))
+        if refers is None or refers.lastgroup != "other" or not exchanges or not exchanges[0].things:
+            return None
+        other = _other(exchanges, names)
+        return self._of(Command(call.name, call.arguments), other) if other else None
+
+    def _described(
+        self, call: ToolCall, things: Sequence[Thing], rest: str, names: Names, here: str
+    ) -> Arguments | None:
+        """Return how devices of this house are named that other words than their names describe: "the big one"."""
+        like = _devices(things, names) or [one for one in names.devices if one.name == call.arguments.get("device")]
+        targets = self._frames.named(rest, like, names, here, many=len(things) > 1 or "kind" in call.arguments)
+        return dict(targets[0].arguments) if len(targets) == 1 else None
+
+    def _likewise(self, call: ToolCall, rest: str, names: Names, here: str) -> Command | None:
+        """Return the same for a thing of another kind: the blinds are closed, "and the light" is turned off."""
+        tokens = [one for one in self._frames.lexicon.tokens(rest, names) or () if one.category in TARGETS]
+        if call.name == "home.state":
+            made = self._frames.look_at(rest, tokens, names, here)
+        else:
+            made = self._frames.deed(act_of(call.name, call.arguments), rest, tokens, "", names, here, call.arguments)
+        return made[0] if len(made) == 1 else None
 
     def _named(self, named: str, kind: str, names: Names) -> Arguments | None:
         devices = self._grammar.slots.devices
@@ -341,18 +474,59 @@ def _is_meant(call: ToolCall, row: Mapping[str, Any]) -> bool:
 
 def _thing(topic: str, rows: Rows, row: Mapping[str, Any]) -> Thing:
     name, id = str(row.get(rows.name) or ""), str(row.get(rows.id) or row.get(rows.name) or "")
-    return Thing(topic, name, id, rows.argument, str(row.get("kind") or ""), str(row.get("room") or ""))
+    state = row.get("state")
+    kind, room = str(row.get("kind") or ""), str(row.get("room") or "")
+    return Thing(topic, name, id, rows.argument, kind, room, state if isinstance(state, dict) else {})
 
 
-def _other(exchanges: Sequence[Exchange]) -> Thing | None:
-    """Return the one of two that nothing was done to since they were named together."""
+def _other(exchanges: Sequence[Exchange], names: Names) -> Thing | None:
+    """Return the one of two that nothing was done to since they were named together, or that share a room."""
     since: set[str] = set()
     for exchange in exchanges:
         if len(exchange.things) == 2:
             left = [thing for thing in exchange.things if thing.id not in since]
             return left[0] if len(left) == 1 and since else None
         since |= {thing.id for thing in exchange.things}
-    return None
+    devices = _devices(exchanges[0].things, names)
+    if len(devices) != 1:
+        return None
+    [one] = devices
+    beside = [each for each in names.devices if (each.kind, each.room) == (one.kind, one.room) and each != one]
+    if len(beside) != 1 or (beside[0].shape or one.shape) != one.shape:
+        return None
+    return replace(exchanges[0].things[0], name=beside[0].name, id=beside[0].name, state={})
+
+
+def _one_by_one(exchanges: Sequence[Exchange]) -> Sequence[Thing]:
+    """Return things of one kind that were named one after the other, the first one first."""
+    row: dict[str, Thing] = {}
+    for exchange in reversed(exchanges):
+        row |= {thing.id: thing for thing in exchange.things if thing.topic == exchanges[0].things[0].topic}
+    return [thing for thing in row.values() if thing.kind == exchanges[0].things[0].kind]
+
+
+def _devices(things: Sequence[Thing], names: Names) -> list[Device]:
+    return [device for device in names.devices if device.name in {one.name for one in things if one.topic == "home"}]
+
+
+def _is_called(name: Any, names: Names) -> bool:
+    """Whether a device of this house has such a name; of a house that nobody knows, whether it may have."""
+    called = {device.name.casefold() for device in names.devices}
+    return not called or name is None or str(name).casefold() in called
+
+
+def _is_among(device: Device, named: Mapping[str, Any]) -> bool:
+    """Whether a device is one of those that these arguments name."""
+    if "device" in named:
+        return bool(device.name == named["device"])
+    return named.get("kind") == device.kind and named.get("room") == device.room
+
+
+def _is_so(thing: Thing, command: Command) -> bool:
+    """Whether a thing was already as a command would have it."""
+    on = ("on", command.arguments.get("on") is True) if command.tool == "home.turn" else None
+    wanted = on or _GOALS.get(command.tool)
+    return wanted is not None and thing.state.get(wanted[0]) is wanted[1]
 
 
 def _one_before(exchanges: Sequence[Exchange], any_kind: bool) -> Thing | None:
@@ -396,6 +570,14 @@ _STATES = {
     "locked": ("locked", True),
     "unlocked": ("locked", False),
     "playing": ("playing", True),
+}
+_GOALS: Mapping[str, tuple[str, bool]] = {  # what a thing is after a deed
+    "home.lock": ("locked", True),
+    "home.unlock": ("locked", False),
+    "home.open": ("open", True),
+    "home.close": ("open", False),
+    "home.play": ("playing", True),
+    "home.pause": ("playing", False),
 }
 _KIND_OF_SETTING = {
     "brightness": "light",

@@ -73,10 +73,13 @@ class Targets:
         nearby = [one for one in all_of_it if here and one.room == here]
         nick = next((one.value for one in tokens if one.category == "nickname"), "")
         if nick:
-            wanted = self._nicknames.get(nick, ())
-            fits = [one for one in (inside if rooms else nearby or inside) if _has_word(one, wanted)]
-            if len(fits) == 1:
-                return Target(kind, {"device": fits[0].name}, fits[0].shape)
+            for near in (inside,) if rooms else (nearby, inside):
+                fits = [one for one in near if _has_word(one, self._nicknames.get(nick, ()))]
+                if not fits and nick == "big":  # of two, the one that is not the little one
+                    little = [one for one in near if _has_word(one, self._nicknames.get("little", ()))]
+                    fits = [one for one in near if one not in little] if little else []
+                if len(fits) == 1:
+                    return Target(kind, {"device": fits[0].name}, fits[0].shape)
         if rooms and not inside and len(all_of_it) == 1:
             return Target(kind, {"device": all_of_it[0].name}, all_of_it[0].shape)
         if not many:
@@ -112,4 +115,6 @@ def _parts(device: Device) -> list[str]:
 
 
 def _has_word(device: Device, wanted: Sequence[str]) -> bool:
-    return bool({*_parts(device)} & {*wanted})
+    parts = _parts(device)
+    compound = len(parts) == 1  # "Hintertür"
+    return any(part == word or (compound and part.startswith(word)) for part in parts for word in wanted)

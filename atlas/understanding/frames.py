@@ -33,12 +33,13 @@ from atlas.understanding.frame_deeds import (
 )
 from atlas.understanding.frame_targets import Targets
 from atlas.understanding.frame_words import Lexicon, Token
-from atlas.understanding.names import Names
+from atlas.understanding.names import Device, Names
 from atlas.understanding.slots import Command
 
 LONGEST_CHARACTERS = 200
 MOST_CLAUSES = 8
 MOST_COMMANDS = 6
+_NAMING = ("device", "kind", "room", "floor", "quantity", "nickname", "refers", "word")  # of words that only name
 _STATE_OF = {"on": "on", "off": "off", "open": "open", "close": "closed", "lock": "locked", "unlock": "unlocked"}
 
 
@@ -64,6 +65,8 @@ class Frames:
         self._comparative = re.compile(words.get("comparatives", "(?!)"), re.IGNORECASE)
         self._to = re.compile(words.get("to", "(?!)"), re.IGNORECASE)
         self._house = frozenset(words.get("house", ()))
+        self._reason = re.compile(words.get("reasons", "(?!)"), re.IGNORECASE)
+        self._here = re.compile(words.get("here", "(?!)"), re.IGNORECASE)
         self.lexicon = Lexicon(words)
         self._targets = Targets(words)
 
@@ -100,9 +103,11 @@ class Frames:
                 aside = self.lexicon.known_tokens(clause, names)
                 if self._rejected.search(clause) or not (self._aside.match(clause) or (frames and not _is_deed(aside))):
                     return ()
-                antecedent = self._targets.of(aside, names, room)[0] or antecedent
+                if not frames:  # "the lamp is too bright, dim it", but not "turn it off, there's no water in it"
+                    antecedent = self._targets.of(aside, names, room)[0] or antecedent
                 places = [token for token in aside if token.category == "room"] or places
                 continue
+            tokens = [*tokens, *self._kind_spoken_of(tokens, spoken_of)]
             if not any(token.category in ("room", "floor") for token in tokens):
                 tokens = [*tokens, *places]  # "it's too warm in the bedroom, turn the heating down"
             frame = self._frame(tokens, names, room)
@@ -116,6 +121,14 @@ class Frames:
         if not seconds:
             return commands
         return tuple(later(command, seconds) for command in commands)
+
+    @staticmethod
+    def _kind_spoken_of(tokens: Sequence[Token], spoken_of: Sequence[Device]) -> list[Token]:
+        """Return the kind that was spoken of, for a place in which something is to be done: "off in the hall"."""
+        kinds, categories = {(one.kind, one.shape) for one in spoken_of}, {token.category for token in tokens}
+        if len(kinds) != 1 or categories & {"device", "kind"} or not categories & {"room", "floor", "nickname"}:
+            return []
+        return [Token("kind", (*kinds.pop(), len(spoken_of) > 1), "")]
 
     def is_unclear(self, text: str, names: Names) -> bool:
         """Tell whether `text` wants something of a device and says no more than "it": which one must be asked."""
@@ -147,6 +160,12 @@ class Frames:
     def only_asks(self, text: str) -> bool:
         """Tell whether a sentence ends as a question, and is no polite way to want something."""
         return text.rstrip().endswith("?") and not self._polite.search(text)
+
+    def politely(self, text: str, names: Names, room: str) -> tuple[Command, ...]:
+        """Return what a sentence wants that sounds like a question: "you can open the curtains, please?"."""
+        if not text.rstrip().endswith("?") or not self._polite.search(text):
+            return ()
+        return self.read(text, names, room)
 
     def question(self, text: str, names: Names, room: str = "") -> Command | None:
         """Return the look at this house that answers `text`; `None` when it asks for no device's state."""
@@ -244,6 +263,54 @@ class Frames:
         joint = self._joint.search(text)
         rest = text[joint.end() :].strip() if joint else ""
         return text[: joint.start()].strip() if joint and rest and self._aside.match(rest) else ""
+
+    def without_asides(self, text: str, names: Names) -> str:
+        """Return what is wanted without what else is said: "ok, I'm in, shut it" is "shut it"; "" when that is all.
+
+        What is said first and names something is no aside: it says what is meant by "it".
+        """
+        pieces = [piece for one in self._reason.split(text) if (piece := one.strip())]
+        if not 1 < len(pieces) <= MOST_CLAUSES or any(map(self._rejected.search, pieces)):
+            return ""
+        if "?" in text or self._question.match(pieces[-1]):
+            return ""
+        wanted: list[str] = []
+        for piece in pieces:
+            plain = self._plain(piece)
+            tokens = self.lexicon.known_tokens(plain, names)
+            names_one = any(one.category in ("device", "kind", "room", "floor", "person", "nickname") for one in tokens)
+            only_names = names_one and self.lexicon.tokens(plain, names) is not None  # "turn it up, the radio"
+            if not self._aside.match(piece) or _is_deed(tokens) or only_names or (names_one and not wanted):
+                wanted.append(piece)
+        return ", ".join(wanted) if 0 < len(wanted) < len(pieces) else ""
+
+    def says_here(self, text: str) -> re.Match[str] | None:
+        """Return the words of a text that mean the room in which they are said."""
+        return self._here.search(text)
+
+    def named(
+        self, words: str, like: Sequence[Device], names: Names, room: str, *, many: bool = False
+    ) -> Sequence[Target]:
+        """Return the devices that all of some words name; without a kind, those of the kind that `like` are of.
+
+        "The hall", "upstairs", "the big one", "the one in here"; none when a word is not known or says more than that.
+        """
+        plain = self._plain(words)
+        tokens = self.lexicon.tokens(plain, names, asking=any(one.kind == "sensor" for one in like)) or []
+        tokens = [one for one in tokens if one.value != 1.0]  # "the big one"
+        if not tokens or not all(one.category in _NAMING for one in tokens):
+            return ()
+        kinds = {(one.kind, one.shape) for one in like}
+        if any(one.category == "room" for one in tokens):
+            tokens = [one for one in tokens if one.category != "floor"]  # "upstairs in the bedroom"
+        places = [one for one in tokens if one.category in ("room", "floor")]
+        if self._here.search(plain) and room and not places:
+            tokens.append(Token("room", room, room))
+        if not any(one.category in ("device", "kind") for one in tokens):
+            if len(kinds) != 1 or not any(one.category in ("room", "floor", "nickname") for one in tokens):
+                return ()
+            tokens.append(Token("kind", (*kinds.pop(), many), ""))
+        return self._targets.of(tokens, names, room)[0]
 
     def is_to_somebody(self, text: str, names: Names) -> bool:
         """Whether a sentence begins or ends with somebody's name, and is not for the house."""

@@ -17,7 +17,7 @@ from atlas.understanding.amends import Amends
 from atlas.understanding.answering import Answering, Question
 from atlas.understanding.choices import Choice, Choices, ChoiceWords
 from atlas.understanding.custom import CustomMeaning, CustomReader
-from atlas.understanding.dialogue import LATER, Dialogue, Exchange, recent
+from atlas.understanding.dialogue import LATER, UNDO, Dialogue, Exchange, recent
 from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import OPEN_COMMAND_SECONDS, Command, Grammar, Half
 from atlas.understanding.names import NOBODY, Names
@@ -110,7 +110,7 @@ class Reader:
         self._custom = custom
         self._corrects = re.compile(own.get("acts", {}).get("corrects", "(?!)"), re.IGNORECASE)
         self._taken_back = re.compile(own.get("acts", {}).get("taken_back", "(?!)"), re.IGNORECASE)
-        self._dialogue = Dialogue(grammar, self.choices)
+        self._dialogue = Dialogue(grammar, self.choices, self._frames)
         self._amends = Amends(grammar, self._dialogue)
         self._wholes = Wholes(grammar, self._dialogue)
         self._which = Which(grammar)
@@ -204,7 +204,9 @@ class Reader:
     def _of_devices(self, text: str, names: Names, room: str, before: Sequence[str] = ()) -> tuple[Command, ...]:
         """Return what is wanted of devices or asked about them, in the public words or in whatever order they come."""
         look = self._frames.question(text, names, room)
-        free = (look,) if look else self._frames.read(text, names, room)
+        free = (look,) if look else self._frames.read(text, names, room, before)
+        if look and (wanted := self._frames.politely(text, names, room)):
+            free, look = wanted, None
         public = self._by_public(text, names, room) if names.devices else None
         if not isinstance(public, tuple) or not all(one.tool.startswith("home.") for one in public):
             return free
@@ -302,6 +304,11 @@ class Reader:
         of_devices = not nothing and all(one.tool.startswith("home.") for one in commands)
         return meant if of_devices or _only_looks(commands) else {}
 
+    def _wanted(self, text: str, last: Exchange, names: Names) -> str:
+        """Return what of a text is wanted, where it is about what was done last: without why, and without "I'm in"."""
+        wanted = self._frames.without_asides(text, names)
+        return wanted if wanted and last.of_devices else text
+
     def _asked_for(self, heard: _Heard) -> dict[str, Any]:
         """Return what is to be done, said or asked: the first of the ways in which the readings can be meant."""
         readings, amends, history = heard.readings, self._amends, recent(heard.turn)
@@ -310,6 +317,9 @@ class Reader:
         exchanges = tuple(self._dialogue.exchanges(history))
         last = exchanges[0] if exchanges else Exchange((), (), ())
         before = _before(exchanges)
+        room = heard.turn.actor.room
+        if before.act:
+            readings = tuple(self._dialogue.placed(text, last, room) for text in readings)
 
         def commands_of(text: str) -> tuple[Command, ...]:
             return self.commands(text, heard.names, heard.turn.actor.room)
@@ -327,10 +337,12 @@ class Reader:
             if meant := self._of_devices(f"{earlier}, {readings[0]}", heard.names, heard.turn.actor.room):
                 return _leaning(meant)
         if len(last.calls) > 1:  # to take back the last of several may not be what "cancel it" means
-            unsure = self._dialogue.referring(readings[0], exchanges, commands_of)
+            unsure = self._dialogue.referring(readings[0], exchanges, commands_of, heard.names, room)
             if isinstance(unsure, Choices):
                 return {"choices": unsure}
-        if any(corrected := amends.correction(text, history, last.things, heard.names) for text in readings):
+        if set_anew := self._dialogue.set_anew(readings[0], last):
+            return _leaning((set_anew,))
+        if any(corrected := amends.correction(text, history, exchanges, heard.names, room) for text in readings):
             return _leaning(corrected)
         if left := amends.left_alone(readings[0]):
             return {"reply": left}
@@ -340,29 +352,44 @@ class Reader:
             return {"commands": slipped}
         if before.act:
             readings = tuple(self._corrects.sub("", text) for text in readings)
+            readings = tuple(amends.contrasted(text) or text for text in readings)
+            readings = tuple(self._wanted(text, last, heard.names) for text in readings)
         negated = any(self.grammar.is_negated(text, heard.names) for text in readings)
-        room = heard.turn.actor.room
 
         parse = self._parser.parse(readings[0], heard.names, room, before) if self._parser else NOT_PARSED
 
         def leans() -> dict[str, Any] | None:
-            if any(more := amends.follow_up(text, history, last.things, heard.names) for text in readings):
+            if any(more := amends.follow_up(text, history, exchanges, heard.names, room) for text in readings):
                 assert more
                 return _leaning((more,))
             if parse.named and parse.is_sure():  # "and shut the curtains" is not about the lamp before
                 return _learned(parse, before)
-            meant = self._dialogue.referring(readings[0], exchanges, commands_of)
+            meant = self._dialogue.referring(readings[0], exchanges, commands_of, heard.names, room)
             if meant is None:
                 return None
+            if meant == ():
+                return {"reply": self._which_device}
             return {"choices": meant} if isinstance(meant, Choices) else _leaning(meant)
 
-        if not negated and (set_anew := self._dialogue.set_anew(readings[0], last)):
-            return _leaning((set_anew,))
+        chooses = self._dialogue.chooses(readings[0]) or amends.says_the_same(readings[0])
+        if chooses and (leaning := leans()):
+            return leaning  # "all but the lamp" has a word that forbids
+        if set_anew := self._dialogue.set_anew(readings[0], last):
+            return _leaning((set_anew,))  # "oh no, I can't hear it now, louder"
         of_others = any(not one.tool.startswith("home.") for one in self.grammar.commands(readings[0], heard.names))
-        of_devices = () if of_others else self._of_devices(readings[0], heard.names, heard.turn.actor.room)
+        of_devices = () if of_others else self._of_devices(readings[0], heard.names, room)
+        spoken_of = [thing.name for thing in last.things if thing.topic == "home"]
+
+        def about_them() -> dict[str, Any] | None:  # "right, I'm in, shut it"; "half"
+            meant = self._of_devices(readings[0], heard.names, room, spoken_of) if spoken_of else ()
+            return _leaning(meant) if meant else None
+
         if of_devices and not any(map(self.grammar.is_negated, readings[1:])):
             # "A bit brighter" means what was just spoken about, if something was.
-            leaning = None if _names_any(of_devices) else leans()
+            alone = not _names_any(of_devices)
+            leaning = leans() if alone else None
+            if alone and not leaning and all(one.tool in ("home.adjust", "home.set") for one in of_devices):
+                leaning = about_them()
             return leaning or self._reconsidered(of_devices, parse, heard, before)
         if negated and not self.grammar.is_negated(readings[0], heard.names):
             return {}
@@ -373,15 +400,15 @@ class Reader:
                 return {"choices": self.choices.ask(parse.choices[:1])}
             return self._asked_first(heard, parse)
         if any(commands := commands_of(text) for text in readings):
+            stops = commands[0].tool == "alarms.stop" and bool(before.devices)
+            if stops and (leaning := leans()):
+                return leaning  # "stop it", of what was just set going
             unknown = any(_is_unknown(command, heard.names) for command in commands)
             if unknown and parse.is_sure():
                 return _learned(parse, before)
             return self._reconsidered(commands, parse, heard, before)
-        if leaning := leans():
+        if leaning := leans() or about_them():
             return leaning
-        spoken_of = [thing.name for thing in last.things if thing.topic == "home"]
-        if spoken_of and (meant := self._of_devices(readings[0], heard.names, heard.turn.actor.room, spoken_of)):
-            return _leaning(meant)  # "right, I'm in, shut it"
         to_somebody = self._frames.is_to_somebody(readings[0], heard.names)
         if not to_somebody and (several := self._wholes.joined(readings[0], heard.names, commands_of)):
             return {"commands": several}
@@ -425,8 +452,7 @@ def _learned(parse: Parse, before: Before) -> dict[str, Any]:
 def _before(exchanges: Sequence[Exchange]) -> Before:
     """Return the last that was done or looked up, in the last exchange or the one before."""
     for exchange in exchanges[:2]:
-        if exchange.tried:
-            call = exchange.tried[-1]
+        if exchange.tried and (call := exchange.tried[-1]).name != UNDO:
             tool, arguments = call.name, call.arguments
             if tool == LATER:
                 inner = arguments.get("arguments")

@@ -12,7 +12,7 @@ from itertools import islice
 
 from atlas.conversation import ToolCall
 from atlas.understanding import durations, moments
-from atlas.understanding.dialogue import Commands, Dialogue
+from atlas.understanding.dialogue import Commands, Dialogue, Exchange
 from atlas.understanding.grammar import MOST_COMMANDS, MOST_JOINTS, Grammar
 from atlas.understanding.names import Names
 from atlas.understanding.slots import Command
@@ -80,8 +80,11 @@ class Wholes:
     def _rest(self, last: Command, rest: str, names: Names, commands: Commands) -> tuple[Command, ...]:
         if made := commands(rest):
             return made
+        call = ToolCall("", last.tool, last.arguments)
+        if more := self._dialogue.follow(rest, Exchange((call,), (True,), ()), commands):
+            return more
         bare = self._too.sub("", rest).strip(" .,!?")
-        if one := self._dialogue.elsewhere(ToolCall("", last.tool, last.arguments), (), bare, names):
+        if one := self._dialogue.elsewhere(call, (), bare, names):
             return (one,)
         for joint in islice(self._joint.finditer(rest), MOST_COMMANDS):
             first = self._rest(last, rest[: joint.start()], names, commands)
