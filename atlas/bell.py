@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,10 +22,35 @@ LATE_SECONDS = 30  # from here on "has ended" would be misleading
 MOST_PEOPLE = 100  # that are remembered by where they were heard; a household has fewer
 TIMERS = "timers"  # the one kind whose sentence is made here, because it says how late it is
 HEARD = "reminders.heard"
-Ring = tuple[str, str]  # its kind, such as "timers", and its id
-Say = Callable[[str], Awaitable[None]]
-Show = Callable[[Sequence[Mapping[str, Any]]], None]  # how the timers of a device and its room stand
+COMING_SECONDS = 86_400  # what rings later is told later
+MOST_COMING = 64  # of one device
+KIND_OF_RING = {TIMERS: "timer", "alarms": "alarm"}  # which tone; everything else is an announcement
 log = logging.getLogger("atlas")
+
+
+@dataclass(frozen=True, slots=True)
+class Ringing:
+    """What rings, for a device that plays a tone before the words, and the louder the more often it has rung."""
+
+    id: str
+    kind: str  # timer, alarm or announcement
+    times: int = 0  # before
+
+
+@dataclass(frozen=True, slots=True)
+class Coming:
+    """What will ring on a device, which rings it by itself when the house is away then."""
+
+    id: str
+    kind: str
+    in_seconds: float
+
+
+Due = tuple[str, str]  # its kind of tool, such as "timers", and its id
+Say = Callable[[str], Awaitable[None]]
+Ring = Callable[[str, Ringing], Awaitable[None]]
+Expect = Callable[[Sequence[Coming]], Awaitable[None]]
+Show = Callable[[Sequence[Mapping[str, Any]]], None]  # how the timers of a device and its room stand
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +61,8 @@ class Speaker:
     room: str
     say: Say
     show: Show | None = None
+    ring: Ring | None = None
+    expect: Expect | None = None
 
 
 class Speakers:
@@ -47,6 +74,8 @@ class Speakers:
         self._places: dict[str, Actor] = {}  # by person: where they were heard last
         self._news: dict[str, Actor] = {}  # heard, and not yet told to the reminders
         self._some_news = anyio.Event()
+        self._rang: dict[str, str] = {}  # by id: the device that rang it while the house was away
+        self._expected: dict[Speaker, frozenset[tuple[str, int]]] = {}  # what each was told last
 
     @contextmanager
     def connected(self, speaker: Speaker) -> Iterator[None]:
@@ -57,12 +86,41 @@ class Speakers:
             yield
         finally:
             self._all.remove(speaker)
+            self._expected.pop(speaker, None)
             if not self._all:
                 self._some = anyio.Event()
 
     async def someone(self) -> None:
         """Wait until a device is connected."""
         await self._some.wait()
+
+    def rang(self, device: str, ids: Sequence[str]) -> None:
+        """Note what a device rang while the house was away."""
+        self._rang |= dict.fromkeys(ids, device)
+
+    def take_rang(self, id: str) -> str:
+        """Return which device rang this by itself, once; "" when none did."""
+        return self._rang.pop(id, "")
+
+    def changed(self) -> None:
+        """Tell every device anew what is coming."""
+        self._expected.clear()
+
+    async def expect(self, coming: Mapping[tuple[str, str], Sequence[Coming]], now: float) -> None:
+        """Tell each device what will ring on it, if that has changed; `coming` is by device and room."""
+        for speaker in [one for one in self._all if one.expect]:
+            mine = [
+                ring
+                for (device, room), rings in coming.items()
+                if device == speaker.device or (room and room == speaker.room and not self._at(device, ""))
+                for ring in rings
+            ][:MOST_COMING]
+            state = frozenset((ring.id, round((now + ring.in_seconds) / 2)) for ring in mine)
+            if self._expected.get(speaker, frozenset()) != state:
+                self._expected[speaker] = state
+                assert speaker.expect
+                with suppress(AtlasError, OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+                    await speaker.expect(mine)
 
     def heard(self, actor: Actor) -> None:
         """Note that somebody was heard, and where. What is done about it is done elsewhere, and later."""
@@ -107,14 +165,20 @@ class Speakers:
         return [speaker for speaker in self._all if device in ("", speaker.device)]
 
 
-async def spoken_to_any(speakers: list[Speaker], text: str) -> bool:
-    """Say `text` through all of them at once; True when at least one took it. Cancelling is safe."""
+async def spoken_to_any(speakers: list[Speaker], text: str, ringing: Ringing | None = None) -> bool:
+    """Say `text` through all of them at once, as a ring where one can; True when at least one took it.
+
+    Cancelling is safe.
+    """
     took: list[Speaker] = []
 
     async def tell(speaker: Speaker) -> None:
         try:
             with anyio.fail_after(SAY_SECONDS):
-                await speaker.say(text)
+                if ringing and speaker.ring:
+                    await speaker.ring(text, ringing)
+                else:
+                    await speaker.say(text)
         except (AtlasError, OSError, anyio.BrokenResourceError, anyio.ClosedResourceError) as trouble:
             log.warning("%s did not take an announcement: %s", speaker.device, trouble or type(trouble).__name__)
         else:
@@ -143,8 +207,8 @@ class Bell:
     def __init__(self, tools: Tools, speakers: Speakers) -> None:
         self._tools = tools
         self._speakers = speakers
-        self._telling: set[Ring] = set()  # by tasks of their own: a busy device holds up no other
-        self._told: dict[Ring, _Told] = {}  # announced, and not yet marked so: told again only when it is urgent
+        self._telling: set[Due] = set()  # by tasks of their own: a busy device holds up no other
+        self._told: dict[Due, _Told] = {}  # announced, and not yet marked so: told again only when it is urgent
         self._away: set[str] = set()  # kinds that cannot be seen now
 
     async def ring(self) -> None:
@@ -153,16 +217,18 @@ class Bell:
             tasks.start_soon(self._pass_on)
             while True:
                 await self._speakers.someone()
+                coming: dict[tuple[str, str], list[Coming]] = {}
                 for kind in await self._kinds():
-                    for due in await self._due(kind):
+                    for due in await self._due(kind, coming):
                         ring = kind, str(due["id"])
                         if ring not in self._telling and self._may_tell(ring, due):
                             self._telling.add(ring)
                             tasks.start_soon(self._tell, ring, due)
                 await self._mark()
+                await self._speakers.expect(coming, anyio.current_time())
                 await anyio.sleep(POLL_SECONDS)
 
-    def _may_tell(self, ring: Ring, due: Mapping[str, Any]) -> bool:
+    def _may_tell(self, ring: Due, due: Mapping[str, Any]) -> bool:
         told = self._told.get(ring)
         again = told and due.get("urgent") and told.times < UNNOTED_RINGS
         return told is None or bool(again and anyio.current_time() - told.at >= AGAIN_SECONDS)
@@ -172,21 +238,30 @@ class Bell:
         names = [tool.name for tool in await self._tools.listed()]
         return [name.removesuffix(".due") for name in names if name.endswith(".due")] or [TIMERS]
 
-    async def _due(self, kind: str) -> list[Mapping[str, Any]]:
+    async def _due(self, kind: str, coming: dict[tuple[str, str], list[Coming]]) -> list[Mapping[str, Any]]:
+        """Return what is due of a kind, and add what will be to `coming`."""
         result = await self._tools.call(ToolCall(fresh_id("call"), f"{kind}.due", {}), HOUSE, "")
         if kind == TIMERS and result.ok:
             self._speakers.show(result.data.get("waiting", ()))
         if result.ok == (kind in self._away):  # say it once, both when it goes and when it comes back
             self._away ^= {kind}
             log.warning("the bell %s", f"sees {kind} again" if result.ok else f"cannot see the {kind}: {result.text}")
+        for one in _coming(result.data) if result.ok else ():
+            if one["in_seconds"] <= COMING_SECONDS:
+                ring = Coming(one["id"], KIND_OF_RING.get(kind, "announcement"), one["in_seconds"])
+                coming.setdefault((one["device"], one["room"]), []).append(ring)
         return list(result.data.get(TIMERS if kind == TIMERS else "due", ())) if result.ok else []
 
-    async def _tell(self, ring: Ring, due: Mapping[str, Any]) -> None:
+    async def _tell(self, ring: Due, due: Mapping[str, Any]) -> None:
         person = "" if due.get("urgent") else due.get("person", "")  # where somebody was an hour ago is a guess
         speakers = self._speakers.near(due.get("device", ""), due.get("room", ""), person)
+        times = self._told[ring].times if ring in self._told else 0
+        ringing = Ringing(ring[1], KIND_OF_RING[ring[0]], times) if ring[0] in KIND_OF_RING else None
         try:
-            if await spoken_to_any(speakers, sentence(due) if ring[0] == TIMERS else str(due["text"])):
-                times = self._told[ring].times if ring in self._told else 0
+            rang = self._speakers.take_rang(ring[1])
+            if rang and due.get("urgent"):  # somebody stopped it there
+                await self._tools.call(ToolCall(fresh_id("call"), f"{ring[0]}.stop", {"name": ring[1]}), HOUSE, "")
+            if rang or await spoken_to_any(speakers, sentence(due) if ring[0] == TIMERS else str(due["text"]), ringing):
                 self._told[ring] = _Told(times + 1, anyio.current_time())
         finally:
             self._telling.remove(ring)
@@ -211,6 +286,12 @@ class Bell:
         # Asking is not recorded and telling is, and nobody wants a row of the record for every turn of everybody.
         result = await self._tools.call(ToolCall(fresh_id("call"), "reminders.due", {}), HOUSE, "")
         return person.casefold() in {name.casefold() for name in result.data.get("waiting_for", ())}
+
+
+def _coming(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return what will be due: as the tool says, and the timers that run."""
+    running = [timer for timer in data.get("waiting", ()) if timer["state"] == "running"]
+    return [*data.get("coming", ()), *({**timer, "in_seconds": timer["left_seconds"]} for timer in running)]
 
 
 def sentence(timer: Mapping[str, Any]) -> str:

@@ -136,6 +136,19 @@ class EgressConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class SatelliteConfig:
+    """A room of the house's own machine. Other machines are rooms by `atlas satellite`."""
+
+    enabled: bool = False
+    room: str = ""
+    microphone: str = ""  # "" is the system's; else [pulse:|alsa:]NAME
+    microphone_form: str = ""  # of ALSA's bare hw: devices: "48000x2"
+    loudspeaker: str = ""
+    volume: float = 1.0
+    echo_cancellation: bool = True  # where livekit is installed
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """All settings. Each part of Atlas is handed its piece and sees no other."""
 
@@ -147,6 +160,7 @@ class Config:
     models: ModelsConfig = ModelsConfig()
     tools: ToolsConfig = ToolsConfig()
     egress: EgressConfig = EgressConfig()
+    satellite: SatelliteConfig = SatelliteConfig()
     wyoming: WyomingConfig = WyomingConfig()
     wyoming_satellites: tuple[WyomingSatelliteConfig, ...] = ()  # [[wyoming.satellite]]
     tool_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # [tools.NAME]: the tool's own words
@@ -182,6 +196,11 @@ class Config:
     def owner_token(self) -> Path:
         """The file of the token that the terminal uses."""
         return self.secrets / "owner.token"
+
+    @property
+    def satellite_token(self) -> Path:
+        """The file of the token by which the room of this machine comes in."""
+        return self.secrets / "satellite.token"
 
     @property
     def house_key(self) -> Path:
@@ -227,6 +246,7 @@ _BOUNDS = {
     "gpu_layers": (-1, 10_000),
     "call_seconds": (0.1, 3_600),
     "patience_seconds": (1, 600),
+    "volume": (0, 4),
 }  # of numbers, by their names
 _NAMED = {"llm": LlmConfig, "agents": AgentConfig, "mcp": McpConfig}
 _PLAIN = {
@@ -236,6 +256,7 @@ _PLAIN = {
     "models": ModelsConfig,
     "tools": ToolsConfig,
     "egress": EgressConfig,
+    "satellite": SatelliteConfig,
     "wyoming": WyomingConfig,
 }
 MOST_SATELLITES = 64

@@ -17,7 +17,7 @@ from atlas.agents import prompt
 from atlas.agents.agent import Agent, Answer
 from atlas.agents.hearsay import Hearsay
 from atlas.assent import Assents, Waiting
-from atlas.bell import Say, Show, Speaker, Speakers, spoken_to_any
+from atlas.bell import Expect, Ring, Ringing, Say, Show, Speaker, Speakers, spoken_to_any
 from atlas.config import Config
 from atlas.conversation import HOUSE, Actor, Channel, Message, Turn, Utterance, fresh_id
 from atlas.errors import AtlasError, RequestError, StoreError
@@ -201,9 +201,19 @@ class House:
         return told[-1]
 
     def speaking_device(
-        self, device: str, room: str, say: Say, show: Show | None = None
+        self,
+        device: str,
+        room: str,
+        say: Say,
+        show: Show | None = None,
+        *,
+        ring: Ring | None = None,
+        expect: Expect | None = None,
     ) -> AbstractContextManager[None]:
         """Let the house speak through `device` inside the block. `say` returns when the device took the words.
+
+        One that rings says what is due by `ring`, after a tone; one that rings without the house too is told by
+        `expect` what is coming.
 
         It raises `AtlasError`, or anyio's errors of a broken stream, when the device did not.
         """
@@ -214,7 +224,24 @@ class House:
             finally:
                 self._assents.said_in_between(device)
 
-        return self._speakers.connected(Speaker(device, room, say_in_between, show))
+        async def ring_in_between(text: str, ringing: Ringing) -> None:
+            assert ring
+            try:
+                await ring(text, ringing)
+            finally:
+                self._assents.said_in_between(device)
+
+        return self._speakers.connected(
+            Speaker(device, room, say_in_between, show, ring_in_between if ring else None, expect)
+        )
+
+    def speakers_changed(self) -> None:
+        """Have every device told anew what it will ring."""
+        self._speakers.changed()
+
+    def rang(self, device: str, ids: Sequence[str]) -> None:
+        """Note what a device rang, and somebody stopped, while the house was away: it is not announced again."""
+        self._speakers.rang(device, ids)
 
     async def announce(self, device: str, text: str) -> bool:
         """Say `text` on `device`, "" for every connected one; False when nobody took it. Cancelling is safe."""

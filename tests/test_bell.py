@@ -6,7 +6,18 @@ from typing import Any
 import anyio
 import pytest
 
-from atlas.bell import MOST_PEOPLE, POLL_SECONDS, UNNOTED_RINGS, Bell, Speaker, Speakers, sentence
+from atlas.bell import (
+    COMING_SECONDS,
+    MOST_PEOPLE,
+    POLL_SECONDS,
+    UNNOTED_RINGS,
+    Bell,
+    Coming,
+    Ringing,
+    Speaker,
+    Speakers,
+    sentence,
+)
 from atlas.conversation import Actor, Assent, Tool, ToolCall, ToolResult
 from atlas.errors import EngineError
 from tests.conftest import virtual_time
@@ -25,6 +36,7 @@ class TimerShelf:
         self.asked = 0
         self.away = False
         self.marking_fails = False
+        self.coming: list[dict[str, Any]] = []
 
     async def listed(self) -> Sequence[Tool]:
         return ()
@@ -38,7 +50,7 @@ class TimerShelf:
         if call.name == "timers.announced":
             for identity in call.arguments["ids"]:
                 del self.due[identity]
-        return ToolResult(call.id, True, "", {"timers": list(self.due.values())})
+        return ToolResult(call.id, True, "", {"timers": list(self.due.values()), "coming": self.coming})
 
     async def aclose(self) -> None:
         pass
@@ -110,6 +122,53 @@ async def test_a_timer_stays_until_a_device_really_took_it() -> None:
     with home.device("phone"):
         await home.pass_time(10)
     assert len(home.heard) == 1
+
+
+async def test_a_device_that_rings_is_told_what_will_ring_there_and_again_when_that_changes() -> None:
+    shelf = TimerShelf()
+    shelf.coming = [
+        {"id": "t1", "device": "pi", "room": "kitchen", "in_seconds": 60},
+        {"id": "t2", "device": "gone", "room": "kitchen", "in_seconds": 90},
+        {"id": "t3", "device": "gone", "room": "attic", "in_seconds": 90},
+        {"id": "t4", "device": "pi", "room": "kitchen", "in_seconds": COMING_SECONDS + 1},
+    ]
+    home = Room(shelf)
+    told: list[list[str]] = []
+
+    async def say(text: str) -> None: ...
+
+    async def expect(coming: Sequence[Coming]) -> None:
+        told.append([ring.id for ring in coming])
+
+    with home.speakers.connected(Speaker("pi", "kitchen", say, expect=expect)):
+        await home.pass_time(0.5)
+        shelf.coming = []
+        await home.pass_time(3)
+    assert told == [["t1", "t2"], []]
+
+
+async def test_what_rings_has_a_tone_and_how_often_it_has_rung() -> None:
+    home = Room(TimerShelf(timer(device="pi")))
+    rung: list[tuple[str, Ringing]] = []
+
+    async def say(text: str) -> None:
+        raise AssertionError("a device that rings is not only spoken through")
+
+    async def ring(text: str, ringing: Ringing) -> None:
+        rung.append((text, ringing))
+
+    with home.speakers.connected(Speaker("pi", "", say, ring=ring)):
+        await home.pass_time(5)
+    assert rung == [("Your 10 minute timer has ended.", Ringing("t1", "timer"))]
+
+
+async def test_what_a_device_rang_while_the_house_was_away_is_not_announced_again() -> None:
+    shelf = TimerShelf(timer())
+    home = Room(shelf)
+    home.speakers.rang("pi", ["t1"])
+    with home.device("pi"):
+        await home.pass_time(5)
+    assert (home.heard, shelf.due) == ([], {})
 
 
 async def test_one_broken_device_does_not_silence_the_others() -> None:

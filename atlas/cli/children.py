@@ -35,11 +35,11 @@ log = logging.getLogger("atlas")
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program that answers `GET /health` with 200 on its unix socket once it can work."""
+    """A program that answers `GET /health` with 200 on its unix socket once it can work, if it has one."""
 
     name: str  # as it stands in the log
     command: tuple[str, ...]
-    socket: Path
+    socket: Path | None  # None: it is well while it lives, and nobody waits for it
 
 
 class Child:
@@ -79,7 +79,8 @@ class Child:
 
     async def _run_once(self) -> str:
         """Run one process from start to end and say how it ended; cancelling ends it and its descendants."""
-        self.program.socket.unlink(missing_ok=True)  # else a dead one's socket looks alive for a moment
+        if self.program.socket:
+            self.program.socket.unlink(missing_ok=True)  # else a dead one's socket looks alive for a moment
         command = tethered(*self.program.command)
         # With faulthandler a child that is ended because it hangs says where it stood.
         environment = os.environ | {"PYTHONFAULTHANDLER": "1"}
@@ -105,6 +106,9 @@ class Child:
 
     async def _watch_health(self, process: Process) -> None:
         """Note when it is healthy for the first time, and end it when it was, and is not any more."""
+        if self.program.socket is None:
+            self._healthy.set()
+            return
         began = anyio.current_time()
         # No connection is kept: through one, a child whose socket was deleted looks well, and nobody else reaches it.
         limits = httpx2.Limits(max_keepalive_connections=0)

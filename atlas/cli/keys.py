@@ -25,6 +25,7 @@ from wall.disk import disk_sentence
 
 START_BYTES = 256 * 1024  # of settings, databases and logs; a disk with less is as good as full
 OWNER = "owner"  # the device that the terminal is
+SATELLITE = "this machine"  # the name of its device, where it is a room
 # What the house itself does: ring, say who was heard, bring people's answers, and sign how far the record goes.
 HOUSE_TOOLS = ("*.due", "*.announced", "reminders.heard", "asks.*", "record.head")
 
@@ -161,6 +162,15 @@ async def owners_token(config: Config, devices: Devices) -> tuple[str, bool]:
     token = await devices.create(OWNER, "owner")
     write_secret(config.owner_token, token)
     return token, True
+
+
+async def satellite_token(config: Config, devices: Devices) -> None:
+    """See to it that the room of this machine has a token, and stands where the settings say."""
+    here = {device.name for device in await devices.list()}
+    if SATELLITE not in here or not config.satellite_token.exists():
+        await devices.revoke(SATELLITE)
+        write_secret(config.satellite_token, await devices.create(SATELLITE, "satellite", room=config.satellite.room))
+    await devices.move(SATELLITE, config.satellite.room)
 
 
 def write_secret(file: Path, text: str, *, once: bool = False) -> None:

@@ -27,6 +27,7 @@ from atlas.cli.keys import (
     owners_token,
     point_at_rules,
     prepare_folders,
+    satellite_token,
     settle_tools,
     write_tool_settings,
 )
@@ -87,9 +88,11 @@ async def run(config: Config, listener: socket.socket, began: float, elsewhere: 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(stop_when_told, tasks.cancel_scope)
         async with AsyncExitStack() as stack:
-            children = [await stack.enter_async_context(supervised(program)) for program in mine]
             async with open_devices(config.data) as devices:
                 token, first_time = await owners_token(config, devices)
+                if config.satellite.enabled:
+                    await satellite_token(config, devices)
+            children = [await stack.enter_async_context(supervised(program)) for program in mine]
             house = await stack.enter_async_context(open_house(config))
             for child in children:
                 await child.ready()
@@ -137,7 +140,21 @@ def programs(config: Config) -> list[Program]:
     hosts = [
         _llm_host(config, name, llm) for name, llm in config.llm.items() if name in used and llm.kind == "embedded"
     ]
-    return [*egress, tools, *hosts]
+    room = [_satellite(config)] if config.satellite.enabled else []
+    return [*egress, tools, *hosts, *room]
+
+
+def _satellite(config: Config) -> Program:
+    here = config.satellite
+    command = (
+        *(sys.executable, "-m", "atlas.satellite", "--house", door.address(config)),
+        *("--token-file", str(config.satellite_token), "--models", str(config.models.folder)),
+        *(part for word in config.speech.wake_words for part in ("--wake-word", word)),
+        *("--microphone", here.microphone, "--loudspeaker", here.loudspeaker, "--volume", str(here.volume)),
+        *(("--microphone-form", here.microphone_form) if here.microphone_form else ()),
+        *(() if here.echo_cancellation else ("--no-echo-cancellation",)),
+    )
+    return Program("satellite", command, None)
 
 
 def _egress(config: Config) -> Program:

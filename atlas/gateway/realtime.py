@@ -23,6 +23,7 @@ from atlas.gateway.chat import ANY_AGENT, MAX_NAME_CHARACTERS, agent_for, speaki
 from atlas.gateway.files import Files, GoesFirst
 from atlas.gateway.realtime_items import read_item, text_of
 from atlas.gateway.realtime_responses import check_length, like_session, read_response
+from atlas.gateway.realtime_room import RoomClient
 from atlas.gateway.realtime_settings import Json, Own
 from atlas.gateway.realtime_sound import Inward, SoundPace
 from atlas.gateway.realtime_wire import Wire, added_and_done, error, message, truncated
@@ -36,6 +37,7 @@ MESSAGE_BYTES = 4 * 1024 * 1024  # a minute of sound in one message; parsing mor
 WAITING_GROUPS = 64  # of messages that wait for a slow reader …
 SEND_SECONDS = 10.0  # … and how long; a client that reads nothing for so long is gone
 STEP_SECONDS = 1  # of sound that is resampled at a time, so that a long message stops nobody else
+MOST_RANG = 64  # that a room rang by itself while the house was away
 MAX_DEPTH = 16  # the deepest field of the protocol lies at 6
 POLICY_VIOLATION, NORMAL = 1008, 1000  # codes of RFC 6455, section 7.4.1
 
@@ -91,6 +93,7 @@ class Connection:
             options=settings.options(self._object),
             wish=Wish(agent=agent),
         )
+        self._room = RoomClient(self._session, self._put)
 
     async def run(self) -> None:
         """Serve until the client goes, its token is taken back, or its hour is over."""
@@ -115,7 +118,10 @@ class Connection:
                 tasks.start_soon(until, self._expired, NORMAL)
                 await tasks.start(self._session.run)
                 if self._websocket.query_params.get("announce") != "false":  # somebody listens
-                    device = self._house.speaking_device(actor.device, actor.room, self._session.say)
+                    room = self._room
+                    device = self._house.speaking_device(
+                        actor.device, actor.room, room.say, ring=room.ring, expect=room.expect
+                    )
                     until_all_is_over.enter_context(device)
                 await self._receive()
                 tasks.cancel_scope.cancel()
@@ -134,6 +140,7 @@ class Connection:
 
     async def _tell(self, event: Event) -> None:
         self._goes_first.note(event)
+        await self._room.note(event)
         await self._put(*self._wire.messages(event, trace.current().milliseconds()))
 
     async def _put(self, *messages: Json) -> None:
@@ -200,9 +207,10 @@ class Connection:
             "response.cancel": self._cancel,
             "output_audio_buffer.clear": self._clear_output,
             "atlas.hello": self._hello,
-            "atlas.wake": self._wake,
-            "atlas.sleep": self._sleep,
-            "atlas.played": self._played,
+            "atlas.wake": self._room.wake,
+            "atlas.sleep": self._room.sleep,
+            "atlas.played": self._room.played,
+            "atlas.rang": self._rang,
         }
         if kind not in verbs:
             raise RequestError(
@@ -212,6 +220,16 @@ class Connection:
                 hint=f"there are {', '.join(verbs)}",
             )
         await verbs[kind](event)
+
+    async def _hello(self, event: Json) -> None:
+        await self._room.hello(event, self._house.wake.phrases)
+        self._house.speakers_changed()
+
+    async def _rang(self, event: Json) -> None:
+        ids = event.get("ids")
+        if not isinstance(ids, list) or len(ids) > MOST_RANG or not all(isinstance(one, str) for one in ids):
+            raise settings.wrong("ids", f"a list of at most {MOST_RANG} ids", ids)
+        self._house.rang(self._session.actor.device, ids)
 
     # ── session ────────────────────────────────────────────────────────────────────────────────────
 
@@ -272,25 +290,6 @@ class Connection:
             param="type",
             hint="send response.cancel, then conversation.item.truncate with what was played",
         )
-
-    # ── satellites: clients that hear the wake word themselves ─────────────────────────────────────
-
-    async def _hello(self, event: Json) -> None:
-        actor = self._session.actor
-        words = list(self._house.wake.phrases)
-        await self._put(message("atlas.device", device=actor.device, room=actor.room, wake_words=words))
-
-    async def _wake(self, event: Json) -> None:
-        phrase = event.get("phrase", "")
-        if not isinstance(phrase, str) or len(phrase) > MAX_NAME_CHARACTERS:
-            raise settings.wrong("phrase", f"a text of up to {MAX_NAME_CHARACTERS} characters", phrase)
-        await self._session.woken(phrase)
-
-    async def _sleep(self, event: Json) -> None:
-        await self._session.asleep()
-
-    async def _played(self, event: Json) -> None:
-        pass
 
     # ── items ──────────────────────────────────────────────────────────────────────────────────────
 

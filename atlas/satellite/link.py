@@ -21,7 +21,7 @@ from atlas.satellite.settings import SatelliteSettings
 
 Json = dict[str, Any]
 FIRST_WAIT_SECONDS = 0.5
-LONGEST_WAIT_SECONDS = 30.0
+LONGEST_WAIT_SECONDS = 8.0  # a house that was restarted is not waited for long, and one connection is no burden
 STEADY_SECONDS = 10.0  # connected for so long, the next loss counts as the first
 PING_SECONDS = 10.0  # Wi-Fi that stumbles for five seconds costs nothing; a house that is gone is noticed in twenty
 CONNECT_SECONDS = 10.0

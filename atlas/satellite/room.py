@@ -14,7 +14,7 @@ from enum import Enum
 from typing import Any, Protocol
 
 from atlas.audio import HEARING_RATE, AudioChunk
-from atlas.satellite.earcons import RATE, earcon
+from atlas.satellite.earcons import MELODIES, RATE, earcon
 from atlas.satellite.player import Player, Stretch
 from atlas.satellite.rings import Ring, Rings
 from atlas.satellite.waking import Waking, Woken
@@ -195,7 +195,7 @@ class Room:
             case "atlas.ring":
                 self._next_ring = message
             case "atlas.rings":
-                self._rings.expect([Ring(one["id"], one["kind"], one["in_seconds"]) for one in message["rings"]])
+                self._rings.expect([Ring(one["id"], _tone(one["tone"]), one["in_seconds"]) for one in message["rings"]])
             case "error":
                 log.warning("the house refused something: %s", message["error"]["message"])
 
@@ -211,7 +211,7 @@ class Room:
             self._rings.told(ring["id"])
             gain = min(LOUDEST, LOUDER ** int(ring.get("times", 0)))
             tone = self._player.begin(gain)
-            self._player.feed(tone, earcon(ring["kind"]))
+            self._player.feed(tone, earcon(_tone(ring["tone"])))
             self._player.finish(tone)
             self._hook("ringing", text=ring.get("text", ""))
             self._replies.append(Reply(identity, self._player.begin(gain), ring=True))
@@ -310,3 +310,8 @@ class Room:
     def _tone(self, name: str) -> None:
         if self._earcons:
             self._player.tone(name)
+
+
+def _tone(name: str) -> str:
+    """Return the melody of what rings; that of a newer house's name is the plainest."""
+    return name if name in MELODIES else "announcement"

@@ -264,7 +264,7 @@ async def test_the_others_in_the_house_answer_where_this_room_is_farther_away() 
 
 async def test_a_timer_rings_here_when_the_house_is_away_until_a_button_or_the_wake_word() -> None:
     async with kitchen() as here:
-        here.house("atlas.rings", rings=[{"id": "timer_1", "kind": "timer", "in_seconds": 10}])
+        here.house("atlas.rings", rings=[{"id": "timer_1", "tone": "timer", "in_seconds": 10}])
         await here.hear(silence(5.0))
         here.room.connected(False)
         await here.hear(silence(30.0))
@@ -278,10 +278,10 @@ async def test_a_timer_rings_here_when_the_house_is_away_until_a_button_or_the_w
 
 async def test_while_the_house_is_there_it_rings_and_this_room_says_stop_without_a_wake_word() -> None:
     async with kitchen() as here:
-        here.house("atlas.rings", rings=[{"id": "timer_1", "kind": "timer", "in_seconds": 1}])
+        here.house("atlas.rings", rings=[{"id": "timer_1", "tone": "timer", "in_seconds": 1}])
         await here.hear(silence(10.0))
         assert "ringing" not in here.hooks
-        here.house("atlas.ring", id="timer_1", kind="timer", text="Your timer has ended.", times=0)
+        here.house("atlas.ring", id="timer_1", tone="timer", text="Your timer has ended.", times=0)
         await here.answered("Your timer has ended.")
         await here.hear(silence(2.5))
         assert earcon("timer")[2_000:2_200] in here.loudspeaker.played

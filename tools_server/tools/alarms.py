@@ -18,7 +18,7 @@ from pydantic import Field
 from tools_server import rows
 from tools_server.language import plural, series
 from tools_server.language import text as _
-from tools_server.shapes import DUE, IDS
+from tools_server.shapes import COMING, DUE, IDS
 from tools_server.state import Kept
 from tools_server.times.alarm import (
     Alarm,
@@ -269,7 +269,7 @@ async def change(
 
 @tool(
     "alarms.due",
-    data={"due": [DUE], "next_at": float | None, "now": float},
+    data={"due": [DUE], "coming": [COMING], "next_at": float | None, "now": float},
     risk="read",
     agents=("house",),
     routine=True,
@@ -279,10 +279,14 @@ async def due(call: Call) -> Result:
     """Tell the house which alarms ring now or went by unheard, and when the next one is."""
     now, every = call.now(), _all(call)
     ready = [alarm for alarm in every if alarm.due_at is not None and alarm.due_at <= now]
-    coming = [alarm.due_at for alarm in every if alarm.due_at is not None and alarm.due_at > now]
+    coming = [(alarm.due_at, alarm) for alarm in every if alarm.due_at is not None and alarm.due_at > now]
     data = {
         "due": [saying(alarm, now, call.zone) for alarm in ready],
-        "next_at": min(coming, default=None),
+        "coming": [
+            {"id": alarm.id, "device": alarm.device, "room": alarm.room, "in_seconds": round(at - now, 3)}
+            for at, alarm in coming
+        ],
+        "next_at": min((at for at, _ in coming), default=None),
         "now": now,
     }
     return Result(

@@ -1,0 +1,89 @@
+"""What the Realtime door does for a client that is a room: it wakes by itself, rings, and reports what was played."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+import anyio
+
+from atlas.bell import Coming, Ringing
+from atlas.errors import EngineError
+from atlas.events import Event, TurnStarted
+from atlas.gateway.chat import MAX_NAME_CHARACTERS
+from atlas.gateway.realtime_settings import Json, wrong
+from atlas.gateway.realtime_wire import message
+from atlas.voice.session import Session
+
+REPORT_SECONDS = (
+    10.0  # after the sound of an announcement has gone out; a device that is silent by then did not play it
+)
+
+
+class RoomClient:
+    """One connection's room; until it said `atlas.hello`, it is a client like any other."""
+
+    def __init__(self, session: Session, put: Callable[..., Awaitable[None]]) -> None:
+        self._session = session
+        self._put = put
+        self._reports = False  # it says what was played
+        self._speaking = anyio.Lock()
+        self._ringing: Ringing | None = None
+        self._said = ""  # the response of the announcement under way
+        self._played = anyio.Event()
+
+    async def hello(self, event: Json, wake_words: Sequence[str]) -> None:
+        """Take a client for a room, and tell it where it is and what it is called by."""
+        actor = self._session.actor
+        self._reports = event.get("plays") is True
+        await self._put(message("atlas.device", device=actor.device, room=actor.room, wake_words=list(wake_words)))
+
+    async def wake(self, event: Json) -> None:
+        """Take what follows as said to the house. Raises `RequestError` for a phrase or level that is none."""
+        phrase = event.get("phrase", "")
+        if not isinstance(phrase, str) or len(phrase) > MAX_NAME_CHARACTERS:
+            raise wrong("phrase", f"a text of up to {MAX_NAME_CHARACTERS} characters", phrase)
+        await self._session.woken(phrase)
+
+    async def sleep(self, event: Json) -> None:
+        """Hear nothing more before it wakes again."""
+        await self._session.asleep()
+
+    async def played(self, event: Json) -> None:
+        """Note that a response was played to its end."""
+        if event.get("response_id") == self._said:
+            self._played.set()
+
+    async def say(self, text: str) -> None:
+        """Say something by itself; returns when it was played, as far as the client tells. Raises `EngineError`."""
+        await self._announce(text, None)
+
+    async def ring(self, text: str, ringing: Ringing) -> None:
+        """Say it as a ring, after its tone. Raises `EngineError`."""
+        await self._announce(text, ringing)
+
+    async def expect(self, coming: Sequence[Coming]) -> None:
+        """Tell what will ring here next, so that it rings without the house too."""
+        rings = [{"id": one.id, "tone": one.kind, "in_seconds": round(one.in_seconds, 1)} for one in coming]
+        if self._reports:
+            await self._put(message("atlas.rings", rings=rings))
+
+    async def note(self, event: Event) -> None:
+        """Look at an event before it goes out: an announcement's response is told to be a ring."""
+        if isinstance(event, TurnStarted) and event.reason == "announcement":
+            self._said = event.turn_id.replace("turn_", "resp_")
+            if self._ringing and self._reports:
+                ring = self._ringing
+                await self._put(message("atlas.ring", id=ring.id, tone=ring.kind, times=ring.times))
+
+    async def _announce(self, text: str, ringing: Ringing | None) -> None:
+        async with self._speaking:
+            self._ringing, self._said, self._played = ringing, "", anyio.Event()
+            try:
+                await self._session.say(text)
+                if self._reports:
+                    with anyio.move_on_after(REPORT_SECONDS) as patience:
+                        await self._played.wait()
+                    if patience.cancelled_caught:
+                        raise EngineError(f"{self._session.actor.device!r} did not say that it played it")
+            finally:
+                self._ringing = None
