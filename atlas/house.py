@@ -34,6 +34,7 @@ from atlas.store.recall import Whose, belonging_to
 from atlas.store.turns import TurnRecord
 from atlas.telling import Telling
 from atlas.understanding.readings import as_heard
+from atlas.voice.nearest import Nearest
 
 GOODBYE_SECONDS = 1.0  # a door whose turn was cancelled gets this long to take its last event
 WARMING = "Who wrote the song about the yellow submarine?"  # no command, and no wish for a tool
@@ -100,6 +101,7 @@ class House:
         self.zone = zone
         self.waiting = waiting
         self.encoders = encoders or {}
+        self.nearest = Nearest()
         self._minds = minds
         self._choose = choose
         self._speakers = speakers

@@ -93,7 +93,8 @@ class Connection:
             options=settings.options(self._object),
             wish=Wish(agent=agent),
         )
-        self._room = RoomClient(self._session, self._put)
+        self._until_over = ExitStack()
+        self._room = RoomClient(self._session, house.nearest, self._put)
 
     async def run(self) -> None:
         """Serve until the client goes, its token is taken back, or its hour is over."""
@@ -101,7 +102,7 @@ class Connection:
         await self._put(message("session.created", session=self._object))
         await self._put(message("conversation.created", conversation=conversation))
         actor = self._session.actor
-        with ExitStack() as until_all_is_over:
+        with self._until_over as until_all_is_over:
             async with anyio.create_task_group() as tasks:
 
                 async def until(over: Callable[[], Awaitable[None]], code: int = 0) -> None:
@@ -222,6 +223,8 @@ class Connection:
         await verbs[kind](event)
 
     async def _hello(self, event: Json) -> None:
+        if not self._room.is_there:
+            self._until_over.enter_context(self._house.nearest.present(self._room))
         await self._room.hello(event, self._house.wake.phrases)
         self._house.speakers_changed()
 

@@ -12,19 +12,23 @@ from atlas.events import Event, TurnStarted
 from atlas.gateway.chat import MAX_NAME_CHARACTERS
 from atlas.gateway.realtime_settings import Json, wrong
 from atlas.gateway.realtime_wire import message
+from atlas.voice.nearest import Nearest
 from atlas.voice.session import Session
 
 REPORT_SECONDS = (
     10.0  # after the sound of an announcement has gone out; a device that is silent by then did not play it
 )
+LOUDEST_DB, QUIETEST_DB = 0.0, -120.0  # decibels below full scale
 
 
 class RoomClient:
     """One connection's room; until it said `atlas.hello`, it is a client like any other."""
 
-    def __init__(self, session: Session, put: Callable[..., Awaitable[None]]) -> None:
+    def __init__(self, session: Session, nearest: Nearest, put: Callable[..., Awaitable[None]]) -> None:
         self._session = session
+        self._nearest = nearest
         self._put = put
+        self.is_there = False  # it has said hello
         self._reports = False  # it says what was played
         self._speaking = anyio.Lock()
         self._ringing: Ringing | None = None
@@ -34,7 +38,7 @@ class RoomClient:
     async def hello(self, event: Json, wake_words: Sequence[str]) -> None:
         """Take a client for a room, and tell it where it is and what it is called by."""
         actor = self._session.actor
-        self._reports = event.get("plays") is True
+        self.is_there, self._reports = True, event.get("plays") is True
         await self._put(message("atlas.device", device=actor.device, room=actor.room, wake_words=list(wake_words)))
 
     async def wake(self, event: Json) -> None:
@@ -42,7 +46,13 @@ class RoomClient:
         phrase = event.get("phrase", "")
         if not isinstance(phrase, str) or len(phrase) > MAX_NAME_CHARACTERS:
             raise wrong("phrase", f"a text of up to {MAX_NAME_CHARACTERS} characters", phrase)
-        await self._session.woken(phrase)
+        level = event.get("level_db", QUIETEST_DB)
+        if isinstance(level, bool) or not isinstance(level, (int, float)) or not QUIETEST_DB <= level <= LOUDEST_DB:
+            raise wrong("level_db", f"a number from {QUIETEST_DB:.0f} to {LOUDEST_DB:.0f}", level)
+        if await self._nearest.answers(self, phrase, level):
+            await self._session.woken(phrase)
+        else:
+            await self._put(message("atlas.not_nearest"))
 
     async def sleep(self, event: Json) -> None:
         """Hear nothing more before it wakes again."""
