@@ -17,6 +17,7 @@ from atlas.understanding.amends import Amends
 from atlas.understanding.answering import Answering, Question
 from atlas.understanding.choices import Choice, Choices, ChoiceWords
 from atlas.understanding.custom import CustomMeaning, CustomReader
+from atlas.understanding.dialect import STRONG, Dialect
 from atlas.understanding.dialogue import LATER, UNDO, Dialogue, Exchange, recent
 from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import OPEN_COMMAND_SECONDS, Command, Grammar, Half
@@ -108,6 +109,7 @@ class Reader:
         self._frames = parser.frames if parser else Frames(own.get("frames", {}), grammar.digits)
         self._parser = parser
         self._custom = custom
+        self._dialect = Dialect(own)
         self._corrects = re.compile(own.get("acts", {}).get("corrects", "(?!)"), re.IGNORECASE)
         self._taken_back = re.compile(own.get("acts", {}).get("taken_back", "(?!)"), re.IGNORECASE)
         self._dialogue = Dialogue(grammar, self.choices, self._frames)
@@ -310,7 +312,19 @@ class Reader:
         return wanted if wanted and last.of_devices else text
 
     def _asked_for(self, heard: _Heard) -> dict[str, Any]:
-        """Return what is to be done, said or asked: the first of the ways in which the readings can be meant."""
+        """Return what is to be done, said or asked; of regional speech, as it would be written."""
+        written, count = self._dialect.written(heard.readings[0], heard.names)
+        plainly = {} if count >= STRONG else self._asked_as_said(heard)
+        if not written or plainly.get("commands") or plainly.get("leans"):
+            return plainly
+        meant = self._asked_as_said(replace(heard, readings=(written,)))
+        commands = meant.get("commands", ())
+        if commands and _only_looks(commands) and not self._frames.only_asks(written):
+            return plainly
+        return meant if commands or count >= STRONG else plainly
+
+    def _asked_as_said(self, heard: _Heard) -> dict[str, Any]:
+        """Return what the words of a turn mean: the first of the ways in which the readings can be meant."""
         readings, amends, history = heard.readings, self._amends, recent(heard.turn)
         if any(self._taken_back.search(text[:LONGEST_CHARACTERS]) for text in readings):
             return {}

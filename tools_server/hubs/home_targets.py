@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -14,6 +15,7 @@ from tools_server.language import text as _
 from tools_server.toolkit import Call, ToolFailed
 
 T = TypeVar("T")
+_ALIKE = ("blind", "shutter", "shade")  # which most people call by one name
 
 
 def understood(find: Callable[[], T]) -> T:
@@ -84,7 +86,15 @@ def shutters(call: Call, target: Target, kinds: Sequence[Kind]) -> list[Device]:
     if not target.device and not target.kind:
         target = replace(target, kind="" if target.shape else "cover")
     if target.device or target.shape or target.kind != "cover":
-        return chosen(call, target, kinds)
+        try:
+            return chosen(call, target, kinds)
+        except ToolFailed as none:
+            if none.error != "not_found" or target.device or target.shape not in _ALIKE:
+                raise
+            for shape in _ALIKE:  # people call blinds shutters where there are only blinds
+                with suppress(ToolFailed):
+                    return chosen(call, replace(target, shape=shape), kinds)
+            raise
     try:
         return chosen(call, target, kinds, among=lambda device: not device.guarded)
     except ToolFailed as none:

@@ -1,0 +1,145 @@
+"""Regional speech as the written language has it: function words by a table, names of this house by their sound. Pure.
+
+„Schließ mer mol die Hinnerdür zu“ becomes „schließ mir mal die Hintertür zu“. A table (`dialect` in sentences/LANGUAGE)
+writes the small words of dialects; what is no word of the table is compared with the names of this house by what
+dialects leave of a word: its consonants, soft and hard alike, without endings. One name must fit, and no other. A
+reading so made is looked at only where the plain one says nothing, or where so many words are dialect that the plain
+one cannot be whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from atlas.understanding.names import Names
+
+STRONG = 2  # so many different words of dialect make a sentence of it
+FEWEST_CONSONANTS = 2  # of a word that is compared at all
+SURE_CONSONANTS = 4  # of a name that no other word of dialect stands beside
+LONGEST_CHARACTERS = 200
+_SOUNDS = (  # in this order: what dialects keep apart or not
+    (r"ß", "s"),
+    (r"sch|sh|(?<=\b)s(?=[tp])", "x"),
+    (r"ch(?=s)|ck|[gqk]+|x(?=t\b)", "k"),
+    (r"ch", "j"),
+    (r"tz|z|ts", "s"),
+    (r"pf|ph|[vwf]+", "f"),
+    (r"h", ""),
+    (r"dt|th|[dt]+", "t"),
+    (r"[bp]+", "b"),
+    (r"n[td](?=[aeiouäöüy])|n+", "n"),
+    (r"(.)\1+", r"\1"),
+    (r"(?:e[rl]|l[ae]?|[ae]?n?[ae]?)$", ""),
+    (r"[aeiouäöüy]+", "-"),
+)
+_STEPS = [(re.compile(sound), kept) for sound, kept in _SOUNDS]
+_VOWELS = (  # of words with few consonants: what one vowel of the written language may become
+    *(
+        {"a", "o"},
+        {"a", "å"},
+        {"ei", "oa"},
+        {"ei", "i"},
+        {"ei", "ai"},
+        {"i", "ia"},
+        {"ü", "ia"},
+        {"ü", "i"},
+        {"u", "ua"},
+    ),
+    *(
+        {"ö", "e"},
+        {"ä", "e"},
+        {"au", "u"},
+        {"au", "ü"},
+        {"au", "a"},
+        {"eu", "ei"},
+        {"e", "ea"},
+        {"o", "oa"},
+        {"ü", "ue"},
+    ),
+)
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+
+
+@lru_cache(maxsize=4096)
+def sound(word: str) -> str:
+    """Return what dialects leave of a word: "Hintertür" and "Hinnerdür" sound alike."""
+    heard = word.casefold()
+    for step, kept in _STEPS:
+        heard = step.sub(kept, heard)
+    return heard.strip("-").replace("-", "")
+
+
+class Dialect:
+    """One language's regional speech; a language without a table has none."""
+
+    def __init__(self, own: Mapping[str, Any]) -> None:
+        table = own.get("dialect", {})
+        parts = [(re.compile(said, re.IGNORECASE), meant) for said, meant in table.get("parts", ())]
+        self._words = parts + [
+            (re.compile(rf"(?<!\w)(?:{said})(?!\w)", re.IGNORECASE), meant) for said, meant in table.get("words", ())
+        ]
+        self._order = [(re.compile(said, re.IGNORECASE), meant) for said, meant in table.get("order", ())]
+        self._things: tuple[str, ...] = tuple(table.get("things", ()))
+        self._known = frozenset(word.casefold() for word in table.get("known", ()))
+
+    def written(self, text: str, names: Names) -> tuple[str, int]:
+        """Return a sentence as it would be written, and how many words in it were dialect; "" where none was."""
+        if not self._words or len(text) > LONGEST_CHARACTERS:
+            return "", 0
+        words, count = text.replace("’", "'").replace("`", "'"), 0
+        for said, meant in self._words:
+            changed = said.sub(meant, words)
+            count += changed != words
+            words = changed
+        for said, meant in self._order:
+            words = said.sub(meant, words)
+        known = self._names(names)
+        named = _WORD.sub(lambda found: _named(found[0], known, self._known, marked=count > 0), words)
+        count += named != words
+        return (" ".join(named.split()), count) if count else ("", 0)
+
+    def _names(self, names: Names) -> Mapping[str, frozenset[str]]:
+        return _by_sound((*_all(names), *self._things))
+
+
+def _all(names: Names) -> Iterable[str]:
+    for device in names.devices:
+        if device.kind in ("scene", "person"):
+            continue  # what they are called are words like any other
+        yield from (device.name, *device.aliases)
+    for place in (*names.rooms, *names.floors):
+        yield from (place.name, *place.aliases)
+
+
+@lru_cache(maxsize=8)
+def _by_sound(names: tuple[str, ...]) -> Mapping[str, frozenset[str]]:
+    """Return the words of names by their sound."""
+    made: dict[str, set[str]] = {}
+    for word in {word for name in names for word in _WORD.findall(name)}:
+        made.setdefault(sound(word), set()).add(word)
+    return {heard: frozenset(words) for heard, words in made.items()}
+
+
+def _named(word: str, known: Mapping[str, frozenset[str]], common: frozenset[str], *, marked: bool) -> str:
+    """Return the only word of this house's names that a word can be in dialect; else the word itself."""
+    plain = word.casefold()
+    heard = sound(word)
+    fitting = known.get(heard, frozenset())
+    if plain in common or len(heard) < FEWEST_CONSONANTS or any(plain == name.casefold() for name in fitting):
+        return word
+    if len(heard) < SURE_CONSONANTS and not (marked and len(plain) > 2):
+        return word
+    if len(heard) < SURE_CONSONANTS:
+        fitting = frozenset(name for name in fitting if _vowels_fit(plain, name.casefold()))
+    return next(iter(fitting)) if len(fitting) == 1 else word
+
+
+def _vowels_fit(said: str, name: str) -> bool:
+    """Tell whether the vowels of a short word are those of a name, or what dialects make of them."""
+    mine, theirs = (re.findall(r"[aeiouäöüå]+", word) for word in (said, name))
+    if not mine or abs(len(mine) - len(theirs)) > 1 or said.startswith(mine[0]) != name.startswith(theirs[0]):
+        return False
+    return all(one == other or {one, other} in _VOWELS for one, other in zip(mine, theirs, strict=False))

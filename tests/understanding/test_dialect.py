@@ -1,0 +1,86 @@
+"""Regional German: small words by a table, names of this house by their sound, and nothing that was not meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from atlas.understanding.dialect import Dialect, sound
+from atlas.understanding.grammar import open_grammar
+from atlas.understanding.names import Device, Names, Place
+
+HOUSE = Names(
+    (
+        Device("Hintertür", "lock", "Küche"),
+        Device("Haustür", "lock", "Flur"),
+        Device("Badlicht", "light", "Bad"),
+        Device("Waschmaschine", "switch", "Waschküche"),
+        Device("Bügeleisen", "switch", "Waschküche"),
+        Device("Wohnzimmervorhänge", "cover", "Wohnzimmer", "curtain"),
+        Device("Schlafzimmerrollladen", "cover", "Schlafzimmer", "blind"),
+        Device("Rasenmäher", "mower", "Garten"),
+        Device("Gute Nacht", "scene"),
+    ),
+    tuple(map(Place, ("Küche", "Flur", "Bad", "Wohnzimmer", "Schlafzimmer", "Waschküche", "Garten"))),
+)
+
+
+@pytest.fixture(scope="module")
+def dialect() -> Dialect:
+    return Dialect(open_grammar("de").own)
+
+
+@pytest.mark.parametrize(
+    ("spoken", "written"),
+    [
+        ("Schließ mer mol die Hinnerdür zu", "Schließ mir mal die Hintertür zu"),
+        ("Moch amoi as Liacht im Bod o", "mach mal das Licht im Bad an"),
+        ("Is d'Waschmaschin no an?", "ist die Waschmaschine noch an?"),
+        ("Schalt s Bügeleisa aus", "Schalt das Bügeleisen aus"),
+        ("Ziag d'Vorhäng zua, bittschen", "zieh die Vorhänge zu, bitte"),
+        ("Mach mol de Rollade im Schlofzimmer zu", "Mach mal die Rollladen im Schlafzimmer zu"),
+        ("I mecht a bisserl mehr Liacht", "ich möchte ein bisschen mehr Licht"),
+        ("Mach ned s Liacht an", "Mach nicht das Licht an"),
+    ],
+)
+def test_a_sentence_of_a_region_is_written_as_everybody_writes_it(dialect: Dialect, spoken: str, written: str) -> None:
+    assert dialect.written(spoken, HOUSE)[0] == written
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Mach das Licht im Bad an",
+        "Lilly muss aufs Klo, aber schnell",
+        "Das Bett ist im Schlafzimmer",
+        "Wer hat den Kuchen gegessen?",
+        "Der Nachbar mäht den Rasen",
+        "Schon gut, das ist in Ordnung",
+        "Da ist noch Licht im Flur",
+        "Die Farbe des Autos ist rot",
+    ],
+)
+def test_plain_german_is_left_as_it_is(dialect: Dialect, sentence: str) -> None:
+    written, count = dialect.written(sentence, HOUSE)
+    assert written in ("", sentence) or count < 2, written
+
+
+def test_what_could_be_two_names_is_neither(dialect: Dialect) -> None:
+    alike = Names((Device("Grillbad", "light"), Device("Krillpad", "light")))
+    assert dialect.written("Mach mol des Grillbod an", alike)[0] == "Mach mal das Grillbod an"
+
+
+def test_a_language_without_a_table_has_no_dialects() -> None:
+    assert Dialect({}).written("Moch amoi as Liacht o", HOUSE) == ("", 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Hintertür", "Hinnerdür"),
+        ("Schlafzimmer", "Schlofzimmer"),
+        ("Waschmaschine", "Waschmaschin"),
+        ("Vorhänge", "Vorhäng"),
+    ],
+)
+def test_a_name_and_its_dialect_sound_alike(name: str, said: str) -> None:
+    assert sound(name) == sound(said)
