@@ -51,6 +51,7 @@ class LlmConfig:
     url: str = ""  # server: such as http://127.0.0.1:8080/v1
     api_key_file: str = ""  # server: a file that holds the key
     tools: bool = False  # may this model be trusted to choose tools? The small default may not.
+    most_tools: int = 8  # that it is shown at once; a small one reads eight for ten seconds
     answers: bool = True  # may it speak of the world? What nobody may say, is answered by rule
     patience_seconds: float = 15.0  # without a word; then it is given up, and somebody says so
     context: int = 4096  # tokens
@@ -247,6 +248,7 @@ _BOUNDS = {
     "call_seconds": (0.1, 3_600),
     "patience_seconds": (1, 600),
     "volume": (0, 4),
+    "most_tools": (1, 8),
 }  # of numbers, by their names
 _NAMED = {"llm": LlmConfig, "agents": AgentConfig, "mcp": McpConfig}
 _PLAIN = {

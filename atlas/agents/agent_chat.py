@@ -15,7 +15,7 @@ from datetime import tzinfo
 from atlas.agents import facts, prompt
 from atlas.agents.agent import Answer
 from atlas.agents.brevity import Brevity
-from atlas.agents.choosing import Choosing
+from atlas.agents.choosing import MOST_TOOLS, Choosing
 from atlas.agents.persona import Persona
 from atlas.agents.reply import Reply, TextFilter
 from atlas.agents.spoken import MISUSED, Speech, Spoken
@@ -54,6 +54,7 @@ class Chat:
         speech: Speech,
         *,
         trusted: bool,
+        most_tools: int = MOST_TOOLS,
         context_tokens: int,
         zone: tzinfo | None = None,
         told: facts.Told | None = None,  # that other minds look into as well
@@ -64,6 +65,8 @@ class Chat:
         self._tools = tools
         self._choosing = choosing
         self._trusted = trusted
+        self._most_tools = most_tools
+        self._is_small = most_tools < MOST_TOOLS  # one tool, one call, and no talk of the past tools
         self._context_tokens = context_tokens
         self._zone = zone
         self._speech = speech
@@ -72,7 +75,7 @@ class Chat:
     async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> Answer:
         """See `Answerer.answer`. Never declines."""
         spoken = self._speech.of(meant, turn)
-        if self._trusted or spoken.of_world:
+        if spoken.of_world or (self._trusted and await self._offered(spoken, turn)):
             return await self._respond(spoken, turn, emit)
         await emit(TextDelta(spoken.prepared))
         return Answer(spoken.prepared, "command", "done", (Message("assistant", spoken.prepared),))
@@ -81,7 +84,7 @@ class Chat:
         brevity: list[TextFilter] = [] if self._trusted else [Brevity(turn.history, turn.text)]
         reply = Reply(turn, emit, [*brevity, self._speech.filter(turn.text)], strict=not spoken.of_world)
         end: End = "failed"
-        shown = await self._shown(turn, self._told.to)
+        shown = await self._shown(spoken, turn, self._told.to)
         if shown.untrusted:
             await emit(Tainted())
         try:
@@ -108,9 +111,10 @@ class Chat:
 
     async def prepare(self, meant: Understanding, turn: Turn) -> bool:
         """See `Answerer.prepare`: the model reads what it will be shown, as far as that is known."""
-        if not self._trusted and not self._speech.of(meant, turn).of_world:
+        spoken = self._speech.of(meant, turn)
+        if not self._trusted and not spoken.of_world:
             return True
-        shown = await self._shown(turn, self._told.ahead_of)
+        shown = await self._shown(spoken, turn, self._told.ahead_of)
         try:
             told = self._prompt(shown, turn, ())
         except prompt.TooLong:
@@ -118,7 +122,15 @@ class Chat:
         await self._backend.prefill(told.messages, shown.tools, conversation=self._key(turn), priority=_priority(turn))
         return True
 
-    async def _shown(self, turn: Turn, told: facts.LookUp) -> prompt.Shown:
+    async def _offered(self, spoken: Spoken, turn: Turn) -> tuple[Tool, ...]:
+        """Return the tools that a model is shown. A small one uses whatever it sees, so it sees none for the world."""
+        if not self._is_small:
+            return self._choosing.few(turn.text, turn.history, await self._tools.listed())
+        if spoken.of_world:
+            return ()
+        return self._choosing.best(turn.text, await self._tools.listed(), self._most_tools)
+
+    async def _shown(self, spoken: Spoken, turn: Turn, told: facts.LookUp) -> prompt.Shown:
         """Return what the model sees of the house for this turn: of what was told, only one with tools sees anything.
 
         A smaller one recites it in any talk, wrongly. What is asked for is said again without it: see agent_facts.py.
@@ -128,8 +140,9 @@ class Chat:
         known = await told(turn)
         return prompt.Shown(
             self._persona,
-            self._choosing.few(turn.text, turn.history, await self._tools.listed()),
+            await self._offered(spoken, turn),
             trusted=True,
+            small=self._is_small,
             facts=tuple(fact.text for fact in reversed(facts.read(known))),
             untrusted=bool(known and known.untrusted),
         )
@@ -155,6 +168,8 @@ class Chat:
                 await reply.ask(more=results[-1].error == WAITS)
                 return "done"
             await reply.settle()
+            if self._is_small and all(result.ok for result in results):
+                return "done"
             failed_rounds += not all(result.ok for result in results)
             if failed_rounds >= MOST_FAILED_ROUNDS:
                 break

@@ -7,6 +7,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -48,14 +49,21 @@ class Choosing:
         plain = self._bare(request)
         return bool(self._question.match(plain)) and not self._second_command.search(plain)
 
+    def best(self, request: str, tools: Sequence[Tool], most: int) -> tuple[Tool, ...]:
+        """Return, in few words, the `most` tools that a request is most likely about, whatever was said before it."""
+        self._stock(tools)
+        may = self._shelf.may(self.is_question(request))
+        scores = self._shelf.scores(self._bare(request))
+        few = [name for name in scores if name in may and scores[name] >= LEAST_TRACE][:most]
+        return tuple(_brief(tool) for tool in tools if tool.name in few)
+
     def few(self, request: str, history: Sequence[Message], tools: Sequence[Tool]) -> tuple[Tool, ...]:
         """Return at most `MOST_TOOLS` of `tools`, in their order; for a question only such as change nothing.
 
         What was shown to the turns before is shown again while it serves: then the prompt begins as it did, and its
         beginning need not be read anew.
         """
-        if tuple(tools) != self._shelf.tools:
-            self._shelf = _Shelf(tools, self._words)
+        self._stock(tools)
         shown: dict[bool, frozenset[str]] = {}  # for a question and for a request, what was shown last
         used: tuple[str, ...] = ()
         asks = False
@@ -64,6 +72,10 @@ class Choosing:
             shown[asks] = self._next(said, shown.get(asks, frozenset()), used, reads_only=asks)
             used = tuple(dict.fromkeys((*called, *used)))[: MOST_TOOLS // 2]
         return tuple(tool for tool in tools if tool.name in shown[asks])
+
+    def _stock(self, tools: Sequence[Tool]) -> None:
+        if tuple(tools) != self._shelf.tools:
+            self._shelf = _Shelf(tools, self._words)
 
     def simple(self, tools: Sequence[Tool]) -> str:
         """Return the sentence that says what still works without a model, as far as `tools` go; "" for nothing."""
@@ -98,6 +110,15 @@ class Choosing:
 
     def _read(self, request: str) -> str:
         return (self._plain(request) or request)[:LONGEST_CHARACTERS].lower().replace("’", "'")
+
+
+def _brief(tool: Tool) -> Tool:
+    """Return a tool as a small model is told of it: what it does, its arguments and their kinds."""
+    keys = ("type", "description", "enum", "items")
+    properties: Mapping[str, Mapping[str, Any]] = tool.parameters.get("properties", {})
+    shown = {name: {key: one[key] for key in keys if key in one} for name, one in properties.items()}
+    schema = {"type": "object", "properties": shown, "required": tool.parameters.get("required", [])}
+    return replace(tool, description=tool.description.split(". ")[0], parameters=schema)
 
 
 class _Shelf:

@@ -99,6 +99,7 @@ def open_agent(
     chat = Chat(
         *(persona, backend, tools, choosing, speech),
         trusted=llm.tools,
+        most_tools=llm.most_tools,
         context_tokens=llm.context,
         zone=zone,
         told=told,

@@ -41,6 +41,7 @@ class Shown:
     persona: Persona
     tools: tuple[Tool, ...]
     trusted: bool  # with tools: such a model also gets notes, and sees what tools answered before
+    small: bool = False  # it is shown one tool at a time, and of the past only talk
     facts: tuple[str, ...] = ()  # that the person asked to be remembered
     untrusted: bool = False  # words of others are among the facts
 
@@ -77,7 +78,7 @@ def messages(
             f"{-room} characters too many for {room_tokens} tokens; tools take {tools}", tools=room + tools >= 0
         )
     past = list(_exchanges(turn.history))
-    past = _unrepeated(past) if shown.trusted else _talk(past)
+    past = _unrepeated(past) if shown.trusted and not shown.small else _talk(past)
     kept = past[_forgotten([sum(map(_size, one)) for one in past], room, most_exchanges) :]
     told = (now[0], *(message for exchange in kept for message in exchange), *now[1:])
     # Not only what is shown counts: what the model said later may repeat what it read in an exchange that is left out.

@@ -237,6 +237,7 @@ def use(model: Model, agent: str, config: Config) -> None:
             raise ConfigError(f"no agent is called {agent!r}", hint=f"there are {', '.join(config.agents)}")
         placed = fit(shape_of(read_model(gguf_of(model, config.models.folder))), *_here(), _config_context(model))
         written = {"kind": "embedded", "model": model.name, "tools": model.tools, "answers": model.answers}
+        written |= {"most_tools": model.most_tools} if model.tools else {}
         written |= {"context": _config_context(model), "gpu_layers": placed.layers_on_gpu}
         _write(table, "llm", model.name, **written)
         _write(table, "agents", agent, llm=model.name)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import anyio
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from atlas.conversation import Actor, Message, Role, Turn, Usage, fresh_id
-from atlas.errors import RequestError
+from atlas.errors import AtlasError, RequestError
 from atlas.events import End, Event, TextDelta, ToolFinished, TurnEnded, TurnStarted
 from atlas.gateway.asks import ask_json
 from atlas.gateway.auth import require
@@ -25,6 +26,7 @@ MAX_MESSAGES = 512
 MAX_CHARACTERS = 200_000  # of all messages; far more than any context holds, far less than would hurt
 MAX_NAME_CHARACTERS = 64
 MAX_ANSWER_TOKENS = 32_768
+WAITING_SECONDS = 2.0  # without a word; then a stream says, as a voice does, that it takes a moment
 
 # Whose conversation it is hangs on these, so not everybody may claim them.
 MAY_SAY: Mapping[str, tuple[Role, ...]] = {
@@ -108,6 +110,7 @@ def read(body: Mapping[str, Any], actor: Actor, house: House) -> Asked:
     model = fields.text("model")
     _check_unsupported(fields)
     history, text, instructions = read_messages(fields.value("messages"))
+    history = tuple(_without_aside(message, house.waiting) for message in history)
     options = _object(fields, "stream_options")
     own = _object(fields, "atlas")
     own.only(("remember", "person", "device", "room"))
@@ -189,6 +192,13 @@ def read_messages(value: Any) -> tuple[tuple[Message, ...], str, str]:
     if not said[-1].text.strip():
         raise RequestError("the last message says nothing", code="invalid_value", param="messages")
     return tuple(said[:-1]), said[-1].text, "\n\n".join(filter(None, instructions))
+
+
+def _without_aside(message: Message, waiting: str) -> Message:
+    """Return a message as it was answered: what a stream said while nobody had a word is no part of it."""
+    if message.author != "assistant" or not waiting:
+        return message
+    return replace(message, text=message.text.removeprefix(waiting).lstrip())
 
 
 def _message(value: Any, where: str) -> tuple[str, str]:
@@ -363,6 +373,7 @@ async def _stream(asked: Asked, house: House, write: Write) -> None:
     """Write the turn as chunks: the words as they come, then how it ended, then what it cost."""
     told = Told()
     head = _head(asked, "chat.completion.chunk")
+    spoke = anyio.Event()
 
     async def chunk(delta: Mapping[str, Any], finish: str | None = None) -> None:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
@@ -373,9 +384,25 @@ async def _stream(asked: Asked, house: House, write: Write) -> None:
         if isinstance(event, TurnStarted):
             await chunk({"role": "assistant", "content": ""})
         elif isinstance(event, TextDelta):
+            spoke.set()
             await chunk({"content": event.text})
 
-    await house.reply(asked.turn, emit)
+    async def wait_aloud() -> None:
+        await anyio.sleep(WAITING_SECONDS)
+        if told.agent and not spoke.is_set():
+            await chunk({"content": f"{house.waiting} "})
+
+    trouble: AtlasError | None = None
+    async with anyio.create_task_group() as patience:
+        if house.waiting:
+            patience.start_soon(wait_aloud)
+        try:
+            await house.reply(asked.turn, emit)
+        except AtlasError as raised:  # told by who called, and not in a group
+            trouble = raised
+        patience.cancel_scope.cancel()
+    if trouble:
+        raise trouble
     await chunk({"atlas": told.extension()}, told.finish)
     if asked.usage_wanted:
         await write(sse(head | {"choices": [], "usage": _usage(told.end.usage)}))

@@ -77,6 +77,7 @@ class Model:
     languages: tuple[str, ...] = ()
     needs: str = ""  # in words: what it takes to run it well
     tools: bool = False  # of a language model: may it be trusted to choose tools?
+    most_tools: int = 8  # of a language model: that it is shown at once
     answers: bool = True  # of a language model: were most of its answers about the world right?
     context: int = 0  # of a language model: tokens to begin with
 

@@ -149,3 +149,34 @@ def test_a_flood_of_words_is_read_at_once(words: str, grammars: dict[str, Gramma
         concerns = Concerns(grammar.own)
         concerns.strays(words * 6_000, words * 6_000, NAMES)
         concerns.of(words * 6_000, NAMES)
+
+
+# ── a small model with tools ───────────────────────────────────────────────────────────────────────
+
+SMALL = LlmConfig(tools=True, most_tools=3)
+
+
+async def test_a_small_model_is_shown_few_tools_for_a_deed_and_none_for_the_world(
+    tools: ScriptedTools, assents: Assents
+) -> None:
+    model = says([wants("timers.start", seconds=600)], ["Shakespeare did."])
+    agent = open_agent("family", SMALL, model, tools, Reader(english()), assents)
+    done, _ = await ask(agent, "make sure a timer starts for the cake")
+    asked, _ = await ask(agent, "who wrote Hamlet")
+    assert (done.text, asked.text) == ("Timer set for 600 seconds.", "Shakespeare did.")
+    for_deed, for_world = ([tool.name for tool in prompt.tools] for prompt in model.prompts)
+    assert "timers.start" in for_deed and len(for_deed) <= 3 and for_world == []
+    assert model.prompts[0].messages[0].text.startswith(model.prompts[1].messages[0].text[:200]), "reused cells"
+    assert "maximum" not in str([tool.parameters for tool in model.prompts[0].tools]), (
+        "in few words; its limits hold all the same"
+    )
+
+
+async def test_a_small_model_is_not_asked_for_a_deed_that_no_tool_is_for(
+    tools: ScriptedTools, assents: Assents
+) -> None:
+    model = says(["I've mowed the lawn."])
+    agent = open_agent("family", SMALL, model, tools, Reader(english()), assents)
+    answer, _ = await ask(agent, "lower the drawbridge")
+    assert answer.text == "I didn't understand that, so nothing was done. Please say it in other words."
+    assert not model.prompts

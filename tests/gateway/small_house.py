@@ -42,6 +42,7 @@ class Chat:
         self.usage = Usage(prompt=12, cached=8, completion=5)
         self.endless = False  # speak until cancelled
         self.cancelled = anyio.Event()
+        self.goes_on: anyio.Event | None = None  # has no word before it
         self.breaks: BaseException | None = None
         self.household = Household(tasks={"buy milk": "todo"})
         self.tools = self.household.tools()
@@ -55,6 +56,8 @@ class Chat:
         if turn.text == "remove the task buy milk":
             call = ToolCall(fresh_id("call"), "tasks.remove", {"title": "buy milk"})
             return await carry_out(call, self.tools, turn, emit)
+        if self.goes_on:
+            await self.goes_on.wait()
         try:
             for word in self.words:
                 await emit(TextDelta(word))

@@ -72,6 +72,30 @@ async def test_a_stream_brings_the_words_then_how_it_ended_then_what_it_cost(con
         assert chunks[-1].usage.total_tokens == 17
 
 
+async def test_a_stream_says_after_a_while_that_it_takes_a_moment_and_that_is_no_part_of_the_answer(
+    config, data, monkeypatch
+):
+    monkeypatch.setattr(chat, "WAITING_SECONDS", 0.0)
+    async with served(config, data) as world:
+        world.house.waiting = "One moment."
+        world.chat.goes_on = anyio.Event()
+        words: list[str] = []
+        stream = await world.client().chat.completions.create(model="atlas", messages=HELLO, stream=True)
+        async for chunk in stream:
+            words.append(chunk.choices[0].delta.content or "")
+            if "One moment. " in words:
+                world.chat.goes_on.set()
+        assert "".join(words) == "One moment. The sky is blue."
+        asked_on: list[Any] = [
+            *HELLO,
+            {"role": "assistant", "content": "".join(words)},
+            {"role": "user", "content": "why is that"},
+        ]
+        await world.client().chat.completions.create(model="atlas", messages=asked_on)
+        assert [message.text for message in world.chat.turns[-1].history][-1] == "The sky is blue."
+        assert not world.chat.turns[-1].tainted
+
+
 async def test_the_helper_that_collects_a_stream_works_too(config, data):
     async with served(config, data) as world:
         async with world.client().chat.completions.stream(model="atlas", messages=HELLO) as stream:
