@@ -39,6 +39,7 @@ from atlas.store.devices import open_devices
 from atlas.store.memory import open_memory
 from atlas.understanding.grammar import open_grammar
 from atlas.understanding.intents import PublicReader
+from atlas.understanding.learned import ENCODER, open_learned
 from atlas.understanding.names import Names
 from atlas.understanding.parser import open_parser
 from atlas.understanding.public import PublicGrammar
@@ -47,7 +48,6 @@ from atlas.understanding.understanding import Reader
 from atlas.witness import Witness
 
 TRIM_SECONDS = 30.0  # each time takes a tenth of a second of one core, beside everything else
-ENCODER = "all-minilm-l6-v2"  # a folder of the models folder: what was learnt of English looks at sentences by it
 
 
 @asynccontextmanager
@@ -81,7 +81,8 @@ async def open_house(config: Config) -> AsyncIterator[House]:
                 await anyio.to_thread.run_sync(PublicGrammar, config.house.language), grammar.commands
             )
         with _timed("parser", config.house.language):
-            parser = await anyio.to_thread.run_sync(open_parser, grammar, config.models.folder / ENCODER)
+            learned = await anyio.to_thread.run_sync(open_learned, config.models.folder / ENCODER)
+            parser = open_parser(grammar, learned)
         agents_tools = {name: await _tools(stack, config, name) for name in config.agents}
         custom = HouseSentences(
             config.data / FILE,

@@ -28,6 +28,7 @@ from atlas.events import Event, TextDelta
 from atlas.llm import backend_scripted
 from atlas.understanding.grammar import open_grammar
 from atlas.understanding.intents import PublicReader
+from atlas.understanding.learned import ENCODER, Learned, open_learned
 from atlas.understanding.parser import open_parser
 from atlas.understanding.public import PublicGrammar
 from atlas.understanding.understanding import Reader
@@ -166,9 +167,10 @@ def _actor(room: str) -> Actor:
     return Actor(PERSON, "bench", "owner", room)
 
 
-def encoder() -> Path:
-    """Return the folder of the encoder of sentences that this house has."""
-    return load(os.environ).models.folder / "all-minilm-l6-v2"
+@cache
+def learned() -> Learned | None:
+    """Return what this house has learnt of all languages, opened once."""
+    return open_learned(load(os.environ).models.folder / ENCODER)
 
 
 @cache
@@ -176,7 +178,7 @@ def reader_of(language: str) -> tuple[Reader, PublicReader]:
     """Return the readers of a language, opened once: they take over a second."""
     grammar = open_grammar(language)
     public = PublicReader(PublicGrammar(language), grammar.commands)
-    return Reader(grammar, public, open_parser(grammar, encoder())), public
+    return Reader(grammar, public, open_parser(grammar, learned())), public
 
 
 @asynccontextmanager

@@ -47,7 +47,7 @@ from atlas.understanding.sayable import said_by
 from atlas.understanding.slots import Command
 from atlas.understanding.understanding import Reader, Understanding
 from bench import _corpus, _sayings, _voices
-from bench._household import encoder
+from bench._household import learned
 
 Verdict = Literal["understood", "asked", "left", "wrong"]
 VERDICTS: tuple[Verdict, ...] = ("understood", "asked", "left", "wrong")
@@ -223,7 +223,7 @@ class _House:
     def __init__(self, stt: Stt) -> None:
         self._grammar = open_grammar("en")
         public = PublicReader(PublicGrammar("en"), self._grammar.commands)
-        self._reader = Reader(self._grammar, public, open_parser(self._grammar, encoder()))
+        self._reader = Reader(self._grammar, public, open_parser(self._grammar, learned()))
         literal, senses, sounds = Reader(self._grammar, public), Senses("en"), Sounds(VOICE)  # as a house has them
         public.prepare(_sayings.HOUSE)
         self._stt = stt

@@ -37,7 +37,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="atlas models", description=__doc__)
     verbs = parser.add_subparsers(dest="verb", required=True)
     listed = verbs.add_parser("list", help="every model of the catalogue")
-    listed.add_argument("--role", choices=("llm", "stt", "tts", "wake", "embedding"))
+    listed.add_argument("--role", choices=("llm", "stt", "tts", "wake", "embedding", "understanding"))
     verbs.add_parser("fetch", help="the default models, and those of packages that atlas.toml names")
     pulled = verbs.add_parser("pull", help="one model, from where its maker publishes it; run again to go on")
     pulled.add_argument("name")

@@ -70,6 +70,7 @@ class Model:
     package: str = ""  # with its version and the hash of its archive
     version: str = ""
     package_sha256: str = ""
+    platform: str = ""  # of the package that is read, where each platform has its own
     parts: tuple[Part, ...] = ()  # instead of one package: `joined` is spread over them, other files are in the first
     hub: str = ""  # the repository, as ORGANISATION/NAME
     revision: str = "main"

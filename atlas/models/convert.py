@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import struct
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atlas.errors import EngineError
+from atlas.models import convert_e5
 from atlas.models.gguf_write import NewTensor, write
 
 Floats = NDArray[np.float32]
@@ -68,64 +68,10 @@ def bert(folder: Path, file: Path) -> None:
         write(out, metadata, tensors)
 
 
-def bert_int8(folder: Path, file: Path) -> None:
-    """Write the encoder in `folder` into `file` as CTranslate2 loads it (its model.bin), the matrices in 8 bits.
-
-    Raises `EngineError` as `bert` does.
-    """
-    from ctranslate2.specs import common_spec, transformer_spec  # it takes a second, and few ever convert
-
-    try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        words = (folder / "vocab.txt").read_text(encoding="utf-8").splitlines()
-        weights = {name: np.array(values) for name, values in read_safetensors(folder / "model.safetensors").items()}
-        _check(config, words)
-        encoder: Any = transformer_spec.TransformerEncoderSpec(
-            config["num_hidden_layers"],
-            config["num_attention_heads"],
-            pre_norm=False,
-            activation=common_spec.Activation.GELU,
-            layernorm_embedding=True,
-            num_source_embeddings=2,
-            embeddings_merge=common_spec.EmbeddingsMerge.ADD,
-        )
-        encoder.scale_embeddings = False
-        for part, name in zip(encoder.embeddings, ("word", "token_type"), strict=True):
-            part.weight = weights[f"embeddings.{name}_embeddings.weight"]
-        encoder.position_encodings.encodings = weights["embeddings.position_embeddings.weight"]
-        _norm(encoder.layernorm_embedding, weights, "embeddings.LayerNorm")
-        for number, layer in enumerate(encoder.layer):
-            at = f"encoder.layer.{number}"
-            looks = [f"{at}.attention.self.{part}" for part in ("query", "key", "value")]
-            _linear(layer.self_attention.linear[0], weights, *looks)
-            _linear(layer.self_attention.linear[1], weights, f"{at}.attention.output.dense")
-            _norm(layer.self_attention.layer_norm, weights, f"{at}.attention.output.LayerNorm")
-            _linear(layer.ffn.linear_0, weights, f"{at}.intermediate.dense")
-            _linear(layer.ffn.linear_1, weights, f"{at}.output.dense")
-            _norm(layer.ffn.layer_norm, weights, f"{at}.output.LayerNorm")
-    except (OSError, ValueError, KeyError) as trouble:
-        raise EngineError(f"{folder} holds no sentence encoder that can be converted: {trouble}") from trouble
-    spec = transformer_spec.TransformerEncoderModelSpec(encoder)
-    spec.register_vocabulary(words)
-    spec.validate()
-    spec.optimize(quantization="int8")
-    with tempfile.TemporaryDirectory(dir=file.parent) as made:
-        spec.save(made)
-        (Path(made) / "model.bin").replace(file)
-
-
-def _linear(layer: Any, weights: Mapping[str, Floats], *names: str) -> None:
-    layer.weight = np.concatenate([weights[f"{name}.weight"] for name in names])
-    layer.bias = np.concatenate([weights[f"{name}.bias"] for name in names])
-
-
-def _norm(layer: Any, weights: Mapping[str, Floats], name: str) -> None:
-    layer.gamma, layer.beta = weights[f"{name}.weight"], weights[f"{name}.bias"]
-
-
 CONVERTERS: Mapping[str, Callable[[Path, Path], None]] = {  # by what the catalogue calls them
     "bert": bert,
-    "bert_int8": bert_int8,
+    "e5_encoder": convert_e5.encoder,
+    "e5_pieces": convert_e5.pieces,
 }
 
 

@@ -130,7 +130,8 @@ def amounts(act: str, tokens: Sequence[Token], same: Mapping[str, Any]) -> Argum
         return {}
     if values and values[-1] > most_by(what):
         return {"degrees" if what == "temperature" else "percent": values[-1]}
-    by = values[-1] if values else abs(same.get("by", 0))
+    earlier = same.get("by")  # from a history that others may have written
+    by = values[-1] if values else abs(earlier) if isinstance(earlier, (int, float)) else 0
     return {"by": by} if by else {}
 
 

@@ -11,23 +11,20 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import yaml
 
 from atlas.understanding import durations, moments
 from atlas.understanding.choices import Choice
-from atlas.understanding.encoder import open_vector
 from atlas.understanding.frame_words import LEAST_LETTERS, Token, spelled
 from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import Grammar
-from atlas.understanding.learned import ActClassifier, SlotTagger, read_models
+from atlas.understanding.learned import CORPUS, Learned
 from atlas.understanding.masks import Masks, Piece
 from atlas.understanding.names import Names
 from atlas.understanding.slots import Command
 
-CORPUS = Path(__file__).parent / "corpus"
 LONGEST_CHARACTERS = 300
 LONGEST_PIECES = 40
 SURE = 0.5  # of a change that is made at once
@@ -109,12 +106,11 @@ NOTHING = Before()
 class Parser:
     """Parses sentences of one language. Immutable; takes the encoder's milliseconds and little more."""
 
-    def __init__(self, grammar: Grammar, frames: Frames, classifier: ActClassifier, tagger: SlotTagger) -> None:
+    def __init__(self, grammar: Grammar, frames: Frames, learned: Learned) -> None:
         self._grammar = grammar
         self.frames = frames
         self._masks = Masks(frames.lexicon, grammar.digits)
-        self._classifier = classifier
-        self._tagger = tagger
+        self._learned = learned
         self._slots: Mapping[str, Mapping[str, str]] = yaml.safe_load((CORPUS / "acts.yaml").read_text("utf-8"))
         words: Mapping[str, Any] = grammar.own.get("acts", {})
         self._canonical: Mapping[str, Sequence[Sequence[str]]] = words.get("plainly", {})
@@ -136,27 +132,24 @@ class Parser:
         pieces = self._masks.pieces(text, names)
         if not 0 < len(pieces) <= LONGEST_PIECES:
             return Parse("nothing", 1.0)
-        likely = self._classifier.likely([piece.word for piece in pieces], before.act)
-        best = likely[0]
+        read = self._learned.read([piece.mask for piece in pieces], before.act)
+        best = read.likely[0]
         if best.act in SILENT:
             return Parse(best.act, best.chance)
-        reading = self._reading(best.act, text, pieces)
+        reading = _Reading(text, pieces, read.labels(best.act))
         commands = tuple(self._commands(best.act, reading, names, room, before))
         parse = Parse(best.act, best.chance, commands, bool(before.act), bool(reading.targets(names)))
         if parse.is_sure() or parse.looks:
             return parse
         choices = []
-        for one in likely[:2]:
-            reading = self._reading(one.act, text, pieces)
+        for one in read.likely[:2]:
+            reading = _Reading(text, pieces, read.labels(one.act))
             made = self._commands(one.act, reading, names, room, before) if one.chance >= LIKELY else ()
             said = "later.do" if made and made[0].tool == "later.do" else one.act
             if made and said in self._says:
                 choices.append(Choice(self._says[said].format(**reading.words(self._says["nothing"])), tuple(made)))
         unclear = not commands and best.act in _DEEDS and not self._forbids(best.act, text, names)
         return replace(parse, choices=tuple(choices), unclear=unclear)
-
-    def _reading(self, act: str, text: str, pieces: Sequence[Piece]) -> _Reading:
-        return _Reading(text, pieces, self._tagger.labels([piece.mask for piece in pieces], act))
 
     def _commands(self, act: str, reading: _Reading, names: Names, room: str, before: Before) -> Sequence[Command]:
         if act == "later.do":
@@ -418,17 +411,8 @@ _ACTS = {
 }
 
 
-def open_parser(grammar: Grammar, encoder: Path) -> Parser | None:
-    """Return the parser of the grammar's language; `None` without a corpus of it, or without the encoder it needs.
-
-    `encoder` is its folder, of which only a language that it knows has need. Takes half a second.
-    """
-    file = CORPUS / f"{grammar.own['language']}.npz"
-    if not file.is_file():
+def open_parser(grammar: Grammar, learned: Learned | None) -> Parser | None:
+    """Return the parser of the grammar's language; `None` without a corpus of it, or where nothing was learnt."""
+    if learned is None or not (CORPUS / f"{grammar.own['language']}.txt").is_file():
         return None
-    stored = read_models(file)
-    vector = open_vector(encoder) if stored["direction"].size else None
-    if stored["direction"].size and vector is None:
-        return None
-    frames = Frames(grammar.own.get("frames", {}), grammar.digits)
-    return Parser(grammar, frames, ActClassifier(stored, vector), SlotTagger(stored))
+    return Parser(grammar, Frames(grammar.own.get("frames", {}), grammar.digits), learned)

@@ -30,6 +30,7 @@ from atlas.understanding.wholes import Wholes
 CERTAIN = 0.6  # of the parser, that nothing is asked for which a look answers
 CERTAIN_OF_ANOTHER = 0.85  # that another tool is meant than a grammar read
 MOST_CERTAIN = 0.95  # that one thing is meant where a grammar read several
+CERTAIN_OF_SILENCE = 0.9  # that nothing is meant, where a grammar read a deed
 LOOK_TOPICS = {"look", "timers.left", "calendar.find", "calendar.list", "email.search", "email.list"}
 LOOKS = ("world.", "weather.", ".list", ".read", ".find", ".search", ".left", ".where")  # begin or end what only looks
 CONCERNS = ("health", "emergency", "cannot")
@@ -234,8 +235,8 @@ class Reader:
     ) -> dict[str, Any]:
         """Return commands of a grammar, or what the parser is certain of in their place.
 
-        "Was it locked all night" has the words of a question that a look answers, and is none. A whole sentence of the
-        public grammar stays what it is.
+        "Was it locked all night" has the words of a question that a look answers, and is none; "set the mower off"
+        has those that turn it off. A whole sentence of the public grammar stays what it is.
         """
         unchanged = {"commands": commands}
         if before.act and commands[0].tool == "alarms.stop" and parse.is_sure():
@@ -252,15 +253,15 @@ class Reader:
         public = self._by_public(heard.readings[0], heard.names, heard.turn.actor.room)
         if commands == public and not any("query" in one.arguments for one in commands):
             return unchanged
-        topics, others = {_topic(one) for one in commands}, {_topic(one) for one in parse.commands}
         if parse.act in SILENT:
-            grave = parse.act in ("health", "emergency") or parse.chance >= MOST_CERTAIN
+            grave = parse.act in ("health", "emergency") or parse.chance >= CERTAIN_OF_SILENCE
+            topics = {_topic(one) for one in commands}
             return self._asked_first(heard, parse) if grave or topics <= LOOK_TOPICS else unchanged
-        if not others or topics == others or LATER in topics or (topics, others) == ({"look"}, {"home"}):
+        if not parse.commands or parse.chance < CERTAIN_OF_ANOTHER:
             return unchanged
-        if len(commands) > 1 and not (others < topics and parse.chance >= MOST_CERTAIN):
+        if LATER in {one.tool for one in commands} or (len(commands) > 1 and parse.chance < MOST_CERTAIN):
             return unchanged
-        return _learned(parse, before) if parse.chance >= CERTAIN_OF_ANOTHER else unchanged
+        return _learned(parse, before)
 
     def _half(self, text: str, names: Names, room: str) -> Half | str | None:
         """Return half of a command that `text` is, and the question for what it lacks; or what to say to it."""

@@ -228,7 +228,7 @@ def test_a_disk_without_room_is_not_taken_for_a_network_that_is_down(tmp_path: P
 
 def test_the_catalogue_names_folders_licences_and_hashes() -> None:
     models = load(CATALOGUE)
-    assert {model.role for model in models if model.default} == {"llm", "stt", "tts", "embedding"}
+    assert {model.role for model in models if model.default} == {"llm", "stt", "tts", "embedding", "understanding"}
     for model in models:
         assert model.licence
         assert model.hub or model.parts or len(model.package_sha256) == 64
@@ -272,7 +272,7 @@ def test_hashes_that_were_only_read_somewhere_are_marked_and_those_of_the_house_
 
 def test_every_role_of_a_house_has_models_and_every_size_of_whisper_is_there() -> None:
     models = load(CATALOGUE)
-    assert {"llm", "stt", "tts", "embedding"} == {model.role for model in models}
+    assert {"llm", "stt", "tts", "embedding", "understanding"} == {model.role for model in models}
     for size in ("tiny", "base", "small", "medium", "large-v3", "large-v3-turbo"):
         assert any(model.name == f"whisper-{size}" for model in models)
 

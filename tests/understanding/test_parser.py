@@ -6,20 +6,21 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from atlas.conversation import HOUSE, Message, ToolCall, Turn
 from atlas.understanding.frame_words import Lexicon
 from atlas.understanding.grammar import open_grammar
-from atlas.understanding.learned import LABELS, ActClassifier, SlotTagger, read_models, slot_features
+from atlas.understanding.learned import CORPUS, ENCODER, LABELS, Learned, input_of, open_learned
 from atlas.understanding.masks import Masks
 from atlas.understanding.names import Device, Names, Place
-from atlas.understanding.parser import CORPUS, NOTHING, Before, Parser, _Reading, act_of, open_parser
+from atlas.understanding.parser import NOTHING, Before, Parser, _Reading, act_of, open_parser
 from atlas.understanding.slots import Command
 from atlas.understanding.understanding import Reader
 
-ENCODER = Path(__file__).parents[2] / "models" / "all-minilm-l6-v2"
-NOWHERE = Path("nowhere")
+pytestmark = pytest.mark.real
+MODELS = Path(__file__).parents[2] / "models"
 HOUSE_NAMES = Names(
     devices=(
         Device("Flurlicht", "light", "Flur"),
@@ -48,8 +49,15 @@ ENGLISH_NAMES = Names(
 
 
 @cache
+def learned() -> Learned:
+    opened = open_learned(MODELS / ENCODER)
+    assert opened, "the encoder is among the weights that real tests have"
+    return opened
+
+
+@cache
 def german() -> Parser:
-    parser = open_parser(open_grammar("de"), NOWHERE)
+    parser = open_parser(open_grammar("de"), learned())
     assert parser
     return parser
 
@@ -60,13 +68,14 @@ def german_reader() -> Reader:
 
 
 def german_reading(text: str) -> _Reading:
-    return german()._reading("temperature", text, german()._masks.pieces(text, HOUSE_NAMES))
+    pieces = german()._masks.pieces(text, HOUSE_NAMES)
+    return _Reading(text, pieces, learned().read([piece.mask for piece in pieces]).labels("temperature"))
 
 
 @cache
 def english() -> Parser:
-    parser = open_parser(open_grammar("en"), ENCODER)
-    assert parser, "the encoder is among the weights that real tests have"
+    parser = open_parser(open_grammar("en"), learned())
+    assert parser
     return parser
 
 
@@ -76,11 +85,10 @@ def masked(text: str, names: Names = ENGLISH_NAMES, language: str = "en") -> lis
     return [piece.mask for piece in masks.pieces(text, names)]
 
 
-@pytest.mark.parametrize("language", ["en", "de"])
-def test_the_models_are_made_of_the_corpus_as_it_stands(language: str) -> None:
-    stored = read_models(CORPUS / f"{language}.npz")
-    digest = hashlib.sha256((CORPUS / f"{language}.txt").read_bytes()).hexdigest()
-    assert str(stored["corpus"]) == digest, "run scripts/train_parser.py"
+def test_what_was_taught_was_taught_from_the_corpora_as_they_stand() -> None:
+    corpora = b"".join(file.read_bytes() for file in sorted(CORPUS.glob("*.txt")))
+    with np.load(CORPUS / "acts.npz") as stored:
+        assert str(stored["corpora"]) == hashlib.sha256(corpora).hexdigest(), "run scripts/train_acts.py"
 
 
 @pytest.mark.parametrize(
@@ -105,17 +113,24 @@ def test_lengths_of_time_are_masked_in_german() -> None:
 
 
 def test_labels_of_slots_take_the_best_path_and_not_the_best_words() -> None:
-    tagger = SlotTagger(read_models(CORPUS / "de.npz"))
-    labels = tagger.labels(["{DURATION}", "fuer", "die", "roten", "nudeln", "bitte"], "timers.start")
+    labels = learned().read(["{DURATION}", "für", "die", "roten", "nudeln", "bitte"]).labels("timers.start")
     assert len(labels) == 6
     assert {*labels} <= {*LABELS}
     for before, label in zip(["O", *labels], labels, strict=False):
         assert not label.startswith("I-") or before[2:] == label[2:], "nothing goes on that did not begin"
 
 
-def test_features_know_nothing_of_a_house_but_what_is_masked() -> None:
-    [first, *_] = slot_features(["{LIGHT}", "on"], "on")
-    assert "w {light}" in first
+def test_what_is_read_knows_nothing_of_a_house_but_what_is_masked() -> None:
+    class Letters:
+        """Tokens that are letters."""
+
+        def pieces_of(self, word: str) -> list[int]:
+            return [ord(letter) for letter in word]
+
+    read = input_of(["{LIGHT}", "{lights}", "on"], "home.turn", Letters())  # type: ignore[arg-type]
+    words = "hometurn", "light", "lights", "on"
+    assert "".join(map(chr, read.pieces)) == "\0{}\2{}{}{}\2".format(*words)
+    assert [read.kinds[at] for at in read.starts] == [2, 1, 0], "a name, a kind of device, a plain word"
 
 
 @pytest.mark.parametrize(
@@ -278,18 +293,19 @@ def test_a_call_has_the_act_that_it_was_made_for(tool: str, arguments: dict[str,
     assert act_of(tool, arguments) == act
 
 
-def test_english_is_not_parsed_without_the_encoder_that_it_was_learnt_with() -> None:
-    assert open_parser(open_grammar("en"), NOWHERE) is None
+def test_nothing_is_parsed_without_the_encoder_that_it_was_learnt_with() -> None:
+    assert open_learned(Path("nowhere")) is None
+    assert open_parser(open_grammar("en"), None) is None
+    assert open_parser(open_grammar("fr"), learned()) is None, "there is no corpus of it"
 
 
-def test_a_classifier_says_how_likely_its_best_three_acts_are() -> None:
-    likely = ActClassifier(read_models(CORPUS / "de.npz"), None).likely(["mach", "das", "light", "an"])
+def test_a_reading_says_how_likely_its_best_three_acts_are() -> None:
+    likely = learned().read(["mach", "das", "light", "an"]).likely
     assert len(likely) == 3
     assert likely[0].act == "on"
     assert 1 >= likely[0].chance > likely[1].chance > likely[2].chance >= 0
 
 
-@pytest.mark.real
 @pytest.mark.parametrize(
     ("text", "tool"),
     [
@@ -306,7 +322,6 @@ def test_strangers_english_is_understood(text: str, tool: str) -> None:
     assert [one.tool for one in meant.commands] == [tool]
 
 
-@pytest.mark.real
 @pytest.mark.parametrize(
     "text",
     [
@@ -321,7 +336,6 @@ def test_what_nobody_asked_of_the_house_is_neither_done_nor_looked_up(text: str)
     assert Reader(open_grammar("en"), None, english()).read(text, ENGLISH_NAMES).empty
 
 
-@pytest.mark.real
 def test_a_follow_up_leans_on_the_lamp_before() -> None:
     call = ToolCall("c1", "home.turn", {"on": True, "device": "Desk Lamp"})
     told = '{"ok": true, "changed": true, "devices": [{"name": "Desk Lamp", "kind": "light", "id": "desk"}]}'

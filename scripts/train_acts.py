@@ -1,0 +1,200 @@
+"""Make understanding/corpus/acts.npz of corpus/*.txt: what the published encoder is taught, and the two heads on it.
+
+.venv/bin/python scripts/train_acts.py prepare FOLDER E5_FILE   # here: rows in numbers, and the layers that are taught
+python scripts/train_acts.py fit FOLDER MINUTES                  # where torch is, best on a GPU: 6 minutes of an H100
+.venv/bin/python scripts/train_acts.py install FOLDER            # here: into the corpus folder; prints the figures
+
+E5_FILE is the encoder in its package (models/catalogue.toml says which). Each matrix W of the first layers is taught a
+change of low rank, W + B A (LoRA; Hu et al., 2021); labels of words are a chain (conditional random field). A
+sentence is read twice with other parts left out, and both readings shall agree (R-Drop; Liang et al., 2021).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import re
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+CORPUS = Path(__file__).parent.parent / "atlas" / "understanding" / "corpus"
+LAYERS = 8  # of 12: with all of them it is half a point better and takes twice as long
+RANK = 12
+HELD_OUT = 0.05  # of the rows: they are only measured
+WORDS, PIECES = 40, 64  # of the longest sentence that is learnt from
+BATCH, RATE, WARM = 128, 2e-3, 0.06
+DROP, DROP_WORD, DROP_BEFORE, SMOOTH, AGREE = 0.1, 0.03, 0.1, 0.05, 1.0
+SLOT_WIDTH = 128
+MATRICES = {"q": (384, 384), "k": (384, 384), "v": (384, 384), "ao": (384, 384), "fi": (1536, 384), "fo": (384, 1536)}
+VECTORS = ("q.b", "k.b", "v.b", "ao.b", "aln.w", "aln.b", "fi.b", "fo.b", "oln.w", "oln.b")
+_PIECE = re.compile(r"[\[<]?(?:\{[^}]*\}|[^\s\]>]+)[\]>]?")
+_NEVER_MEANT = ("{N}", "{WHEN}", "{DELAY}", "{DURATION}", "{PERSON}", "{LIST}")
+
+
+def read_line(line: str) -> tuple[str, str, list[str], list[str]]:
+    """Return the act, the act before it ("" for none), the masks and the labels of a line of a corpus."""
+    head, sentence = line.split("\t")
+    act, _, before = head.partition(" < ")
+    masks, labels, inside = [], [], ""
+    for piece in _PIECE.findall(sentence):
+        begins = {"[": "T", "<": "P"}.get(piece[0], "") if len(piece) > 1 else ""
+        inside, label = (begins, f"B-{begins}") if begins else (inside, f"I-{inside}" if inside else "O")
+        mask = piece.strip("[]<>")
+        if mask.startswith("{~"):
+            mask = "{" + mask[2:]
+        elif label == "O" and mask.startswith("{") and mask not in _NEVER_MEANT:
+            label = "X"
+        masks.append(mask)
+        labels.append(label)
+        if piece[-1] in "]>":
+            inside = ""
+    return act, before, masks, labels
+
+
+def read_corpora() -> Iterator[tuple[str, str, list[str], list[str]]]:
+    """Yield the lines of all corpora."""
+    for file in sorted(CORPUS.glob("*.txt")):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            if line and not line.startswith("#"):
+                yield read_line(line)
+
+
+def prepare(folder: Path, published: Path) -> None:
+    """Write what `fit` needs, and no more than that, into `folder`."""
+    from atlas.models import convert_e5
+    from atlas.understanding.encoder import PIECES as NAMES
+    from atlas.understanding.encoder import Tokens
+    from atlas.understanding.learned import LABELS, input_of
+    from atlas.understanding.parser import SILENT
+
+    folder.mkdir(parents=True, exist_ok=True)
+    convert_e5.pieces(published, folder / NAMES)
+    tokens, base = Tokens(folder / NAMES), convert_e5.Published(published)
+    rows = [row for row in read_corpora() if len(row[2]) <= WORDS]
+    acts = sorted({row[0] for row in rows})
+    made = []
+    for act, before, masks, labels in rows:
+        read = input_of(masks, before, tokens)
+        if len(read.pieces) <= PIECES:
+            slots = [LABELS.index(label) for label in labels] if act not in SILENT else []
+            made.append([acts.index(act), list(read.pieces), list(read.kinds), list(read.starts), slots])
+    used = sorted({piece for row in made for piece in row[1]} | {0, 1, 2, 3})
+    place = {piece: at for at, piece in enumerate(used)}
+    for row in made:
+        row[1] = [place[piece] for piece in row[1]]
+    tensors: dict[str, Any] = {
+        f"{name}.w": np.stack([base.matrix(f"l{at}.{name}.w", *shape) for at in range(LAYERS)])
+        for name, shape in MATRICES.items()
+    }
+    tensors |= {name: np.stack([base.values(f"l{at}.{name}") for at in range(LAYERS)]) for name in VECTORS}
+    words = base.matrix("emb.word", base.words, base.width, base.chosen[used])
+    places, kinds = (base.values(f"emb.{name}").reshape(-1, base.width) for name in ("pos", "type"))
+    np.savez_compressed(
+        folder / "base.npz",
+        **{name: values.astype(np.float16) for name, values in tensors.items()},
+        words=words.astype(np.float16),
+        places=places[:PIECES],
+        kind=kinds[0],
+        norm_w=base.values("emb.ln.w"),
+        norm_b=base.values("emb.ln.b"),
+    )
+    silent = [act in SILENT for act in acts]
+    (folder / "rows.json").write_text(json.dumps({"acts": acts, "silent": silent, "rows": made}))
+    print(f"{len(made):,} rows, {len(acts)} acts, {len(used):,} pieces of words")
+
+
+def fit(folder: Path, minutes: float, seed: int = 1) -> None:
+    """Teach, and write acts.npz into `folder`."""
+    import torch
+
+    torch.manual_seed(seed)
+    order = random.Random(seed)  # noqa: S311  nothing secret
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    stored = json.loads((folder / "rows.json").read_text())
+    rows = stored["rows"]
+    order.shuffle(rows)
+    held = int(len(rows) * HELD_OUT)
+    from _acts_model import ActsModel, batch_of, measure  # beside this file: all of it is torch
+
+    model = ActsModel(dict(np.load(folder / "base.npz")), len(stored["acts"]), sys.modules[__name__], device)
+    test, train = batch_of(rows[:held], device), batch_of(rows[held:], device)
+    groups = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.01, betas=(0.9, 0.98))
+    lengths = train.lengths.cpu().numpy()
+    began, step, shown = time.monotonic(), 0, 0.0
+    silent = torch.tensor(stored["silent"], device=device)
+    while (done := (time.monotonic() - began) / (60 * minutes)) < 1:
+        mixed = np.random.RandomState(step).permutation(len(lengths))
+        chunks = np.array_split(mixed, max(1, len(mixed) // (BATCH * 16)))  # of alike length inside of each
+        mixed = np.concatenate([chunk[np.argsort(lengths[chunk], kind="stable")] for chunk in chunks])
+        starts = list(range(0, len(mixed), BATCH))
+        order.shuffle(starts)
+        for start in starts:
+            done = (time.monotonic() - began) / (60 * minutes)
+            if done >= 1:
+                break
+            rate = done / WARM if done < WARM else 0.5 * (1 + math.cos(math.pi * (done - WARM) / (1 - WARM)))
+            for group in groups.param_groups:
+                group["lr"] = RATE * rate
+            loss = model.loss(train.rows(torch.tensor(mixed[start : start + BATCH], device=device)))
+            groups.zero_grad(set_to_none=True)
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            groups.step()
+            step += 1
+        if done - shown > 0.2 or done >= 1:
+            shown = done
+            print(
+                f"{100 * done:3.0f} %, {step * BATCH / len(lengths):.1f} times, {measure(model, test, silent)}",
+                flush=True,
+            )
+    kept = {name: values.detach().float().cpu().numpy() for name, values in model.named_parameters()}
+    np.savez_compressed(folder / "acts.npz", **whole_numbers(kept), acts=np.array(json.dumps(stored["acts"])))
+
+
+def whole_numbers(taught: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what was taught as convert_e5.py and learned.py read it: changes in 8 bits, the rest in 16."""
+    stored: dict[str, Any] = {}
+    for name, values in taught.items():
+        if not name.startswith(("A_", "B_")):
+            stored[name.replace("__", ".")] = values.astype(np.float16)
+    for short in MATRICES:
+        left, right = taught[f"B_{short}"].astype(np.float64), taught[f"A_{short}"].astype(np.float64)
+        for row, column in zip(left, right, strict=True):  # of a layer: what one side gives, the other takes
+            sizes = np.linalg.norm(row, axis=0), np.linalg.norm(column, axis=1)
+            share = np.sqrt(np.maximum(sizes[0], 1e-9) / np.maximum(sizes[1], 1e-9))
+            row /= share[None]
+            column *= share[:, None]
+        for side, values, axis in (("B", left, 2), ("A", right, 1)):
+            scale = (np.maximum(np.abs(values).max(axis, keepdims=True), 1e-6) / 127).astype(np.float32)
+            stored[f"{side}.{short}"] = np.rint(values / scale).astype(np.int8)
+            stored[f"{side}.{short}.scale"] = scale.squeeze(axis)
+    return stored | {"layers": np.arange(LAYERS, dtype=np.int8)}
+
+
+def install(folder: Path) -> None:
+    """Put what was taught into the corpus folder, with the hash of what it was taught from."""
+    import hashlib
+
+    corpora = b"".join(file.read_bytes() for file in sorted(CORPUS.glob("*.txt")))
+    with np.load(folder / "acts.npz") as stored:
+        np.savez_compressed(CORPUS / "acts.npz", **stored, corpora=np.array(hashlib.sha256(corpora).hexdigest()))
+    print(f"{(CORPUS / 'acts.npz').stat().st_size:,} bytes; the catalogue's hash of model.bin must follow")
+
+
+if __name__ == "__main__":
+    deeds = {"prepare": prepare, "fit": fit, "install": install}
+    match sys.argv[1:]:
+        case ["prepare", folder, published]:
+            prepare(Path(folder), Path(published))
+        case ["fit", folder, minutes, *seed]:
+            fit(Path(folder), float(minutes), *map(int, seed))
+        case ["install", folder]:
+            install(Path(folder))
+        case _:
+            sys.exit(__doc__)
