@@ -98,6 +98,10 @@ class Amends:
             return self._so_already(rest) if changed else ()
         return (Command(UNDO, {}), made) if changed else (made,)  # else something older would be taken back
 
+    def slips(self, text: str) -> bool:
+        """Whether a text corrects itself: "upstairs, I mean the hall"."""
+        return bool(self._slips.search(text))
+
     def says_the_same(self, text: str) -> bool:
         """Whether the last is wanted for something else: "the same for Ben, but at half past"."""
         return bool(self._same.fullmatch(self._grammar.unmarked(text)))

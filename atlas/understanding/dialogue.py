@@ -217,6 +217,17 @@ class Dialogue:
                 return meant
         return None
 
+    def chosen(self, asked: str, said: str, names: Names, room: str, commands: Commands) -> tuple[Command, ...]:
+        """Return what was wanted of something before it was asked which, and now it is said: "the radio, I mean"."""
+        targets = self._frames.named(self._frames.without_asides(said, names) or said, (), names, room)
+        if len(targets) != 1 or "device" not in targets[0].arguments:
+            return ()
+        words = self._grammar.plain_words(asked)
+        refers, device = self._refers.search(words), targets[0].arguments["device"]
+        if refers is None:
+            return commands(f"{words} {device}")
+        return commands(words[: refers.start()] + device + words[refers.end() :])
+
     def chooses(self, text: str) -> bool:
         """Whether some of several are meant: "the one that isn't", "all of them except the lamp"."""
         if self._relative.search(text):
@@ -356,32 +367,36 @@ class Dialogue:
         form = self._labels.get(thing.kind) or self._labels.get(thing.topic) or "{}"
         return form.format(thing.name)
 
-    def set_anew(self, text: str, last: Exchange) -> Command | None:
+    def set_anew(self, text: str, last: Exchange) -> tuple[Command, ...]:
         """Return the setting of what was last spoken of: brighter, not so bright, a bit more, to so much."""
         if last.last is None or not self._table.of(last.last.name).target:
-            return None
+            return ()
         words = self._grammar.plain_words(text)
-        kind, target = _kind(last), self._target(last)
+        kind = _kind(last)
+        changed = [call for call in last.calls if call.name == "home.adjust" and call.arguments.get("by")]
+        if changed and (self._more.fullmatch(words) or self._less.fullmatch(words)):
+            sign = 1 if self._more.fullmatch(words) else -1
+            return tuple(
+                Command(call.name, dict(call.arguments) | target | {"by": sign * call.arguments["by"]})
+                for call, target in zip(changed, self._targets(last), strict=False)
+            )
+        anew: Arguments = {}
         if step := self._stepped.fullmatch(words):
             over = step["too"] or step["so"]
             said = f"{self._over} {over}" if over else next(filter(None, step.groups()))
-            what = self._steps.get(said.lower(), {}).get(kind)
-            return Command("home.adjust", target | {"what": what[0], "by": what[1]}) if what else None
-        by = last.last.arguments.get("by") if last.last.name == "home.adjust" else None
-        if by and (self._more.fullmatch(words) or self._less.fullmatch(words)):
-            again = by if self._more.fullmatch(words) else -by
-            return Command("home.adjust", target | {"what": last.last.arguments["what"], "by": again})
-        number = self._set_to.fullmatch(self._grammar.digits(words))
-        if number and kind in self._settings:
-            return Command("home.set", target | {self._settings[kind]: int(number["number"])})
-        return None
+            if what := self._steps.get(said.lower(), {}).get(kind):
+                anew = {"what": what[0], "by": what[1]}
+        elif (number := self._set_to.fullmatch(self._grammar.digits(words))) and kind in self._settings:
+            anew = {self._settings[kind]: int(number["number"])}
+        tool = "home.adjust" if "by" in anew else "home.set"
+        return tuple(Command(tool, target | anew) for target in self._targets(last)) if anew else ()
 
-    def _target(self, last: Exchange) -> Arguments:
-        """Return how the last call named its devices; when it was a look at one, that one."""
+    def _targets(self, last: Exchange) -> Sequence[Arguments]:
+        """Return how the calls named their devices; when there was one device, or one call for each, those."""
         assert last.last
-        if len(last.things) == 1:
-            return {"device": last.things[0].name}
-        return {name: value for name, value in last.last.arguments.items() if name in TARGETS}
+        if len(last.things) in (1, len(last.calls)):
+            return [{"device": thing.name} for thing in last.things]
+        return [{name: value for name, value in last.last.arguments.items() if name in TARGETS}]
 
     # ── another target ──────────────────────────────────────────────────────────────────────────────
 

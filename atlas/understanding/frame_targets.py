@@ -84,7 +84,7 @@ class Targets:
             return Target(kind, {"device": all_of_it[0].name}, all_of_it[0].shape)
         if not many:
             near = inside if rooms else (nearby or inside)
-            called = [one for one in near if token.text in one.name.casefold().split()] or near
+            called = [one for one in near if any(_ends_in(part, token.text) for part in _parts(one))] or near
             if len(called) == 1:
                 return Target(kind, {"device": called[0].name}, called[0].shape)
         extra = {"shape": shape} if shape else {}
@@ -108,6 +108,11 @@ def _rooms_of(where: Mapping[str, str], names: Names) -> frozenset[str]:
     if "floor" in where:
         return frozenset(place.name for place in names.rooms if place.floor == where["floor"])
     return frozenset()
+
+
+def _ends_in(part: str, word: str) -> bool:
+    """Whether a word is one part of a name, or what a compound ends in: "Lampe" of Nachttischlampe."""
+    return part == word or (len(word) >= LEAST_LETTERS and part.endswith(word))
 
 
 def _parts(device: Device) -> list[str]:

@@ -31,6 +31,7 @@ CERTAIN = 0.6  # of the parser, that nothing is asked for which a look answers
 CERTAIN_OF_ANOTHER = 0.85  # that another tool is meant than a grammar read
 MOST_CERTAIN = 0.95  # that one thing is meant where a grammar read several
 CERTAIN_OF_SILENCE = 0.9  # that nothing is meant, where a grammar read a deed
+MOST_PARSED = 2  # things that "it" may mean, in sentences that only the parser reads: each takes milliseconds
 LOOK_TOPICS = {"look", "timers.left", "calendar.find", "calendar.list", "email.search", "email.list"}
 LOOKS = ("world.", "weather.", ".list", ".read", ".find", ".search", ".left", ".where")  # begin or end what only looks
 CONCERNS = ("health", "emergency", "cannot")
@@ -215,6 +216,8 @@ class Reader:
             return free
         if look and all(one.tool != "home.state" for one in public) and self._frames.only_asks(text):
             return free  # "worktop light on?"
+        if free and any(_is_nowhere(one, names) for one in public):
+            return free  # of the gate, where the house has a garage door
         swallowed = len(free) > 1 and "query" in public[0].arguments  # two deeds, taken for the name of a song
         return free if swallowed else public
 
@@ -244,7 +247,8 @@ class Reader:
         if parse.chance < CERTAIN:
             return unchanged
         if commands[0].tool == "weather.now" and parse.act == "look" and parse.named and parse.commands:
-            return _learned(parse, before)  # a sensor of this house knows it better
+            look = self._frames.question(heard.readings[0], heard.names, heard.turn.actor.room)
+            return {"commands": (look,)} if look else _learned(parse, before)  # a sensor of this house knows it better
         more = parse.act == "look" and len(parse.commands) > len(commands)
         place = str(commands[0].arguments.get("value", ""))
         nowhere = parse.act == "presence.where" and not self._frames.lexicon.tokens(place, heard.names, asking=True)
@@ -310,7 +314,8 @@ class Reader:
     def _wanted(self, text: str, last: Exchange, names: Names) -> str:
         """Return what of a text is wanted, where it is about what was done last: without why, and without "I'm in"."""
         wanted = self._frames.without_asides(text, names)
-        return wanted if wanted and last.of_devices else text
+        whole = self._amends.slips(text) or self._dialogue.chooses(text)
+        return wanted if wanted and last.of_devices and not whole else text
 
     def _asked_for(self, heard: _Heard) -> dict[str, Any]:
         """Return what is to be done, said or asked; of regional speech, as it would be written."""
@@ -327,7 +332,8 @@ class Reader:
     def _asked_as_said(self, heard: _Heard) -> dict[str, Any]:
         """Return what the words of a turn mean: the first of the ways in which the readings can be meant."""
         readings, amends, history = heard.readings, self._amends, recent(heard.turn)
-        if any(self._taken_back.search(text[:LONGEST_CHARACTERS]) for text in readings):
+        back = any(self._taken_back.search(text[:LONGEST_CHARACTERS]) for text in readings)
+        if back and not self._dialogue.chooses(readings[0]):  # "lock the one that is not"
             return {}
         exchanges = tuple(self._dialogue.exchanges(history))
         last = exchanges[0] if exchanges else Exchange((), (), ())
@@ -339,6 +345,10 @@ class Reader:
         def commands_of(text: str) -> tuple[Command, ...]:
             return self.commands(text, heard.names, heard.turn.actor.room)
 
+        def learned_of(text: str) -> tuple[Command, ...]:
+            parse = self._parser.parse(text, heard.names, room) if self._parser else NOT_PARSED
+            return parse.commands if parse.is_sure() else ()
+
         if any(answer := amends.answer(text, history) for text in readings):
             assert answer
             return _leaning(answer if isinstance(answer, str) else (answer,))
@@ -349,14 +359,15 @@ class Reader:
                 break  # and a worse reading of it is no answer
         if history and history[-1].text == self._which_device:  # "turn it up" – "which one?" – "the radio"
             earlier = next((message.text for message in reversed(history) if message.author == "user"), "")
-            if meant := self._of_devices(f"{earlier}, {readings[0]}", heard.names, heard.turn.actor.room):
+            meant = self._dialogue.chosen(earlier, readings[0], heard.names, room, commands_of)
+            if meant or (meant := self._of_devices(f"{earlier}, {readings[0]}", heard.names, room)):
                 return _leaning(meant)
         if len(last.calls) > 1:  # to take back the last of several may not be what "cancel it" means
             unsure = self._dialogue.referring(readings[0], exchanges, commands_of, heard.names, room)
             if isinstance(unsure, Choices):
                 return {"choices": unsure}
         if set_anew := self._dialogue.set_anew(readings[0], last):
-            return _leaning((set_anew,))
+            return _leaning(set_anew)
         if any(corrected := amends.correction(text, history, exchanges, heard.names, room) for text in readings):
             return _leaning(corrected)
         if left := amends.left_alone(readings[0]):
@@ -380,6 +391,9 @@ class Reader:
             if parse.named and parse.is_sure():  # "and shut the curtains" is not about the lamp before
                 return _learned(parse, before)
             meant = self._dialogue.referring(readings[0], exchanges, commands_of, heard.names, room)
+            idle = parse.act in SILENT and parse.act != "cannot" and parse.chance >= CERTAIN
+            if meant is None and 0 < len(last.things) <= MOST_PARSED and not idle:
+                meant = self._dialogue.referring(readings[0], exchanges, learned_of, heard.names, room)
             if meant is None:
                 return None
             if meant == ():
@@ -390,7 +404,7 @@ class Reader:
         if chooses and (leaning := leans()):
             return leaning  # "all but the lamp" has a word that forbids
         if set_anew := self._dialogue.set_anew(readings[0], last):
-            return _leaning((set_anew,))  # "oh no, I can't hear it now, louder"
+            return _leaning(set_anew)  # "oh no, I can't hear it now, louder"
         of_others = any(not one.tool.startswith("home.") for one in self.grammar.commands(readings[0], heard.names))
         of_devices = () if of_others else self._of_devices(readings[0], heard.names, room)
         spoken_of = [thing.name for thing in last.things if thing.topic == "home"]
@@ -491,6 +505,12 @@ def _is_unknown(command: Command, names: Names) -> bool:
     return bool(device and names.devices) and not any(
         device in (name.casefold() for name in (one.name, *one.aliases)) for one in names.devices
     )
+
+
+def _is_nowhere(command: Command, names: Names) -> bool:
+    """Whether a command is about devices of a shape that none in this house has."""
+    shape = command.arguments.get("shape")
+    return bool(shape) and not any(device.shape == shape for device in names.devices)
 
 
 def _names_any(commands: Sequence[Command]) -> bool:

@@ -42,6 +42,22 @@ NAMES = Names(
     tuple(Place(room) for room in ROOMS),
     lists=("shopping", "camping"),
 )
+GERMAN_DEVICES = [
+    Device("Küchenlicht", "light", "Küche"),
+    Device("Leselampe", "light", "Wohnzimmer"),
+    Device("Deckenlampe", "light", "Wohnzimmer"),
+    Device("Haustür", "lock", "Flur"),
+    Device("Hintertür", "lock", "Küche"),
+    Device("Küchenradio", "media", "Küche"),
+    Device("Schlafzimmerrollladen", "cover", "Schlafzimmer", "blind"),
+    Device("Büroheizung", "climate", "Büro"),
+    Device("Schlafzimmerheizung", "climate", "Schlafzimmer"),
+]
+GERMAN_NAMES = Names(
+    tuple(replace(device, can=frozenset(CAN[device.kind])) for device in GERMAN_DEVICES),
+    tuple(Place(room) for room in ("Küche", "Wohnzimmer", "Flur", "Schlafzimmer", "Büro")),
+    lists=("einkaufen", "camping"),
+)
 READS = ("home.state", "timers.left", "timers.list", "alarms.list", "lists.read", "weather.forecast", "calendar.list")
 TOOLS = (
     *("home.turn", "home.set", "home.adjust", "home.open", "home.close", "home.lock", "home.unlock", "home.play"),
@@ -59,6 +75,7 @@ class Talk:
 
     grammar: Grammar
     room: str = "Kitchen"
+    names: Names = NAMES
     on: set[str] = field(default_factory=lambda: {"Kitchen Light", "Hall Light"})
     rows: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: {"timers": [], "alarms": [], "items": []})
     history: list[Message] = field(default_factory=list)
@@ -69,7 +86,7 @@ class Talk:
             [(Tool(name, name, {"type": "object"}, read_only=name in READS), self._act(name)) for name in READS + TOOLS]
         )
         self.agent = InOrder(
-            "family", Reader(self.grammar), [Commands(self.grammar.own, self.tools)], names=lambda: NAMES
+            "family", Reader(self.grammar), [Commands(self.grammar.own, self.tools)], names=lambda: self.names
         )
 
     async def say(self, text: str, after: float = 5.0) -> str:
@@ -98,7 +115,7 @@ class Talk:
         return act
 
     def _home(self, verb: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        meant = [device for device in NAMES.devices if self._fits(device, arguments)]
+        meant = [device for device in self.names.devices if self._fits(device, arguments)]
         if verb == "turn":
             change = self.on.update if arguments["on"] else self.on.difference_update
             change(device.name for device in meant)

@@ -8,12 +8,15 @@ import pytest
 
 from atlas.errors import ConfigError
 from atlas.understanding.dialogue import LEANS_SECONDS
-from atlas.understanding.grammar import Grammar
+from atlas.understanding.grammar import Grammar, open_grammar
 from atlas.understanding.spoken_tools import open_spoken_tools
 from atlas.understanding.understanding import Reader
-from tests.understanding.talking import NAMES, Call, Talk, dialogues
+from tests.understanding.talking import GERMAN_NAMES, NAMES, Call, Talk, dialogues
 
-ENGLISH = dialogues((Path(__file__).parent / "dialogues_en.txt").read_text(encoding="utf-8"))
+ENGLISH, GERMAN = (
+    dialogues((Path(__file__).parent / f"dialogues_{language}.txt").read_text(encoding="utf-8"))
+    for language in ("en", "de")
+)
 
 
 def agrees(made: Call, wanted: Call) -> bool:
@@ -25,7 +28,10 @@ def agrees(made: Call, wanted: Call) -> bool:
 async def test_a_dialogue_of_three_turns_does_what_is_meant(
     grammar: Grammar, turns: list[tuple[str, list[Call] | str]]
 ) -> None:
-    talk = Talk(grammar)
+    await does_what_is_meant(Talk(grammar), turns)
+
+
+async def does_what_is_meant(talk: Talk, turns: list[tuple[str, list[Call] | str]]) -> None:
     for said, wanted in turns:
         answer, made = await talk.say(said), talk.calls()
         if isinstance(wanted, str):
@@ -33,6 +39,11 @@ async def test_a_dialogue_of_three_turns_does_what_is_meant(
             assert wanted in ("-", answer), said
         else:
             assert len(made) == len(wanted) and all(map(agrees, made, wanted)), (said, made)
+
+
+@pytest.mark.parametrize("turns", GERMAN, ids=lambda turns: " / ".join(said for said, _ in turns))
+async def test_a_german_dialogue_does_what_is_meant(turns: list[tuple[str, list[Call] | str]]) -> None:
+    await does_what_is_meant(Talk(open_grammar("de"), "Küche", GERMAN_NAMES), turns)
 
 
 def test_there_are_forty_of_them() -> None:

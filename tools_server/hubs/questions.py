@@ -97,6 +97,9 @@ MEASURES = {  # what it is called: the measure of … is …
 }
 
 
+_REASSURING = ("locked", "closed", "off")
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What is wanted to know."""
@@ -118,7 +121,9 @@ def answer(devices: Sequence[Device], asked: Asked) -> str:
     known = [device for device in devices if holds(device, value) is not None]
     if not known:
         return " ".join(f"{capital(clause(the(device), device))}." for device in devices[:NAMED])
-    match asked.quantity:
+    # "Are the doors locked?" is asked to be sure of every one; "are the lights on?" of any.
+    reassures = len(devices) > 1 and value in _REASSURING
+    match asked.quantity or ("all" if reassures else ""):
         case "any":
             return _yes(_some(holding, asked)) if holding else _no(_none(devices, known, asked))
         case "all":
