@@ -113,11 +113,18 @@ class Choosing:
 
 
 def _brief(tool: Tool) -> Tool:
-    """Return a tool as a small model is told of it: what it does, its arguments and their kinds."""
-    keys = ("type", "description", "enum", "items")
+    """Return a tool as a small model is told of it: what it does, its arguments, and more of those that it needs."""
     properties: Mapping[str, Mapping[str, Any]] = tool.parameters.get("properties", {})
-    shown = {name: {key: one[key] for key in keys if key in one} for name, one in properties.items()}
-    schema = {"type": "object", "properties": shown, "required": tool.parameters.get("required", [])}
+    required = tool.parameters.get("required", [])
+    shown = {
+        name: {
+            key: one[key]
+            for key in ("type", "enum", "items", "description")
+            if key in one and (key != "description" or name in required)
+        }
+        for name, one in properties.items()
+    }
+    schema = {"type": "object", "properties": shown, "required": required}
     return replace(tool, description=tool.description.split(". ")[0], parameters=schema)
 
 

@@ -99,9 +99,10 @@ def _forgotten(sizes: Sequence[int], room: int, most: int | None) -> int:
 def request(turn: Turn, zone: tzinfo | None, shown: Shown) -> str:
     """Return the user's words, and after them the clock, room and person, and what was asked to be remembered.
 
-    Only models that are trusted with tools get the notes: smaller ones read them out instead of answering.
+    Only models that are trusted with tools get the notes: smaller ones read them out instead of answering. So does one
+    that is small: asked who painted Starry Night, it says the name of who asks.
     """
-    if not shown.trusted:
+    if not shown.trusted or (shown.small and not shown.tools):
         return turn.text
     at = datetime.fromtimestamp(turn.at, zone).astimezone(zone)
     notes = [f"{at:%A} {at.day} {at:%B %Y}, {at:%H:%M}"]

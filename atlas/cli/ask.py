@@ -53,9 +53,11 @@ async def ask(config: Config, question: str, agent: str, room: str, as_json: boo
             async for chunk in arriving:
                 told["usage"] = chunk.get("usage") or told.get("usage")
                 for choice in chunk["choices"]:
-                    told |= choice["delta"].get("atlas", {})
+                    more = choice["delta"].get("atlas", {})
                     words = choice["delta"].get("content") or ""
-                    text += words
+                    if not more.get("aside"):  # "One moment." is no part of the reply
+                        told |= more
+                        text += words
                     if not as_json:
                         print(words, end="", flush=True)
     except httpx2.ConnectError as nobody:

@@ -390,7 +390,7 @@ async def _stream(asked: Asked, house: House, write: Write) -> None:
     async def wait_aloud() -> None:
         await anyio.sleep(WAITING_SECONDS)
         if told.agent and not spoke.is_set():
-            await chunk({"content": f"{house.waiting} "})
+            await chunk({"content": f"{house.waiting} ", "atlas": {"aside": True}})
 
     trouble: AtlasError | None = None
     async with anyio.create_task_group() as patience:

@@ -25,6 +25,11 @@ LIST_SECONDS = 30.0  # a list older than this is asked for again: a restarted se
 LIST_TIMEOUT_SECONDS = 2.0  # a turn does not wait longer than this to learn what it may use
 RESTART_SECONDS = 8.0  # a call that was never sent waits this long for the server; starting one takes 1 to 5 s
 RETRY_SECONDS = 0.1
+LOOK_SECONDS = 3.0  # without an answer; then it is asked whether it is there at all, which a slow tool does not delay
+LOOK_TIMEOUT_SECONDS = 2.0
+HEALTH = "http://tools/health"
+AWAY = "I can't reach my tools right now, so nothing was done. Please try again in a moment."
+LOST = "I lost my tools in the middle of that, so I can't tell whether it was done. Please check."
 
 _NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
 _Answer = TypeVar("_Answer", bound=BaseModel)
@@ -114,7 +119,7 @@ class McpTools:
                 call, "invalid", f"The arguments of {unbroken(call.name)} cannot be used: {trouble}."
             )
         with anyio.move_on_after(self._settings.call_seconds):
-            return await self._until_answered(call, request)
+            return await self._unless_it_hangs(call, request)
         if self._only_reads(call):
             return adapter.failure(call, "timeout", "That took too long, so I gave it up.")
         return adapter.failure(
@@ -124,6 +129,32 @@ class McpTools:
     async def aclose(self) -> None:
         """See `Tools.aclose`."""
         await self._http.aclose()
+
+    async def _unless_it_hangs(self, call: ToolCall, request: mcp.types.CallToolRequest) -> ToolResult:
+        """Return the answer to a call; a server that does not even say that it is there is not waited for."""
+        answers: list[ToolResult] = []
+        async with anyio.create_task_group() as tasks:
+
+            async def answered() -> None:
+                answers.append(await self._until_answered(call, request))
+                tasks.cancel_scope.cancel()
+
+            tasks.start_soon(answered)
+            await anyio.sleep(LOOK_SECONDS)
+            while await self._is_there():  # noqa: ASYNC110 - another process; it tells nobody
+                await anyio.sleep(LOOK_SECONDS)
+            tasks.cancel_scope.cancel()
+        return answers[0] if answers else adapter.failure(call, "gone", AWAY if self._only_reads(call) else LOST)
+
+    async def _is_there(self) -> bool:
+        """Tell whether somebody answers on the socket, or nobody is there at all: then the call itself says so."""
+        try:
+            with anyio.move_on_after(LOOK_TIMEOUT_SECONDS):
+                await self._http.get(HEALTH)
+                return True
+        except httpx2.HTTPError:
+            return True
+        return False
 
     async def _until_answered(self, call: ToolCall, request: mcp.types.CallToolRequest) -> ToolResult:
         patience = anyio.current_time() + RESTART_SECONDS
@@ -149,13 +180,11 @@ class McpTools:
                     return adapter.failure(
                         call,
                         "gone",
-                        "I lost my tools in the middle of that, so I can't tell whether it was done. Please check.",
+                        LOST,
                     )
                 repeats -= trouble.sent
             if anyio.current_time() > patience:
-                return adapter.failure(
-                    call, "gone", "I can't reach my tools right now, so nothing was done. Please try again in a moment."
-                )
+                return adapter.failure(call, "gone", AWAY)
             await anyio.sleep(RETRY_SECONDS)
 
     async def _list(self) -> None:

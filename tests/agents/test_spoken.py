@@ -84,6 +84,23 @@ async def test_of_unasked_claims_that_nothing_was_made_for_few_reach_a_person(
     assert len(missed) <= MOST_UNASKED, missed
 
 
+@pytest.mark.parametrize("llm", [LlmConfig(tools=True), LlmConfig()], ids=["with tools", "without"])
+async def test_of_three_hundred_questions_about_this_house_a_model_answers_none(
+    llm: LlmConfig, assents: Assents
+) -> None:
+    questions = (CLAIMS.parent / "honest" / "state.txt").read_text(encoding="utf-8").splitlines()
+    invented = []
+    reader = Reader(english())
+    for asked in questions:
+        model = says(["It is at 120 degrees, and quite open."])
+        agent = open_agent("family", llm, model, Household().tools(), reader, assents, names=lambda: NAMES)
+        answer, _ = await ask(agent, asked)
+        if "120" in answer.text:
+            invented.append(asked)
+    assert len(questions) > 300
+    assert invented == []
+
+
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_what_words_can_fulfil_is_answered_by_a_model(language: str, grammars: dict[str, Grammar]) -> None:
     grammar = grammars[language]
@@ -167,6 +184,7 @@ async def test_a_small_model_is_shown_few_tools_for_a_deed_and_none_for_the_worl
     for_deed, for_world = ([tool.name for tool in prompt.tools] for prompt in model.prompts)
     assert "timers.start" in for_deed and len(for_deed) <= 3 and for_world == []
     assert model.prompts[0].messages[0].text.startswith(model.prompts[1].messages[0].text[:200]), "reused cells"
+    assert model.prompts[1].messages[-1].text == "who wrote Hamlet", "without a word of the house"
     assert "maximum" not in str([tool.parameters for tool in model.prompts[0].tools]), (
         "in few words; its limits hold all the same"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -430,6 +431,21 @@ async def test_a_look_is_asked_for_once_more(data: Path) -> None:
 async def test_a_tool_nobody_listed_counts_as_one_that_changes_things(data: Path) -> None:
     silent, _ = await with_silent(data, hangs_up=True, known=False, name="clock.time")
     assert silent.requests == 1
+
+
+@pytest.mark.real
+async def test_a_server_that_is_stopped_holds_no_call_for_long(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tools_mcp, "LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(tools_mcp, "LOOK_TIMEOUT_SECONDS", 0.2)
+    tools = await server.connect(call_seconds=3_000)
+    assert server.process
+    server.process.send_signal(signal.SIGSTOP)
+    looked, done = await use(tools, "timers.list"), await use(tools, "timers.start", seconds=60)
+    server.process.send_signal(signal.SIGCONT)
+    assert (looked.error, done.error) == ("gone", "gone")
+    assert "nothing was done" in looked.text
+    assert "can't tell" in done.text
+    await tools.aclose()
 
 
 async def test_a_tool_that_takes_too_long_is_given_up_and_the_server_is_told(data: Path) -> None:
