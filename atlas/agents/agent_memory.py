@@ -206,6 +206,7 @@ class Wording:
         self.endings: str = table["endings"]
         self._spans: Mapping[str, str] = table["spans"]
         self._numbers: Sequence[str] = table["numbers"]
+        self._or_more: str = table["or_more"]
         self._exchange: Sequence[str] = table["exchange"]
         self._lengths: Sequence[tuple[int, str, str]] = table["lengths"]
 
@@ -238,7 +239,7 @@ class Wording:
 
     def many(self, count: int, most: int) -> str:
         """Return a number, or that it is at least so many."""
-        return f"{count} or more" if count >= most else self._number(count)
+        return self._or_more.format(count) if count >= most else self._number(count)
 
     def quote(self, when: str, text: str) -> str:
         """Return what somebody said then, shortened where it is too long to listen to."""

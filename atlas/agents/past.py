@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, time, timedelta
 from typing import Any
 
@@ -22,6 +22,7 @@ class Past:
         self._before = re.compile(rf"^{table['before']}", re.IGNORECASE)
         self._weekday: str = table["weekday"]
         self._times: Mapping[str, str] = table["times"]
+        self._names: Mapping[str, Sequence[str]] = table.get("names", {})
 
     def span(self, words: str, now: datetime) -> Span | None:
         """Return the span that `words` mean at `now`, in its time zone; `None` when they mean none that is known.
@@ -56,7 +57,13 @@ class Past:
         """Return how a moment of the past is said at `now`."""
         days = (now.date() - at.date()).days
         known = {0: "today", 1: "yesterday"} | dict.fromkeys(range(2, 7), "this_week")
-        return self._times[known.get(days, "earlier")].format(at=at)
+        names = {name: table[index] for name, table, index in self._named_by(at)}
+        return self._times[known.get(days, "earlier")].format(at=at, **names)
+
+    def _named_by(self, at: datetime) -> list[tuple[str, Sequence[str], int]]:
+        """Return which names of days and months a moment has, where a language writes its own."""
+        tables = [("weekday", "weekdays", at.weekday()), ("month", "months", at.month - 1)]
+        return [(name, self._names[table], index) for name, table, index in tables if table in self._names]
 
     def _plain(self, words: str) -> str:
         said = " ".join(words.lower().split())

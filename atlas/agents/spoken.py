@@ -58,7 +58,7 @@ class Speech:
         small = self._concerns.small_talk(meant.plain, turn.text)
         misheard = turn.doubtful and not small and not self._concerns.asks(plain) and not self._trusted
         of_world = about == "world" or (about == "talk" and (self._trusted or _was_asked(turn)))
-        if of_world and self._answers and not misheard:
+        if of_world and self._answers and not misheard and (self._trusted or not small):
             return Spoken()
         if small and not misheard:
             return Spoken(small)

@@ -14,7 +14,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tools_server.language import noun, plural, series
+from tools_server.language import in_context, noun, plural, series
 from tools_server.language import text as _
 from tools_server.paths import PathDenied, Stamp
 from tools_server.shapes import PROBLEM
@@ -221,7 +221,8 @@ async def names(call: Call) -> Result:
     sheets, problems = _all(call)
     told = [
         _("{name} with {count}").format(
-            name=sheet.name, count=plural("{count} thing", "{count} things", _left(sheet)).format(count=_left(sheet))
+            name=in_context("name of a list", "shopping") if sheet.name == SHOPPING else noun(sheet.name),
+            count=plural("{count} thing", "{count} things", _left(sheet)).format(count=_left(sheet)),
         )
         for sheet in sheets
     ]
