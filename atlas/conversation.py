@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -136,6 +136,21 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
+class ClientTools:
+    """Tools that a client brings along, and whose calls it makes itself: they pass no gate, and leave no record."""
+
+    tools: tuple[Tool, ...]
+    call: Callable[[ToolCall], Awaitable[ToolResult]] = field(
+        compare=False, repr=False
+    )  # never raises; can be cancelled
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What they are called."""
+        return frozenset(tool.name for tool in self.tools)
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
     """One request to be answered, with everything an agent may know about it.
 
@@ -159,6 +174,7 @@ class Turn:
     remembered: bool = True  # the house keeps the conversation; False when the client sends it whole
     tainted: bool = False  # what the client says was answered before may repeat words of others
     answer: PersonAnswer | None = None  # to a question, by a button; the tool server knows it already
+    client_tools: ClientTools | None = None  # offered beside the house's, to a model that may use tools
     wake_word: str = ""  # the phrase that woke the house for this, such as "okay nabu"
 
 

@@ -7,6 +7,7 @@ speak.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -19,7 +20,7 @@ from atlas.agents.choosing import MOST_TOOLS, Choosing
 from atlas.agents.persona import Persona
 from atlas.agents.reply import Reply, TextFilter
 from atlas.agents.spoken import MISUSED, Speech, Spoken
-from atlas.agents.tool_use import report, use
+from atlas.agents.tool_use import report, use, use_clients
 from atlas.conversation import Message, Tool, ToolCall, ToolResult, Turn, Usage
 from atlas.errors import ContextFull, EngineError, InvalidCall, LlmGone
 from atlas.events import Emit, End, Tainted, TextDelta
@@ -102,7 +103,7 @@ class Chat:
             await reply.say_honestly(f"{trouble.spoken} {simple}".strip(), str(trouble))
         except EngineError as trouble:
             await reply.say_honestly(MISUSED if self._trusted else trouble.spoken, str(trouble))
-        if reply.strict:
+        if reply.strict or not reply.said:
             await reply.tell(spoken.prepared)
         if not reply.said.strip():
             end = "failed"
@@ -123,12 +124,16 @@ class Chat:
         return True
 
     async def _offered(self, spoken: Spoken, turn: Turn) -> tuple[Tool, ...]:
-        """Return the tools that a model is shown. A small one uses whatever it sees, so it sees none for the world."""
+        """Return the tools that a model is shown: some of the house's, and those that its client has brought.
+
+        A small model uses whatever it sees, so it sees none of the house's for the world.
+        """
+        listed = await self._tools.listed()
         if not self._is_small:
-            return self._choosing.few(turn.text, turn.history, await self._tools.listed())
-        if spoken.of_world:
-            return ()
-        return self._choosing.best(turn.text, await self._tools.listed(), self._most_tools)
+            ours = self._choosing.few(turn.text, turn.history, listed)
+        else:
+            ours = () if spoken.of_world else self._choosing.best(turn.text, listed, self._most_tools)
+        return (*ours, *_of_client(turn, listed))
 
     async def _shown(self, spoken: Spoken, turn: Turn, told: facts.LookUp) -> prompt.Shown:
         """Return what the model sees of the house for this turn: of what was told, only one with tools sees anything.
@@ -162,8 +167,11 @@ class Chat:
             if not calls:
                 await reply.settle()
                 return "length" if finish == "length" and not reply.strict else "done"
-            reply.strict |= not {call.name for call in calls}.isdisjoint(tool.name for tool in shown.tools)
+            clients = reply.turn.client_tools.names if reply.turn.client_tools else frozenset[str]()
+            reply.strict |= not {call.name for call in calls}.isdisjoint({tool.name for tool in shown.tools} - clients)
             results = await self._use(calls, reply, shown.tools, tainted=tainted)
+            if any(result.ok and call.name in clients for call, result in zip(calls, results, strict=False)):
+                reply.strict = bool(reply.receipts)  # a client's tool answers in any form: the model must word it
             if reply.asked:
                 await reply.ask(more=results[-1].error == WAITS)
                 return "done"
@@ -274,6 +282,8 @@ class Chat:
             elif made := reply.made(call):
                 result = made
                 await report(call, result, reply.emit)
+            elif call.name in known and reply.turn.client_tools and call.name in reply.turn.client_tools.names:
+                result = await use_clients(call, reply.turn.client_tools, reply.emit)
             elif call.name in known:
                 result = await use(call, self._tools, reply.turn, reply.emit, tainted=tainted)
             else:
@@ -290,6 +300,13 @@ class Chat:
             log.warning("agent=%s: %d calls at once, %d were made", self.name, len(calls), MOST_CALLS)
             reply.so_far.append(Message("user", f"[Only the first {MOST_CALLS} of your {len(calls)} calls were made.]"))
         return results
+
+
+def _of_client(turn: Turn, house: Sequence[Tool]) -> Sequence[Tool]:
+    """Return the tools that the client brought, but for any that would be taken for one of the house."""
+    ours = {re.sub(r"[._]+", "_", tool.name) for tool in house}
+    offered = turn.client_tools.tools if turn.client_tools else ()
+    return [tool for tool in offered if re.sub(r"[._]+", "_", tool.name) not in ours]
 
 
 def _priority(turn: Turn) -> Priority:

@@ -6,7 +6,7 @@ import anyio
 
 from atlas.agents import prompt
 from atlas.agents.agent import Answer
-from atlas.conversation import Asked, Assent, Message, ToolCall, ToolResult, Turn
+from atlas.conversation import Asked, Assent, ClientTools, Message, ToolCall, ToolResult, Turn
 from atlas.events import Emit, TextDelta, ToolFinished, ToolStarted
 from atlas.mcp.tools import Tools
 from atlas.trace import current
@@ -46,6 +46,20 @@ async def use(
         await emit(ToolStarted(call))
         with current().stage("tool"):
             result = await tools.call(call, turn.actor, turn.id, assent, tainted=tainted)
+    except anyio.get_cancelled_exc_class():
+        with anyio.move_on_after(GOODBYE_SECONDS, shield=True):
+            await emit(ToolFinished(call, interrupted(call)))
+        raise
+    await emit(ToolFinished(call, result))
+    return result
+
+
+async def use_clients(call: ToolCall, client: ClientTools, emit: Emit) -> ToolResult:
+    """Return what came of a call that the client makes. Cancelling is safe: the finish is reported under a shield."""
+    try:
+        await emit(ToolStarted(call))
+        with current().stage("tool"):
+            result = await client.call(call)
     except anyio.get_cancelled_exc_class():
         with anyio.move_on_after(GOODBYE_SECONDS, shield=True):
             await emit(ToolFinished(call, interrupted(call)))

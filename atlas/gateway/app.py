@@ -25,8 +25,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from atlas.config import GatewayConfig
 from atlas.errors import AtlasError, ConfigError
-from atlas.gateway import asks, chat, conversations, embeddings, page, realtime, speech, wire
-from atlas.gateway.auth import Guesses
+from atlas.gateway import asks, chat, conversations, embeddings, page, realtime, realtime_secrets, speech, wire
+from atlas.gateway.auth import Guesses, Secrets
 from atlas.gateway.files import Files
 from atlas.gateway.guard import HEALTH, Guard
 from atlas.house import House
@@ -44,7 +44,7 @@ DRAIN_SECONDS = 3  # what replies under way get when Atlas stops
 
 def build(house: House) -> Starlette:
     """Return the app: every URL, and what happens to those that go wrong."""
-    files = Files()
+    files, secrets = Files(), Secrets()
     app = Starlette(
         routes=[
             Route(HEALTH, health_of(house)),
@@ -52,6 +52,7 @@ def build(house: House) -> Starlette:
             *embeddings.routes(house),  # /v1/embeddings
             *speech.routes(house, files),  # /v1/audio/transcriptions, /v1/audio/speech
             *realtime.routes(house, files),  # /v1/realtime
+            *realtime_secrets.routes(house, secrets),  # /v1/realtime/client_secrets
             *asks.routes(house),  # /v1/asks, /v1/asks/{id}
             *conversations.routes(house),  # /v1/conversations, …/search, …/export
             *page.routes(),  # / and its files
@@ -64,7 +65,7 @@ def build(house: House) -> Starlette:
             Exception: wire.own_mistake,
         },
     )
-    app.state.guesses = Guesses()
+    app.state.guesses, app.state.secrets = Guesses(), secrets
     return app
 
 

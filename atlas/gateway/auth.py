@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import secrets
+import time
 from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import anyio
 from starlette.requests import HTTPConnection
@@ -20,6 +25,8 @@ FIRST_WAIT_SECONDS = 0.1  # doubled with every wrong token …
 LONGEST_WAIT_SECONDS = 3.2  # … up to this
 REMEMBERED_PEERS = 1024  # the one that was wrong longest ago is forgotten first
 WAITING_GUESSES = 32  # more wrong tokens at once are turned away without a wait, so that they cannot pile up
+EPHEMERAL = "ek_"  # how ephemeral tokens begin
+MOST_SECRETS = 32  # of one device that count at once; more drop its oldest
 CHECK_SECONDS = 5.0  # how long a connection may outlive its token
 
 
@@ -52,6 +59,45 @@ class Guesses:
         self._wrong.pop(peer, None)
 
 
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """An ephemeral token: whose it is, as long as theirs counts, and the session that it opens."""
+
+    token: str = field(repr=False)
+    device: str
+    expires_at: int
+    session: Mapping[str, Any]
+
+
+class Secrets:
+    """Ephemeral tokens, by their names. They live in memory, and as long as the tokens that they were made for."""
+
+    def __init__(self) -> None:
+        self._all: OrderedDict[str, Secret] = OrderedDict()
+
+    def create(self, token: str, device: str, seconds: int, session: Mapping[str, Any]) -> tuple[str, int]:
+        """Return a new one and when it ends, in seconds since 1970."""
+        value, expires_at = f"{EPHEMERAL}{secrets.token_urlsafe(24)}", int(time.time()) + seconds
+        its = [name for name, one in self._all.items() if one.device == device]
+        for name in [name for name, one in self._all.items() if one.expires_at < time.time()] + its[:-MOST_SECRETS]:
+            self._all.pop(name, None)
+        self._all[value] = Secret(token, device, expires_at, session)
+        return value, expires_at
+
+    def find(self, value: str) -> Secret | None:
+        """Return the one of this name, if it still counts."""
+        secret = self._all.get(value)
+        return secret if secret and secret.expires_at >= time.time() else None
+
+
+def secret_of(connection: HTTPConnection) -> Secret | None:
+    """Return the ephemeral token that opened this WebSocket; elsewhere none counts."""
+    is_session = connection.scope["type"] == "websocket"
+    found = connection.app.state.secrets.find(token_of(connection)) if is_session else None
+    assert found is None or isinstance(found, Secret)
+    return found
+
+
 async def actor_of(connection: HTTPConnection, house: House) -> Actor | None:
     """Return who sent this request or opened this WebSocket; `None` without a token, or after a pause with a wrong one.
 
@@ -61,7 +107,8 @@ async def actor_of(connection: HTTPConnection, house: House) -> Actor | None:
     if not token:
         return None
     guesses, peer = _guesses(connection), address_of(connection)
-    actor = await house.authenticate(token)
+    secret = secret_of(connection)
+    actor = await house.authenticate(secret.token if secret else token)
     if actor is None:
         await guesses.wrong(peer)
     else:
@@ -92,9 +139,11 @@ async def until_revoked(connection: HTTPConnection, house: House) -> None:
 
     While the tokens cannot be read nobody's is taken back: whoever is in the middle of a sentence may finish it.
     """
+    secret = secret_of(connection)
+    token = secret.token if secret else token_of(connection)
     while True:
         try:
-            if await house.authenticate(token_of(connection)) is None:
+            if await house.authenticate(token) is None:
                 return
         except AtlasError as trouble:
             trace.line("token not checked", error=trouble)

@@ -14,17 +14,18 @@ from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from atlas import trace
-from atlas.conversation import Actor, fresh_id
+from atlas.conversation import Actor, ClientTools, fresh_id
 from atlas.errors import AtlasError, RequestError
 from atlas.events import Event
 from atlas.gateway import realtime_settings as settings
-from atlas.gateway.auth import require, subprotocol_of, until_revoked
+from atlas.gateway.auth import require, secret_of, subprotocol_of, until_revoked
 from atlas.gateway.chat import ANY_AGENT, MAX_NAME_CHARACTERS, agent_for, speaking_for
 from atlas.gateway.files import Files, GoesFirst
+from atlas.gateway.realtime_calls import ClientCalls
 from atlas.gateway.realtime_items import read_item, text_of
 from atlas.gateway.realtime_responses import check_length, like_session, read_response
 from atlas.gateway.realtime_room import RoomClient
-from atlas.gateway.realtime_settings import Json, Own
+from atlas.gateway.realtime_settings import Json
 from atlas.gateway.realtime_sound import Inward, SoundPace
 from atlas.gateway.realtime_wire import Wire, added_and_done, error, message, truncated
 from atlas.gateway.wire import Fields, json_object, refusal
@@ -66,9 +67,12 @@ class Connection:
     def __init__(self, websocket: WebSocket, house: House, files: Files, actor: Actor, model: str, agent: str) -> None:
         self._websocket = websocket
         self._house = house
-        self._own = Own(house.tts.voice, house.config.speech.stt_model, house.config.house.language)
+        self._own = settings.own_of(house)
         expires = int(time.time()) + SESSION_SECONDS
         self._object = settings.opening(fresh_id("sess"), model, self._own, expires)
+        if websocket.query_params.get("intent") == "transcription":
+            self._object["type"] = "transcription"
+        self._calls = ClientCalls()
         self._conversation_id = fresh_id("conv")
         self._wire = Wire(self._conversation_id, lambda: like_session(self._object), house.tts.voice, house.tts.rate)
         self._inward = Inward("audio/pcm")
@@ -102,6 +106,7 @@ class Connection:
         await self._put(message("session.created", session=self._object))
         await self._put(message("conversation.created", conversation=conversation))
         actor = self._session.actor
+        secret = secret_of(self._websocket)
         with self._until_over as until_all_is_over:
             async with anyio.create_task_group() as tasks:
 
@@ -118,6 +123,8 @@ class Connection:
                 tasks.start_soon(until, self._revoked, POLICY_VIOLATION)
                 tasks.start_soon(until, self._expired, NORMAL)
                 await tasks.start(self._session.run)
+                if secret and secret.session:
+                    await self._update({"session": secret.session})
                 if self._websocket.query_params.get("announce") != "false":  # somebody listens
                     room = self._room
                     device = self._house.speaking_device(
@@ -238,6 +245,8 @@ class Connection:
 
     async def _update(self, event: Json) -> None:
         changed = settings.merged(self._object, _needed(event, "session"), self._own)
+        warnings = self._warnings(changed["tools"], "session.tools")
+        changed["tools"] = [] if warnings else changed["tools"]
         formats = [whole["audio"]["output"]["format"]["type"] for whole in (self._object, changed)]
         if self._wire.response is not None and formats[0] != formats[1]:
             raise RequestError(
@@ -252,12 +261,33 @@ class Connection:
         self._wire.transcribes = changed["audio"]["input"]["transcription"] is not None
         self._session.wish = replace(
             self._session.wish,
+            client_tools=self._bring(changed),
             max_tokens=settings.tokens(changed["max_output_tokens"]),
             temperature=changed.get("temperature"),
         )
         self._go_by_items()
         await self._session.configure(settings.options(changed))
-        await self._put(message("session.updated", session=changed))
+        await self._put(message("session.updated", session=changed), *warnings)
+
+    def _bring(self, session: Json) -> ClientTools | None:
+        """Return the tools that the client brings, whose calls it will be told to make; none to who may use none."""
+        if not (tools := settings.client_tools(session)) or not self._uses_tools:
+            return None
+        offered = ClientTools(tools, self._calls.call)
+        self._wire.client_tools |= offered.names
+        return offered
+
+    @property
+    def _uses_tools(self) -> bool:
+        config, agent = self._house.config, self._session.wish.agent or self._house.config.house.agent
+        return config.llm[config.agents[agent].llm].tools
+
+    def _warnings(self, tools: Any, param: str) -> list[Json]:
+        """Return what is said about tools that are left out."""
+        if not tools or self._uses_tools:
+            return []
+        text = "the model of this house may not use tools, so yours are left out; the house's own work without it"
+        return [message("atlas.warning", code="tools_left_out", message=text, param=param)]
 
     def _go_by_items(self) -> None:
         """Let what the client noted in items count from now on."""
@@ -302,9 +332,9 @@ class Connection:
         if after is not None and not isinstance(after, str):
             raise settings.wrong("previous_item_id", "a text", after, "invalid_type")
         before = self._wire.items.add(item, after)
-        if item["role"] == "user":
+        if item.get("role") == "user":
             self._typed = [*(one for one in self._typed if one["id"] in self._wire.items), item]
-        else:
+        elif item["type"] != "function_call_output" or not self._calls.note(item["call_id"], item["output"]):
             self._wire.items.note(item)
             self._go_by_items()
         await self._put(*added_and_done(item, before))
@@ -347,8 +377,17 @@ class Connection:
     # ── responses ──────────────────────────────────────────────────────────────────────────────────
 
     async def _respond(self, event: Json) -> None:
+        if self._object["type"] == "transcription":
+            raise RequestError("a transcription session answers nothing", code="unsupported", param="type")
         given = event.get("response")
-        asked, wish = read_response({} if given is None else given, self._object, self._own, self._wire.items)
+        asked, wish = read_response(
+            {} if given is None else given, self._object, self._own, self._wire.items, self._bring
+        )
+        await self._put(*self._warnings((given or {}).get("tools"), "response.tools"))
+        if self._calls.are_answered and wish.remembered:  # the turn that asked for them goes on
+            await self._put(*self._wire.resumed())
+            self._calls.go_on()
+            return
         typed = self._typed if wish.remembered else []
         if typed:
             wish = replace(wish, text=" ".join(map(text_of, typed)))

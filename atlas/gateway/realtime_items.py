@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections import OrderedDict
 from typing import Any
 
-from atlas.conversation import fresh_id
+from atlas.conversation import Author, ToolCall, fresh_id
 from atlas.errors import RequestError
 from atlas.gateway.realtime_settings import Json
 
 MAX_ITEMS = 1_000  # an hour of talk has fewer; the oldest are forgotten here, not by the house
 MAX_ITEM_CHARACTERS = 100_000
+FUNCTION_FIELDS = {"function_call": ("call_id", "name", "arguments"), "function_call_output": ("call_id", "output")}
 CONTENT_OF_ROLE = {"system": "input_text", "user": "input_text", "assistant": "output_text"}
 
 
@@ -74,14 +76,15 @@ class Items:
     def instructions(self, own: str) -> str:
         """Return the session's own instructions, and what noted items add to them."""
         notes = [
-            text_of(item) if item["role"] == "system" else f"Earlier you said: {text_of(item)}" for item in self._kept()
+            text_of(item) if item.get("role") == "system" else f"Earlier you said: {text_of(item)}"
+            for item in self._kept()
         ]
         return "\n".join([own, *notes]).strip()
 
     @property
     def hearsay(self) -> bool:
         """Whether the client told of answers of ours: what we really said may have repeated words of others."""
-        return any(item["role"] == "assistant" for item in self._kept())
+        return any(item.get("role") != "system" for item in self._kept())
 
     def _kept(self) -> list[Json]:
         return [item for item in self.all() if item["id"] in self._noted]
@@ -92,15 +95,17 @@ def read_item(value: Any) -> Json:
     if not isinstance(value, dict):
         raise RequestError("item must be an object", code="invalid_type", param="item")
     kind, role = value.get("type", "message"), value.get("role")
+    if kind in FUNCTION_FIELDS:
+        return _function_item(kind, value)
     if kind != "message":
         raise RequestError(
-            f"items of type {kind!r} are not taken: the house uses its own tools", code="unsupported", param="item.type"
+            f"items of type {kind!r} are not taken: a message, function_call or function_call_output is",
+            code="unsupported",
+            param="item.type",
         )
     if not isinstance(role, str) or role not in CONTENT_OF_ROLE:
         raise RequestError("item.role must be system, user or assistant", code="invalid_value", param="item.role")
-    item_id = value.get("id") or fresh_id("item")
-    if not isinstance(item_id, str) or len(item_id) > 64:
-        raise RequestError("item.id must be a text of at most 64 characters", code="invalid_value", param="item.id")
+    item_id = _id_of(value)
     parts = value.get("content")
     if not isinstance(parts, list) or not parts:
         raise RequestError("item.content must be a list with a part", code="invalid_type", param="item.content")
@@ -110,6 +115,39 @@ def read_item(value: Any) -> Json:
             f"an item of more than {MAX_ITEM_CHARACTERS} characters", code="string_too_long", param="item.content"
         )
     return message_item(item_id, role, "completed", *content)
+
+
+def _id_of(value: Json) -> str:
+    item_id = value.get("id") or fresh_id("item")
+    if not isinstance(item_id, str) or len(item_id) > 64:
+        raise RequestError("item.id must be a text of at most 64 characters", code="invalid_value", param="item.id")
+    return item_id
+
+
+def _function_item(kind: str, value: Json) -> Json:
+    """Return the item of a call of the client's own tool, or of what came of it."""
+    item = {"id": _id_of(value), "object": "realtime.item", "type": kind, "status": "completed"}
+    for name in FUNCTION_FIELDS[kind]:
+        text = value.get(name)
+        if not isinstance(text, str) or len(text) > MAX_ITEM_CHARACTERS:
+            wanted = f"item.{name} must be a text of at most {MAX_ITEM_CHARACTERS} characters"
+            raise RequestError(wanted, code="invalid_type", param=f"item.{name}")
+        item[name] = text
+    return item
+
+
+def function_call_item(item_id: str, status: str, call: ToolCall) -> Json:
+    """Return the item of a call that the client is to make."""
+    written = json.dumps(dict(call.arguments), ensure_ascii=False) if status == "completed" else ""
+    return {
+        "id": item_id,
+        "object": "realtime.item",
+        "type": "function_call",
+        "status": status,
+        "call_id": call.id,
+        "name": call.name,
+        "arguments": written,
+    }
 
 
 def _read_part(part: Any, role: str, param: str) -> Json:
@@ -132,7 +170,18 @@ def _read_part(part: Any, role: str, param: str) -> Json:
 
 def text_of(item: Json) -> str:
     """Return the words of an item, said or written."""
+    if item["type"] == "function_call":
+        return f"[{item['name']} was called with {item['arguments']}]"
+    if item["type"] == "function_call_output":
+        return f"[What came of it: {item['output']}]"
     return " ".join(part.get("text") or part.get("transcript") or "" for part in item["content"]).strip()
+
+
+def author_of(item: Json) -> Author:
+    """Return whose words an item is, where it is told as history."""
+    authors: dict[str, Author] = {"function_call": "assistant", "function_call_output": "user"}
+    author: Author = authors.get(item["type"]) or item["role"]
+    return author
 
 
 def message_item(item_id: str, role: str, status: str, *content: Json) -> Json:

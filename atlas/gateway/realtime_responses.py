@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from atlas.conversation import Message, fresh_id
+from atlas.conversation import ClientTools, Message, fresh_id
 from atlas.errors import RequestError
 from atlas.gateway import realtime_settings as settings
 from atlas.gateway.chat import MAX_CHARACTERS
-from atlas.gateway.realtime_items import Items, read_item, text_of
+from atlas.gateway.realtime_items import Items, author_of, read_item, text_of
 from atlas.gateway.realtime_settings import Json, Own
 from atlas.voice.wishes import Wish
 
+Bring = Callable[[Json], ClientTools | None]
 MAX_METADATA = 16
 APART = {"conversation", "input", "metadata"}  # what only a response has
 LIKE_SESSION = {"instructions", "output_modalities", "audio", "max_output_tokens", "tools", "tool_choice", "prompt"}
@@ -38,8 +39,8 @@ def like_session(session: Json) -> Asked:
     )
 
 
-def read_response(given: Any, session: Json, own: Own, items: Items) -> tuple[Asked, Wish]:
-    """Return what is special about one response. Raises `RequestError` naming the field."""
+def read_response(given: Any, session: Json, own: Own, items: Items, bring: Bring) -> tuple[Asked, Wish]:
+    """Return what is special about one response; `bring` offers its client's tools. Raises `RequestError`."""
     if not isinstance(given, dict):
         raise settings.wrong("response", "an object", given, "invalid_type")
     fields = settings.current_names(given)
@@ -56,6 +57,7 @@ def read_response(given: Any, session: Json, own: Own, items: Items) -> tuple[As
         text=text,
         instructions=items.instructions(whole["instructions"]),
         tainted=items.hearsay,
+        client_tools=bring(whole),
         history=history,
         remembered=remembered,
         prompt=fields.get("instructions") or "",
@@ -102,7 +104,7 @@ def _context(given: Any, conversation: str, items: Items) -> tuple[tuple[Message
         context = [_input_item(part, items) for part in given]
     else:
         raise settings.wrong("response.input", "a list of items", given, "invalid_type")
-    messages = [Message(item["role"], text_of(item)) for item in context if text_of(item)]
+    messages = [Message(author_of(item), text_of(item)) for item in context if text_of(item)]
     if messages and messages[-1].author == "user":
         return tuple(messages[:-1]), messages[-1].text, False
     return tuple(messages), "", False

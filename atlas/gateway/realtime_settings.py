@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from atlas.conversation import Tool
 from atlas.errors import RequestError
 from atlas.gateway.realtime_sound import RATE_OF_FORMAT
 from atlas.gateway.speech import VOICE_NAMES
+from atlas.house import House
 from atlas.speech.endpoint import EndpointOptions
 from atlas.voice.wishes import Options
 
@@ -34,7 +37,9 @@ SEMANTIC_VAD: Json = {
     "interrupt_response": True,
 }
 FORMAT_OF_BETA_NAME = {"pcm16": "audio/pcm", "g711_ulaw": "audio/pcmu", "g711_alaw": "audio/pcma"}
-OWN_TOOLS = "Atlas uses the house's own tools, which report as atlas.tool_started and atlas.tool_finished"
+MOST_TOOLS = 32
+TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+TOOL_CHARACTERS = 20_000  # of one tool's description and parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,11 @@ class Own:
     voice: str
     recogniser: str
     language: str
+
+
+def own_of(house: House) -> Own:
+    """Return what `house` offers."""
+    return Own(house.tts.voice, house.config.speech.stt_model, house.config.house.language)
 
 
 def opening(session_id: str, model: str, own: Own, expires_at: int) -> Json:
@@ -93,8 +103,9 @@ def options(session: Json) -> Options:
     """Return what the session object means to the voice."""
     detection, output = session["audio"]["input"]["turn_detection"], session["audio"]["output"]
     speak = session["output_modalities"] == ["audio"]
+    answer = session["type"] == "realtime"  # a transcription session only writes down
     if detection is None:
-        return Options(detect_turns=False, speak=speak, speed=output["speed"])
+        return Options(detect_turns=False, answer=answer, speak=speak, speed=output["speed"])
     if detection["type"] == "semantic_vad":
         detection = SERVER_VAD | {"silence_duration_ms": SILENCE_MS_OF_EAGERNESS[detection["eagerness"]]} | detection
     silence = detection["silence_duration_ms"] / 1000
@@ -103,7 +114,7 @@ def options(session: Json) -> Options:
             threshold=detection["threshold"], silence_seconds=silence, pause_seconds=min(0.2, silence)
         ),
         pre_roll_seconds=detection["prefix_padding_ms"] / 1000,
-        answer=detection["create_response"],
+        answer=answer and detection["create_response"],
         interrupt=detection["interrupt_response"],
         speak=speak,
         speed=output["speed"],
@@ -213,9 +224,49 @@ def _hint(whole: Json, name: str, value: Any, own: Own) -> None:
     whole[name] = value
 
 
-def _no_tools(whole: Json, name: str, value: Any, own: Own) -> None:
-    if value not in (None, []):
-        raise RequestError(f"session.{name} cannot be set: {OWN_TOOLS}", code="unsupported", param=f"session.{name}")
+def _tools(whole: Json, name: str, value: Any, own: Own) -> None:
+    tools = [] if value is None else value
+    if not isinstance(tools, list) or len(tools) > MOST_TOOLS:
+        raise wrong(f"session.{name}", f"a list of at most {MOST_TOOLS} functions", value, "invalid_type")
+    whole[name] = [_tool(tool, f"session.{name}[{place}]") for place, tool in enumerate(tools)]
+    names = [tool["name"] for tool in whole[name]]
+    if twice := next((one for one in names if names.count(one) > 1), ""):
+        raise RequestError(f"two tools are called {twice!r}", code="invalid_value", param=f"session.{name}")
+
+
+def _tool(value: Any, param: str) -> Json:
+    given = _object(value, param)
+    if given.get("type", "function") != "function":
+        raise RequestError(
+            f"{param}.type {given.get('type')!r} does not apply here: a client may bring functions",
+            code="unsupported",
+            param=f"{param}.type",
+            hint="MCP servers are mounted in atlas.toml, behind the house's own gate",
+        )
+    name, text = given.get("name"), given.get("description") or ""
+    parameters = given.get("parameters", {"type": "object", "properties": {}})
+    if not isinstance(name, str) or not TOOL_NAME.fullmatch(name):
+        raise wrong(f"{param}.name", "1 to 64 letters, digits, _ or -", name)
+    if not isinstance(text, str):
+        raise wrong(f"{param}.description", "a text", text, "invalid_type")
+    _object(parameters, f"{param}.parameters")
+    if len(text) + len(json.dumps(parameters)) > TOOL_CHARACTERS:
+        raise RequestError(f"{param} is longer than {TOOL_CHARACTERS}", code="string_too_long", param=param)
+    return {"type": "function", "name": name, "description": text, "parameters": parameters}
+
+
+def _tool_choice(whole: Json, name: str, value: Any, own: Own) -> None:
+    named = isinstance(value, dict) and value.get("type") == "function" and isinstance(value.get("name"), str)
+    if value not in (None, "auto", "none", "required") and not named:
+        raise wrong(f"session.{name}", '"auto", "none", "required" or a function', value)
+    whole[name] = "auto" if value is None else value
+
+
+def client_tools(session: Json) -> tuple[Tool, ...]:
+    """Return the tools that a client brings, as far as they may be used at all."""
+    if session["tool_choice"] == "none":
+        return ()
+    return tuple(Tool(tool["name"], tool["description"], tool["parameters"]) for tool in session["tools"])
 
 
 def _max_tokens(whole: Json, name: str, value: Any, own: Own) -> None:
@@ -324,7 +375,7 @@ def _check_detection(param: str, key: str, value: Any, defaults: Json) -> None:
 
 
 FIELDS: dict[str, Check] = {
-    "type": _one_of("realtime"),
+    "type": _one_of("realtime", "transcription"),
     "model": _unchanged,
     "id": _unchanged,
     "object": _unchanged,
@@ -334,8 +385,8 @@ FIELDS: dict[str, Check] = {
     "audio": _audio,
     "max_output_tokens": _max_tokens,
     "temperature": _temperature,
-    "tools": _no_tools,
-    "tool_choice": _one_of("auto", None),
+    "tools": _tools,
+    "tool_choice": _tool_choice,
     "prompt": _one_of(None),
     "tracing": _hint,
     "truncation": _hint,

@@ -6,11 +6,11 @@ OpenAI's Realtime API, general availability form: https://platform.openai.com/do
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from atlas.audio import HEARING_RATE
-from atlas.conversation import Usage, fresh_id
+from atlas.conversation import ToolCall, Usage, fresh_id
 from atlas.errors import RequestError
 from atlas.events import (
     Committed,
@@ -29,7 +29,7 @@ from atlas.events import (
     Woken,
 )
 from atlas.gateway.asks import ask_json
-from atlas.gateway.realtime_items import Items, message_item
+from atlas.gateway.realtime_items import Items, function_call_item, message_item
 from atlas.gateway.realtime_responses import Asked
 from atlas.gateway.realtime_settings import Json
 from atlas.gateway.realtime_sound import Outward
@@ -94,6 +94,7 @@ class Response:
     item: Json | None = None  # once it has content
     transcript: str = ""
     hush: Hush | None = None
+    calls: list[Json] = field(default_factory=list)  # items of calls that the client is to make
 
 
 class Wire:
@@ -104,11 +105,13 @@ class Wire:
         self.response: Response | None = None
         self.asked: dict[str, Asked] = {}  # by turn, for responses that the client asked for
         self.turn_of_item: dict[str, str] = {}  # spoken replies
+        self.client_tools: frozenset[str] = frozenset()  # names
         self.transcribes = True  # the client wants to see what was understood
         self._conversation_id = conversation_id
         self._defaults = defaults
         self._voice = voice
         self._voice_rate = voice_rate
+        self._interrupted: Response | None = None  # over, while its turn waits for what the client's tool says
         self._seconds: dict[str, float] = {}  # of utterances not transcribed yet
 
     def messages(self, event: Event, timings: Mapping[str, int]) -> list[Json]:
@@ -130,7 +133,8 @@ class Wire:
                 return self._started(event)
             case TurnEnded():
                 return self._ended(event, timings)
-        return self._in_response(event) if self.response is not None else []
+        resumed = self.resumed() if isinstance(event, SpeechOut | TextDelta | ToolStarted) else []
+        return [*resumed, *self._in_response(event)] if self.response is not None else []
 
     def _in_response(self, event: Event) -> list[Json]:
         response = self.response
@@ -145,6 +149,10 @@ class Wire:
                 kinds = {"output_audio_transcript": text, "output_audio": sound}
                 deltas = [self._part(f"response.{kind}.delta", delta=delta) for kind, delta in kinds.items() if delta]
                 return [*self._begun(), *deltas] if deltas else []
+            case ToolStarted(call) if call.name in self.client_tools:
+                return self._client_called(call)
+            case ToolFinished(call=call) if call.name in self.client_tools:
+                return []  # the client knows better
             case ToolStarted(call):
                 used = {"call_id": call.id, "name": call.name, "arguments": dict(call.arguments)}
                 return [message("atlas.tool_started", response_id=response.id, **used)]
@@ -216,7 +224,49 @@ class Wire:
             self.turn_of_item[response.item["id"]] = response.turn_id
         return [*opened, self._part("response.content_part.added", part=part)]
 
+    def _client_called(self, call: ToolCall) -> list[Json]:
+        """Tell of a call that the client is to make, and end the response: its turn goes on in another."""
+        response = self.response
+        assert response is not None
+        item_id, place = fresh_id("item"), int(response.item is not None) + len(response.calls)
+        item = function_call_item(item_id, "completed", call)
+        begun = function_call_item(item_id, "in_progress", call)
+        part = {"response_id": response.id, "item_id": item_id, "output_index": place, "call_id": call.id}
+        before = self.items.add(item)
+        response.calls.append(item)
+        closing = self._closed(TurnEnded(response.turn_id, "done", "", "model")) if response.item else []
+        done = self._response("completed") | {"output": self._output()}
+        self._interrupted, self.response = response, None
+        return [
+            message("response.output_item.added", response_id=response.id, output_index=place, item=begun),
+            message("conversation.item.added", item=begun, previous_item_id=before),
+            message("response.function_call_arguments.delta", **part, delta=item["arguments"]),
+            message("response.function_call_arguments.done", **part, name=call.name, arguments=item["arguments"]),
+            message("response.output_item.done", response_id=response.id, output_index=place, item=item),
+            message("conversation.item.done", item=item, previous_item_id=before),
+            *closing,
+            message("response.done", response=done),
+            message("rate_limits.updated", rate_limits=[]),
+        ]
+
+    def resumed(self) -> list[Json]:
+        """Begin the response in which a turn goes on that has waited for the client's tool; nothing, where none did."""
+        before, self._interrupted = self._interrupted, None
+        if before is None:
+            return []
+        outward = Outward(before.asked.format["type"], self._voice_rate)
+        identity = fresh_id("resp")
+        self.response = Response(identity, before.turn_id, before.asked, before.agent, before.reason, outward)
+        return [message("response.created", response=self._response("in_progress"))]
+
+    def _output(self) -> list[Json]:
+        response = self.response
+        assert response is not None
+        return [*([response.item] if response.item is not None else []), *response.calls]
+
     def _ended(self, event: TurnEnded, timings: Mapping[str, int]) -> list[Json]:
+        resumed = self.resumed() if event.end != "cancelled" and event.end != "interrupted" else []
+        self._interrupted = None
         response = self.response
         if response is None:
             return []
@@ -224,11 +274,12 @@ class Wire:
         turn = {"response_id": response.id, "agent": response.agent, "reason": response.reason, "path": event.path}
         done = self._response(STATUS_OF_END[event.end]) | {
             "status_details": _details(event.end),
-            "output": [response.item] if response.item is not None else [],
+            "output": self._output(),
             "usage": _usage(event.usage),
         }
         self.response = None
         return [
+            *resumed,
             *closing,
             message("atlas.turn", **turn),
             message("atlas.timings", response_id=response.id, path=event.path, milliseconds=dict(timings)),

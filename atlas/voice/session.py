@@ -474,6 +474,7 @@ class Session:
             instructions=wish.instructions or self.wish.instructions,
             tainted=wish.tainted or self.wish.tainted,
             remembered=wish.remembered,
+            client_tools=wish.client_tools or self.wish.client_tools,
             wake_word="" if wish.text else self._wake_word,
         )
 

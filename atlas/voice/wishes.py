@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from atlas.conversation import Message
+from atlas.conversation import ClientTools, Message
 from atlas.speech.endpoint import PRE_ROLL_SECONDS, EndpointOptions
 
 
@@ -34,6 +34,7 @@ class Wish:
     agent: str = ""
     history: tuple[Message, ...] = ()  # only when not remembered
     remembered: bool = True
+    client_tools: ClientTools | None = None
     max_tokens: int | None = None
     temperature: float | None = None
     speak: bool | None = None

@@ -14,7 +14,7 @@ from openai import AsyncOpenAI
 
 from atlas.agents.agent import Answer
 from atlas.agents.agent_asking import Asking
-from atlas.agents.tool_use import carry_out
+from atlas.agents.tool_use import carry_out, use_clients
 from atlas.audio import AudioChunk, silence
 from atlas.config import Config, GatewayConfig
 from atlas.conversation import Message, Receipt, Role, ToolCall, ToolResult, Turn, Usage, Utterance, fresh_id
@@ -51,6 +51,8 @@ class Chat:
         self.turns.append(turn)
         if self.breaks:
             raise self.breaks
+        if turn.client_tools and "weather" in turn.text:
+            return await self._ask_client(turn, emit)
         if "timer" in turn.text:
             return await self._set_timer(emit)
         if turn.text == "remove the task buy milk":
@@ -70,6 +72,14 @@ class Chat:
         text = "".join(self.words)
         end: Any = self.end
         return Answer(text, "model", end, (Message("assistant", text),), usage=self.usage)
+
+    async def _ask_client(self, turn: Turn, emit: Emit) -> Answer:
+        assert turn.client_tools
+        call = ToolCall(fresh_id("call"), turn.client_tools.tools[0].name, {"city": "Paris"})
+        result = await use_clients(call, turn.client_tools, emit)
+        text = f"It is {result.text}."
+        await emit(TextDelta(text))
+        return Answer(text, "model", "done", (Message("assistant", text),))
 
     async def prepare(self, turn: Turn) -> bool:
         self.prepared.append(turn)
