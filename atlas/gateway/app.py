@@ -25,7 +25,18 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from atlas.config import GatewayConfig
 from atlas.errors import AtlasError, ConfigError
-from atlas.gateway import asks, chat, conversations, embeddings, page, realtime, realtime_secrets, speech, wire
+from atlas.gateway import (
+    asks,
+    chat,
+    conversations,
+    embeddings,
+    page,
+    realtime,
+    realtime_secrets,
+    responses,
+    speech,
+    wire,
+)
 from atlas.gateway.auth import Guesses, Secrets
 from atlas.gateway.files import Files
 from atlas.gateway.guard import HEALTH, Guard
@@ -49,6 +60,7 @@ def build(house: House) -> Starlette:
         routes=[
             Route(HEALTH, health_of(house)),
             *chat.routes(house),  # /v1/chat/completions, /v1/models, /v1/models/{id}
+            *responses.routes(house),  # /v1/responses
             *embeddings.routes(house),  # /v1/embeddings
             *speech.routes(house, files),  # /v1/audio/transcriptions, /v1/audio/speech
             *realtime.routes(house, files),  # /v1/realtime
@@ -114,9 +126,10 @@ async def serve(house: House, ready: Callable[[], object], listener: socket.sock
     does, unless it is handed what that returned.
     """
     listener = listener or listen(house.config.gateway)
+    application = build(house)
     server = _Server(
         uvicorn.Config(
-            build(house),
+            application,
             log_config=None,
             log_level=logging.WARNING,
             access_log=False,  # one line per turn says more
@@ -139,6 +152,7 @@ async def serve(house: House, ready: Callable[[], object], listener: socket.sock
             await server.serve(sockets=[listener])
 
     async with anyio.create_task_group() as tasks:
+        application.state.tasks = tasks  # of turns that go on between two requests
         if house.config.wyoming.host:
             await tasks.start(_wyoming("service").serve, house)
         for satellite in house.config.wyoming_satellites:

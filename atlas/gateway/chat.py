@@ -36,10 +36,6 @@ MAY_SAY: Mapping[str, tuple[Role, ...]] = {
 }
 # Refused, for a reply that ignored them would not be what was asked for.
 UNSUPPORTED = {
-    "tools": "the agents of this house use its own tools; calls to yours would never be made",
-    "tool_choice": "the agents of this house use its own tools",
-    "functions": "the agents of this house use its own tools",
-    "function_call": "the agents of this house use its own tools",
     "logprobs": "an answer may come from a command or a tool, which have no probabilities",
     "top_logprobs": "an answer may come from a command or a tool, which have no probabilities",
     "logit_bias": "an answer may come from a command or a tool",
@@ -48,13 +44,14 @@ UNSUPPORTED = {
     "prediction": "nothing here can be predicted",
     "web_search_options": "nothing here asks the internet",
 }
+NOTHING: tuple[Any, ...] = (None, False, [], {}, "none")  # values that ask for nothing
 # Taken and left to the house: hints whose absence changes no promise, sent by many clients on every request.
 HINTS = (
     *("top_p", "seed", "presence_penalty", "frequency_penalty", "user", "metadata", "store", "service_tier"),
     *("parallel_tool_calls", "reasoning_effort", "verbosity", "prompt_cache_key", "prompt_cache_retention"),
     *("safety_identifier",),
 )
-KNOWN = frozenset(
+READ = frozenset(
     {"model", "messages", "stream", "stream_options", "max_tokens", "max_completion_tokens", "temperature", "n"}
     | {"modalities", "response_format", "atlas", *UNSUPPORTED, *HINTS}
 )
@@ -101,12 +98,12 @@ class Asked:
     model: str  # as the client said it, for the reply
     stream: bool
     usage_wanted: bool  # at the end of a stream
+    ignored: tuple[str, ...] = ()  # fields of the body that nobody read: a program's own tools, other servers' settings
 
 
 def read(body: Mapping[str, Any], actor: Actor, house: House) -> Asked:
     """Return the turn that a body asks for. Raises `RequestError` naming the field that is wrong."""
     fields = Fields(body)
-    fields.only(KNOWN)
     model = fields.text("model")
     _check_unsupported(fields)
     history, text, instructions = read_messages(fields.value("messages"))
@@ -135,7 +132,8 @@ def read(body: Mapping[str, Any], actor: Actor, house: House) -> Asked:
         instructions=instructions,
         remembered=remembered,
     )
-    return Asked(turn, model, fields.flag("stream"), options.flag("include_usage"))
+    ignored = tuple(sorted(name for name, value in body.items() if name not in READ and value not in NOTHING))
+    return Asked(turn, model, fields.flag("stream"), options.flag("include_usage"), ignored)
 
 
 def agent_for(model: str, actor: Actor, house: House) -> str:
@@ -268,7 +266,7 @@ def speaking_for(actor: Actor, own: Fields) -> Actor:
 
 def _check_unsupported(fields: Fields) -> None:
     for key, reason in UNSUPPORTED.items():
-        if fields.value(key) not in (None, False, [], {}, "none"):
+        if fields.value(key) not in NOTHING:
             raise RequestError(
                 f"{key} cannot be used here: {reason}", code="unsupported_parameter", param=key, hint="leave it out"
             )
@@ -306,6 +304,7 @@ FINISH: Mapping[End, str] = {"length": "length"}  # everything else stopped of i
 class Told:
     """What a turn has reported so far."""
 
+    ignored: tuple[str, ...] = ()  # of the request's fields
     agent: str = ""
     reason: str = ""
     tools: list[dict[str, Any]] = field(default_factory=list)
@@ -341,6 +340,7 @@ class Told:
         """Return what OpenAI's format has no place for."""
         told: dict[str, Any] = {"turn": self.end.turn_id, "agent": self.agent, "reason": self.reason}
         told |= {"path": self.end.path, "tools": self.tools, "end": self.end.end}
+        told |= {"ignored": list(self.ignored)} if self.ignored else {}
         # A failed turn is still an answer, with status 200: it may have begun to act, and clients repeat what fails
         # with a 5xx by themselves. A timer would be set twice. Programs look here instead.
         return told | ({"error": self.end.error or "failed"} if self.end.end == "failed" else {})
@@ -352,7 +352,7 @@ class Told:
 
 
 async def _whole(asked: Asked, house: House, request: Request) -> Response:
-    told = Told()
+    told = Told(asked.ignored)
 
     async def emit(event: Event) -> None:
         told.note(event)
@@ -371,7 +371,7 @@ async def _whole(asked: Asked, house: House, request: Request) -> Response:
 
 async def _stream(asked: Asked, house: House, write: Write) -> None:
     """Write the turn as chunks: the words as they come, then how it ended, then what it cost."""
-    told = Told()
+    told = Told(asked.ignored)
     head = _head(asked, "chat.completion.chunk")
     spoke = anyio.Event()
 

@@ -64,6 +64,7 @@ LIMITS: Mapping[str, Mapping[Role, Limit]] = {
 }
 KINDS_OF_PATH: Mapping[str, Sequence[str]] = {
     "/v1/chat/completions": ("requests", "answers"),
+    "/v1/responses": ("requests", "answers"),
     "/v1/audio/transcriptions": ("requests", "recordings"),
     "/v1/audio/speech": ("requests", "readings"),
     "/v1/realtime": ("sessions",),
