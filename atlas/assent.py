@@ -23,7 +23,18 @@ import yaml
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from atlas.conversation import HOUSE, Actor, Ask, Asked, Assent, Channel, PersonAnswer, ToolCall, Turn, fresh_id
+from atlas.conversation import (
+    HOUSE,
+    Actor,
+    Channel,
+    ConfirmationRequest,
+    PendingConfirmation,
+    SettledConfirmation,
+    SignedAnswer,
+    ToolCall,
+    Turn,
+    fresh_id,
+)
 from atlas.errors import ConfigError, EngineError, RequestError
 from atlas.mcp.tools import Tools
 from wall.chain import Head
@@ -45,21 +56,23 @@ Meaning = Literal["yes", "named", "no", "unclear", ""]  # "named": a yes that na
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingConfirmation:
     """A question that nobody has answered yet, whoever asked for it."""
 
-    ask: Ask
+    ask: ConfirmationRequest
     agent: str
     actor: Actor
 
 
-class Seal:
+class HouseKey:
     """The house's own key. Nothing else in Atlas can sign, and this signs answers and how far the record goes."""
 
     def __init__(self, key: Ed25519PrivateKey) -> None:
         self._key = key
 
-    def statement(self, ask: Ask, by: Actor, channel: Channel, now: float, *, yes: bool, explicit: bool = False) -> str:
+    def statement(
+        self, ask: ConfirmationRequest, by: Actor, channel: Channel, now: float, *, yes: bool, explicit: bool = False
+    ) -> str:
         """Return a JWT that says who answered what, good for `STATEMENT_SECONDS`."""
         claims = {
             "aud": AUDIENCE,
@@ -106,7 +119,7 @@ def read_house_key(file: Path) -> Ed25519PrivateKey:
 # ── what an answer means ───────────────────────────────────────────────────────────────────────────
 
 
-class Wording:
+class AnswerWords:
     """How yes and no are said in one language. Pure."""
 
     def __init__(self, table: Mapping[str, Any]) -> None:
@@ -154,66 +167,66 @@ class Wording:
         return self._deeds.get(tool.rpartition(".")[2], self._deed)
 
 
-def open_wording(language: str) -> Wording:
+def open_wording(language: str) -> AnswerWords:
     """Return how a language answers. Raises `ConfigError` when nobody has written it down."""
     path = ANSWERS / f"{language}.yaml"
     if not language.isalpha() or not path.is_file():
         known = ", ".join(sorted(file.stem for file in ANSWERS.glob("*.yaml")))
         raise ConfigError(f"nobody told me yes and no in the language {language!r}", hint=f"house.language is {known}")
-    return Wording(yaml.safe_load(path.read_text(encoding="utf-8")))
+    return AnswerWords(yaml.safe_load(path.read_text(encoding="utf-8")))
 
 
 # ── the questions ──────────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(slots=True, eq=False)
-class _Question:
+class _PutConfirmation:
     """How one person on one device was asked on behalf of one agent, and whether they heard it."""
 
     agent: str
-    asked: Asked
+    pending: PendingConfirmation
     expires_at: float
     turn: Turn  # in which it was put last
-    said: str  # how it was put last
+    sentence: str  # how it was put last
     heard: bool = True  # to its end, and nothing after it
     awaits_words: bool = True  # False once words were taken for its answer, or another question came after it
     patience: int = 1  # so often more may the answer be something else than it must be
 
 
 @dataclass(eq=False)
-class Assents:
+class HouseConfirmations:
     """What was put to whom last, by person, device and agent, and what they answer.
 
     `tools` is the house's own connection to the tool server, which alone decides whose answer counts.
     """
 
-    seal: Seal
-    wording: Wording
+    seal: HouseKey
+    wording: AnswerWords
     tools: Tools
     may_talk: Callable[[Actor, str], bool]  # does this agent talk to this actor?
     now: Callable[[], float] = time.time
-    _put: dict[str, _Question] = field(default_factory=dict)  # by the id of the question, the oldest first
+    _put: dict[str, _PutConfirmation] = field(default_factory=dict)  # by the id of the question, the oldest first
 
     @property
     def refused(self) -> str:
         """What is said to a no."""
         return self.wording.says("refused")
 
-    def put(self, agent: str, turn: Turn, asked: Asked) -> PersonAnswer | None:
+    def put(self, agent: str, turn: Turn, pending: PendingConfirmation) -> SettledConfirmation | None:
         """Note what was asked in `turn`. Return what takes back an older question to the same person, if one waits."""
         older = self._last_put(agent, turn)
         if older:
             older.awaits_words = False
         self._forget(agent)
-        expires_at = min(asked.ask.expires_at, self.now() + OPEN_SECONDS)
-        self._put[asked.ask.id] = _Question(agent, asked, expires_at, turn, asked.ask.sentence)
-        return self._taken_back(older) if older and older.asked.ask.id != asked.ask.id else None
+        expires_at = min(pending.ask.expires_at, self.now() + OPEN_SECONDS)
+        self._put[pending.ask.id] = _PutConfirmation(agent, pending, expires_at, turn, pending.ask.sentence)
+        return self._taken_back(older) if older and older.pending.ask.id != pending.ask.id else None
 
     def was_heard(self, turn_id: str, heard: str) -> None:
         """Note how much of a spoken reply was heard: who was spoken over has not heard what they would say yes to."""
         for question in self._put.values():
             if question.turn.id == turn_id:
-                question.heard &= _letters(question.said) in _letters(heard)  # what was not heard stays so
+                question.heard &= _letters(question.sentence) in _letters(heard)  # what was not heard stays so
 
     def said_in_between(self, device: str) -> None:
         """Note that a bell rang on a device: the next yes may be to that, so what was asked there is asked again."""
@@ -225,11 +238,11 @@ class Assents:
         for question in self._put.values():
             put_to_them = _is_put_to(turn, question) and _goes_on(turn, question)
             waits = question.awaits_words and question.heard and self.now() < question.expires_at
-            if put_to_them and waits and self._meaning(turn, question.asked.ask.tool):
+            if put_to_them and waits and self._meaning(turn, question.pending.ask.tool):
                 return question.agent
         return ""
 
-    def hear(self, agent: str, turn: Turn) -> PersonAnswer | str | None:
+    def hear(self, agent: str, turn: Turn) -> SettledConfirmation | str | None:
         """Return what an answer leads to, or what to say to it; `None` when a turn answers nothing that was put."""
         for one in self._put.values():
             one.heard &= one.agent == agent or one.turn.actor != turn.actor  # the next yes may be to what is said now
@@ -238,12 +251,12 @@ class Assents:
         question = self._last_put(agent, turn)
         if question is None or not _goes_on(turn, question):
             return None
-        tool, late = question.asked.ask.tool, self.now() - question.expires_at
+        tool, late = question.pending.ask.tool, self.now() - question.expires_at
         meaning = self._meaning(turn, tool)
         again = self._again(question, meaning) if meaning and late < 0 else ""
         if again and question.patience:
-            question.turn, question.said, question.heard = turn, again, True
-            question.patience -= again != question.asked.ask.sentence
+            question.turn, question.sentence, question.heard = turn, again, True
+            question.patience -= again != question.pending.ask.sentence
             return again
         question.awaits_words = False
         if late >= 0:
@@ -260,7 +273,7 @@ class Assents:
             return self.wording.says("noted")
         return self.wording.says("nothing_open") if self.wording.means(turn.text, "") else ""
 
-    async def waiting(self, viewer: Actor) -> list[Waiting]:
+    async def waiting(self, viewer: Actor) -> list[WaitingConfirmation]:
         """Return the questions that `viewer` may answer: an adult everybody's of their agents, others their own.
 
         Raises `EngineError` when the tool server cannot be asked.
@@ -268,8 +281,8 @@ class Assents:
         result = await self.tools.call(ToolCall(fresh_id("call"), "asks.waiting", {}), HOUSE, "")
         if not result.ok:
             raise EngineError(f"asks.waiting: {result.text}", spoken=result.text)
-        found = [_waiting(row) for row in result.data.get("asks", ())]
-        return [one for one in found if self._may_answer(viewer, one)]
+        waitings = [_waiting(row) for row in result.data.get("asks", ())]
+        return [one for one in waitings if self._may_answer(viewer, one)]
 
     async def answer(self, ask_id: str, by: Actor, channel: Channel, *, yes: bool) -> Turn | str:
         """Bring an answer that was pressed to the tool server, at once: its conversation may be busy for a while.
@@ -277,14 +290,14 @@ class Assents:
         Return the turn that will act on it, or, when a program of its own asked and will call again, a word.
         Raises `RequestError` when that question does not wait, or not for this person.
         """
-        found = next((one for one in await self.waiting(by) if one.ask.id == ask_id), None)
-        if found is None:
+        waiting = next((one for one in await self.waiting(by) if one.ask.id == ask_id), None)
+        if waiting is None:
             raise RequestError(
                 "that question is not waiting: it was answered, or it is too old",
                 code="not_found",
                 hint="ask for what you wanted again",
             )
-        statement = self.seal.statement(found.ask, by, channel, self.now(), yes=yes, explicit=yes)
+        statement = self.seal.statement(waiting.ask, by, channel, self.now(), yes=yes, explicit=yes)
         result = await self.tools.call(ToolCall(fresh_id("call"), "asks.answer", {"statement": statement}), HOUSE, "")
         if not result.ok:
             raise RequestError(result.text.rstrip("."), code="not_found")
@@ -292,13 +305,13 @@ class Assents:
         if question is None:
             return result.text
         question.awaits_words = False
-        call = replace(question.asked.call, id=fresh_id("call"))
+        call = replace(question.pending.call, id=fresh_id("call"))
         return Turn(
             *(fresh_id("turn"), "Yes." if yes else "No.", question.turn.actor, self.now()),
             channel=channel,
             agent=question.agent,
             remembered=question.turn.remembered,
-            answer=PersonAnswer(call, Assent(ask_id, yes=yes), "" if yes else self.refused),
+            answer=SettledConfirmation(call, SignedAnswer(ask_id, yes=yes), "" if yes else self.refused),
         )
 
     def _meaning(self, turn: Turn, tool: str) -> Meaning:
@@ -309,9 +322,9 @@ class Assents:
         others = {self.wording.means(text, tool) for text in turn.alternatives}
         return "unclear" if meaning in ("yes", "named") and "no" in others else meaning
 
-    def _again(self, question: _Question, meaning: Meaning) -> str:
+    def _again(self, question: _PutConfirmation, meaning: Meaning) -> str:
         """Return what must be asked before this answer counts; "" when it does."""
-        ask = question.asked.ask
+        ask = question.pending.ask
         if meaning == "no":
             return ""
         if not question.heard:
@@ -320,7 +333,7 @@ class Assents:
             return self.wording.says("unclear")
         return self.wording.says("name_it", ask.tool) if (meaning, ask.level) == ("yes", "explicit") else ""
 
-    def _last_put(self, agent: str, turn: Turn) -> _Question | None:
+    def _last_put(self, agent: str, turn: Turn) -> _PutConfirmation | None:
         """Return what this agent asked this person last, if their words may be the answer."""
         return next(
             (one for one in self._put.values() if one.agent == agent and one.awaits_words and _is_put_to(turn, one)),
@@ -340,42 +353,44 @@ class Assents:
             return None
         return self.refused if meaning == "no" else self.wording.says("too_late")
 
-    def _answer(self, question: _Question, turn: Turn, meaning: Meaning) -> PersonAnswer:
+    def _answer(self, question: _PutConfirmation, turn: Turn, meaning: Meaning) -> SettledConfirmation:
         assert turn.channel is not None, "an answer that nobody gave"
-        call, ask, yes = question.asked.call, question.asked.ask, meaning != "no"
+        call, ask, yes = question.pending.call, question.pending.ask, meaning != "no"
         statement = self.seal.statement(ask, turn.actor, turn.channel, self.now(), yes=yes, explicit=meaning == "named")
         reply = "" if yes else self.refused
-        return PersonAnswer(replace(call, id=fresh_id("call")), Assent(ask.id, statement, yes), reply)
+        return SettledConfirmation(replace(call, id=fresh_id("call")), SignedAnswer(ask.id, statement, yes), reply)
 
-    def _taken_back(self, question: _Question, reply: str = "") -> PersonAnswer | None:
+    def _taken_back(self, question: _PutConfirmation, reply: str = "") -> SettledConfirmation | None:
         """Return what closes, at the tool server, a question that nobody will answer any more."""
         if question.expires_at <= self.now():
             return None
-        return PersonAnswer(question.asked.call, Assent(question.asked.ask.id, yes=False), reply)
+        return SettledConfirmation(question.pending.call, SignedAnswer(question.pending.ask.id, yes=False), reply)
 
-    def _may_answer(self, viewer: Actor, one: Waiting) -> bool:
+    def _may_answer(self, viewer: Actor, one: WaitingConfirmation) -> bool:
         if (viewer.person, viewer.device) == (one.actor.person, one.actor.device):
             return True
         return viewer.role in GROWN_UPS and self.may_talk(viewer, one.agent)
 
 
-def _is_put_to(turn: Turn, question: _Question) -> bool:
+def _is_put_to(turn: Turn, question: _PutConfirmation) -> bool:
     return (question.turn.actor, question.turn.remembered) == (turn.actor, turn.remembered)
 
 
-def _goes_on(turn: Turn, question: _Question) -> bool:
+def _goes_on(turn: Turn, question: _PutConfirmation) -> bool:
     """Tell whether a turn comes after the question. A client that keeps the conversation itself may have several."""
     if turn.remembered:
         return True
     last = turn.history[-1] if turn.history else None
-    return last is not None and last.author == "assistant" and _letters(last.text).endswith(_letters(question.said))
+    return last is not None and last.author == "assistant" and _letters(last.text).endswith(_letters(question.sentence))
 
 
-def _waiting(row: Mapping[str, Any]) -> Waiting:
+def _waiting(row: Mapping[str, Any]) -> WaitingConfirmation:
     """Return a row of `asks.waiting`."""
     actor = row["actor"]
-    return Waiting(
-        Ask(*(row[key] for key in ("id", "sentence", "level", "expires_at", "tool", "arguments_sha256"))),
+    return WaitingConfirmation(
+        ConfirmationRequest(
+            *(row[key] for key in ("id", "sentence", "level", "expires_at", "tool", "arguments_sha256"))
+        ),
         row["agent"],
         Actor(*(actor[key] for key in ("person", "device", "role", "room"))),
     )

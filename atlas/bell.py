@@ -229,9 +229,9 @@ class Bell:
                 await anyio.sleep(POLL_SECONDS)
 
     def _may_tell(self, ring: Due, due: Mapping[str, Any]) -> bool:
-        told = self._told.get(ring)
-        again = told and due.get("urgent") and told.times < UNNOTED_RINGS
-        return told is None or bool(again and anyio.current_time() - told.at >= AGAIN_SECONDS)
+        attempts = self._told.get(ring)
+        again = attempts and due.get("urgent") and attempts.times < UNNOTED_RINGS
+        return attempts is None or bool(again and anyio.current_time() - attempts.at >= AGAIN_SECONDS)
 
     async def _kinds(self) -> list[str]:
         """Return what can be due; while that cannot be learnt, at least timers."""
@@ -268,10 +268,10 @@ class Bell:
 
     async def _mark(self) -> None:
         for kind in sorted({kind for kind, _ in self._told}):
-            told = [ring for ring in self._told if ring[0] == kind]
-            call = ToolCall(fresh_id("call"), f"{kind}.announced", {"ids": sorted(id for _, id in told)})
+            messages = [ring for ring in self._told if ring[0] == kind]
+            call = ToolCall(fresh_id("call"), f"{kind}.announced", {"ids": sorted(id for _, id in messages)})
             if (await self._tools.call(call, HOUSE, "")).ok:
-                for ring in told:
+                for ring in messages:
                     del self._told[ring]
 
     async def _pass_on(self) -> None:

@@ -287,8 +287,8 @@ def load(environment: Mapping[str, str], file: Path | None = None) -> Config:
             hint=f"sections are {', '.join(sorted([*_PLAIN, *_NAMED]))}",
         )
     tools = _table(table.get("tools", {}), "tools", where)
-    own = {name: piece for name, piece in tools.items() if isinstance(piece, dict)}
-    table = {**table, "tools": {name: value for name, value in tools.items() if name not in own}}
+    own_values = {name: piece for name, piece in tools.items() if isinstance(piece, dict)}
+    table = {**table, "tools": {name: value for name, value in tools.items() if name not in own_values}}
     wyoming = dict(_table(table.get("wyoming", {}), "wyoming", where))
     satellites = _satellites(wyoming.pop("satellite", []), where, origins)
     table["wyoming"] = wyoming
@@ -316,7 +316,7 @@ def load(environment: Mapping[str, str], file: Path | None = None) -> Config:
     plain["speech"] = dataclasses.replace(
         plain["speech"], models=folder, wake_words=tuple(dict.fromkeys(words)), stt_model=ears, languages=languages
     )
-    tool_settings = {name: _with_paths(piece, base) for name, piece in own.items()}
+    tool_settings = {name: _with_paths(piece, base) for name, piece in own_values.items()}
     config = Config(
         data=data,
         file=path,

@@ -71,7 +71,7 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class ConfirmationRequest:
     """The tool server's question to a person: it does the call after a yes, once, and not before."""
 
     id: str
@@ -83,15 +83,15 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PendingConfirmation:
     """A call that waits for a person, and what that person was asked."""
 
     call: ToolCall
-    ask: Ask
+    ask: ConfirmationRequest
 
 
 @dataclass(frozen=True, slots=True)
-class Assent:
+class SignedAnswer:
     """A person's answer to an ask, signed by the house; or nobody's, and the wish is taken back. Good for one call."""
 
     ask_id: str
@@ -100,11 +100,11 @@ class Assent:
 
 
 @dataclass(frozen=True, slots=True)
-class PersonAnswer:
+class SettledConfirmation:
     """What a person's words or button came to: the call that waited, and what closes or settles its question."""
 
     call: ToolCall
-    assent: Assent  # without a statement when the tool server has the answer already, or nobody will give one
+    assent: SignedAnswer  # without a statement when the tool server has the answer already, or nobody will give one
     reply: str = ""  # what is said when nothing is done; "" when the turn goes on to something else
 
 
@@ -118,7 +118,7 @@ class ToolResult:
     data: Mapping[str, Any] = field(default_factory=dict)
     receipt: Receipt | None = None
     error: str = ""  # a short machine-readable reason when not ok: denied, confirm, invalid, gone, timeout, failed
-    ask: Ask | None = None  # when not ok for want of a person's yes; `text` is then the question
+    ask: ConfirmationRequest | None = None  # when not ok for want of a person's yes; `text` is then the question
     untrusted: bool = False  # words of others are in it, such as a mail's: data, and never a reason to do something
 
 
@@ -173,7 +173,7 @@ class Turn:
     instructions: str = ""  # the client's own system text, added after the agent's
     remembered: bool = True  # the house keeps the conversation; False when the client sends it whole
     tainted: bool = False  # what the client says was answered before may repeat words of others
-    answer: PersonAnswer | None = None  # to a question, by a button; the tool server knows it already
+    answer: SettledConfirmation | None = None  # to a question, by a button; the tool server knows it already
     client_tools: ClientTools | None = None  # offered beside the house's, to a model that may use tools
     wake_word: str = ""  # the phrase that woke the house for this, such as "okay nabu"
 

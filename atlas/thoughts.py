@@ -24,8 +24,8 @@ class Thoughts:
         self._held += text
         while True:
             if self._closing:
-                before, found, after = self._held.partition(self._closing)
-                if not found:
+                before, hit, after = self._held.partition(self._closing)
+                if not hit:
                     self._held = before[-len(self._closing) :]
                     return ""
                 self._held, self._closing, self._thought = after, "", True

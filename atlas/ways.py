@@ -7,21 +7,21 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class SpokenWords:
     """Words as they are spoken."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class WaySeries:
     """One part after the other; an empty chain is silence."""
 
     parts: tuple[Way, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class OneOf:
     """One of several."""
 
     options: tuple[Way, ...]
@@ -36,7 +36,7 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SharedWay:
     """A way that many others have in them, such as how long or when, known by its name alone."""
 
     name: str
@@ -50,17 +50,17 @@ class Anything:
     name: str
 
 
-Way = Words | Chain | Choice | Slot | Part | Anything
+Way = SpokenWords | WaySeries | OneOf | Slot | SharedWay | Anything
 Values = Mapping[str, Sequence[tuple[str, str]]]  # key of a slot → as it is spoken, as it is written
-SILENCE = Chain()
+SILENCE = WaySeries()
 
 
-def maybe(way: Way) -> Choice:
+def maybe(way: Way) -> OneOf:
     """Return a way that may be left out."""
-    return Choice((way, SILENCE))
+    return OneOf((way, SILENCE))
 
 
 def either(*ways: Way | str) -> Way:
     """Return a choice of ways, or of words."""
-    options = tuple(Words(way) if isinstance(way, str) else way for way in ways)
-    return options[0] if len(options) == 1 else Choice(options)
+    options = tuple(SpokenWords(way) if isinstance(way, str) else way for way in ways)
+    return options[0] if len(options) == 1 else OneOf(options)

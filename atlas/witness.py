@@ -15,7 +15,7 @@ from pathlib import Path
 
 import anyio
 
-from atlas.assent import Seal
+from atlas.assent import HouseKey
 from atlas.conversation import HOUSE, ToolCall, fresh_id
 from atlas.mcp.tools import Tools
 from wall.chain import Head
@@ -27,7 +27,7 @@ log = logging.getLogger("atlas")
 class Witness:
     """Knows how far the record went, and says so when it does not go that far any more."""
 
-    def __init__(self, seal: Seal, tools: Tools, file: Path, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, seal: HouseKey, tools: Tools, file: Path, now: Callable[[], float] = time.time) -> None:
         self.problem = ""  # a sentence once something is missing
         self._seal = seal
         self._tools = tools

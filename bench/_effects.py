@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from atlas.conversation import Message
-from bench._household import Household, Outcome
+from bench._household import BenchHousehold, Outcome
 from tools_server.hubs.home_words import COLOURS
 
 Verdict = Literal["understood", "asked", "left", "refused", "wrong", "acted"]
@@ -26,7 +26,7 @@ _ONCE = ("next", "previous", "scene", "query", "mode")  # seen in the call, not 
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ListedStep:
     """One sentence, and what should come of it."""
 
     say: str
@@ -34,21 +34,21 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ListedCase:
     """A line of a list: one sentence, or a dialogue."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[ListedStep, ...]
     room: str = ""
     language: str = ""
 
 
-def read(file: Path) -> Iterator[Row]:
+def read(file: Path) -> Iterator[ListedCase]:
     """Yield the lines of a list."""
     for line in file.read_text(encoding="utf-8").splitlines():
         if line.strip():
             row = json.loads(line)
-            steps = tuple(Step(one["say"], _expected(one["expect"])) for one in row.get("turns", [row]))
-            yield Row(steps, row.get("room", ""), row.get("language", ""))
+            steps = tuple(ListedStep(one["say"], _expected(one["expect"])) for one in row.get("turns", [row]))
+            yield ListedCase(steps, row.get("room", ""), row.get("language", ""))
 
 
 def _expected(expect: Any) -> tuple[Mapping[str, Any], ...]:
@@ -61,14 +61,14 @@ def read_house(file: Path) -> dict[str, Any]:
     return house
 
 
-async def prepare(home: Household) -> None:
+async def prepare(home: BenchHousehold) -> None:
     """Put into the house what a family has: a second list."""
     await home.do("lists.add", items=["tent"], list="camping")
     await home.names.fetch()
 
 
 async def judged(
-    home: Household, step: Step, room: str, history: Sequence[Message]
+    home: BenchHousehold, step: ListedStep, room: str, history: Sequence[Message]
 ) -> tuple[Verdict, str, tuple[Message, ...]]:
     """Say a sentence; return the verdict, why, and the history that the next sentence has."""
     before = await _states(home)
@@ -79,7 +79,7 @@ async def judged(
     return verdict, f"{why} [{done or outcome.path}] {outcome.text!r}", (*history, *outcome.messages)
 
 
-async def _states(home: Household) -> dict[str, Mapping[str, Any]]:
+async def _states(home: BenchHousehold) -> dict[str, Mapping[str, Any]]:
     listed = await home.do("home.list")
     return {device["name"]: device["state"] for device in listed.data.get("devices", [])}
 
@@ -224,8 +224,8 @@ def _like(given: Any, wanted: Any) -> bool:
         return abs(given - wanted) < 1
     if isinstance(given, list):
         return any(_like(one, wanted) for one in given)
-    said, meant = _words(given), _words(wanted)
-    return bool(said) and bool(meant) and (said <= meant or meant <= said)
+    texts, meant = _words(given), _words(wanted)
+    return bool(texts) and bool(meant) and (texts <= meant or meant <= texts)
 
 
 def _words(value: Any) -> set[str]:

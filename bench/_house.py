@@ -29,19 +29,19 @@ async def running_house(config: Config) -> AsyncIterator[Config]:
         yield config
         return
     with tempfile.TemporaryDirectory(prefix="atlas-bench-") as data:
-        async with own_house(config, Path(data)) as (own, _):
-            yield own
+        async with own_house(config, Path(data)) as (own_config, _):
+            yield own_config
 
 
 @asynccontextmanager
 async def own_house(config: Config, data: Path) -> AsyncIterator[tuple[Config, int]]:
     """Run a house on a data directory inside the block; yield its settings and the id of its first process."""
     environment = {**os.environ, "ATLAS_DATA": str(data), "ATLAS_GATEWAY_PORT": str(_free_port())}
-    own = load_config(environment, config.file)
+    own_config = load_config(environment, config.file)
     with (data / "log").open("wb") as log:
         async with started("atlas.cli.main", ["run"], env=environment, stdout=log, stderr=log) as process:
-            await _until_healthy(own, process)
-            yield own, process.pid
+            await _until_healthy(own_config, process)
+            yield own_config, process.pid
 
 
 async def _until_healthy(config: Config, process: anyio.abc.Process) -> None:

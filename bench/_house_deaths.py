@@ -44,7 +44,7 @@ MEMORIES = {"family": "atlas.db", "work": "work.db"}
 
 
 @dataclass(slots=True)
-class Seen:
+class HouseDeathOutcome:
     """What came of it, in words where something was wrong."""
 
     seed: int
@@ -57,7 +57,7 @@ class Seen:
 
 
 @dataclass(slots=True)
-class Said:
+class SentWords:
     """Words that were sent to one agent, and whether they were answered."""
 
     agent: str
@@ -67,33 +67,35 @@ class Said:
     acknowledged: bool = False
 
 
-async def survive(config: Config, kills: int, seed: int) -> Seen:
+async def survive(config: Config, kills: int, seed: int) -> HouseDeathOutcome:
     """Kill one house so many times, look after each what is left, and return what was seen."""
-    seen, chance = Seen(seed), random.Random(seed)
-    said: list[Said] = []
+    seen, chance = HouseDeathOutcome(seed), random.Random(seed)
+    sent_texts: list[SentWords] = []
     with tempfile.TemporaryDirectory(prefix="atlas-deaths-") as folder:
         for number in range(kills + 1):
             async with own_house(config, Path(folder)) as (house, pid):
-                await _compare(house, said, seen)
+                await _compare(house, sent_texts, seen)
                 if number < kills:
                     family = family_of(pid)
                     # Sometimes its first process alone, whose death must be everybody's; sometimes one after the other.
                     victims = chance.choice([[pid], chance.sample(sorted(family), len(family))])
-                    await _talk_until_killed(house, said, chance, victims)
+                    await _talk_until_killed(house, sent_texts, chance, victims)
                     seen.kills += 1
                     seen.orphans += await _still_alive(family)
-            _look_through_walls(house.data, said, seen)
-    seen.acknowledged = sum(one.acknowledged for one in said)
-    seen.under_way = len(said) - seen.acknowledged
+            _look_through_walls(house.data, sent_texts, seen)
+    seen.acknowledged = sum(one.acknowledged for one in sent_texts)
+    seen.under_way = len(sent_texts) - seen.acknowledged
     return seen
 
 
-async def _talk_until_killed(house: Config, said: list[Said], chance: random.Random, victims: list[int]) -> None:
+async def _talk_until_killed(
+    house: Config, sent_texts: list[SentWords], chance: random.Random, victims: list[int]
+) -> None:
     """Let three people talk, and kill the house under them."""
     dying = anyio.Event()
     async with anyio.create_task_group() as tasks:
         for agent, person in (("family", "Ada"), ("family", "Ben"), ("work", "Ada")):
-            tasks.start_soon(_talk, house, said, random.Random(chance.random()), agent, person, dying)
+            tasks.start_soon(_talk, house, sent_texts, random.Random(chance.random()), agent, person, dying)
         await anyio.sleep(chance.uniform(0.2, LATEST_SECONDS))
         dying.set()
         for victim in victims:
@@ -102,15 +104,15 @@ async def _talk_until_killed(house: Config, said: list[Said], chance: random.Ran
 
 
 async def _talk(
-    house: Config, said: list[Said], chance: random.Random, agent: str, person: str, dying: anyio.Event
+    house: Config, sent_texts: list[SentWords], chance: random.Random, agent: str, person: str, dying: anyio.Event
 ) -> None:
     """Say one thing after another until nobody answers. Before the end, all of it is done."""
     with suppress(httpx2.TransportError):
         async with door.client(house, timeout=TURN_SECONDS) as client:
             while True:
                 sentence = chance.choice([*COMMANDS, TALK])
-                one = Said(agent, person, _new_word(said, chance), COMMANDS.get(sentence, ""))
-                said.append(one)
+                one = SentWords(agent, person, _new_word(sent_texts, chance), COMMANDS.get(sentence, ""))
+                sent_texts.append(one)
                 body: dict[str, Any] = {
                     "model": agent,
                     "messages": [{"role": "user", "content": sentence.format(one.word)}],
@@ -123,26 +125,26 @@ async def _talk(
                 await anyio.sleep(chance.uniform(0, 2 * PAUSE_SECONDS))
 
 
-def _new_word(said: list[Said], chance: random.Random) -> str:
+def _new_word(sent_texts: list[SentWords], chance: random.Random) -> str:
     """Return a word that nobody has said: found anywhere else, it has come through a wall."""
     while True:
         word = "".join(chance.choices(SYLLABLES, k=5))
-        if all(one.word != word for one in said):
+        if all(one.word != word for one in sent_texts):
             return word
 
 
-def _is_done(answer: httpx2.Response, one: Said) -> bool:
+def _is_done(answer: httpx2.Response, one: SentWords) -> bool:
     """Did the house say that it did it? With parts of it dead it may say that it could not."""
     if not answer.is_success:
         return False
-    told = answer.json()["choices"][0]["message"]["atlas"]
-    return told["end"] in ("done", "length") and [tool["ok"] for tool in told["tools"]] == [True] * bool(one.tool)
+    details = answer.json()["choices"][0]["message"]["atlas"]
+    return details["end"] in ("done", "length") and [tool["ok"] for tool in details["tools"]] == [True] * bool(one.tool)
 
 
-async def _compare(house: Config, said: list[Said], seen: Seen) -> None:
+async def _compare(house: Config, sent_texts: list[SentWords], seen: HouseDeathOutcome) -> None:
     """Ask the house for everything that was acknowledged."""
-    for agent, person in sorted({(one.agent, one.person) for one in said}):
-        mine = [one for one in said if (one.agent, one.person) == (agent, person) and one.acknowledged]
+    for agent, person in sorted({(one.agent, one.person) for one in sent_texts}):
+        mine = [one for one in sent_texts if (one.agent, one.person) == (agent, person) and one.acknowledged]
         past = await _past(house, agent, person, [one.word for one in mine[-SEARCHED:]])
         known = {tool: await _known(house, agent, person, tool) for tool in {one.tool for one in mine if one.tool}}
         for one in mine:
@@ -158,15 +160,15 @@ async def _past(house: Config, agent: str, person: str, searched: list[str]) -> 
     async with door.client(house, timeout=TURN_SECONDS) as client:
         text = (await client.get("/v1/conversations/export", params=query)).raise_for_status().text
         for word in searched:
-            found = await client.get("/v1/conversations/search", params=query | {"q": word})
-            if not any(word in one["text"] for one in found.raise_for_status().json()["data"]):
+            response = await client.get("/v1/conversations/search", params=query | {"q": word})
+            if not any(word in one["text"] for one in response.raise_for_status().json()["data"]):
                 text = text.replace(word, "")
     return text
 
 
 async def _known(house: Config, agent: str, person: str, tool: str) -> str:
     token = house.tools_token(agent).read_text(encoding="utf-8").strip()
-    connection = await tools_mcp.open(tools_mcp.Settings(socket=house.socket("tools"), token=token))
+    connection = await tools_mcp.open(tools_mcp.ToolServerSettings(socket=house.socket("tools"), token=token))
     try:
         actor = Actor(person, "owner", "owner")
         result = await connection.call(ToolCall("call_1", tool, {}), actor, "turn_bench")
@@ -176,11 +178,11 @@ async def _known(house: Config, agent: str, person: str, tool: str) -> str:
         await connection.aclose()
 
 
-def _look_through_walls(data: Path, said: list[Said], seen: Seen) -> None:
+def _look_through_walls(data: Path, sent_texts: list[SentWords], seen: HouseDeathOutcome) -> None:
     """Look in the files of each memory, as they lie on the disk, for words that were meant for the other."""
     for agent, name in MEMORIES.items():
         raw = b"".join(file.read_bytes() for file in data.glob(f"{name}*"))
-        for one in said:
+        for one in sent_texts:
             if one.agent != agent and one.word.encode() in raw:
                 seen.leaked.append(f"{one.word!r}, said to {one.agent}, is in {name}")
 

@@ -17,12 +17,23 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 import tools_server.tools
 from atlas import own_words
-from atlas.agents.agent_emergency import Emergencies, open_helplines
+from atlas.agents.agent_emergency import EmergencyMind, open_helplines
 from atlas.agents.house_names import HouseNames
 from atlas.agents.minds import open_agent
-from atlas.assent import Assents, Seal, open_wording
+from atlas.assent import HouseConfirmations, HouseKey, open_wording
 from atlas.config import LlmConfig, load
-from atlas.conversation import Actor, Ask, Assent, Message, Receipt, Tool, ToolCall, ToolResult, Turn, fresh_id
+from atlas.conversation import (
+    Actor,
+    ConfirmationRequest,
+    Message,
+    Receipt,
+    SignedAnswer,
+    Tool,
+    ToolCall,
+    ToolResult,
+    Turn,
+    fresh_id,
+)
 from atlas.errors import AtlasError
 from atlas.events import Event, TextDelta
 from atlas.llm import backend_scripted
@@ -32,12 +43,12 @@ from atlas.understanding.learned import ENCODER, Learned, open_learned
 from atlas.understanding.parser import open_parser
 from atlas.understanding.public import PublicGrammar
 from atlas.understanding.understanding import Reader
-from tools_server.boot import Settings, opened_gate
-from tools_server.confirm import NO_REPLY, Reply
+from tools_server.boot import ServerSettings, opened_gate
+from tools_server.confirm import NO_REPLY, ConfirmationReply
 from tools_server.gate import Gate
-from tools_server.policy import Agent
+from tools_server.policy import AgentAccount
 from tools_server.toolkit import find
-from tools_server.wish import Wish
+from tools_server.wish import CallRequest
 
 PERSON = "Tom"
 ZONE, COUNTRY = "Europe/London", "GB"
@@ -72,31 +83,35 @@ def _devices(call: ToolCall, result: ToolResult) -> Sequence[str]:
 class GateTools:
     """Keeps the `Tools` contract over a gate in this process. Where a person's yes is asked for, a person says yes."""
 
-    def __init__(self, gate: Gate, agent: Agent, seal: Seal, clock: Sequence[float], language: str) -> None:
+    def __init__(self, gate: Gate, agent: AgentAccount, seal: HouseKey, clock: Sequence[float], language: str) -> None:
         self._gate, self._agent, self._seal, self._clock, self._language = gate, agent, seal, clock, language
         self._tools = tuple(Tool(one.name, one.description, one.schema, one.reads) for one in gate.visible(agent))
         self.calls: list[tuple[ToolCall, ToolResult]] = []
-        self.asked = False  # for a person's yes, since the calls were cleared
+        self.confirmation_came = False  # for a person's yes, since the calls were cleared
 
     async def listed(self) -> Sequence[Tool]:
         """See `Tools.listed`."""
         return self._tools
 
     async def call(
-        self, call: ToolCall, actor: Actor, turn_id: str, assent: Assent | None = None, *, tainted: bool = False
+        self, call: ToolCall, actor: Actor, turn_id: str, assent: SignedAnswer | None = None, *, tainted: bool = False
     ) -> ToolResult:
         """See `Tools.call`."""
         result = await self._called(call, actor, turn_id, NO_REPLY, tainted=tainted)
         if result.ask:
-            self.asked = True
+            self.confirmation_came = True
             yes = self._seal.statement(result.ask, actor, "button", self._clock[0], yes=True, explicit=True)
-            result = await self._called(call, actor, turn_id, Reply(result.ask.id, "accept", yes), tainted=tainted)
+            result = await self._called(
+                call, actor, turn_id, ConfirmationReply(result.ask.id, "accept", yes), tainted=tainted
+            )
         self.calls.append((call, result))
         return result
 
-    async def _called(self, call: ToolCall, actor: Actor, turn_id: str, reply: Reply, *, tainted: bool) -> ToolResult:
+    async def _called(
+        self, call: ToolCall, actor: Actor, turn_id: str, reply: ConfirmationReply, *, tainted: bool
+    ) -> ToolResult:
         who = {"person": actor.person, "device": actor.device, "role": actor.role, "room": actor.room}
-        wish = Wish(
+        wish = CallRequest(
             *(self._agent, call.name, dict(call.arguments), who, turn_id, "bench"),
             reply=reply,
             tainted=tainted or None,
@@ -105,7 +120,7 @@ class GateTools:
         answer = await self._gate.call(wish)
         if answer.ask:
             shown = answer.ask.shown()
-            ask = Ask(
+            ask = ConfirmationRequest(
                 *(shown["id"], shown["sentence"], shown["level"], shown["expires_at"]),
                 tool=shown["tool"],
                 arguments_sha256=shown["arguments_sha256"],
@@ -123,7 +138,7 @@ class GateTools:
 
 
 @dataclass
-class Household:
+class BenchHousehold:
     """A house that can be talked to. `actor.room` is where the speaker stands."""
 
     tools: GateTools
@@ -135,14 +150,14 @@ class Household:
     async def say(self, text: str, room: str = "", history: Sequence[Message] = ()) -> Outcome:
         """Say something, and return what came of it."""
         turn = Turn(fresh_id("turn"), text, _actor(room), self.clock[0], history=tuple(history))
-        said: list[str] = []
+        texts: list[str] = []
 
         async def emit(event: Event) -> None:
             if isinstance(event, TextDelta):
-                said.append(event.text)
+                texts.append(event.text)
 
         self.tools.calls.clear()
-        self.tools.asked = False
+        self.tools.confirmation_came = False
         path, messages = "model", _NOTHING
         try:
             answer = await self.agent.respond(turn, emit)
@@ -150,9 +165,9 @@ class Household:
                 path, messages = answer.path, answer.messages
         except AtlasError:
             pass  # there is no model: what would have been left to one
-        words = "".join(said)
+        words = "".join(texts)
         calls = tuple(one for one in self.tools.calls if one[0].name not in _ASIDE)
-        asks = self.tools.asked or ("?" in words and path == "command")
+        asks = self.tools.confirmation_came or ("?" in words and path == "command")
         return Outcome(words, path, calls, asks, (Message("user", text), *messages))
 
     async def do(self, tool: str, room: str = "", **arguments: Any) -> ToolResult:
@@ -184,7 +199,7 @@ def reader_of(language: str) -> tuple[Reader, PublicReader]:
 @asynccontextmanager
 async def household(
     data: Path, house: Mapping[str, Any], language: str, rules: str, at: float
-) -> AsyncIterator[Household]:
+) -> AsyncIterator[BenchHousehold]:
     """Open a house with these devices (as `[tools.home.scripted]` has them) over an empty folder. Its clock stands."""
     seal_key = Ed25519PrivateKey.generate()
     (data / "house.pem").write_bytes(
@@ -194,7 +209,7 @@ async def household(
     (data / "agents.toml").write_text(AGENTS.format(0), encoding="utf-8")
     (data / "tools.toml").write_text(f"[home.scripted]\nfile = {json.dumps(str(data / 'house.json'))}\n")
     (data / "policy.toml").write_text(rules.split("# ── how much")[0], encoding="utf-8")
-    settings = Settings(
+    settings = ServerSettings(
         *(data, data / "agents.toml", data / "policy.toml", data / "tools.toml"),
         house_key=data / "house.pem",
         timezone=ZONE,
@@ -204,14 +219,14 @@ async def household(
     clock = [at]
     with opened_gate(settings, lambda: clock[0], _TOOLBOX) as (gate, agents):
         async with gate.engines():
-            seal = Seal(seal_key)
+            seal = HouseKey(seal_key)
             tools = GateTools(gate, agents["family"], seal, clock, language)
             reader, public = reader_of(language)
             names = HouseNames(tools, public.prepare)
             await names.fetch()
             backend = await backend_scripted.open(backend_scripted.ScriptedSettings())
-            assents = Assents(seal, open_wording(language), tools, may_talk=lambda actor, agent: True)
-            first = [Emergencies(language, open_helplines(COUNTRY, ""))]
+            assents = HouseConfirmations(seal, open_wording(language), tools, may_talk=lambda actor, agent: True)
+            first = [EmergencyMind(language, open_helplines(COUNTRY, ""))]
             engines = ("family", LlmConfig(), backend, tools, reader, assents, ZoneInfo(ZONE))
             agent = open_agent(*engines, names=names, first=first)
-            yield Household(tools, agent, names, clock)
+            yield BenchHousehold(tools, agent, names, clock)

@@ -15,8 +15,8 @@ from typing import Any, Literal
 import hassil
 import yaml
 
-from atlas.understanding.public import Reading
-from bench._household import Household, Outcome
+from atlas.understanding.public import IntentReading
+from bench._household import BenchHousehold, Outcome
 
 Verdict = Literal["understood", "asked", "left", "refused", "wrong", "acted"]
 HERE = "Speaker Room"  # where the speaker stands, when the test does not say
@@ -318,7 +318,7 @@ def _state(one: Entity, kind: str) -> dict[str, Any]:
 # ── what must come of it ───────────────────────────────────────────────────────────────────────────
 
 
-async def prepare(home: Household, case: Case) -> None:
+async def prepare(home: BenchHousehold, case: Case) -> None:
     """Make the timers and list items that a sentence is about."""
     slots = case.slots
     if case.intent in _TIMERS and case.intent != "HassStartTimer":
@@ -336,7 +336,7 @@ async def prepare(home: Household, case: Case) -> None:
         await home.names.fetch()
 
 
-def judged(case: Case, sentence: str, reading: Reading | None, outcome: Outcome) -> tuple[Verdict, str]:
+def judged(case: Case, sentence: str, reading: IntentReading | None, outcome: Outcome) -> tuple[Verdict, str]:
     """Return whether a sentence was understood: as it is meant, accepted, and to the very devices."""
     done = ", ".join(f"{call.name} {dict(call.arguments)}" for call, _ in outcome.calls)
     seen = f"[{done or outcome.path}] {outcome.text!r}"
@@ -365,7 +365,7 @@ def judged(case: Case, sentence: str, reading: Reading | None, outcome: Outcome)
     return "understood", ""
 
 
-def _misread(case: Case, reading: Reading) -> str:
+def _misread(case: Case, reading: IntentReading) -> str:
     """Compare a reading as the published tests do: intent and slots; a list of values means one of them."""
     if reading.intent != case.intent:
         return f"read as {reading.intent}"

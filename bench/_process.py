@@ -44,14 +44,14 @@ def family_of(ancestor: int) -> dict[int, str]:
 
 def living() -> dict[int, int]:
     """Return every process of this machine that is not dead, and its parent."""
-    found = {}
+    results = {}
     for entry in Path("/proc").iterdir():
         with suppress(OSError):  # it may end while it is looked at
             if entry.name.isdigit():
                 state, parent = (entry / "stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[:2]
                 if state != "Z":
-                    found[int(entry.name)] = int(parent)
-    return found
+                    results[int(entry.name)] = int(parent)
+    return results
 
 
 def _command(pid: int) -> str:

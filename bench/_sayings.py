@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from atlas.understanding.names import Device, Names, Place
+from atlas.understanding.names import NamedDevice, NamedPlace, Names
 
 ROOMS = ("kitchen", "living room", "bedroom", "bathroom", "office", "hall")
 LIGHTS = ("ceiling light", "reading lamp", "desk lamp", "bedside lamp", "garden lights")
@@ -13,16 +13,16 @@ PLUGS = ("kettle", "coffee machine", "fan", "television", "fairy lights")
 DOORS = ("front door", "back door", "garage door")
 HOUSE = Names(
     devices=(
-        *(Device(name, "light", room) for name, room in zip(LIGHTS, ("living room", *ROOMS[1:5]), strict=True)),
-        *(Device(f"{room} light", "light", room) for room in ROOMS),
-        *(Device(name, "switch", "kitchen") for name in PLUGS),
-        *(Device(f"{room} blind", "cover", room, "blind") for room in ROOMS[:3]),
-        *(Device(name, "lock", "hall") for name in DOORS),
-        *(Device(f"{room} heating", "climate", room) for room in ROOMS[:4]),
-        Device("radio", "media", "kitchen"),
-        Device("robot", "vacuum", "hall"),
+        *(NamedDevice(name, "light", room) for name, room in zip(LIGHTS, ("living room", *ROOMS[1:5]), strict=True)),
+        *(NamedDevice(f"{room} light", "light", room) for room in ROOMS),
+        *(NamedDevice(name, "switch", "kitchen") for name in PLUGS),
+        *(NamedDevice(f"{room} blind", "cover", room, "blind") for room in ROOMS[:3]),
+        *(NamedDevice(name, "lock", "hall") for name in DOORS),
+        *(NamedDevice(f"{room} heating", "climate", room) for room in ROOMS[:4]),
+        NamedDevice("radio", "media", "kitchen"),
+        NamedDevice("robot", "vacuum", "hall"),
     ),
-    rooms=tuple(Place(room) for room in ROOMS),
+    rooms=tuple(NamedPlace(room) for room in ROOMS),
     people=("Anna", "Ben", "Mia", "Tom"),
     lists=("shopping", "camping"),
 )

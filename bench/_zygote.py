@@ -1,6 +1,6 @@
 """Forks tool servers that have already imported everything, so that hundreds can be started and killed in a minute.
 
-Reads one line of JSON per server from stdin (the fields of its `Settings`) and answers with its process id.
+Reads one line of JSON per server from stdin (the fields of its `ServerSettings`) and answers with its process id.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 import anyio
 
 from atlas.cli.tether import tie_to
-from tools_server.boot import Settings
+from tools_server.boot import ServerSettings
 from tools_server.wires.wire_http import serve_http
 
 
@@ -30,7 +30,7 @@ def main() -> None:
             continue
         tie_to(zygote)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        anyio.run(serve_http, Settings(**given))  # type: ignore[arg-type]
+        anyio.run(serve_http, ServerSettings(**given))  # type: ignore[arg-type]
         os._exit(0)
 
 

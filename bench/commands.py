@@ -25,11 +25,11 @@ Calls = Sequence[tuple[str, Mapping[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CorpusRow:
     """One sentence of the corpus and the calls it should become; none when nothing may be done."""
 
     file: str
-    said: str
+    sentence: str
     wanted: Calls
 
     @property
@@ -38,15 +38,15 @@ class Row:
         return self.file.startswith(HELD_OUT)
 
 
-def corpus(language: str) -> Iterator[Row]:
+def corpus(language: str) -> Iterator[CorpusRow]:
     """Yield the sentences of a language: `said TAB tool {arguments} [TAB tool {arguments}]`, or `said TAB -`."""
     for file in sorted((CORPUS / language).glob("*.tsv")):
         for line in file.read_text(encoding="utf-8").splitlines():
             if line.startswith("#"):
                 continue
-            said, *calls = line.split("\t")
+            text, *calls = line.split("\t")
             pairs = [call.partition(" ") for call in calls if call != "-"]
-            yield Row(file.stem, said, [(tool, json.loads(arguments)) for tool, _, arguments in pairs])
+            yield CorpusRow(file.stem, text, [(tool, json.loads(arguments)) for tool, _, arguments in pairs])
 
 
 async def measure(config: Config) -> dict[str, float]:
@@ -55,13 +55,13 @@ async def measure(config: Config) -> dict[str, float]:
     began = time.perf_counter()
     reader = Reader(open_grammar(config.house.language))
     opened = time.perf_counter() - began
-    taken: dict[str, list[float]] = {row.said: [] for row in rows}
+    taken: dict[str, list[float]] = {row.sentence: [] for row in rows}
     for _ in range(ROUNDS):  # nothing of a round is remembered in the next: there are more sentences than that
         for row in rows:
             at = time.perf_counter()
-            reader.read(row.said)
-            taken[row.said].append((time.perf_counter() - at) * 1000)
-    medians = [statistics.median(each) for each in taken.values()]
+            reader.read(row.sentence)
+            taken[row.sentence].append((time.perf_counter() - at) * 1000)
+    medians = [statistics.median(items) for items in taken.values()]
     known = [row for row in rows if not row.held_out]
     new = [row for row in rows if row.held_out]
     return {
@@ -73,15 +73,17 @@ async def measure(config: Config) -> dict[str, float]:
     }
 
 
-def _figures(reader: Reader, rows: Sequence[Row], kind: str) -> dict[str, float]:
+def _figures(reader: Reader, rows: Sequence[CorpusRow], kind: str) -> dict[str, float]:
     commands = [row for row in rows if row.wanted]
     silent = [row for row in rows if not row.wanted]
     declined = other_intent = other_slots = acted = 0
     for row in rows:
-        got = _calls(reader.read(row.said).commands)
+        got = _calls(reader.read(row.sentence).commands)
         if got == row.wanted:
             continue
-        print(f"  {kind}{row.file}: {row.said!r} → {got or 'nothing'}, not {row.wanted or 'nothing'}", file=sys.stderr)
+        print(
+            f"  {kind}{row.file}: {row.sentence!r} → {got or 'nothing'}, not {row.wanted or 'nothing'}", file=sys.stderr
+        )
         if not row.wanted:
             acted += 1
         elif not got:
@@ -105,7 +107,7 @@ def _calls(commands: Sequence[Command]) -> Calls:
     return [(command.tool, dict(command.arguments)) for command in commands]
 
 
-def _percent(part: int, of: Sequence[Row]) -> float:
+def _percent(part: int, of: Sequence[CorpusRow]) -> float:
     return round(100 * part / len(of), 2) if of else 0.0
 
 

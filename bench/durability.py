@@ -61,14 +61,14 @@ async def measure(config: Config) -> Mapping[str, float]:
     return {**_figures(seen), **{f"house_{name}": value for name, value in _figures(house).items()}}
 
 
-def _figures(seen: Seen | _house_deaths.Seen) -> dict[str, float]:
+def _figures(seen: DeathOutcome | _house_deaths.HouseDeathOutcome) -> dict[str, float]:
     """Return what was counted, and of what was wrong how often it was."""
-    told = ((field.name, getattr(seen, field.name)) for field in fields(seen) if field.name != "seed")
-    return {name: float(len(found) if isinstance(found, list) else found) for name, found in told}
+    messages = ((field.name, getattr(seen, field.name)) for field in fields(seen) if field.name != "seed")
+    return {name: float(len(result) if isinstance(result, list) else result) for name, result in messages}
 
 
 @dataclass(slots=True)
-class Seen:
+class DeathOutcome:
     """What came of it, in words where something was wrong."""
 
     seed: int
@@ -81,12 +81,12 @@ class Seen:
     rows_missing: list[str] = field(default_factory=list)
 
 
-async def survive(kills: int, seed: int) -> Seen:
+async def survive(kills: int, seed: int) -> DeathOutcome:
     """Kill a loaded tool server so many times, look after each what is left, and return what was seen.
 
     The same seed makes the same calls; where in a call a kill falls is the machine's.
     """
-    seen, chance = Seen(seed), random.Random(seed)
+    seen, chance = DeathOutcome(seed), random.Random(seed)
     async with _zygote() as zygote:
         while seen.kills < kills:
             with tempfile.TemporaryDirectory(prefix="atlas-durability-", dir=_memory()) as folder:
@@ -101,7 +101,7 @@ async def survive(kills: int, seed: int) -> Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class DurableChange:
     """One change, and the state that it leaves its thing in; "" is gone."""
 
     tool: str
@@ -110,7 +110,7 @@ class Step:
 
 
 @dataclass(slots=True)
-class Thing:
+class DurableThing:
     """Something durable. `may` holds the states it can be in: one, or two while a change is under way."""
 
     kind: str
@@ -118,51 +118,51 @@ class Thing:
     may: frozenset[str] = frozenset({""})
 
 
-def _timer(key: str) -> list[Step]:
+def _timer(key: str) -> list[DurableChange]:
     named = {"name": key}
     return [
-        Step("timers.start", {"seconds": 86_400, **named}, "running"),
-        Step("timers.pause", named, "paused"),
-        Step("timers.resume", named, "running"),
-        Step("timers.cancel", named, ""),
+        DurableChange("timers.start", {"seconds": 86_400, **named}, "running"),
+        DurableChange("timers.pause", named, "paused"),
+        DurableChange("timers.resume", named, "running"),
+        DurableChange("timers.cancel", named, ""),
     ]
 
 
-def _task(key: str) -> list[Step]:
+def _task(key: str) -> list[DurableChange]:
     return [
-        Step("tasks.add", {"title": key}, "todo"),
-        Step("tasks.move", {"title": key, "column": "doing"}, "doing"),
-        Step("tasks.done", {"title": key}, "done"),
+        DurableChange("tasks.add", {"title": key}, "todo"),
+        DurableChange("tasks.move", {"title": key, "column": "doing"}, "doing"),
+        DurableChange("tasks.done", {"title": key}, "done"),
     ]
 
 
-def _reminder(key: str) -> list[Step]:
+def _reminder(key: str) -> list[DurableChange]:
     return [
-        Step("reminders.add", {"text": key, "when": "2040-05-01 10:00"}, "2040-05-01"),
-        Step("reminders.change", {"about": key, "when": "2040-05-02 10:00"}, "2040-05-02"),
+        DurableChange("reminders.add", {"text": key, "when": "2040-05-01 10:00"}, "2040-05-01"),
+        DurableChange("reminders.change", {"about": key, "when": "2040-05-02 10:00"}, "2040-05-02"),
     ]
 
 
-def _alarm(key: str) -> list[Step]:
+def _alarm(key: str) -> list[DurableChange]:
     return [
-        Step("alarms.set", {"when": "every day at 7:00", "name": key}, "on"),
-        Step("alarms.switch", {"on": False, "name": key}, "off"),
-        Step("alarms.cancel", {"name": key}, ""),
+        DurableChange("alarms.set", {"when": "every day at 7:00", "name": key}, "on"),
+        DurableChange("alarms.switch", {"on": False, "name": key}, "off"),
+        DurableChange("alarms.cancel", {"name": key}, ""),
     ]
 
 
-def _note(key: str) -> list[Step]:
+def _note(key: str) -> list[DurableChange]:
     return [
-        Step("notes.create", {"title": key, "text": "one"}, "one"),
-        Step("notes.append", {"title": key, "text": "two"}, "one\ntwo"),
+        DurableChange("notes.create", {"title": key, "text": "one"}, "one"),
+        DurableChange("notes.append", {"title": key, "text": "two"}, "one\ntwo"),
     ]
 
 
-def _item(key: str) -> list[Step]:
+def _item(key: str) -> list[DurableChange]:
     return [
-        Step("lists.add", {"items": [key]}, "wanted"),
-        Step("lists.check", {"items": [key]}, "bought"),
-        Step("lists.remove", {"items": [key]}, ""),
+        DurableChange("lists.add", {"items": [key]}, "wanted"),
+        DurableChange("lists.check", {"items": [key]}, "bought"),
+        DurableChange("lists.remove", {"items": [key]}, ""),
     ]
 
 
@@ -171,26 +171,26 @@ LIVES = {"timer": _timer, "task": _task, "reminder": _reminder, "alarm": _alarm,
 
 async def _observed(client: Client) -> tuple[dict[tuple[str, str], str], list[str]]:
     """Return the state of everything there is, by kind and key, and what cannot be read."""
-    found: dict[tuple[str, str], str] = {}
+    results: dict[tuple[str, str], str] = {}
     broken: list[str] = []
     for timer in (await _read(client, "timers.list"))["timers"]:
-        found["timer", timer["name"]] = timer["state"]
+        results["timer", timer["name"]] = timer["state"]
     for column in ("todo", "doing", "done"):
         board = await _read(client, "tasks.list", column=column)
         broken += [str(problem) for problem in board["problems"]]
-        found |= {("task", task["title"]): column for task in board["tasks"]}
+        results |= {("task", task["title"]): column for task in board["tasks"]}
     for reminder in (await _read(client, "reminders.list"))["reminders"]:
-        found["reminder", reminder["text"]] = f"{datetime.fromtimestamp(reminder['due_at']).astimezone():%Y-%m-%d}"
+        results["reminder", reminder["text"]] = f"{datetime.fromtimestamp(reminder['due_at']).astimezone():%Y-%m-%d}"
     for alarm in (await _read(client, "alarms.list"))["alarms"]:
-        found["alarm", alarm["name"]] = alarm["state"]
+        results["alarm", alarm["name"]] = alarm["state"]
     notes = await _read(client, "notes.list")
     broken += [str(problem) for problem in notes["problems"]]
     for note in notes["notes"]:
-        found["note", note["title"]] = (await _read(client, "notes.read", title=note["title"]))["text"].strip()
+        results["note", note["title"]] = (await _read(client, "notes.read", title=note["title"]))["text"].strip()
     if (await _read(client, "lists.names"))["lists"]:
         for item in (await _read(client, "lists.read"))["items"]:
-            found["item", item["text"]] = "bought" if item["checked"] else "wanted"
-    return found, broken
+            results["item", item["text"]] = "bought" if item["checked"] else "wanted"
+    return results, broken
 
 
 async def _read(client: Client, tool: str, **arguments: Any) -> Mapping[str, Any]:
@@ -206,12 +206,12 @@ async def _read(client: Client, tool: str, **arguments: Any) -> Mapping[str, Any
 class _House:
     """One data directory through its many lives."""
 
-    def __init__(self, data: Path, seen: Seen, chance: random.Random, zygote: _Zygote) -> None:
+    def __init__(self, data: Path, seen: DeathOutcome, chance: random.Random, zygote: _Zygote) -> None:
         self._data = data
         self._seen = seen
         self._chance = chance
         self._zygote = zygote
-        self._things: list[Thing] = []
+        self._things: list[DurableThing] = []
         self._receipts: set[str] = set()
         token = hashlib.sha256(TOKEN.encode()).hexdigest()
         (data / "agents.toml").write_text(AGENTS.format(token=token, root=ROOT))
@@ -242,13 +242,13 @@ class _House:
     async def compare(self) -> None:
         """Hold what is there against what must be, and the record against the receipts."""
         async with _client(self._socket) as client:
-            found, broken = await _observed(client)
+            results, broken = await _observed(client)
         for thing in self._things:
-            state = found.pop((thing.kind, thing.key), "")
+            state = results.pop((thing.kind, thing.key), "")
             if state not in thing.may:
                 self._seen.lost.append(f"{thing.kind} {thing.key!r} is {state!r}, not {sorted(thing.may)}")
             thing.may = frozenset({state})
-        self._seen.lost += [f"nobody asked for {kind} {key!r}" for kind, key in found]
+        self._seen.lost += [f"nobody asked for {kind} {key!r}" for kind, key in results]
         self._seen.half_written += broken + _stray(self._data / ROOT)
         record = self._data / AUDIT_FILE
         self._seen.record_problems += verify(record).problems
@@ -261,7 +261,7 @@ class _House:
             async with _client(self._socket) as client:
                 while True:
                     kind = chance.choice(sorted(LIVES))
-                    thing = Thing(kind, f"{kind} {worker} {chance.getrandbits(40):x}")
+                    thing = DurableThing(kind, f"{kind} {worker} {chance.getrandbits(40):x}")
                     self._things.append(thing)
                     for step in LIVES[kind](thing.key):
                         if next(calls, None) is None:
@@ -270,7 +270,7 @@ class _House:
         except* GONE:
             sent.set()
 
-    async def _change(self, client: Client, thing: Thing, step: Step) -> None:
+    async def _change(self, client: Client, thing: DurableThing, step: DurableChange) -> None:
         thing.may |= {step.after}
         self._seen.under_way += 1
         answer = await client.call_tool(wire_name(step.tool), dict(step.arguments))

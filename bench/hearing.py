@@ -73,17 +73,17 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 @dataclass
-class Tally:
+class HearingTally:
     """What came of one set of sounds."""
 
     counts: Counter[Verdict] = field(default_factory=Counter)
     seconds: list[float] = field(default_factory=list)
 
-    def add(self, meaning: object, wanted: object, asked: Sequence[object] = ()) -> Verdict:
+    def add(self, meaning: object, wanted: object, requests: Sequence[object] = ()) -> Verdict:
         """Count one sound; `None` means nothing. A question about nothing that was said leaves it."""
         verdict: Verdict = "understood" if meaning == wanted else "left" if meaning is None else "wrong"
-        if asked and verdict != "understood":
-            verdict = "asked" if wanted in asked else "left" if wanted else "wrong"
+        if requests and verdict != "understood":
+            verdict = "asked" if wanted in requests else "left" if wanted else "wrong"
         self.counts[verdict] += 1
         return verdict
 
@@ -117,7 +117,7 @@ async def _corpus_heard(config: Config, given: argparse.Namespace) -> dict[str, 
     print(HEAD)
     for ratio in ratios or (None,):
         name = "clean" if ratio is None else f"{ratio:g} dB"
-        ours, theirs = Tally(), Tally()
+        ours, theirs = HearingTally(), HearingTally()
         for clip in clips:
             sound = _corpus.mixed(clip.samples, noise if ratio is not None else None, ratio or 0.0, clip.name)
             wanted = clip.intent, clip.slots
@@ -159,7 +159,7 @@ async def _own_heard(config: Config, given: argparse.Namespace | None) -> dict[s
     print(HEAD)
     total = Counter[Verdict]()
     for ratio in ratios:
-        tallies = {name: Tally() for name in ("commands", "as read", "others", "stock words")}
+        tallies = {name: HearingTally() for name in ("commands", "as read", "others", "stock words")}
         errors: Counter[str] = Counter()
         for number, (text, meaning) in enumerate([*spoken, *others]):
             sound = _own_sound(voices[number % len(voices)][1](text), number, noise, ratio)
@@ -167,8 +167,8 @@ async def _own_heard(config: Config, given: argparse.Namespace | None) -> dict[s
             heard, read = await house.heard(sound)
             group = tallies["commands" if meaning else "others"]
             group.seconds.append(time.monotonic() - began)
-            done, asked = house.outcome(heard)
-            if (verdict := group.add(done or None, meaning or None, asked)) != "understood":
+            done, requests = house.outcome(heard)
+            if (verdict := group.add(done or None, meaning or None, requests)) != "understood":
                 print(f"  {ratio:g} dB: {verdict}: {text!r}: {heard.text!r}, read as {read.text!r}", file=sys.stderr)
             if meaning:
                 tallies["as read"].add(house.meaning(read.text) or None, meaning)
@@ -200,9 +200,9 @@ def _own_sound(samples: _corpus.Samples, number: int, noise: _corpus.Samples, ra
     return _corpus.mixed(samples, noise, ratio, str(number))
 
 
-def _word_errors(name: str, said: str, heard: str) -> Counter[str]:
+def _word_errors(name: str, sentence: str, heard: str) -> Counter[str]:
     """Return how many words of a sentence were heard wrong, numbers written alike, and how many there are."""
-    words, others = (_plain(text).split() for text in (said, heard))
+    words, others = (_plain(text).split() for text in (sentence, heard))
     row = list(range(len(others) + 1))
     for place, word in enumerate(words, 1):
         before, row[0] = row[0], place
@@ -229,7 +229,7 @@ class _House:
         self._stt = stt
         self._read: list[Utterance] = []
         self.ear = Ear(stt, sounds, lambda text: senses.of(text, literal.read(text, _sayings.HOUSE), _sayings.HOUSE))
-        self.ear.books = (HouseBook("en", self._grammar.own, sounds).of(_sayings.HOUSE),)
+        self.ear.books = (HouseBook("en", self._grammar.tables, sounds).of(_sayings.HOUSE),)
 
     async def heard(self, sound: AudioChunk) -> tuple[Utterance, Utterance]:
         """Return what the ear heard, and what the recogniser alone had read."""
@@ -250,8 +250,8 @@ class _House:
         """Return the commands that come of an utterance, and those that the house asks about."""
         turn = Turn("", heard.text, HOUSE, 0.0, possible=heard.possible)
         meant = self._reader.understand(turn, _sayings.HOUSE)
-        asked = meant.choices.choices if meant.choices and heard.possible else ()
-        return _alike(meant.commands), [_alike(choice.commands) for choice in asked]
+        choices = meant.choices.choices if meant.choices and heard.possible else ()
+        return _alike(meant.commands), [_alike(choice.commands) for choice in choices]
 
     def _understood(self, text: str) -> Understanding:
         return self._reader.read(text, _sayings.HOUSE)

@@ -20,7 +20,7 @@ from atlas.config import Config
 from atlas.conversation import Message, Usage
 from atlas.engine import open_engine
 from atlas.errors import EngineError, LlmGone
-from atlas.llm.backend import Backend, Finished, Limits, Words
+from atlas.llm.backend import Backend, Finished, Limits, TextPiece
 from atlas.llm.backend_openai import BackendSettings
 from bench._process import started
 
@@ -48,7 +48,7 @@ TARGETS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TimedAnswer:
     """One answer as it was waited for."""
 
     first_ms: float
@@ -63,7 +63,7 @@ async def measure(config: Config) -> dict[str, float]:
     if llm is None:
         raise EngineError("no model of atlas.toml is embedded", hint="there is no host of ours to measure")
     file, threads = weights(config, llm), str(llm.threads)
-    pairs: list[tuple[Taken, Taken]] = []
+    pairs: list[tuple[TimedAnswer, TimedAnswer]] = []
     for _launch in range(LAUNCHES):
         async with _ours(file, llm.model, threads) as ours, _bare(file, threads) as bare:
             pairs += await _in_turns(ours, bare)
@@ -72,9 +72,9 @@ async def measure(config: Config) -> dict[str, float]:
     return {**_speed(pairs), **reuse, **await _restart(file, llm.model, threads)}
 
 
-async def _in_turns(ours: Backend, bare: Bare) -> list[tuple[Taken, Taken]]:
+async def _in_turns(ours: Backend, bare: Bare) -> list[tuple[TimedAnswer, TimedAnswer]]:
     """Ask both the same, one after the other, with a prefix that both know."""
-    pairs: list[tuple[Taken, Taken]] = []
+    pairs: list[tuple[TimedAnswer, TimedAnswer]] = []
     for number in range(WARM_UP + ROUNDS):
         messages = [Message("system", PERSONA), _question(number)]
         if number % 2:
@@ -86,7 +86,7 @@ async def _in_turns(ours: Backend, bare: Bare) -> list[tuple[Taken, Taken]]:
     return pairs
 
 
-def _speed(pairs: Sequence[tuple[Taken, Taken]]) -> dict[str, float]:
+def _speed(pairs: Sequence[tuple[TimedAnswer, TimedAnswer]]) -> dict[str, float]:
     """Return first tokens in the middle, and speed over the whole time that answers took: none is left out."""
     ours, bare = (
         statistics.harmonic_mean([taken.tokens_a_second for taken in side]) for side in zip(*pairs, strict=True)
@@ -116,15 +116,15 @@ async def _reuse(ours: Backend) -> dict[str, float]:
 
 async def _restart(file: Path, name: str, threads: str) -> dict[str, float]:
     """Go on with a conversation after the host was stopped and started, with what it kept and without."""
-    with tempfile.TemporaryDirectory(prefix="atlas-bench-") as kept:
-        said = [Message("system", PERSONA), _question(0)]
-        async with _ours(file, name, threads, kept) as host:
-            answered = await _timed(host, said, "anna")
-        said += [Message("assistant", answered.text), _question(1)]
-        async with _ours(file, name, threads, kept) as host:
-            restored = await _timed(host, said, "anna")
+    with tempfile.TemporaryDirectory(prefix="atlas-bench-") as remainder:
+        messages = [Message("system", PERSONA), _question(0)]
+        async with _ours(file, name, threads, remainder) as host:
+            answered = await _timed(host, messages, "anna")
+        messages += [Message("assistant", answered.text), _question(1)]
+        async with _ours(file, name, threads, remainder) as host:
+            restored = await _timed(host, messages, "anna")
             await host.forget("anna")
-            computed = await _timed(host, said, "anna")
+            computed = await _timed(host, messages, "anna")
     return {
         "restored_first_token_ms": round(restored.first_ms, 1),
         "not_restored_first_token_ms": round(computed.first_ms, 1),
@@ -133,13 +133,13 @@ async def _restart(file: Path, name: str, threads: str) -> dict[str, float]:
 
 async def _talk(ours: Backend, people: Sequence[str]) -> list[Usage]:
     """Let people take turns; return what each turn cost, from everybody's second on."""
-    said = {who: [Message("system", PERSONA)] for who in people}
+    values = {who: [Message("system", PERSONA)] for who in people}
     spent = []
     for turn in range(TURNS):
         for who in people:
-            said[who].append(_question(turn))
-            taken = await _timed(ours, said[who], who)
-            said[who].append(Message("assistant", taken.text))
+            values[who].append(_question(turn))
+            taken = await _timed(ours, values[who], who)
+            values[who].append(Message("assistant", taken.text))
             spent += [taken.usage] if turn else []
     return spent
 
@@ -152,28 +152,28 @@ def _middle(values: Sequence[float]) -> float:
     return round(statistics.median(values), 3)
 
 
-async def _timed(backend: Backend, messages: Sequence[Message], who: str) -> Taken:
+async def _timed(backend: Backend, messages: Sequence[Message], who: str) -> TimedAnswer:
     began, first = time.perf_counter(), 0.0
     words: list[str] = []
     limits = Limits(max_tokens=ANSWER_TOKENS, temperature=0.0)
     async with aclosing(backend.stream(messages, limits=limits, conversation=who)) as deltas:
         async for delta in deltas:
             match delta:
-                case Words(text):
+                case TextPiece(text):
                     first = first or time.perf_counter()
                     words.append(text)
                 case Finished(_, usage):
                     rate = (usage.completion - 1) / (time.perf_counter() - first)
-                    return Taken((first - began) * 1000, rate, usage, "".join(words))
+                    return TimedAnswer((first - began) * 1000, rate, usage, "".join(words))
     raise EngineError("the stream ended without an end")
 
 
 @asynccontextmanager
-async def _ours(file: Path, name: str, threads: str, kept: str = "") -> AsyncIterator[Backend]:
+async def _ours(file: Path, name: str, threads: str, remainder: str = "") -> AsyncIterator[Backend]:
     with tempfile.TemporaryDirectory(prefix="atlas-bench-") as folder:
         socket = Path(folder) / "llm.sock"
         options = ["--socket", str(socket), "--model", str(file), "--name", name, "--threads", threads]
-        options += ["--context", str(CONTEXT), *(("--kept", kept) if kept else ())]
+        options += ["--context", str(CONTEXT), *(("--kept", remainder) if remainder else ())]
         async with started("atlas.llm_host.server", options, stderr=DEVNULL):
             backend: Backend = await open_engine("backend", "openai", BackendSettings(name, socket=socket))
             try:
@@ -201,14 +201,14 @@ class Bare:
         assert process.stdin and process.stdout, "both were asked for"
         self._in, self._out = process.stdin, BufferedByteReceiveStream(process.stdout)
 
-    async def timed(self, messages: Sequence[Message]) -> Taken:
+    async def timed(self, messages: Sequence[Message]) -> TimedAnswer:
         """Let it answer; it holds the watch itself, so that the pipe costs it nothing."""
         wire = [{"role": message.author, "content": message.text} for message in messages]
         ask = {"messages": wire, "max_tokens": ANSWER_TOKENS}
         await self._in.send(json.dumps(ask).encode() + b"\n")
         try:
             with anyio.fail_after(START_SECONDS):
-                return Taken(**json.loads(await self._out.receive_until(b"\n", LONGEST_LINE)))
+                return TimedAnswer(**json.loads(await self._out.receive_until(b"\n", LONGEST_LINE)))
         except anyio.IncompleteRead as trouble:
             raise EngineError("bare llama-cpp-python died", hint="run bench/_bare_llm.py by hand") from trouble
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from atlas.config import Config
 from atlas.models import machine
-from atlas.models.fit import GIB, Memory, fit, shape_of
+from atlas.models.fit import GIB, MemoryPlace, fit, shape_of
 from atlas.models.gguf import read_header
 from atlas.models.gguf_write import NewTensor, write
 
@@ -118,7 +118,7 @@ def _blocks(count: int) -> Iterator[memoryview]:
 
 
 def _metadata(form: Form) -> dict[str, Any]:
-    own = {
+    own_values = {
         "block_count": form.layers,
         "context_length": form.context,
         "embedding_length": form.width,
@@ -132,14 +132,14 @@ def _metadata(form: Form) -> dict[str, Any]:
         "vocab_size": form.vocabulary,
     }
     if form.window:
-        own["attention.sliding_window"] = form.window
+        own_values["attention.sliding_window"] = form.window
     signs = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(BYTE_TOKENS))]
     words = [f"w{number}" for number in range(form.vocabulary - len(signs))]
     kinds = [2, 3, 3] + [6] * BYTE_TOKENS + [1] * len(words)  # unknown, control, control, bytes, words
     return {
         "general.architecture": form.architecture,
         "general.name": "a shape without sense",
-        **{f"{form.architecture}.{key}": value for key, value in own.items()},
+        **{f"{form.architecture}.{key}": value for key, value in own_values.items()},
         "tokenizer.ggml.model": "llama",
         "tokenizer.ggml.tokens": signs + words,
         "tokenizer.ggml.scores": [0.0] * form.vocabulary,
@@ -174,7 +174,7 @@ def figures(file: Path, context: int, threads: int, gpu_layers: int) -> dict[str
     """
     shape, ram = shape_of(read_header(file)), machine.ram()
     cards = machine.gpus() if gpu_layers else []
-    said, said_of_speed = fit(shape, cards, ram, context), fit(shape, cards, ram, PROMPT_TOKENS)
+    spoken_fit, said_of_speed = fit(shape, cards, ram, context), fit(shape, cards, ram, PROMPT_TOKENS)
     from atlas.llm_host.weights import Sampler, Weights
 
     before, began = resident(), time.perf_counter()
@@ -202,13 +202,19 @@ def figures(file: Path, context: int, threads: int, gpu_layers: int) -> dict[str
         "tokens_a_second": round(WRITTEN_TOKENS / writing, 2),
         "tokens_a_second_expected": round(said_of_speed.tokens_per_second or 0.0, 2),
         "ram_gib": round(in_ram / GIB, 2),
-        "ram_gib_expected": round(said.ram_bytes / GIB, 2),
-        "ram_beyond_expected_percent": round(100 * (in_ram / said.ram_bytes - 1), 1) if said.ram_bytes else 0.0,
-        **({"gpu_gib": round(on_cards / GIB, 2), "gpu_gib_expected": round(said.gpu_bytes / GIB, 2)} if cards else {}),
+        "ram_gib_expected": round(spoken_fit.ram_bytes / GIB, 2),
+        "ram_beyond_expected_percent": round(100 * (in_ram / spoken_fit.ram_bytes - 1), 1)
+        if spoken_fit.ram_bytes
+        else 0.0,
+        **(
+            {"gpu_gib": round(on_cards / GIB, 2), "gpu_gib_expected": round(spoken_fit.gpu_bytes / GIB, 2)}
+            if cards
+            else {}
+        ),
     }
 
 
-def _free(cards: Sequence[Memory]) -> int:
+def _free(cards: Sequence[MemoryPlace]) -> int:
     return sum(card.free_bytes for card in cards)
 
 

@@ -24,7 +24,7 @@ from atlas.config import Config
 from atlas.conversation import Actor, Message, Turn
 from atlas.errors import ConfigError
 from bench import _effects, _ohf
-from bench._household import Household, household, reader_of
+from bench._household import BenchHousehold, household, reader_of
 
 Verdict = Literal["understood", "asked", "left", "refused", "wrong", "acted"]
 VERDICTS: tuple[Verdict, ...] = ("understood", "asked", "left", "refused", "wrong", "acted")
@@ -41,18 +41,18 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 @dataclass
-class Tally:
+class UnderstandingTally:
     """What came of all sentences so far."""
 
     groups: dict[str, Counter[Verdict]] = field(default_factory=lambda: defaultdict(Counter))
     milliseconds: list[float] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)  # that the public grammar alone does not recognise
 
-    def add(self, group: str, verdict: Verdict, said: str, why: str) -> None:
+    def add(self, group: str, verdict: Verdict, text: str, why: str) -> None:
         """Count one sentence."""
         self.groups[group][verdict] += 1
         if verdict != "understood":
-            print(f"  {group}: {verdict}: {said!r} {why}", file=sys.stderr)
+            print(f"  {group}: {verdict}: {text!r} {why}", file=sys.stderr)
 
     def figures(self) -> dict[str, float]:
         """Print a line for each group; return the total in percent, and the time that understanding took."""
@@ -62,8 +62,8 @@ class Tally:
             total += counts
             print(f"{group:30} {counts.total():5}" + "".join(f"{counts[verdict]:11}" for verdict in VERDICTS))
         print(f"{'total':30} {total.total():5}" + "".join(f"{total[verdict]:11}" for verdict in VERDICTS))
-        for said in self.unknown:
-            print(f"not in the public grammar of the package: {said!r}")
+        for text in self.unknown:
+            print(f"not in the public grammar of the package: {text!r}")
         quantiles = statistics.quantiles(self.milliseconds or [0.0, 0.0], n=100)
         percent = {f"{verdict}_percent": round(100 * total[verdict] / max(1, total.total()), 2) for verdict in VERDICTS}
         return {
@@ -80,7 +80,7 @@ async def measure(config: Config, given: argparse.Namespace | None = None) -> di
         raise ConfigError(
             "there is nothing to understand", hint="give --ohf DIR, or --file F.jsonl with --house H.json"
         )
-    tally = Tally()
+    tally = UnderstandingTally()
     if given.ohf:
         await _public(config, given.ohf, given.language, tally)
     for file in given.file:
@@ -90,7 +90,7 @@ async def measure(config: Config, given: argparse.Namespace | None = None) -> di
     return tally.figures()
 
 
-async def _listed(config: Config, file: Path, house: Path, language: str, tally: Tally) -> None:
+async def _listed(config: Config, file: Path, house: Path, language: str, tally: UnderstandingTally) -> None:
     """Say every sentence of a list to a house of its own; those of a dialogue to one."""
     devices, rules = _effects.read_house(house), _rules(config)
     for row in _effects.read(file):
@@ -110,7 +110,7 @@ async def _listed(config: Config, file: Path, house: Path, language: str, tally:
                     tally.groups[f"{file.stem} whole"][whole] += 1
 
 
-async def _public(config: Config, checkout: Path, language: str, tally: Tally) -> None:
+async def _public(config: Config, checkout: Path, language: str, tally: UnderstandingTally) -> None:
     """Say every sentence of the public tests to a house made of its own fixtures."""
     (_, public), rules = reader_of(language), _rules(config)
     for case in _ohf.cases(checkout, language):
@@ -131,10 +131,10 @@ def _rules(config: Config) -> str:
     return config.tools.policy.read_text(encoding="utf-8")
 
 
-def _time(home: Household, said: str, room: str, language: str, tally: Tally) -> None:
+def _time(home: BenchHousehold, text: str, room: str, language: str, tally: UnderstandingTally) -> None:
     """Measure the CPU time of understanding a sentence, with nothing remembered of it, and nothing else that runs."""
     reader, _ = reader_of(language)
-    turn = Turn("bench", f"{said} ", Actor("", "bench", "owner", room), AT)
+    turn = Turn("bench", f"{text} ", Actor("", "bench", "owner", room), AT)
     began = time.thread_time()
     reader.understand(turn, home.names())
     tally.milliseconds.append((time.thread_time() - began) * 1000)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from piper import PiperVoice, SynthesisConfig
 
 from atlas.audio import AudioChunk, silence
-from atlas.cli.hear import WIRE_RATE, Exchange, hear
+from atlas.cli.hear import WIRE_RATE, HeardUtterance, hear
 from atlas.config import Config
 from atlas.errors import SoundError
 from atlas.speech.resample import resampled
@@ -61,7 +61,7 @@ async def measure(config: Config) -> dict[str, float]:
     }
 
 
-async def play(config: Config, sentence: str) -> Exchange | None:
+async def play(config: Config, sentence: str) -> HeardUtterance | None:
     """Say a sentence to the house, and return the exchange once its reply can be heard; `None` without words."""
     if sentence not in _said:
         _speak(config, (sentence,))
@@ -73,19 +73,19 @@ async def play(config: Config, sentence: str) -> Exchange | None:
     return exchange
 
 
-def _waited(exchange: Exchange) -> str:
+def _waited(exchange: HeardUtterance) -> str:
     seconds = exchange.first_sound_seconds
     return f"{exchange.path}, {seconds * 1000:.0f} ms" if seconds is not None else f"{exchange.path}, no sound"
 
 
-def _figures(kind: str, exchanges: Sequence[Exchange]) -> Mapping[str, float]:
+def _figures(kind: str, exchanges: Sequence[HeardUtterance]) -> Mapping[str, float]:
     waits = [one.first_sound_seconds * 1000 for one in exchanges if one.first_sound_seconds is not None]
     if not waits:
         return {}
     stages = {
-        f"{kind}_{stage.removesuffix('_ms')}_p50_ms": round(statistics.median(found), 1)
+        f"{kind}_{stage.removesuffix('_ms')}_p50_ms": round(statistics.median(results), 1)
         for stage in STAGES
-        if (found := [one.milliseconds[stage] for one in exchanges if stage in one.milliseconds])
+        if (results := [one.milliseconds[stage] for one in exchanges if stage in one.milliseconds])
     }
     ninety_fifth = sorted(waits)[min(len(waits) - 1, round(0.95 * (len(waits) - 1)))]
     return {
@@ -101,6 +101,6 @@ def _speak(config: Config, sentences: Sequence[str]) -> None:
     voice = PiperVoice.load(folder / f"{config.speech.voice}.onnx")
     alike = SynthesisConfig(noise_scale=0.0, noise_w_scale=0.0)
     for sentence in sentences:
-        said = b"".join(chunk.audio_int16_bytes for chunk in voice.synthesize(sentence, alike))
-        sound = silence(LEAD_SECONDS, voice.config.sample_rate) + AudioChunk(said, voice.config.sample_rate)
+        text = b"".join(chunk.audio_int16_bytes for chunk in voice.synthesize(sentence, alike))
+        sound = silence(LEAD_SECONDS, voice.config.sample_rate) + AudioChunk(text, voice.config.sample_rate)
         _said[sentence] = resampled(sound, WIRE_RATE)

@@ -9,7 +9,7 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from atlas.agents.choosing import Choosing
-from atlas.assent import Assents, Seal, Wording, open_wording
+from atlas.assent import AnswerWords, HouseConfirmations, HouseKey, open_wording
 from atlas.bell import Speakers
 from atlas.config import Config
 from atlas.house import House, Mind
@@ -18,7 +18,9 @@ from atlas.router import choose
 from atlas.understanding.grammar import Grammar, open_grammar
 
 
-def house_of(config: Config, minds: Mapping[str, Mind], assents: Assents | None = None, **parts: Any) -> House:
+def house_of(
+    config: Config, minds: Mapping[str, Mind], assents: HouseConfirmations | None = None, **parts: Any
+) -> House:
     """A house with these minds; what a test does not bring, nothing in it may need."""
     nothing: Any = None
     usual: dict[str, Any] = {
@@ -31,14 +33,14 @@ def house_of(config: Config, minds: Mapping[str, Mind], assents: Assents | None 
     return House(config, minds=minds, assents=assents or assents_of(ScriptedTools([])), **(usual | parts))
 
 
-def assents_of(tools: ScriptedTools, **given: Any) -> Assents:
+def assents_of(tools: ScriptedTools, **given: Any) -> HouseConfirmations:
     """Whose yes is sealed by a key that was made just now; everybody may talk to everybody."""
-    seal = Seal(Ed25519PrivateKey.generate())
-    return Assents(seal, wording(), tools, **({"may_talk": lambda actor, agent: True} | given))
+    seal = HouseKey(Ed25519PrivateKey.generate())
+    return HouseConfirmations(seal, wording(), tools, **({"may_talk": lambda actor, agent: True} | given))
 
 
 @cache
-def wording() -> Wording:
+def wording() -> AnswerWords:
     """How yes and no are said, read once."""
     return open_wording("en")
 
@@ -52,4 +54,4 @@ def english() -> Grammar:
 @cache
 def choosing() -> Choosing:
     """The choice of tools by English words."""
-    return Choosing(english().own, english().plain_words)
+    return Choosing(english().tables, english().plain_words)

@@ -11,12 +11,29 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from atlas.assent import LATE_SECONDS, MOST_PUT, OPEN_SECONDS, Assents, Seal, open_wording, read_house_key
-from atlas.conversation import Actor, Ask, Asked, Message, PersonAnswer, Tool, ToolCall, Turn
+from atlas.assent import (
+    LATE_SECONDS,
+    MOST_PUT,
+    OPEN_SECONDS,
+    HouseConfirmations,
+    HouseKey,
+    open_wording,
+    read_house_key,
+)
+from atlas.conversation import (
+    Actor,
+    ConfirmationRequest,
+    Message,
+    PendingConfirmation,
+    SettledConfirmation,
+    Tool,
+    ToolCall,
+    Turn,
+)
 from atlas.errors import ConfigError, EngineError, RequestError
-from atlas.mcp.tools_scripted import Done, Refused, ScriptedTools
+from atlas.mcp.tools_scripted import ScriptedRefusal, ScriptedResult, ScriptedTools
 from tools_server import confirm
-from tools_server.state import State
+from tools_server.state import ToolsDatabase
 
 KEY = Ed25519PrivateKey.generate()
 ANNA = Actor("Anna", "phone", "adult", "kitchen")
@@ -43,38 +60,40 @@ class World:
         self.taken_back: list[str] = []  # ids of the questions that nobody will answer any more
         self.broken = False
         tools = [(tool("asks.waiting"), self._waiting), (tool("asks.answer"), self._answer)]
-        self.assents = Assents(
-            Seal(KEY),
+        self.assents = HouseConfirmations(
+            HouseKey(KEY),
             open_wording("en"),
             ScriptedTools(tools),
             may_talk=lambda actor, agent: agent == "family" or actor.role == "owner",
             now=self.clock,
         )
 
-    def _waiting(self, arguments: Any, actor: Actor) -> Done:
+    def _waiting(self, arguments: Any, actor: Actor) -> ScriptedResult:
         if self.broken:
-            raise Refused("gone", "I can't reach my tools right now.")
-        return Done("", {"asks": self.rows})
+            raise ScriptedRefusal("gone", "I can't reach my tools right now.")
+        return ScriptedResult("", {"asks": self.rows})
 
-    def _answer(self, arguments: Any, actor: Actor) -> Done:
+    def _answer(self, arguments: Any, actor: Actor) -> ScriptedResult:
         statement = arguments["statement"]
         if any(read(earlier)["ask"] == read(statement)["ask"] for earlier in self.brought):
-            raise Refused("confirm", "That question was answered already.")
+            raise ScriptedRefusal("confirm", "That question was answered already.")
         self.brought.append(statement)
-        return Done("Noted: yes.")
+        return ScriptedResult("Noted: yes.")
 
-    def asked(self, call: ToolCall = REMOVE, by: Actor = ANNA, agent: str = "family", **turn: Any) -> Ask:
+    def asked(
+        self, call: ToolCall = REMOVE, by: Actor = ANNA, agent: str = "family", **turn: Any
+    ) -> ConfirmationRequest:
         level: Any = "explicit" if call is SEND else "confirm"
         sentence = "Send hello to Bob?" if call is SEND else "Remove the task buy milk for good?"
-        ask = Ask(f"ask_{len(self.rows)}", sentence, level, self.clock.now + 60, call.name, "0" * 64)
-        self.note(self.assents.put(agent, said("remove the task buy milk", by, **turn), Asked(call, ask)))
+        ask = ConfirmationRequest(f"ask_{len(self.rows)}", sentence, level, self.clock.now + 60, call.name, "0" * 64)
+        self.note(self.assents.put(agent, said("remove the task buy milk", by, **turn), PendingConfirmation(call, ask)))
         self.wait(ask, by, agent)
         return ask
 
-    def note(self, older: PersonAnswer | None) -> None:
+    def note(self, older: SettledConfirmation | None) -> None:
         self.taken_back += [older.assent.ask_id] if older else []
 
-    def wait(self, ask: Ask, by: Actor, agent: str = "family") -> None:
+    def wait(self, ask: ConfirmationRequest, by: Actor, agent: str = "family") -> None:
         actor = {"person": by.person, "device": by.device, "role": by.role, "room": by.room}
         row = {key: getattr(ask, key) for key in ("id", "sentence", "level", "expires_at", "tool", "arguments_sha256")}
         self.rows.append({**row, "agent": agent, "actor": actor})
@@ -82,7 +101,7 @@ class World:
     async def hear(self, text: str, by: Actor = ANNA, agent: str = "family", **turn: Any) -> Any:
         """Return "yes" or "no" when the call was answered, what is said, or None when it was no answer."""
         heard = self.assents.hear(agent, said(text, by, **turn))
-        if not isinstance(heard, PersonAnswer):
+        if not isinstance(heard, SettledConfirmation):
             return heard
         if heard.assent.statement:
             return {**read(heard.assent.statement), "call": heard.call}
@@ -268,7 +287,7 @@ async def test_only_what_somebody_else_still_waits_for_is_taken_back() -> None:
 async def test_a_question_that_is_put_once_more_is_not_taken_back() -> None:
     world = World()
     ask = world.asked(remembered=False)
-    world.note(world.assents.put("family", said("remove the task", remembered=False), Asked(REMOVE, ask)))
+    world.note(world.assents.put("family", said("remove the task", remembered=False), PendingConfirmation(REMOVE, ask)))
     assert world.taken_back == []
     world.asked(SEND, remembered=False)
     assert world.taken_back == [ask.id], "but one whose place is taken is"
@@ -308,8 +327,8 @@ async def test_a_late_yes_is_told_so_and_a_very_late_one_is_talk() -> None:
 
 async def test_a_tool_server_cannot_keep_a_question_open_for_longer() -> None:
     world = World()
-    ask = Ask("a", "Really?", "confirm", world.clock.now + 1e9, "tasks.remove", "0" * 64)
-    world.assents.put("family", said("x"), Asked(REMOVE, ask))
+    ask = ConfirmationRequest("a", "Really?", "confirm", world.clock.now + 1e9, "tasks.remove", "0" * 64)
+    world.assents.put("family", said("x"), PendingConfirmation(REMOVE, ask))
     world.clock.now += OPEN_SECONDS
     assert "too long ago" in await world.hear("yes")
 
@@ -381,7 +400,7 @@ async def test_a_pressed_yes_is_acted_on_in_the_conversation_that_asked() -> Non
     claims = read(world.brought[0])
     assert (claims["answer"], claims["channel"], claims["device"]) == ("yes", "button", "panel")
     heard = world.assents.hear("family", turn)
-    assert isinstance(heard, PersonAnswer)
+    assert isinstance(heard, SettledConfirmation)
     assert (heard.call.name, heard.assent.ask_id, heard.assent.yes) == ("tasks.remove", ask.id, True)
     assert not heard.assent.statement, "the tool server has it already"
     assert await world.hear("yes") is None, "it was answered"
@@ -397,10 +416,12 @@ async def test_who_presses_second_is_told_that_it_was_answered() -> None:
 
 async def test_a_program_of_its_own_is_answered_through_the_tool_server() -> None:
     world = World()
-    ask = Ask("ask_ide", "Overwrite plan.md?", "explicit", world.clock.now + 60, "files.write", "1" * 64)
+    ask = ConfirmationRequest(
+        "ask_ide", "Overwrite plan.md?", "explicit", world.clock.now + 60, "files.write", "1" * 64
+    )
     world.wait(ask, Actor("", "", "owner"), "ide")
-    said = await world.assents.answer("ask_ide", Actor("", "owner", "owner"), "terminal", yes=True)
-    assert said == "Noted: yes."
+    text = await world.assents.answer("ask_ide", Actor("", "owner", "owner"), "terminal", yes=True)
+    assert text == "Noted: yes."
     claims = read(world.brought[0])
     assert (claims["ask"], claims["answer"], claims["explicit"]) == ("ask_ide", "yes", True)
 
@@ -457,20 +478,20 @@ def test_a_key_that_is_none_stops_the_start_with_a_sentence(data: Path) -> None:
 def test_the_tool_server_takes_what_the_house_signs_where_a_bare_yes_is_not_enough(
     channel: Any, explicit: bool, taken: bool, data: Path
 ) -> None:
-    clock, state = Clock(), State(data / "tools.db", {})
-    asks = confirm.Asks(KEY.public_key(), clock, state)
-    deed = confirm.Deed("work", confirm.Actor("Anna", "phone", "owner"), "email.send", "0" * 64)
+    clock, state = Clock(), ToolsDatabase(data / "tools.db", {})
+    asks = confirm.Confirmations(KEY.public_key(), clock, state)
+    deed = confirm.ConfirmedCall("work", confirm.CallActor("Anna", "phone", "owner"), "email.send", "0" * 64)
     theirs = asks.settle(deed, "explicit", "Send hello to Bob?", confirm.NO_REPLY)
-    assert isinstance(theirs, confirm.Ask)
-    ours = Ask(**theirs.shown())
-    statement = Seal(KEY).statement(ours, ANNA, channel, clock.now, yes=True, explicit=explicit)
-    reply = confirm.Reply(ours.id, "accept", statement)
+    assert isinstance(theirs, confirm.Confirmation)
+    ours = ConfirmationRequest(**theirs.shown())
+    statement = HouseKey(KEY).statement(ours, ANNA, channel, clock.now, yes=True, explicit=explicit)
+    reply = confirm.ConfirmationReply(ours.id, "accept", statement)
     if taken:
-        said = asks.settle(deed, "explicit", "Send hello to Bob?", reply)
-        assert isinstance(said, confirm.Said)
-        assert (said.answer, said.channel, said.person) == ("yes", channel, "Anna")
+        text = asks.settle(deed, "explicit", "Send hello to Bob?", reply)
+        assert isinstance(text, confirm.PersonAnswer)
+        assert (text.answer, text.channel, text.person) == ("yes", channel, "Anna")
     else:
-        with pytest.raises(confirm.Refused):
+        with pytest.raises(confirm.AnswerRefused):
             asks.settle(deed, "explicit", "Send hello to Bob?", reply)
 
 

@@ -18,7 +18,7 @@ from atlas.bell import (
     Speakers,
     sentence,
 )
-from atlas.conversation import Actor, Assent, Tool, ToolCall, ToolResult
+from atlas.conversation import Actor, SignedAnswer, Tool, ToolCall, ToolResult
 from atlas.errors import EngineError
 from tests.conftest import virtual_time
 
@@ -33,7 +33,7 @@ class TimerShelf:
 
     def __init__(self, *timers: dict[str, Any]) -> None:
         self.due = {timer["id"]: timer for timer in timers}
-        self.asked = 0
+        self.amount = 0
         self.away = False
         self.marking_fails = False
         self.coming: list[dict[str, Any]] = []
@@ -42,9 +42,9 @@ class TimerShelf:
         return ()
 
     async def call(
-        self, call: ToolCall, actor: Actor, turn_id: str, assent: Assent | None = None, *, tainted: bool = False
+        self, call: ToolCall, actor: Actor, turn_id: str, assent: SignedAnswer | None = None, *, tainted: bool = False
     ) -> ToolResult:
-        self.asked += 1
+        self.amount += 1
         if self.away or (self.marking_fails and call.name == "timers.announced"):
             return ToolResult(call.id, False, "The tools are away.")
         if call.name == "timers.announced":
@@ -99,7 +99,7 @@ async def test_while_nobody_is_there_it_waits_without_asking_and_then_says_how_l
     shelf = TimerShelf(timer(late_seconds=185))
     home = Room(shelf)
     await home.pass_time(3600)
-    assert shelf.asked == 0
+    assert shelf.amount == 0
     with home.device("phone"):
         await home.pass_time(10)
     assert home.heard == [("phone", "Your 10 minute timer ended 3 minutes ago.")]
@@ -133,18 +133,18 @@ async def test_a_device_that_rings_is_told_what_will_ring_there_and_again_when_t
         {"id": "t4", "device": "pi", "room": "kitchen", "in_seconds": COMING_SECONDS + 1},
     ]
     home = Room(shelf)
-    told: list[list[str]] = []
+    messages: list[list[str]] = []
 
     async def say(text: str) -> None: ...
 
     async def expect(coming: Sequence[Coming]) -> None:
-        told.append([ring.id for ring in coming])
+        messages.append([ring.id for ring in coming])
 
     with home.speakers.connected(Speaker("pi", "kitchen", say, expect=expect)):
         await home.pass_time(0.5)
         shelf.coming = []
         await home.pass_time(3)
-    assert told == [["t1", "t2"], []]
+    assert messages == [["t1", "t2"], []]
 
 
 async def test_what_rings_has_a_tone_and_how_often_it_has_rung() -> None:
@@ -184,16 +184,16 @@ async def test_one_broken_device_does_not_silence_the_others() -> None:
 
 async def test_a_device_that_is_busy_does_not_hold_up_the_bell_of_another() -> None:
     home = Room(TimerShelf(timer("a", device="busy"), timer("b", device="phone")))
-    asked: list[str] = []
+    requests: list[str] = []
 
     async def busy(text: str) -> None:
-        asked.append(text)
+        requests.append(text)
         await anyio.sleep_forever()
 
     with home.speakers.connected(Speaker("busy", "", busy)), home.device("phone"):
         await home.pass_time(2 * POLL_SECONDS)
     assert [device for device, _ in home.heard] == ["phone"]
-    assert len(asked) == 1, "it is being told already"
+    assert len(requests) == 1, "it is being told already"
 
 
 async def test_it_does_not_ring_twice_when_the_mark_could_not_be_made() -> None:
@@ -235,7 +235,7 @@ class ToolShelf:
         return [Tool(name, name, {}) for name in [*names, "reminders.heard"]]
 
     async def call(
-        self, call: ToolCall, actor: Actor, turn_id: str, assent: Assent | None = None, *, tainted: bool = False
+        self, call: ToolCall, actor: Actor, turn_id: str, assent: SignedAnswer | None = None, *, tainted: bool = False
     ) -> ToolResult:
         kind, verb = call.name.split(".")
         assert kind in self.due, f"{call.name} is no tool here"
@@ -350,7 +350,7 @@ async def test_a_crowd_of_names_is_not_remembered_for_ever() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "text"),
     [
         ({"name": "pizza"}, "Your pizza timer has ended."),
         ({"seconds": 90}, "Your 1 minute 30 second timer has ended."),
@@ -361,5 +361,5 @@ async def test_a_crowd_of_names_is_not_remembered_for_ever() -> None:
         ({"late_seconds": 200_000}, "Your 10 minute timer ended 2 days ago."),
     ],
 )
-def test_what_is_said(fields: dict[str, Any], said: str) -> None:
-    assert sentence(timer(**fields)) == said
+def test_what_is_said(fields: dict[str, Any], text: str) -> None:
+    assert sentence(timer(**fields)) == text

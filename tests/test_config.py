@@ -170,9 +170,12 @@ def test_lists_in_the_environment_are_separated_by_commas(data: Path) -> None:
 
 
 def test_the_house_listens_for_the_wake_words_of_its_agents_too_and_for_each_once(data: Path) -> None:
-    own = '[agents.work]\nwake_words = ["hey_jarvis", "okay_nabu"]\n'
-    assert load({}, write(data, own)).speech.wake_words == ("okay_nabu", "hey_jarvis")
-    assert load({}, write(data, "[speech]\nwake_words = []\n" + own)).speech.wake_words == ("hey_jarvis", "okay_nabu")
+    own_name = '[agents.work]\nwake_words = ["hey_jarvis", "okay_nabu"]\n'
+    assert load({}, write(data, own_name)).speech.wake_words == ("okay_nabu", "hey_jarvis")
+    assert load({}, write(data, "[speech]\nwake_words = []\n" + own_name)).speech.wake_words == (
+        "hey_jarvis",
+        "okay_nabu",
+    )
 
 
 def test_a_settings_file_that_is_not_there_is_an_error_and_not_the_defaults(data: Path) -> None:

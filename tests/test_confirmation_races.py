@@ -16,19 +16,29 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atlas.agents.agent import Answer
+from atlas.agents.agent import AgentAnswer
 from atlas.agents.agent_asking import Asking
 from atlas.agents.tool_use import carry_out
-from atlas.assent import Assents, Seal
+from atlas.assent import HouseConfirmations, HouseKey
 from atlas.config import load
-from atlas.conversation import Actor, Ask, Assent, Message, Tool, ToolCall, ToolResult, Turn, fresh_id
+from atlas.conversation import (
+    Actor,
+    ConfirmationRequest,
+    Message,
+    SignedAnswer,
+    Tool,
+    ToolCall,
+    ToolResult,
+    Turn,
+    fresh_id,
+)
 from atlas.errors import RequestError
 from atlas.events import Emit, Event, TextDelta, TurnEnded
 from atlas.house import House, Mind
 from tests.conftest import ROOT
 from tests.houses import house_of, wording
 from tools_server import confirm
-from tools_server.state import State
+from tools_server.state import ToolsDatabase
 
 KEY = Ed25519PrivateKey.generate()
 ANNA = Actor("Anna", "phone", "adult", "kitchen")
@@ -66,11 +76,11 @@ class ToolServer:
 
     turnstile: Turnstile
     clock: Callable[[], float]
-    state: State
+    state: ToolsDatabase
     deeds: int = 0
 
     def __post_init__(self) -> None:
-        self.asks = confirm.Asks(KEY.public_key(), self.clock, self.state)
+        self.asks = confirm.Confirmations(KEY.public_key(), self.clock, self.state)
 
     async def listed(self) -> Sequence[Tool]:
         return ()
@@ -79,21 +89,21 @@ class ToolServer:
         """Nothing is open."""
 
     async def call(
-        self, call: ToolCall, actor: Actor, turn_id: str, assent: Assent | None = None, *, tainted: bool = False
+        self, call: ToolCall, actor: Actor, turn_id: str, assent: SignedAnswer | None = None, *, tainted: bool = False
     ) -> ToolResult:
         await self.turnstile.wait(f"{call.name} >")
         try:
             result = self._house(call) if call.name.startswith("asks.") else self._deed(call, actor, assent)
-        except confirm.Refused as refused:
+        except confirm.AnswerRefused as refused:
             result = ToolResult(call.id, False, str(refused), error=refused.error)
         await self.turnstile.wait(f"{call.name} <")
         return result
 
     def _house(self, call: ToolCall) -> ToolResult:
         if call.name == "asks.answer":
-            said = self.asks.hear(call.arguments["statement"]).said
-            assert said
-            return ToolResult(call.id, True, f"Noted: {said.answer}.")
+            answer = self.asks.hear(call.arguments["statement"]).answer
+            assert answer
+            return ToolResult(call.id, True, f"Noted: {answer.answer}.")
         rows = [
             {
                 **ask.shown(),
@@ -104,14 +114,16 @@ class ToolServer:
         ]
         return ToolResult(call.id, True, "", {"asks": rows})
 
-    def _deed(self, call: ToolCall, actor: Actor, assent: Assent | None) -> ToolResult:
-        deed = confirm.Deed("family", confirm.Actor(actor.person, actor.device, "adult"), call.name, "0" * 64)
+    def _deed(self, call: ToolCall, actor: Actor, assent: SignedAnswer | None) -> ToolResult:
+        deed = confirm.ConfirmedCall(
+            "family", confirm.CallActor(actor.person, actor.device, "adult"), call.name, "0" * 64
+        )
         action: Any = "cancel" if assent and not (assent.yes or assent.statement) else "accept"
-        reply = confirm.Reply(assent.ask_id, action, assent.statement) if assent else confirm.NO_REPLY
-        found = self.asks.settle(deed, "confirm", QUESTION, reply)
-        if isinstance(found, confirm.Ask):
-            return ToolResult(call.id, False, QUESTION, error="confirm", ask=Ask(**found.shown()))
-        if found.answer == "no":
+        reply = confirm.ConfirmationReply(assent.ask_id, action, assent.statement) if assent else confirm.NO_REPLY
+        result = self.asks.settle(deed, "confirm", QUESTION, reply)
+        if isinstance(result, confirm.Confirmation):
+            return ToolResult(call.id, False, QUESTION, error="confirm", ask=ConfirmationRequest(**result.shown()))
+        if result.answer == "no":
             return ToolResult(call.id, False, REFUSED, error="denied")
         self.deeds += 1
         return ToolResult(call.id, True, DONE)
@@ -125,12 +137,12 @@ class Wishes:
     def __init__(self, server: ToolServer) -> None:
         self._server = server
 
-    async def respond(self, turn: Turn, emit: Emit) -> Answer | None:
+    async def respond(self, turn: Turn, emit: Emit) -> AgentAnswer | None:
         if turn.text == REMOVE:
             return await carry_out(ToolCall(fresh_id("call"), "tasks.remove", {}), self._server, turn, emit)
         await self._server.turnstile.wait("thinking")
         await emit(TextDelta("It is noon."))
-        return Answer("It is noon.", "command", "done", (Message("assistant", "It is noon."),))
+        return AgentAnswer("It is noon.", "command", "done", (Message("assistant", "It is noon."),))
 
     async def prepare(self, turn: Turn) -> bool:
         return False
@@ -141,12 +153,12 @@ class World:
     house: House
     server: ToolServer
     turnstile: Turnstile
-    told: dict[str, str] = field(default_factory=dict)  # who → the last thing they heard
+    details: dict[str, str] = field(default_factory=dict)  # who → the last thing they heard
 
     async def say(self, who: str, text: str, actor: Actor = ANNA) -> None:
         async def emit(event: Event) -> None:
             if isinstance(event, TurnEnded):
-                self.told[who] = event.text
+                self.details[who] = event.text
 
         await self.house.reply(Turn(fresh_id("turn"), text, actor, NOW, agent="family"), emit)
 
@@ -160,9 +172,9 @@ class World:
 
     async def press(self, who: str, ask_id: str, *, yes: bool) -> None:
         try:
-            self.told[who] = await self.house.answer_ask(ask_id, BEN, "button", yes=yes)
+            self.details[who] = await self.house.answer_ask(ask_id, BEN, "button", yes=yes)
         except RequestError as refused:
-            self.told[who] = f"refused: {refused}"
+            self.details[who] = f"refused: {refused}"
 
 
 class Forgetful:
@@ -178,10 +190,10 @@ class Forgetful:
         pass
 
 
-def world_of(config: Any, state: State) -> World:
+def world_of(config: Any, state: ToolsDatabase) -> World:
     turnstile = Turnstile()
     server = ToolServer(turnstile, lambda: NOW, state)
-    assents = Assents(Seal(KEY), wording(), server, may_talk=lambda actor, agent: True, now=server.clock)
+    assents = HouseConfirmations(HouseKey(KEY), wording(), server, may_talk=lambda actor, agent: True, now=server.clock)
     memory: Any = Forgetful()
     mind = Mind(Asking(Wishes(server), server, assents), memory)
     return World(house_of(config, {"family": mind}, assents), server, turnstile)
@@ -190,7 +202,7 @@ def world_of(config: Any, state: State) -> World:
 async def race(world: World, acts: Sequence[str], order: Callable[[Sequence[str]], int]) -> None:
     """Have the question put, then let all act at once; `order` picks whose call passes the turnstile next."""
     await world.say("first", REMOVE)
-    assert world.told["first"] == QUESTION
+    assert world.details["first"] == QUESTION
     (ask,) = world.server.asks.waiting()
     world.turnstile.is_open = False
     async with anyio.create_task_group() as group:
@@ -208,8 +220,8 @@ async def race(world: World, acts: Sequence[str], order: Callable[[Sequence[str]
 
 
 @pytest.fixture
-def state(data: Path) -> Iterator[State]:
-    with closing(State(data / "tools.db", {})) as opened:
+def state(data: Path) -> Iterator[ToolsDatabase]:
+    with closing(ToolsDatabase(data / "tools.db", {})) as opened:
         yield opened
 
 
@@ -217,26 +229,30 @@ def talk_last(queue: Sequence[str]) -> int:
     return next((number for number, name in enumerate(queue) if name != "thinking"), 0)
 
 
-async def test_a_yes_pressed_after_a_no_does_nothing_though_the_conversation_is_busy(config: Any, state: State) -> None:
+async def test_a_yes_pressed_after_a_no_does_nothing_though_the_conversation_is_busy(
+    config: Any, state: ToolsDatabase
+) -> None:
     world = world_of(config, state)
     await race(world, [BUSY, "press no", "press yes"], talk_last)
-    assert world.server.deeds == 0, world.told
-    assert world.told["press no 1"] == REFUSED
-    assert world.told["press yes 2"].startswith("refused")
+    assert world.server.deeds == 0, world.details
+    assert world.details["press no 1"] == REFUSED
+    assert world.details["press yes 2"].startswith("refused")
 
 
-async def test_a_no_pressed_after_a_yes_is_not_told_that_nothing_will_be_done(config: Any, state: State) -> None:
+async def test_a_no_pressed_after_a_yes_is_not_told_that_nothing_will_be_done(
+    config: Any, state: ToolsDatabase
+) -> None:
     world = world_of(config, state)
     await race(world, [BUSY, "press yes", "press no"], talk_last)
-    assert world.server.deeds == 1, world.told
-    assert world.told["press yes 1"] == DONE
-    assert world.told["press no 2"].startswith("refused")
+    assert world.server.deeds == 1, world.details
+    assert world.details["press yes 1"] == DONE
+    assert world.details["press no 2"].startswith("refused")
 
 
-async def test_who_says_no_hears_so_when_another_has_said_yes_meanwhile(config: Any, state: State) -> None:
+async def test_who_says_no_hears_so_when_another_has_said_yes_meanwhile(config: Any, state: ToolsDatabase) -> None:
     world = world_of(config, state)
     await race(world, ["no", "press yes"], lambda queue: len(queue) - 1)
-    assert (world.told["no 0"] == REFUSED) == (world.server.deeds == 0), world.told
+    assert (world.details["no 0"] == REFUSED) == (world.server.deeds == 0), world.details
 
 
 @given(
@@ -250,7 +266,7 @@ def test_one_answer_counts_in_whatever_order_they_arrive_and_what_is_told_is_so(
 
 
 async def _one_answer_counts(acts: list[str], picks: Any) -> None:
-    with TemporaryDirectory(dir=MEMORY) as folder, closing(State(Path(folder) / "tools.db", {})) as state:
+    with TemporaryDirectory(dir=MEMORY) as folder, closing(ToolsDatabase(Path(folder) / "tools.db", {})) as state:
         await _raced(world_of(load({}, ROOT / "atlas.toml"), state), acts, picks)
 
 
@@ -258,42 +274,42 @@ async def _raced(world: World, acts: list[str], picks: Any) -> None:
     await race(world, acts, lambda queue: next(picks) % len(queue))
     done = world.server.deeds
     assert done <= 1
-    assert done == list(world.told.values()).count(DONE)
-    if REFUSED in world.told.values():
-        assert done == 0, world.told
+    assert done == list(world.details.values()).count(DONE)
+    if REFUSED in world.details.values():
+        assert done == 0, world.details
     if not set(acts) & {*NO, *OTHER}:
-        assert done == bool(set(acts) & set(YES)), world.told
+        assert done == bool(set(acts) & set(YES)), world.details
     await world.say("again", REMOVE)
-    assert (world.told["again"], world.server.deeds) == (QUESTION, done), "an answer that was used up does no more"
+    assert (world.details["again"], world.server.deeds) == (QUESTION, done), "an answer that was used up does no more"
 
 
 def test_of_two_processes_that_know_a_question_the_first_to_hear_an_answer_has_it(data: Path) -> None:
-    with closing(State(data / "tools.db", {})) as one, closing(State(data / "tools.db", {})) as two:
-        first, second = (confirm.Asks(KEY.public_key(), lambda: NOW, state) for state in (one, two))
-        deed = confirm.Deed("family", confirm.Actor("Anna", "phone", "adult"), "tasks.remove", "0" * 64)
+    with closing(ToolsDatabase(data / "tools.db", {})) as one, closing(ToolsDatabase(data / "tools.db", {})) as two:
+        first, second = (confirm.Confirmations(KEY.public_key(), lambda: NOW, state) for state in (one, two))
+        deed = confirm.ConfirmedCall("family", confirm.CallActor("Anna", "phone", "adult"), "tasks.remove", "0" * 64)
         theirs = first.settle(deed, "confirm", QUESTION, confirm.NO_REPLY)
-        assert isinstance(theirs, confirm.Ask)
-        ask = Ask(**theirs.shown())
-        yes, no = (Seal(KEY).statement(ask, BEN, "button", NOW, yes=answer) for answer in (True, False))
+        assert isinstance(theirs, confirm.Confirmation)
+        ask = ConfirmationRequest(**theirs.shown())
+        yes, no = (HouseKey(KEY).statement(ask, BEN, "button", NOW, yes=answer) for answer in (True, False))
         second.hear(no)
-        with pytest.raises(confirm.Refused, match="answered already"):
-            first.settle(deed, "confirm", QUESTION, confirm.Reply(ask.id, "accept", yes))
-        said = first.settle(deed, "confirm", QUESTION, confirm.NO_REPLY)
-        assert isinstance(said, confirm.Said)
-        assert said.answer == "no"
+        with pytest.raises(confirm.AnswerRefused, match="answered already"):
+            first.settle(deed, "confirm", QUESTION, confirm.ConfirmationReply(ask.id, "accept", yes))
+        text = first.settle(deed, "confirm", QUESTION, confirm.NO_REPLY)
+        assert isinstance(text, confirm.PersonAnswer)
+        assert text.answer == "no"
 
 
 def test_an_answer_survives_a_kill_and_is_used_up_once(data: Path) -> None:
-    deed = confirm.Deed("family", confirm.Actor("Anna", "phone", "adult"), "tasks.remove", "0" * 64)
-    left_open = State(data / "tools.db", {})  # as by a process that was killed: it is never closed
-    before = confirm.Asks(KEY.public_key(), lambda: NOW, left_open)
+    deed = confirm.ConfirmedCall("family", confirm.CallActor("Anna", "phone", "adult"), "tasks.remove", "0" * 64)
+    left_open = ToolsDatabase(data / "tools.db", {})  # as by a process that was killed: it is never closed
+    before = confirm.Confirmations(KEY.public_key(), lambda: NOW, left_open)
     theirs = before.settle(deed, "confirm", QUESTION, confirm.NO_REPLY)
-    assert isinstance(theirs, confirm.Ask)
-    before.hear(Seal(KEY).statement(Ask(**theirs.shown()), BEN, "button", NOW, yes=True))
-    with closing(State(data / "tools.db", {})) as state:
-        after = confirm.Asks(KEY.public_key(), lambda: NOW, state)
-        said = after.settle(deed, "confirm", QUESTION, confirm.NO_REPLY)
-        assert isinstance(said, confirm.Said)
-        assert said.answer == "yes"
-        assert isinstance(after.settle(deed, "confirm", QUESTION, confirm.NO_REPLY), confirm.Ask)
+    assert isinstance(theirs, confirm.Confirmation)
+    before.hear(HouseKey(KEY).statement(ConfirmationRequest(**theirs.shown()), BEN, "button", NOW, yes=True))
+    with closing(ToolsDatabase(data / "tools.db", {})) as state:
+        after = confirm.Confirmations(KEY.public_key(), lambda: NOW, state)
+        text = after.settle(deed, "confirm", QUESTION, confirm.NO_REPLY)
+        assert isinstance(text, confirm.PersonAnswer)
+        assert text.answer == "yes"
+        assert isinstance(after.settle(deed, "confirm", QUESTION, confirm.NO_REPLY), confirm.Confirmation)
     left_open.close()

@@ -19,7 +19,7 @@ import pytest
 from anyio.abc import Process, SocketStream
 
 from atlas import egress
-from atlas.egress import Egress, Entry, Record, Tunnel, is_open
+from atlas.egress import AllowedAddress, Egress, EgressRecord, Tunnel, is_open
 from tests.conftest import SmallDisk
 from wall.chain import ChainBroken, Verdict, older_files, verify
 
@@ -77,7 +77,7 @@ async def here(data: Path, *allow: str, names: dict[str, list[list[str]]] | None
     async def resolve(host: str, port: int) -> list[str]:
         return next(answers[host]) if host in answers else await egress.resolved(host, port)
 
-    way_out = Egress([Entry.read(text) for text in allow], Record(data / "e.jsonl"), resolve)
+    way_out = Egress([AllowedAddress.read(text) for text in allow], EgressRecord(data / "e.jsonl"), resolve)
     async with await anyio.create_unix_listener(data / "e.sock") as listener, anyio.create_task_group() as tasks:
         tasks.start_soon(listener.serve, way_out.serve)
         yield
@@ -134,7 +134,7 @@ async def closing(data: Path, count: int = 1) -> dict[str, Any]:
 def test_an_entry_speaks_of_exactly_one_name_or_of_what_is_below_its_star(
     entry: str, host: str, port: int, fits: bool
 ) -> None:
-    assert Entry.read(entry).fits(host, port) is fits
+    assert AllowedAddress.read(entry).fits(host, port) is fits
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_an_entry_speaks_of_exactly_one_name_or_of_what_is_below_its_star(
 )
 def test_an_entry_that_is_none_is_refused_with_its_text(text: str) -> None:
     with pytest.raises(ValueError, match=r"is not|only a single"):
-        Entry.read(text)
+        AllowedAddress.read(text)
 
 
 @pytest.mark.parametrize(
@@ -289,10 +289,10 @@ async def test_too_many_ways_at_once_are_refused_and_free_again_later(
 
 
 async def test_without_a_record_nothing_goes_out(data: Path, small_disk: SmallDisk) -> None:
-    record = Record(small_disk.folder / "e.jsonl")
+    record = EgressRecord(small_disk.folder / "e.jsonl")
     small_disk.fill()
     async with far_side(echo) as port:
-        way_out = Egress([Entry.read(f"127.0.0.1:{port}")], record)
+        way_out = Egress([AllowedAddress.read(f"127.0.0.1:{port}")], record)
         async with await anyio.create_unix_listener(data / "e.sock") as listener, anyio.create_task_group() as tasks:
             tasks.start_soon(listener.serve, way_out.serve)
             assert "write down where I go" in await refusal(data, f"127.0.0.1:{port}")
@@ -369,7 +369,7 @@ async def test_killed_in_the_middle_it_comes_back_and_its_record_is_still_lines(
 
 
 def test_its_record_is_one_chain_over_its_files_and_tells_what_was_taken_away(data: Path) -> None:
-    record = Record(data / "e.jsonl", rotate_bytes=1_000)
+    record = EgressRecord(data / "e.jsonl", rotate_bytes=1_000)
     for number in range(20):
         record.write("refused", Tunnel("example.org", 443, {"pid": number, "uid": 0}))
     assert len(older_files(data / "e.jsonl")) > 3
@@ -380,12 +380,12 @@ def test_its_record_is_one_chain_over_its_files_and_tells_what_was_taken_away(da
 
 def test_rows_of_a_version_that_did_not_seal_them_are_put_aside(data: Path) -> None:
     (data / "e.jsonl").write_text('{"at": 1.0, "event": "opened"}\n')
-    Record(data / "e.jsonl").write("refused", Tunnel("example.org", 443, {}))
+    EgressRecord(data / "e.jsonl").write("refused", Tunnel("example.org", 443, {}))
     assert verify(data / "e.jsonl") == Verdict(1, ())
     assert "opened" in (data / "e.unsealed.jsonl").read_text()
     (data / "e.jsonl").write_text("rubbish\n")
     with pytest.raises(ChainBroken):
-        Record(data / "e.jsonl")
+        EgressRecord(data / "e.jsonl")
 
 
 async def test_it_answers_the_supervisor_and_ends_when_told(data: Path) -> None:

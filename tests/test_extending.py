@@ -96,8 +96,8 @@ print(introduce_agents(config))
     server += ["--data", str(tmp_path), "--agents", agents, "--policy", str(copy / "policy.toml")]
     assert json.loads(run(copy, *server))["text"] == "There is no jokes.txt in my folder yet."
     (tmp_path / "family-agent-config" / "jokes.txt").write_text("Two peanuts went for a walk. One was assaulted.\n")
-    told = json.loads(run(copy, *server, "--as", "guest"))
-    assert (told["success"], told["text"]) == (True, "Two peanuts went for a walk. One was assaulted.")
+    details = json.loads(run(copy, *server, "--as", "guest"))
+    assert (details["success"], details["text"]) == (True, "Two peanuts went for a walk. One was assaulted.")
 
 
 def test_the_recogniser_hears_what_its_program_writes_and_says_when_it_cannot(copy: Path, tmp_path: Path) -> None:

@@ -24,13 +24,15 @@ def looked_up() -> None:
         ) from missing
 
 
-@pytest.mark.parametrize("of", [atlas.logs, tools_server.failures], ids=["house", "tool server"])
+@pytest.mark.parametrize(
+    "of", [atlas.logs.Wordless, tools_server.failures.WordlessFailures], ids=["house", "tool server"]
+)
 def test_a_failure_is_told_by_its_place_and_kinds(of: ModuleType) -> None:
     try:
         looked_up()
     except ExceptionGroup:
         record = logging.LogRecord("atlas", logging.ERROR, "here", 1, "%s failed", ("a call",), sys.exc_info())
-    line = of.Wordless("%(message)s").format(record)
+    line = of("%(message)s").format(record)
     assert line.startswith("a call failed\n") and SECRET not in line
     for wanted in ("test_logs.py", "in looked_up", "KeyError", "ExceptionGroup", "ValueError", "Permission denied"):
         assert wanted in line

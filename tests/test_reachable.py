@@ -11,7 +11,7 @@ import tools_server.tools
 from atlas.cli.keys import introduce_agents, prepare_folders
 from atlas.config import load
 from tools_server.boot import read_agents
-from tools_server.policy import ROLES, Actor, visible
+from tools_server.policy import ROLES, CallActor, visible
 from tools_server.prompts import FOLDER, PERSON, SOURCES, read_prompts
 from tools_server.resources import VIEWS
 from tools_server.rules import read_policy
@@ -38,7 +38,7 @@ def users(request: pytest.FixtureRequest, tmp_path: Path) -> Users:
             (agent.name, role)
             for agent in agents.values()
             for role in ROLES
-            if visible(policy, agent, Actor(role=role), TOOLS[tool].action)
+            if visible(policy, agent, CallActor(role=role), TOOLS[tool].action)
         }
 
     return users_of

@@ -10,7 +10,7 @@ import pytest
 from atlas.config import AgentConfig
 from atlas.conversation import Actor, Message, Role, Turn
 from atlas.errors import ConfigError, RequestError
-from atlas.router import Choice, choose, may_talk, open_addressing
+from atlas.router import Routing, choose, may_talk, open_addressing
 
 AGENTS = {
     "family": AgentConfig(),
@@ -25,7 +25,7 @@ def turn(role: Role = "owner", text: str = "hello", device: str = "phone", **mor
     return Turn("turn_1", text, Actor("Anna", device, role), 0.0, **more)
 
 
-def chosen(*arguments: Any, **more: Any) -> Choice | None:
+def chosen(*arguments: Any, **more: Any) -> Routing | None:
     try:
         return choose(*arguments, **more)
     except RequestError as refused:
@@ -35,7 +35,7 @@ def chosen(*arguments: Any, **more: Any) -> Choice | None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "agent", "because"),
+    ("question_turn", "agent", "because"),
     [
         (turn(), "family", "the house's default"),
         (turn("child"), "family", "the house's default"),
@@ -52,8 +52,8 @@ def chosen(*arguments: Any, **more: Any) -> Choice | None:
         (turn("satellite", device="study"), NOBODY, ""),
     ],
 )
-def test_who_answers_and_why(asked: Turn, agent: str, because: str) -> None:
-    choice = chosen(asked, AGENTS, "family", ADDRESSING)
+def test_who_answers_and_why(question_turn: Turn, agent: str, because: str) -> None:
+    choice = chosen(question_turn, AGENTS, "family", ADDRESSING)
     assert (choice.agent, choice.reason) == (agent, because) if choice else agent == NOBODY
 
 
@@ -83,11 +83,11 @@ def test_a_default_that_is_not_for_somebody_is_replaced_by_one_that_is() -> None
 
 def test_in_every_combination_who_is_asked_for_answers_or_nobody_does() -> None:
     names = ("", "family", "work")
-    said = {"": "hello", "family": "ask the family agent to sing", "work": "ask work to sing"}
+    values = {"": "hello", "family": "ask the family agent to sing", "work": "ask work to sing"}
     for role, words, named, asker, wake, device, default in product(
         ("owner", "child"), names, names, names, ("", "okay nabu", "hey jarvis"), ("phone", "study"), ("family", "work")
     ):
-        one = turn(role, said[words], device, agent=named, wake_word=wake)  # type: ignore[arg-type]
+        one = turn(role, values[words], device, agent=named, wake_word=wake)  # type: ignore[arg-type]
         wakes, owns = "work" if wake == "hey jarvis" else "", "work" if device == "study" else ""
         wanted = words or named or asker or wakes or owns
         for away in ((), ("family",), ("work",), ("family", "work")):
@@ -102,7 +102,7 @@ def test_in_every_combination_who_is_asked_for_answers_or_nobody_does() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "agent", "rest"),
+    ("text", "agent", "rest"),
     [
         ("ask work what's next", "work", "what's next"),
         ("Ask work, what's next?", "work", "what's next?"),
@@ -130,13 +130,13 @@ def test_in_every_combination_who_is_asked_for_answers_or_nobody_does() -> None:
         ("work, summarise this:\nfirst line\nsecond line", "work", "summarise this:\nfirst line\nsecond line"),
     ],
 )
-def test_words_that_begin_with_an_agent_are_for_that_agent_without_its_name(said: str, agent: str, rest: str) -> None:
-    choice = choose(turn(text=said), THREE, "family", ADDRESSING)
+def test_words_that_begin_with_an_agent_are_for_that_agent_without_its_name(text: str, agent: str, rest: str) -> None:
+    choice = choose(turn(text=text), THREE, "family", ADDRESSING)
     assert (choice.agent, choice.turn.text) == (agent, rest)
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         "what does work want me to do",
         "remind me to ask work what's next",
@@ -162,9 +162,9 @@ def test_words_that_begin_with_an_agent_are_for_that_agent_without_its_name(said
         "Why do we work, please?",
     ],
 )
-def test_other_words_are_for_nobody_in_particular_and_stay_as_they_are(said: str) -> None:
-    choice = choose(turn(text=said), THREE, "family", ADDRESSING)
-    assert (choice.reason, choice.turn.text) == ("the house's default", said)
+def test_other_words_are_for_nobody_in_particular_and_stay_as_they_are(text: str) -> None:
+    choice = choose(turn(text=text), THREE, "family", ADDRESSING)
+    assert (choice.reason, choice.turn.text) == ("the house's default", text)
 
 
 def test_whoever_is_asked_for_in_any_reading_is_and_readings_for_others_are_dropped() -> None:
@@ -182,8 +182,8 @@ def test_what_no_person_said_asks_for_nobody() -> None:
 
 def test_a_conversation_that_a_client_keeps_is_not_told_to_another_agent() -> None:
     past = (Message("user", "the merger is on friday"),)
-    kept = turn(text="ask the family agent to sing", agent="work", history=past, remembered=False)
-    assert choose(kept, AGENTS, "family", ADDRESSING).turn.history == ()
+    question_turn = turn(text="ask the family agent to sing", agent="work", history=past, remembered=False)
+    assert choose(question_turn, AGENTS, "family", ADDRESSING).turn.history == ()
     same = turn(text="ask work when", agent="work", history=past, remembered=False)
     assert choose(same, AGENTS, "family", ADDRESSING).turn.history == past
     stands_in = turn(text="when?", history=past, remembered=False)

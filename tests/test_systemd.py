@@ -31,17 +31,17 @@ def here(data: Path) -> Path:
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
 def test_systemd_understands_every_line(here: Path, unit: Path) -> None:
     assert ANALYZE
-    told = subprocess.run([ANALYZE, "verify", str(here / unit.name)], capture_output=True, text=True)
-    assert [line for line in told.stderr.splitlines() if "atlas" in line] == []
-    assert told.returncode == 0
+    completed = subprocess.run([ANALYZE, "verify", str(here / unit.name)], capture_output=True, text=True)
+    assert [line for line in completed.stderr.splitlines() if "atlas" in line] == []
+    assert completed.returncode == 0
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
 def test_what_a_unit_exposes_stays_small(here: Path, unit: Path) -> None:
     assert ANALYZE
     command = [ANALYZE, "security", "--offline=true", f"--threshold={EXPOSURE[unit.name]}", str(here / unit.name)]
-    told = subprocess.run(command, capture_output=True, text=True)
-    assert told.returncode == 0, told.stdout[-600:]
+    completed = subprocess.run(command, capture_output=True, text=True)
+    assert completed.returncode == 0, completed.stdout[-600:]
 
 
 def test_the_tools_have_no_network() -> None:

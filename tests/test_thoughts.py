@@ -15,7 +15,7 @@ def heard(text: str, size: int) -> str:
 
 @pytest.mark.parametrize("size", [1, 2, 7, 100])
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("text", "words"),
     [
         ("<think>\nHm, the sea.\n</think>\n\nIt is wide.", "It is wide."),
         ("\n <think></think>Wide.", "Wide."),
@@ -28,8 +28,8 @@ def heard(text: str, size: int) -> str:
         ("<think>and never an end", ""),
     ],
 )
-def test_only_what_is_not_thought_is_said(said: str, words: str, size: int) -> None:
-    assert heard(said, size) == words
+def test_only_what_is_not_thought_is_said(text: str, words: str, size: int) -> None:
+    assert heard(text, size) == words
 
 
 def test_a_thought_that_never_ends_is_not_kept() -> None:

@@ -30,21 +30,21 @@ def old_python(folder: Path) -> Path:
 
 def test_an_old_python_gets_one_sentence_that_says_what_to_install(tmp_path: Path) -> None:
     old_python(tmp_path)
-    said = in_shell("find_python", ATLAS_PYTHON="python3", PATH=f"{tmp_path}:/usr/bin:/bin")
-    assert said.returncode == 1
-    assert said.stderr.count("\n") == 1
-    assert "Python 3.11 to 3.14 is needed and Python 3.9.2 is here" in said.stderr
-    assert "apt install" in said.stderr
+    completed = in_shell("find_python", ATLAS_PYTHON="python3", PATH=f"{tmp_path}:/usr/bin:/bin")
+    assert completed.returncode == 1
+    assert completed.stderr.count("\n") == 1
+    assert "Python 3.11 to 3.14 is needed and Python 3.9.2 is here" in completed.stderr
+    assert "apt install" in completed.stderr
 
 
 def test_a_missing_compiler_gets_one_sentence_that_says_what_to_install(tmp_path: Path) -> None:
     for needed in ("dirname", "cat"):
         (tmp_path / needed).symlink_to(f"/usr/bin/{needed}")
-    said = in_shell("compiler", PATH=str(tmp_path))
-    assert said.returncode == 1
-    assert said.stderr.count("\n") == 1
-    assert "a C++ compiler is needed" in said.stderr
-    assert "g++" in said.stderr
+    completed = in_shell("compiler", PATH=str(tmp_path))
+    assert completed.returncode == 1
+    assert completed.stderr.count("\n") == 1
+    assert "a C++ compiler is needed" in completed.stderr
+    assert "g++" in completed.stderr
 
 
 def test_a_compiler_that_is_there_is_not_asked_for() -> None:
@@ -53,34 +53,34 @@ def test_a_compiler_that_is_there_is_not_asked_for() -> None:
 
 def test_progress_of_the_one_long_step_is_told_and_the_installers_chatter_is_not() -> None:
     lines = ["Collecting chatter", "  [1/140] c++ a.cpp", "  [2/140] c++ b.cpp", "  [140/140] ld", "ERROR: bad"]
-    said = in_shell(f"printf '%s\\n' {' '.join(repr(line) for line in lines)} | show_compiling").stdout
-    assert "compiling llama.cpp, once: about" in said
-    assert "llama.cpp 1 of 140" in said
-    assert "llama.cpp 2 of 140" not in said  # too soon after the last
-    assert "llama.cpp 140 of 140" in said
-    assert "ERROR: bad" in said
-    assert "chatter" not in said
+    text = in_shell(f"printf '%s\\n' {' '.join(repr(line) for line in lines)} | show_compiling").stdout
+    assert "compiling llama.cpp, once: about" in text
+    assert "llama.cpp 1 of 140" in text
+    assert "llama.cpp 2 of 140" not in text  # too soon after the last
+    assert "llama.cpp 140 of 140" in text
+    assert "ERROR: bad" in text
+    assert "chatter" not in text
 
 
 def test_an_installation_that_fails_shows_its_last_words(tmp_path: Path) -> None:
     (tmp_path / "log").write_text("\n".join(f"line {number}" for number in range(100)))
-    said = in_shell(f"show_last_words {tmp_path}/log")
-    assert said.stdout.splitlines() == [f"       line {number}" for number in range(90, 100)]
+    completed = in_shell(f"show_last_words {tmp_path}/log")
+    assert completed.stdout.splitlines() == [f"       line {number}" for number in range(90, 100)]
     assert in_shell(f"show_last_words {tmp_path}/none").stderr == ""
 
 
 def test_ctrl_c_during_setup_is_no_failure() -> None:
-    said = in_shell("stoppable; kill -INT $$; sleep 5")
-    assert said.returncode == 130
-    assert "stopped" in said.stderr
-    assert "run it again" in said.stderr
+    completed = in_shell("stoppable; kill -INT $$; sleep 5")
+    assert completed.returncode == 130
+    assert "stopped" in completed.stderr
+    assert "run it again" in completed.stderr
 
 
 def test_both_commands_explain_themselves() -> None:
     for command, words in (("up", "--setup-only"), ("check", "--quick")):
-        said = subprocess.run([ROOT / command, "--help"], capture_output=True, text=True, timeout=30)
-        assert words in said.stdout + said.stderr
-        assert "Traceback" not in said.stderr
+        completed = subprocess.run([ROOT / command, "--help"], capture_output=True, text=True, timeout=30)
+        assert words in completed.stdout + completed.stderr
+        assert "Traceback" not in completed.stderr
 
 
 def test_lock_files_carry_hashes_and_no_address() -> None:

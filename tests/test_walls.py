@@ -26,10 +26,10 @@ from atlas.conversation import Actor, Tool, ToolCall, ToolResult, Turn
 from atlas.errors import RequestError
 from atlas.events import Event, TurnEnded, TurnStarted
 from atlas.house import House, Mind
-from atlas.llm.backend_scripted import Prompt, ScriptedBackend, ScriptedSettings
+from atlas.llm.backend_scripted import ScriptedBackend, ScriptedPrompt, ScriptedSettings
 from atlas.router import choose, open_addressing
 from atlas.store.memory import Memory, open_memory
-from atlas.store.recall import Span
+from atlas.store.recall import TimeSpan
 from atlas.understanding.understanding import Reader
 from tests.houses import assents_of, english, house_of
 
@@ -207,9 +207,9 @@ class World:
 
     def own(self, key: Key) -> set[str]:
         """The words that may be shown in one conversation now."""
-        kept = {word for one in self.books if one.key == key for word in one.words}
+        remainder = {word for one in self.books if one.key == key for word in one.words}
         agent, person, place = key
-        return kept | self.facts.get((agent, person or place), set())
+        return remainder | self.facts.get((agent, person or place), set())
 
     def past(self, key: Key) -> set[str]:
         """The words that a search may find: a person's in every room."""
@@ -229,16 +229,16 @@ class World:
 
     async def turn(self, who: Who, text: str, **more: Any) -> tuple[str, TurnEnded]:
         """Let somebody say something; return who answered, and how it ended."""
-        told: list[Event] = []
+        happening: list[Event] = []
 
         async def emit(event: Event) -> None:
-            told.append(event)
+            happening.append(event)
 
         self.made += 1
         await self.house.reply(self.asks(who, text, **more), emit)
-        assert isinstance(told[0], TurnStarted)
-        assert isinstance(told[-1], TurnEnded)
-        return told[0].agent, told[-1]
+        assert isinstance(happening[0], TurnStarted)
+        assert isinstance(happening[-1], TurnEnded)
+        return happening[0].agent, happening[-1]
 
     def asks(self, who: Who, text: str, **more: Any) -> Turn:
         number = f"turn_{self.made}"
@@ -278,9 +278,9 @@ def on_disk(data: Path, name: str) -> set[str]:
 async def opened(config: Config, data: Path) -> AsyncIterator[World]:
     grammar, addressing = english(), open_addressing("en", AGENTS)
 
-    def answer(prompt: Prompt) -> str:
-        (said,) = WORD.findall(prompt.messages[-1].text)[:1]
-        return f"It sounds like {said}, and more: {said.replace('said', 'tail')}."
+    def answer(prompt: ScriptedPrompt) -> str:
+        (text,) = WORD.findall(prompt.messages[-1].text)[:1]
+        return f"It sounds like {text}, and more: {text.replace('said', 'tail')}."
 
     async with AsyncExitStack() as stack:
         world: World
@@ -347,7 +347,7 @@ async def do(world: World, deed: object) -> None:
         case Forget(who, last, minutes):
             agent = who.agent or "family"
             memory, whose = world.house.memory_of(agent, who.actor)
-            since = Span() if minutes is None else Span(world.now - minutes * MINUTE)
+            since = TimeSpan() if minutes is None else TimeSpan(world.now - minutes * MINUTE)
             gone = await memory.forget(whose, since, last=last)
             before = len(world.books)
             world.forget(key_of(agent, who.actor), last, minutes, here=False)
@@ -368,8 +368,8 @@ async def say(world: World, deed: Say) -> None:
     key = key_of(agent, deed.who.actor)
     tail = word.replace("said", "tail")
     facts = world.facts.get((agent, deed.who.actor.person or deed.who.actor.device), set())
-    kept = world.own(key) if deed.remembered else set()
-    world.check_prompts(agent, {word} | facts | (kept - world.unheard))
+    remainder = world.own(key) if deed.remembered else set()
+    world.check_prompts(agent, {word} | facts | (remainder - world.unheard))
     assert words_of([end.text]) == {word, tail}
     if deed.heard is not None:
         heard = end.text[: int(len(end.text) * deed.heard)]
@@ -396,14 +396,14 @@ async def search(world: World, who: Who) -> None:
     agent = who.agent or "family"
     key = key_of(agent, who.actor)
     memory, whose = world.house.memory_of(agent, who.actor)
-    for found in (
+    for matches in (
         await memory.search(whose, "boiler", most=1000),
         await memory.search(whose, "said", most=1000),
         await memory.search(whose, "", most=1000),
     ):
-        assert words_of(one.text for one in found) <= world.past(key)
+        assert words_of(one.text for one in matches) <= world.past(key)
     exported = await memory.exchanges(whose, most=1000)
-    assert words_of(said.text for one in exported for said in one.said) == world.past(key)
+    assert words_of(message.text for one in exported for message in one.messages) == world.past(key)
 
 
 async def forget_aloud(world: World, deed: ForgetAloud) -> None:
@@ -435,19 +435,19 @@ async def look_at_everything(world: World) -> None:
                 " JOIN conversations c ON c.id = t.conversation"
             ).fetchall()
         )
-        found: dict[Key, set[str]] = {}
+        results: dict[Key, set[str]] = {}
         for owner, person, room, text in rows:
             key = (
                 (owner, "", person.removeprefix("device "))
                 if person.startswith("device ")
                 else (owner, person, f"room {room}")
             )
-            found.setdefault(key, set()).update(words_of([text]))
+            results.setdefault(key, set()).update(words_of([text]))
         wanted: dict[Key, set[str]] = {}
         for one in world.books:
             if one.key[0] == agent:
                 wanted.setdefault(one.key, set()).update(one.words)
-        assert found == wanted
+        assert results == wanted
 
 
 async def live(config: Config, happenings: Sequence[object]) -> None:

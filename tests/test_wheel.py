@@ -36,8 +36,8 @@ class Elsewhere:
 
     @property
     def environment(self) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("ATLAS", "PYTHON"))}
-        return {**kept, "ATLAS_DATA": str(self.data), "ATLAS_GATEWAY_PORT": str(self.port)}
+        remainder = {name: value for name, value in os.environ.items() if not name.startswith(("ATLAS", "PYTHON"))}
+        return {**remainder, "ATLAS_DATA": str(self.data), "ATLAS_GATEWAY_PORT": str(self.port)}
 
     def run(self, name: str, *arguments: str) -> str:
         ended = subprocess.run(

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from atlas.assent import Seal
-from atlas.conversation import HOUSE, Actor, Assent, Tool, ToolCall, ToolResult
+from atlas.assent import HouseKey
+from atlas.conversation import HOUSE, Actor, SignedAnswer, Tool, ToolCall, ToolResult
 from atlas.witness import Witness
 from tools_server.audit import read_signed_head
 from wall.chain import Chain, Head, row_hash
@@ -30,7 +30,7 @@ class ToolServer:
         self.chain.close()
 
     async def call(
-        self, call: ToolCall, actor: Actor, turn_id: str, assent: Assent | None = None, *, tainted: bool = False
+        self, call: ToolCall, actor: Actor, turn_id: str, assent: SignedAnswer | None = None, *, tainted: bool = False
     ) -> ToolResult:
         assert (call.name, actor) == ("record.head", HOUSE)
         if self.away:
@@ -46,7 +46,7 @@ def server(data: Path) -> ToolServer:
 
 
 def witness_of(server: ToolServer, data: Path) -> Witness:
-    return Witness(Seal(KEY), server, data / "record.head", now=lambda: 1_800_000_000.0)
+    return Witness(HouseKey(KEY), server, data / "record.head", now=lambda: 1_800_000_000.0)
 
 
 async def test_the_tool_server_reads_what_the_house_has_signed(server: ToolServer, data: Path) -> None:
@@ -79,7 +79,7 @@ async def test_what_was_cut_while_everything_was_off_is_missed_and_not_signed_ov
     server.chain.append({"number": 9})
     await witness.look()
     assert (data / "record.head").read_text() == signed
-    assert Chain(data / "audit.jsonl", Seal(KEY).read_head(data / "record.head")).problem
+    assert Chain(data / "audit.jsonl", HouseKey(KEY).read_head(data / "record.head")).problem
 
 
 async def test_what_is_cut_while_the_tool_server_runs_is_told_and_stays_so(server: ToolServer, data: Path) -> None:
@@ -103,4 +103,4 @@ async def test_a_tool_server_that_is_away_is_no_cut(server: ToolServer, data: Pa
     server.away = True
     await witness.look()
     assert witness.problem == ""
-    assert Seal(KEY).read_head(data / "record.head") == Head(1, server.chain.head.hash)
+    assert HouseKey(KEY).read_head(data / "record.head") == Head(1, server.chain.head.hash)

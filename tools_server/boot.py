@@ -25,12 +25,12 @@ from tools_server.gate import Gate
 from tools_server.language import ENGLISH
 from tools_server.ledger import Ledger
 from tools_server.paths import Root
-from tools_server.policy import ROLES, Agent, Policy
+from tools_server.policy import ROLES, AgentAccount, Policy
 from tools_server.porter import Porter
-from tools_server.prove import Question, prove
+from tools_server.prove import SoundnessQuestion, prove
 from tools_server.reach.outside import Outside
 from tools_server.rules import RulesWrong, read_policy
-from tools_server.state import State
+from tools_server.state import ToolsDatabase
 from tools_server.stderr import say
 from tools_server.toolkit import Toolbox, find
 from wall.chain import Chain, ChainBroken
@@ -41,7 +41,7 @@ class BootFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ServerSettings:
     """What the command line says."""
 
     data: Path
@@ -63,7 +63,7 @@ class Settings:
     telemetry: bool = False  # for stdio: say every ten seconds how things are
 
     @classmethod
-    def of(cls, given: argparse.Namespace) -> Settings:
+    def of(cls, given: argparse.Namespace) -> ServerSettings:
         """Return where everything lies, as every command line says it; who is served, and how, comes on top."""
         return cls(
             data=given.data.resolve(),
@@ -89,7 +89,7 @@ _AGENT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,40}")
 _ROOT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,80}")
 
 
-def read_agents(file: Path) -> tuple[dict[str, Agent], dict[str, Agent]]:
+def read_agents(file: Path) -> tuple[dict[str, AgentAccount], dict[str, AgentAccount]]:
     """Return the agents by the SHA-256 of their token, and by name. Raises `BootFailed` naming the wrong key."""
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -97,8 +97,8 @@ def read_agents(file: Path) -> tuple[dict[str, Agent], dict[str, Agent]]:
         raise BootFailed(f"The agents file {file} cannot be read: {missing.strerror}.") from missing
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as wrong:
         raise BootFailed(f"The agents file {file} is not TOML: {wrong}.") from wrong
-    by_token: dict[str, Agent] = {}
-    by_name: dict[str, Agent] = {}
+    by_token: dict[str, AgentAccount] = {}
+    by_name: dict[str, AgentAccount] = {}
     for name, entry in table.items():
         where = f"{file}: [{name}]"
         if not _AGENT_NAME.fullmatch(name) or not isinstance(entry, dict):
@@ -114,10 +114,10 @@ def read_agents(file: Path) -> tuple[dict[str, Agent], dict[str, Agent]]:
     return by_token, by_name
 
 
-def _agent(where: str, name: str, entry: Mapping[str, Any]) -> Agent:
+def _agent(where: str, name: str, entry: Mapping[str, Any]) -> AgentAccount:
     if unknown := set(entry) - _KEYS:
         raise BootFailed(f"{where} has an unknown key {min(unknown)!r}; the keys are {', '.join(sorted(_KEYS))}.")
-    agent = Agent(
+    agent = AgentAccount(
         name,
         tools=_texts(where, entry, "tools"),
         roots=_texts(where, entry, "roots"),
@@ -151,15 +151,15 @@ def _texts(where: str, entry: Mapping[str, Any], key: str) -> tuple[str, ...]:
     return tuple(values)
 
 
-def question(agents: Path, policy: Path) -> Question:
+def question(agents: Path, policy: Path) -> SoundnessQuestion:
     """Return what the soundness of the rules depends on, for these agents and every tool. Raises `BootFailed`."""
     _, by_name = read_agents(agents)
     specs = find(tools_server.tools).tools.values()
     takes = {spec.name: tuple(spec.schema["properties"]) for spec in specs}
-    return Question(_policy(policy), tuple(by_name.values()), tuple(spec.action for spec in specs), takes)
+    return SoundnessQuestion(_policy(policy), tuple(by_name.values()), tuple(spec.action for spec in specs), takes)
 
 
-def prove_rules(settings: Settings, solve: Callable[[str], str] | None = None) -> None:
+def prove_rules(settings: ServerSettings, solve: Callable[[str], str] | None = None) -> None:
     """Return when the rules are sound as a whole, for these agents and tools. Raises `BootFailed` with a sentence."""
     settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
@@ -170,8 +170,8 @@ def prove_rules(settings: Settings, solve: Callable[[str], str] | None = None) -
 
 @contextmanager
 def opened_gate(
-    settings: Settings, now: Callable[[], float] = time.time, toolbox: Toolbox | None = None
-) -> Iterator[tuple[Gate, dict[str, Agent]]]:
+    settings: ServerSettings, now: Callable[[], float] = time.time, toolbox: Toolbox | None = None
+) -> Iterator[tuple[Gate, dict[str, AgentAccount]]]:
     """Open what lies behind the wire, in order; close it in reverse. Raises `BootFailed`, OSError, sqlite3.Error.
 
     `toolbox` is other tools than those of the house.
@@ -182,7 +182,7 @@ def opened_gate(
     tool_settings = read_tool_settings(settings.tools, toolbox)
     zone = _zone(settings.timezone)
     settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with closing(State(settings.data / "tools.db", toolbox.migrations)) as state:
+    with closing(ToolsDatabase(settings.data / "tools.db", toolbox.migrations)) as state:
         house_key = _house_key(settings.house_key)
         try:
             audit = Chain(settings.data / AUDIT_FILE, read_signed_head(settings.signed_head, house_key))

@@ -49,16 +49,16 @@ class Called(str):
         return Called(change(self), {name: change(form) for name, form in self._forms.items()}, several=self.several)
 
 
-def thing(name: str, room: str = "", *, own: bool = False) -> Called:
+def thing(name: str, room: str = "", *, is_own: bool = False) -> Called:
     """Return "the lamp in the hall". `own`: a name that needs no article, such as a person's."""
     if current() == _GERMAN:
-        inside = f" {german_names.inside(room)}" if room and not own else ""
+        inside = f" {german_names.inside(room)}" if room and not is_own else ""
         forms = {case: german_names.definite(name, case) + inside for case in ("accusative", "dative")}
         forms["of"] = german_names.of(name) + inside
-        several = not own and german_names.is_plural(name)
-        text = name if own else german_names.definite(name) + inside
-        return Called(text, {"of": f"von {name}"} if own else forms, several=several)
-    if own:
+        several = not is_own and german_names.is_plural(name)
+        text = name if is_own else german_names.definite(name) + inside
+        return Called(text, {"of": f"von {name}"} if is_own else forms, several=several)
+    if is_own:
         return Called(name)
     several = name.endswith("s") and not name.casefold().endswith(_ONE_YET_S)
     if room:

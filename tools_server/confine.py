@@ -31,7 +31,7 @@ _KEPT_OF_ROOT = (1, 3)  # DAC_OVERRIDE and FOWNER: root's house has folders of s
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class WallPlan:
     """What the process needs to live; everything else is walled off. Paths that are not there are left out."""
 
     reads: tuple[Path, ...]
@@ -51,12 +51,12 @@ class Walls:
     @property
     def missing(self) -> list[str]:
         """Return what does not stand, as sentences."""
-        said = {
+        values = {
             "network": "The tools can reach the network: neither namespaces nor filters are allowed here.",
             "files": "The tools are kept in their folders by their own code only: this kernel has no Landlock.",
             "calls": "The tools may make every call of the kernel: filters are not allowed here.",
         }
-        return [sentence for wall, sentence in said.items() if getattr(self, wall) == "none"]
+        return [sentence for wall, sentence in values.items() if getattr(self, wall) == "none"]
 
 
 NO_WALLS = Walls("none", "none", "none")
@@ -68,7 +68,7 @@ def standing() -> dict[str, str]:
     return asdict(_standing)
 
 
-def confine(plan: Plan) -> Walls:
+def confine(plan: WallPlan) -> Walls:
     """Put up every wall that this system allows, around this process and all it will start.
 
     Must run in a process of one thread. What is not allowed is left out; the answer says what stands.
@@ -90,7 +90,7 @@ def confine(plan: Plan) -> Walls:
     return _standing
 
 
-def keep_to(plan: Plan) -> None:
+def keep_to(plan: WallPlan) -> None:
     """Keep the calling thread, and all that it starts, to the files of a plan, where this kernel has Landlock.
 
     On top of the walls that stand. It cannot be taken back: use a thread that ends.
@@ -133,11 +133,11 @@ def _enter_network() -> bool:
 
 
 def _drop_capabilities() -> None:
-    kept = sum(1 << number for number in _KEPT_OF_ROOT) if os.geteuid() == 0 else 0
+    count = sum(1 << number for number in _KEPT_OF_ROOT) if os.geteuid() == 0 else 0
     for number in range(_CAPABILITIES):
-        if not kept >> number & 1:
+        if not count >> number & 1:
             _libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)
-    held = _held() & kept
+    held = _held() & count
     header = struct.pack("Ii", 0x2008_0522, 0)
     _libc.capset(header, struct.pack("6I", held, held, 0, 0, 0, 0))
 
@@ -165,7 +165,7 @@ def landlock_abi() -> int:
     return max(0, int(_libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), 1)))
 
 
-def _landlock(plan: Plan) -> tuple[str, bool]:
+def _landlock(plan: WallPlan) -> tuple[str, bool]:
     """Return which Landlock stands, and whether it keeps TCP out."""
     abi = landlock_abi()
     if not abi:
@@ -256,7 +256,7 @@ _X32 = 0x4000_0000  # the other numbering of calls on x86-64
 _AF_UNIX = 1
 
 
-def _filter_calls(plan: Plan) -> bool:
+def _filter_calls(plan: WallPlan) -> bool:
     machine = platform.machine()
     if machine not in _MACHINES or ctypes.sizeof(ctypes.c_void_p) != 8:
         return False

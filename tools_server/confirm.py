@@ -33,8 +33,8 @@ from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
 from tools_server.language import in_context
 from tools_server.language import text as _
-from tools_server.policy import Actor
-from tools_server.state import State
+from tools_server.policy import CallActor
+from tools_server.state import ToolsDatabase
 from tools_server.toolkit import Error, ToolFailed, ToolSpec
 from tools_server.wording import one_line
 
@@ -57,7 +57,7 @@ Level = Literal["confirm", "explicit"]
 Action = Literal["", "accept", "decline", "cancel"]
 
 
-class Refused(ToolFailed):
+class AnswerRefused(ToolFailed):
     """What was brought is no yes to this. `reason` is for the record, `str()` says what would be one."""
 
     def __init__(self, reason: str, sentence: str, error: Error = "confirm") -> None:
@@ -65,17 +65,17 @@ class Refused(ToolFailed):
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class ConfirmedCall:
     """What one yes is for."""
 
     agent: str
-    actor: Actor
+    actor: CallActor
     tool: str
     arguments_sha256: str  # of the canonical arguments, defaults filled in
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class PersonAnswer:
     """A person's answer."""
 
     ask: str  # the id of its question
@@ -86,17 +86,17 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class Confirmation:
     """A question to a person."""
 
     id: str
-    deed: Deed
+    deed: ConfirmedCall
     level: Level
     sentence: str
     asked_at: float  # wall clock, seconds since 1970
     expires_at: float
     tainted: bool = False  # wished after reading words of others: it stays so until it is done
-    said: Said | None = None  # answered, and not yet acted upon
+    answer: PersonAnswer | None = None  # answered, and not yet acted upon
 
     def shown(self) -> dict[str, Any]:
         """Return what whoever puts the question to a person must know, as JSON."""
@@ -111,7 +111,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ConfirmationReply:
     """What a retried call brings along: `request_state`, and the response to the elicitation "confirm"."""
 
     state: str = ""
@@ -119,17 +119,17 @@ class Reply:
     statement: str = ""
 
 
-NO_REPLY = Reply()
+NO_REPLY = ConfirmationReply()
 
 
-class Asks:
+class Confirmations:
     """The open questions: at most one for a deed.
 
     Nothing in here awaits, and what reads a question and changes it is one transaction: nothing slips in between.
     Methods that change one raise `sqlite3.Error` when the disk does not take it.
     """
 
-    def __init__(self, house_key: Ed25519PublicKey | None, now: Callable[[], float], state: State) -> None:
+    def __init__(self, house_key: Ed25519PublicKey | None, now: Callable[[], float], state: ToolsDatabase) -> None:
         self._key = house_key
         self._now = now
         self._state = state
@@ -139,110 +139,116 @@ class Asks:
         """Whether there is a key to know a yes by."""
         return self._key is not None
 
-    def waiting(self) -> list[Ask]:
+    def waiting(self) -> list[Confirmation]:
         """Return the questions that nobody has answered, the oldest first."""
-        return [ask for ask in self._open() if ask.said is None]
+        return [ask for ask in self._open() if ask.answer is None]
 
-    def about(self, deed: Deed) -> Ask | None:
+    def about(self, deed: ConfirmedCall) -> Confirmation | None:
         """Return the question about a deed that is not closed, if there is one."""
         return next((ask for ask in self._open() if ask.deed == deed), None)
 
-    def settle(self, deed: Deed, level: Level, sentence: str, reply: Reply, *, tainted: bool = False) -> Said | Ask:
+    def settle(
+        self, deed: ConfirmedCall, level: Level, sentence: str, reply: ConfirmationReply, *, tainted: bool = False
+    ) -> PersonAnswer | Confirmation:
         """Return what a person has answered to this deed, which is used up by that, or the question that waits.
 
         `sentence` is what would happen now: when it is not what was asked, or a stricter level is needed, the old
-        question is closed and a new one stands in its place; a no needs no such care. Raises `Refused`; a question
-        survives that, for whatever is not a person's answer answers nothing.
+        question is closed and a new one stands in its place; a no needs no such care. Raises `AnswerRefused`; a
+        question survives that, for whatever is not a person's answer answers nothing.
         """
         with self._state.transaction():
             return self._settled(deed, level, sentence, reply, tainted=tainted)
 
-    def _settled(self, deed: Deed, level: Level, sentence: str, reply: Reply, *, tainted: bool) -> Said | Ask:
+    def _settled(
+        self, deed: ConfirmedCall, level: Level, sentence: str, reply: ConfirmationReply, *, tainted: bool
+    ) -> PersonAnswer | Confirmation:
         ask = self.about(deed)
         if reply.action and (ask is None or ask.id != reply.state):
-            raise Refused("closed", _("That question is closed: it was answered, or it is too old. Ask me again."))
+            raise AnswerRefused(
+                "closed", _("That question is closed: it was answered, or it is too old. Ask me again.")
+            )
         if ask is None:
             return self._ask(deed, level, sentence, tainted=tainted)
-        said = self._answered(ask, reply)
-        if (said is None or said.answer == "yes") and _asks_otherwise(ask, level, sentence):
+        answer = self._answered(ask, reply)
+        if (answer is None or answer.answer == "yes") and _asks_otherwise(ask, level, sentence):
             self._close(ask)
             return self._ask(deed, level, sentence, tainted=tainted)
-        if said is None:
+        if answer is None:
             return ask
         self._close(ask)
-        return said
+        return answer
 
-    def _answered(self, ask: Ask, reply: Reply) -> Said | None:
-        """Return the answer that a call of the deed finds or brings. Raises `Refused`."""
+    def _answered(self, ask: Confirmation, reply: ConfirmationReply) -> PersonAnswer | None:
+        """Return the answer that a call of the deed finds or brings. Raises `AnswerRefused`."""
         if reply.action in ("decline", "cancel"):  # the caller leaves it, whatever a person has said
-            return ask.said if ask.said and ask.said.answer == "no" else Said(ask.id, "no", "client")
+            return ask.answer if ask.answer and ask.answer.answer == "no" else PersonAnswer(ask.id, "no", "client")
         if reply.statement:
-            return self._take(self._read(reply.statement), ask).said
-        if reply.action and ask.said is None:
-            raise Refused(
+            return self._take(self._read(reply.statement), ask).answer
+        if reply.action and ask.answer is None:
+            raise AnswerRefused(
                 "nobody", _("Nobody has said yes to that yet. Only a person in the house can, not the one who asks.")
             )
-        return ask.said
+        return ask.answer
 
-    def hear(self, statement: str) -> Ask:
+    def hear(self, statement: str) -> Confirmation:
         """Take an answer that came by itself; the next call of the asked deed uses it up. Return its question.
 
-        Raises `Refused`.
+        Raises `AnswerRefused`.
         """
         claims = self._read(statement)
         with self._state.transaction():
             return self._heard(claims)
 
-    def _heard(self, claims: Mapping[str, Any]) -> Ask:
+    def _heard(self, claims: Mapping[str, Any]) -> Confirmation:
         ask = next((ask for ask in self._open() if ask.id == claims["ask"]), None)
         if ask is None:
-            raise Refused("closed", _("That question is closed: it was answered, or it is too old."))
+            raise AnswerRefused("closed", _("That question is closed: it was answered, or it is too old."))
         return self._take(claims, ask)
 
-    def _take(self, claims: Mapping[str, Any], ask: Ask) -> Ask:
-        """Make an open question an answered one: the one place where that happens. Raises `Refused`."""
-        said = self._checked(claims, ask)
-        if ask.said:
-            raise Refused("closed", _("That question was answered already."))
-        answered = replace(ask, said=said)
+    def _take(self, claims: Mapping[str, Any], ask: Confirmation) -> Confirmation:
+        """Make an open question an answered one: the one place where that happens. Raises `AnswerRefused`."""
+        answer = self._checked(claims, ask)
+        if ask.answer:
+            raise AnswerRefused("closed", _("That question was answered already."))
+        answered = replace(ask, answer=answer)
         self._keep(answered)
         return answered
 
-    def _ask(self, deed: Deed, level: Level, sentence: str, *, tainted: bool) -> Ask:
+    def _ask(self, deed: ConfirmedCall, level: Level, sentence: str, *, tainted: bool) -> Confirmation:
         if sum(ask.deed.agent == deed.agent for ask in self._open()) >= MOST_OPEN:
-            raise Refused(
+            raise AnswerRefused(
                 "many", _("Too many questions are waiting for an answer. Ask me again in a minute."), "failed"
             )
         now = self._now()
-        ask = Ask(secrets.token_hex(16), deed, level, sentence, now, now + OPEN_SECONDS, tainted)
+        ask = Confirmation(secrets.token_hex(16), deed, level, sentence, now, now + OPEN_SECONDS, tainted)
         self._state.run("DELETE FROM asks WHERE NOT (asked_at <= ? AND ? < expires_at)", now, now)
         self._keep(ask)
         return ask
 
     # ── rows ───────────────────────────────────────────────────────────────────────────────────────
 
-    def _open(self) -> list[Ask]:
+    def _open(self) -> list[Confirmation]:
         """Return what is not closed, the oldest first."""
         # A clock that was set back must not make a question live longer, so one from the future is gone too.
         still = "SELECT ask FROM asks WHERE asked_at <= ? AND ? < expires_at ORDER BY rowid"
         now = self._now()
         return [_stored(json.loads(row["ask"])) for row in self._state.rows(still, now, now)]
 
-    def _keep(self, ask: Ask) -> None:
+    def _keep(self, ask: Confirmation) -> None:
         keep = "INSERT INTO asks VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET ask = excluded.ask"
-        self._state.run(keep, ask.id, ask.asked_at, ask.expires_at, json.dumps(asdict(ask)))
+        self._state.run(keep, ask.id, ask.asked_at, ask.expires_at, json.dumps(_row(ask)))
 
-    def _close(self, ask: Ask) -> None:
+    def _close(self, ask: Confirmation) -> None:
         self._state.run("DELETE FROM asks WHERE id = ?", ask.id)
 
     # ── statements ─────────────────────────────────────────────────────────────────────────────────
 
     def _read(self, statement: str) -> Mapping[str, Any]:
-        """Return what the house has signed, just now, for this server. Raises `Refused`."""
+        """Return what the house has signed, just now, for this server. Raises `AnswerRefused`."""
         if self._key is None:
-            raise Refused("no_key", _("I have no key to know a person's yes by, so I can't take one."))
+            raise AnswerRefused("no_key", _("I have no key to know a person's yes by, so I can't take one."))
         if len(statement) > STATEMENT_CHARACTERS:
-            raise Refused("forged", _("That yes is too long to be one."))
+            raise AnswerRefused("forged", _("That yes is too long to be one."))
         try:
             # The times are compared below, on this server's own clock.
             claims: Mapping[str, Any] = jwt.decode(
@@ -254,42 +260,51 @@ class Asks:
             )
         # ValueError: half a character; RecursionError: JSON a thousand brackets deep, read before the signature is.
         except (jwt.InvalidTokenError, ValueError, RecursionError) as wrong:
-            raise Refused("forged", _("That yes is not signed by this house for me.")) from wrong
+            raise AnswerRefused("forged", _("That yes is not signed by this house for me.")) from wrong
         texts = ("ask", "answer", "channel", "person", "device", "tool", "arguments_sha256", "sentence_sha256")
         known = all(isinstance(claims.get(name), str) for name in texts)
         if not known or claims["answer"] not in ("yes", "no") or claims["channel"] not in CHANNELS:
-            raise Refused("forged", _("That yes does not say who said it to what."))
+            raise AnswerRefused("forged", _("That yes does not say who said it to what."))
         if max(len(claims["person"]), len(claims["device"])) > NAME_CHARACTERS:
-            raise Refused("forged", _("That yes does not say who said it in a name that I can keep."))
+            raise AnswerRefused("forged", _("That yes does not say who said it in a name that I can keep."))
         begin, end, now = _seconds(claims.get("iat")), _seconds(claims.get("exp")), self._now()
         if not (end - begin <= STATEMENT_SECONDS and begin <= now + SKEW_SECONDS):
-            raise Refused("forged", _("That yes does not say when it was said."))
+            raise AnswerRefused("forged", _("That yes does not say when it was said."))
         if not now < end:
-            raise Refused("late", _("That yes came too late. Ask me again."))
+            raise AnswerRefused("late", _("That yes came too late. Ask me again."))
         return claims
 
-    def _checked(self, claims: Mapping[str, Any], ask: Ask) -> Said:
-        """Return the answer when it is one to this question. Raises `Refused`."""
-        asked = (ask.id, ask.deed.tool, ask.deed.arguments_sha256, sha256(ask.sentence))
-        if asked != (claims["ask"], claims["tool"], claims["arguments_sha256"], claims["sentence_sha256"]):
-            raise Refused("other", _("That yes was said to something else."))
+    def _checked(self, claims: Mapping[str, Any], ask: Confirmation) -> PersonAnswer:
+        """Return the answer when it is one to this question. Raises `AnswerRefused`."""
+        requests = (ask.id, ask.deed.tool, ask.deed.arguments_sha256, sha256(ask.sentence))
+        if requests != (claims["ask"], claims["tool"], claims["arguments_sha256"], claims["sentence_sha256"]):
+            raise AnswerRefused("other", _("That yes was said to something else."))
         plain = claims["channel"] in PLAIN_CHANNELS or claims.get("explicit") is True
         if claims["answer"] == "yes" and ask.level == "explicit" and not plain:
-            raise Refused(
+            raise AnswerRefused(
                 "explicit", _("A yes is not enough for that: press the button, or say exactly what is to be done.")
             )
-        return Said(ask.id, claims["answer"], claims["channel"], claims["person"], claims["device"])
+        return PersonAnswer(ask.id, claims["answer"], claims["channel"], claims["person"], claims["device"])
 
 
-def _asks_otherwise(ask: Ask, level: Level, sentence: str) -> bool:
+def _asks_otherwise(ask: Confirmation, level: Level, sentence: str) -> bool:
     """Tell whether a question would be put differently now: in other words, or more strictly."""
     return ask.sentence != sentence or (level == "explicit" and ask.level != level)
 
 
-def _stored(row: Mapping[str, Any]) -> Ask:
+def _row(ask: Confirmation) -> dict[str, Any]:
+    """Return a question as it is written; its answer has stood under "said" since the first version."""
+    row = asdict(ask)
+    row["said"] = row.pop("answer")
+    return row
+
+
+def _stored(row: Mapping[str, Any]) -> Confirmation:
     """Return a question as it was written."""
-    deed = Deed(**{**row["deed"], "actor": Actor(**row["deed"]["actor"])})
-    return Ask(**{**row, "deed": deed, "said": Said(**row["said"]) if row["said"] else None})
+    answer, deed = row["said"], row["deed"]
+    fields = {name: value for name, value in row.items() if name != "said"}
+    fields["deed"] = ConfirmedCall(**{**deed, "actor": CallActor(**deed["actor"])})
+    return Confirmation(**fields, answer=PersonAnswer(**answer) if answer else None)
 
 
 def question(spec: ToolSpec, arguments: Mapping[str, Any], *, whole: bool = False) -> str:
@@ -329,7 +344,7 @@ def _read_out(value: Any, *, whole: bool) -> str:
         case int() | float():
             return str(value)
         case list():
-            return ", ".join(_read_out(each, whole=whole) for each in value)
+            return ", ".join(_read_out(item, whole=whole) for item in value)
     text = " ".join("".join(map(_visible, str(value))).split())
     more = 0 if whole or len(text) <= ARGUMENT_CHARACTERS else len(text) - ARGUMENT_CHARACTERS
     return (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tools_server.policy import ANY_TIME, ROLES, TAINT, Action, Actor, Agent, Policy, Rule, decide
+from tools_server.policy import ANY_TIME, ROLES, TAINT, Action, AgentAccount, CallActor, Policy, Rule, decide
 
 SIGNS = {"allow": "yes", "confirm": "asks", "explicit": "asks!", "deny": "–"}
 AFTER_WORDS_OF_OTHERS = (
@@ -14,7 +14,7 @@ AFTER_WORDS_OF_OTHERS = (
 SOMETIMES = "*"  # a rule about times, places or arguments can be stricter than what the picture shows
 
 
-def picture(policy: Policy, agent: Agent, actions: Sequence[Action]) -> str:
+def picture(policy: Policy, agent: AgentAccount, actions: Sequence[Action]) -> str:
     """Return what an agent may do for each role. Tools that it may use for nobody are left out."""
     rows = [(action.tool, action.risk, *_verdicts(policy, agent, action)) for action in actions]
     shown = [row for row in rows if any(verdict != SIGNS["deny"] for verdict in row[2:])]
@@ -36,10 +36,10 @@ def legend(policy: Policy) -> str:
     return f"{whole}\n{AFTER_WORDS_OF_OTHERS}"
 
 
-def _verdicts(policy: Policy, agent: Agent, action: Action) -> Iterator[str]:
+def _verdicts(policy: Policy, agent: AgentAccount, action: Action) -> Iterator[str]:
     plain = Policy(tuple(rule for rule in policy.rules if not _depends(rule)))
     for role in ROLES:
-        actor = Actor(role=role)
+        actor = CallActor(role=role)
         verdict = decide(plain, agent, actor, action, {}, ANY_TIME).verdict
         sometimes = verdict != "deny" and any(
             _depends(rule) and _about(rule, agent, role, action) for rule in policy.rules
@@ -51,9 +51,9 @@ def _depends(rule: Rule) -> bool:
     return bool(rule.people or rule.rooms or rule.devices or rule.arguments or rule.hours or rule.days)
 
 
-def _about(rule: Rule, agent: Agent, role: str, action: Action) -> bool:
+def _about(rule: Rule, agent: AgentAccount, role: str, action: Action) -> bool:
     who = Rule(rule.id, rule.then, rule.because, rule.agents, rule.roles, tools=rule.tools, risks=rule.risks)
-    return who.fits(agent, Actor(role=role), action, {}, ANY_TIME)
+    return who.fits(agent, CallActor(role=role), action, {}, ANY_TIME)
 
 
 def _condition(rule: Rule) -> str:

@@ -18,11 +18,11 @@ MOST_FRAMES = 30  # innermost; a recursion without end has a thousand alike
 def log_to_stderr() -> None:
     """Send this process's warnings to stderr."""
     out = logging.StreamHandler(sys.stderr)
-    out.setFormatter(Wordless("%(levelname)s %(name)s %(message)s"))
+    out.setFormatter(WordlessFailures("%(levelname)s %(name)s %(message)s"))
     logging.basicConfig(handlers=[out], level=logging.WARNING)
 
 
-class Wordless(logging.Formatter):
+class WordlessFailures(logging.Formatter):
     """Tells of a failure by its frames and kinds: a `KeyError` holds its key, a validation's complaint all it got."""
 
     def formatException(self, ei: object) -> str:  # noqa: N802 - the library's name

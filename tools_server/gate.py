@@ -20,20 +20,28 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from tools_server.arguments import checked, printable, whole
 from tools_server.codes import Code
-from tools_server.confirm import Asks, Deed, Level, Reply, Said, question, whole_question
+from tools_server.confirm import (
+    ConfirmationReply,
+    Confirmations,
+    ConfirmedCall,
+    Level,
+    PersonAnswer,
+    question,
+    whole_question,
+)
 from tools_server.language import ENGLISH, noted, speaking, supported
 from tools_server.language import text as _
 from tools_server.names import inner_call, inner_name, wire_name
 from tools_server.paths import PathDenied, Root
-from tools_server.policy import ROLES, Action, Actor, Agent, Decision, Policy, decide, standing, visible
+from tools_server.policy import ROLES, Action, AgentAccount, CallActor, Decision, Policy, decide, standing, visible
 from tools_server.reach.outside import NOWHERE, Outside
-from tools_server.record import REFUSALS_TOLD, STRANGERS_TOLD, UNWRITABLE, Entry, Flood, Record
-from tools_server.requests import GivenUp, Request, Requests
-from tools_server.state import Kept, State
+from tools_server.record import REFUSALS_TOLD, STRANGERS_TOLD, UNWRITABLE, AuditEntry, AuditRecord, Flood
+from tools_server.requests import GivenUp, LiveRequest, LiveRequests
+from tools_server.state import StoredReceipt, ToolsDatabase
 from tools_server.strangers import Strangers
 from tools_server.taint import Taint
 from tools_server.toolkit import Call, Error, Inside, Live, Result, Toolbox, ToolFailed, ToolSpec, Undo
-from tools_server.wish import ACTOR_CHARACTERS, Answer, Wish, actor_of
+from tools_server.wish import ACTOR_CHARACTERS, CallRequest, CallResult, actor_of
 from tools_server.writing.whose import PEOPLE, own_file
 from wall.chain import Chain
 
@@ -55,11 +63,11 @@ class Meter(Protocol):
         """Return what an agent has spent today."""
         ...
 
-    def refusal(self, agent: Agent, actor: Actor, action: Action) -> Decision | None:
+    def refusal(self, agent: AgentAccount, actor: CallActor, action: Action) -> Decision | None:
         """Return why a call may not run now; None when it may."""
         ...
 
-    def spent(self, agent: Agent, actor: Actor, action: Action) -> int:
+    def spent(self, agent: AgentAccount, actor: CallActor, action: Action) -> int:
         """Count a call that is about to run; return its cost, for its row."""
         ...
 
@@ -71,9 +79,9 @@ class Gate:
         self,
         toolbox: Toolbox,
         policy: Policy,
-        agents: Mapping[str, Agent],  # by the SHA-256 of their token, in hex
+        agents: Mapping[str, AgentAccount],  # by the SHA-256 of their token, in hex
         audit: Chain,
-        state: State,
+        state: ToolsDatabase,
         roots: Mapping[str, Root],
         settings: Mapping[str, Any],  # of the tool files that have some
         outside: Outside = NOWHERE,
@@ -91,10 +99,10 @@ class Gate:
         self._engines: dict[str, Any] = {}
         self._agents = agents
         self.listeners: list[Callable[[str], None]] = []  # told the name of a tool whose answer would differ now
-        self._record = Record(audit)
+        self._record = AuditRecord(audit)
         self._strangers = Flood(now, STRANGERS_TOLD)
         self._refusals: dict[str, Flood] = defaultdict(lambda: Flood(now, REFUSALS_TOLD))  # by agent
-        self._asks = Asks(house_key, now, state)
+        self._asks = Confirmations(house_key, now, state)
         self._taint = Taint(audit.file, now)
         self._others = Strangers(state, toolbox.tools.values())
         self._undoing: set[str] = set()
@@ -104,29 +112,31 @@ class Gate:
         self._now = now
         self._zone = zone
         self._language = supported(language)
-        self.requests = Requests()
+        self.requests = LiveRequests()
 
     # ── identify ───────────────────────────────────────────────────────────────────────────────────
 
-    def identify(self, token: str) -> Agent | None:
+    def identify(self, token: str) -> AgentAccount | None:
         """Return whose token this is. Every entry is compared in constant time, so that timing tells nothing."""
         offered = hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()
-        found = None
+        holder = None
         for known, agent in self._agents.items():
             if hmac.compare_digest(known, offered):
-                found = agent
-        return found
+                holder = agent
+        return holder
 
     def stranger(self, route: str) -> None:
         """Record that somebody came without a token that is known here; a flood of them is counted instead."""
         untold = self._strangers.came()
         if untold is None:
             return
-        entry = Entry(Agent("", ()), "", None, route=route, outcome="denied", reason=f"{untold} more" if untold else "")
+        entry = AuditEntry(
+            AgentAccount("", ()), "", None, route=route, outcome="denied", reason=f"{untold} more" if untold else ""
+        )
         entry.decision = Decision("deny", "identify", "The token is missing or not known.")
         self._write(entry, 0.0)
 
-    def misaddressed(self, wish: Wish, reason: str) -> None:
+    def misaddressed(self, wish: CallRequest, reason: str) -> None:
         """Record that somebody asked for an address that leads nowhere, or out of where it should.
 
         Nothing is done of it, so a full disk need not hear of it later.
@@ -137,20 +147,20 @@ class Gate:
         entry.decision, entry.outcome = Decision("deny", "address", reason), "not_found"
         self._write(entry, 0.0)
 
-    def visible(self, agent: Agent, actor: Actor | None = None) -> Sequence[ToolSpec]:
+    def visible(self, agent: AgentAccount, actor: CallActor | None = None) -> Sequence[ToolSpec]:
         """Return what an agent may call, in the fixed order of their names: prompts depend on it.
 
         Without an actor: what it may call for itself, or for somebody when it always speaks for others.
         """
         roles = (agent.acts_as,) if agent.acts_as else agent.roles or ROLES
-        actors = [actor] if actor else [Actor(role=role) for role in roles]
+        actors = [actor] if actor else [CallActor(role=role) for role in roles]
         return [
             spec
             for spec in self._tools.values()
-            if any(visible(self._policy, agent, each, spec.action) for each in actors)
+            if any(visible(self._policy, agent, one_actor, spec.action) for one_actor in actors)
         ]
 
-    def visible_to(self, agent: Agent, claimed: Any) -> Sequence[ToolSpec]:
+    def visible_to(self, agent: AgentAccount, claimed: Any) -> Sequence[ToolSpec]:
         """Return what an agent may call for the actor that a list request names. Raises `ToolFailed`."""
         return self.visible(agent, None if claimed is None else standing(agent, actor_of(claimed)))
 
@@ -165,7 +175,7 @@ class Gate:
 
     # ── the path ───────────────────────────────────────────────────────────────────────────────────
 
-    async def call(self, wish: Wish) -> Answer:
+    async def call(self, wish: CallRequest) -> CallResult:
         """Carry out a wish, or say why not. When this returns, what it did is on the disk and so is its record.
 
         Cancelling is safe: it reaches the tool at its next await; what the tool had committed stays, and is recorded.
@@ -177,11 +187,11 @@ class Gate:
                 with speaking(supported(wish.language, self._language)):
                     return await self._carried_out(wish, request)
         except GivenUp as given_up:
-            return Answer(str(given_up), error=given_up.error, code=given_up.code)
+            return CallResult(str(given_up), error=given_up.error, code=given_up.code)
 
-    async def _carried_out(self, wish: Wish, request: Request) -> Answer:
+    async def _carried_out(self, wish: CallRequest, request: LiveRequest) -> CallResult:
         if not self._record.writable() and not self._must_ring(wish):
-            return Answer(_(UNWRITABLE), error="failed")
+            return CallResult(_(UNWRITABLE), error="failed")
         started = time.perf_counter()
         entry, recorded = _entry(wish), False
         try:
@@ -191,7 +201,7 @@ class Gate:
                 self._tell(answer.receipt.tool)
         except ToolFailed as failed:
             code = Code.ESCAPE if failed.data.get("reason") in _WAYS_OUT else None
-            answer = Answer(str(failed), failed.data, error=failed.error, code=code)
+            answer = CallResult(str(failed), failed.data, error=failed.error, code=code)
             entry.outcome, entry.reason = failed.error, printable(str(failed.data.get("reason", "")))
             entry.untrusted |= failed.untrusted or self._others.wished(str(failed), failed.data, tool=wish.tool)
         except anyio.get_cancelled_exc_class():
@@ -204,12 +214,12 @@ class Gate:
         answer = replace(answer, untrusted=entry.untrusted)
         return answer if recorded else self._unrecorded(answer)
 
-    def _must_ring(self, wish: Wish) -> bool:
+    def _must_ring(self, wish: CallRequest) -> bool:
         """Tell whether a call may be made while nothing can be recorded: the bell's own look, which leaves no row."""
         spec = self._tools.get(wish.tool)
-        return spec is not None and spec.routine and visible(self._policy, wish.agent, Actor(), spec.action)
+        return spec is not None and spec.routine and visible(self._policy, wish.agent, CallActor(), spec.action)
 
-    async def _way(self, wish: Wish, entry: Entry) -> Answer:
+    async def _way(self, wish: CallRequest, entry: AuditEntry) -> CallResult:
         """Go the whole way, writing into `entry` how far it went. Raises `ToolFailed`."""
         entry.actor = actor = standing(wish.agent, actor_of(wish.actor))
         claimed = not (wish.tainted is None or wish.tainted is False)  # anything else is no "no"
@@ -218,21 +228,21 @@ class Gate:
         arguments: dict[str, Any] = {}
         if visible(self._policy, wish.agent, actor, spec.action):  # who may never use it learns not what it takes
             arguments, entry.arguments_sha256 = checked(spec, wish.arguments)
-        deed = Deed(wish.agent.name, actor, spec.name, entry.arguments_sha256)
+        deed = ConfirmedCall(wish.agent.name, actor, spec.name, entry.arguments_sha256)
         waiting = self._asks.about(deed)
         entry.tainted |= waiting is not None and waiting.tainted  # the yes comes in a turn that read nothing
         entry.decision = decision = self._decision(entry, spec, arguments)
         if not decision.allowed:
-            return Answer(decision.reason, {"rule": decision.rule}, error="denied")
+            return CallResult(decision.reason, {"rule": decision.rule}, error="denied")
         if self._meter and (spent := self._meter.refusal(wish.agent, actor, spec.action)):
             entry.decision = spent
-            return Answer(spent.reason, {"rule": spent.rule}, error="denied", code=Code.SPENT)
+            return CallResult(spent.reason, {"rule": spent.rule}, error="denied", code=Code.SPENT)
         call = self._call(spec, wish, entry, arguments)
         entry.untrusted = spec.untrusted
         # What was asked about goes by the answer, also when it need not be asked about now: hours pass, a turn ends,
         # and a no must not become a yes by that. What only reads may ask questions of its own, answered the same way.
-        asked = waiting or (wish.reply.action and not spec.reads)
-        if (decision.verdict != "allow" or asked) and (
+        is_answered = waiting or (wish.reply.action and not spec.reads)
+        if (decision.verdict != "allow" or is_answered) and (
             unmet := await self._unconfirmed(call, spec, deed, wish.reply, entry)
         ):
             entry.untrusted |= self._others.wished(unmet.text, tool=spec.name)
@@ -246,20 +256,20 @@ class Gate:
         entry.untrusted |= not spec.routine and self._others.wished(result.text, result.data, tool=spec.name)
         return self._answer(spec, result)
 
-    def _decision(self, entry: Entry, spec: ToolSpec, arguments: Mapping[str, Any]) -> Decision:
+    def _decision(self, entry: AuditEntry, spec: ToolSpec, arguments: Mapping[str, Any]) -> Decision:
         at = datetime.fromtimestamp(self._now(), self._zone).astimezone(self._zone)
         return decide(self._policy, entry.agent, entry.actor, spec.action, arguments, at, tainted=entry.tainted)
 
-    def _found(self, wish: Wish, actor: Actor) -> ToolSpec:
+    def _found(self, wish: CallRequest, actor: CallActor) -> ToolSpec:
         if wish.tool in self._tools:
             return self._tools[wish.tool]
-        asked = printable(wish.tool)
+        request = printable(wish.tool)
         names = [spec.name for spec in self.visible(wish.agent, actor)]
-        if "." not in asked:  # whoever calls knows the names of the wire
+        if "." not in request:  # whoever calls knows the names of the wire
             names = [wire_name(name) for name in names]
-        near = get_close_matches(asked, names, n=1)
+        near = get_close_matches(request, names, n=1)
         nearest = _(" The nearest is {name}.").format(name=near[0]) if near else ""
-        raise ToolFailed("not_found", _("There is no tool called {name}.").format(name=asked) + nearest)
+        raise ToolFailed("not_found", _("There is no tool called {name}.").format(name=request) + nearest)
 
     def _tell(self, tool: str) -> None:
         for listener in self.listeners:
@@ -303,12 +313,14 @@ class Gate:
         holder = next((known for known in self._agents.values() if known.name == agent), None)
         if holder is None:
             return False, _("The {name} agent is not here any more.").format(name=agent)
-        answer = await self.call(Wish(holder, tool, arguments, actor, turn, "later", language=language))
+        answer = await self.call(CallRequest(holder, tool, arguments, actor, turn, "later", language=language))
         return answer.error is None, answer.text
 
     # ── confirm ────────────────────────────────────────────────────────────────────────────────────
 
-    async def _unconfirmed(self, call: Call, spec: ToolSpec, deed: Deed, reply: Reply, entry: Entry) -> Answer | None:
+    async def _unconfirmed(
+        self, call: Call, spec: ToolSpec, deed: ConfirmedCall, reply: ConfirmationReply, entry: AuditEntry
+    ) -> CallResult | None:
         """Return None when a person has said yes to this, which uses the yes up; else what to answer instead.
 
         What would happen is put in words anew each time, and nothing else runs between that and the deed: a yes is to
@@ -318,25 +330,27 @@ class Gate:
         level: Level = "explicit" if entry.decision.verdict == "explicit" else "confirm"
         entry.confirmation = {"level": level, "ask": printable(reply.state)}
         try:
-            found = self._asks.settle(deed, level, sentence, reply, tainted=entry.tainted)
+            result = self._asks.settle(deed, level, sentence, reply, tainted=entry.tainted)
         except sqlite3.Error as broken:
             raise ToolFailed("failed", _("The disk did not take it: {why}.").format(why=_disk(broken))) from broken
-        if isinstance(found, Said):
+        if isinstance(result, PersonAnswer):
             entry.confirmation |= {
-                "ask": found.ask,
-                "answer": found.answer,
-                "channel": found.channel,
-                "person": found.person,
-                "device": found.device,
+                "ask": result.ask,
+                "answer": result.answer,
+                "channel": result.channel,
+                "person": result.person,
+                "device": result.device,
             }
             self._tell("asks.waiting")
             return (
-                None if found.answer == "yes" else Answer(_("All right, I won't."), {"rule": "said.no"}, error="denied")
+                None
+                if result.answer == "yes"
+                else CallResult(_("All right, I won't."), {"rule": "said.no"}, error="denied")
             )
-        entry.confirmation["ask"] = found.id
+        entry.confirmation["ask"] = result.id
         self._tell("asks.waiting")
         how = _(HOW) if self._asks.answerable else _(NO_WAY)
-        return Answer(f"{found.sentence} {how}", {"rule": entry.decision.rule}, error="confirm", ask=found)
+        return CallResult(f"{result.sentence} {how}", {"rule": entry.decision.rule}, error="confirm", ask=result)
 
     async def _previewed(self, spec: ToolSpec, call: Call) -> str:
         sentence = (
@@ -349,7 +363,7 @@ class Gate:
 
     # ── run ────────────────────────────────────────────────────────────────────────────────────────
 
-    def _call(self, spec: ToolSpec, wish: Wish, entry: Entry, arguments: Mapping[str, Any]) -> Call:
+    def _call(self, spec: ToolSpec, wish: CallRequest, entry: AuditEntry, arguments: Mapping[str, Any]) -> Call:
         def decided(tool: str, given: Mapping[str, Any]) -> Decision:
             return self._decision(entry, self._tools[tool], given)
 
@@ -383,9 +397,9 @@ class Gate:
             tainted=entry.tainted,
         )
 
-    def _roots_of(self, agent: Agent, actor: Actor) -> Mapping[str, Root]:
-        own = own_file(actor)
-        shut = {name: self._roots[name].shutting(PEOPLE, but=own) for name in self._roots if name in agent.roots}
+    def _roots_of(self, agent: AgentAccount, actor: CallActor) -> Mapping[str, Root]:
+        own_name = own_file(actor)
+        shut = {name: self._roots[name].shutting(PEOPLE, but=own_name) for name in self._roots if name in agent.roots}
         return {name: root.reading() if name in agent.read_only else root for name, root in shut.items()}
 
     async def _limited(self, spec: ToolSpec, function: Callable[..., Any], call: Call) -> object:
@@ -403,14 +417,14 @@ class Gate:
         except (OSError, sqlite3.Error) as broken:
             raise ToolFailed("failed", _("The disk did not take it: {why}.").format(why=_disk(broken))) from broken
 
-    def _answer(self, spec: ToolSpec, result: Result) -> Answer:
+    def _answer(self, spec: ToolSpec, result: Result) -> CallResult:
         assert result.receipt is None or not spec.reads, f"{spec.name} said it only reads"
         # A result that is no JSON is a bug here, not on somebody's wire; half a character may come from anywhere.
         data = json.loads(whole(json.dumps(dict(result.data), ensure_ascii=False, allow_nan=False)))
         receipt = result.receipt
         if receipt and receipt.undo:
             receipt = replace(receipt, undo=self._undo(receipt.tool) is not None)
-        return Answer(whole(result.text), data, receipt, reply=result.reply)
+        return CallResult(whole(result.text), data, receipt, reply=result.reply)
 
     def _undo(self, tool: str) -> Undo | None:
         """Return what takes a tool's changes back; None when nothing does: what left the house does not come back."""
@@ -419,15 +433,15 @@ class Gate:
         if not spec or not back:
             return None
 
-        async def undo(call: Call, kept: Kept) -> Result:  # with what belongs to the tool's own file
-            own = replace(call, settings=self._settings.get(spec.file), engine=self._engines.get(spec.file))
-            return await back(own, kept)
+        async def undo(call: Call, stored_receipt: StoredReceipt) -> Result:  # with what belongs to the tool's own file
+            own_call = replace(call, settings=self._settings.get(spec.file), engine=self._engines.get(spec.file))
+            return await back(own_call, stored_receipt)
 
         return undo
 
     # ── record ─────────────────────────────────────────────────────────────────────────────────────
 
-    def _write(self, entry: Entry, seconds: float) -> bool:
+    def _write(self, entry: AuditEntry, seconds: float) -> bool:
         if entry.routine:
             return True
         if entry.refused and entry.agent.name:
@@ -438,7 +452,7 @@ class Gate:
         process = self._meter.process if self._meter else ""
         return self._record.write(entry.row(self._now(), seconds, process), durable=entry.durable)
 
-    def _unrecorded(self, answer: Answer) -> Answer:
+    def _unrecorded(self, answer: CallResult) -> CallResult:
         return replace(answer, text=f"{answer.text} {_(UNWRITABLE)}", error="failed", ask=None)
 
     async def keep_flushed(self) -> None:
@@ -450,8 +464,8 @@ class Gate:
         self._record.flush()
 
 
-def _entry(wish: Wish) -> Entry:
-    return Entry(wish.agent, wish.tool, wish.arguments, wish.turn, wish.route, wish.trace)
+def _entry(wish: CallRequest) -> AuditEntry:
+    return AuditEntry(wish.agent, wish.tool, wish.arguments, wish.turn, wish.route, wish.trace)
 
 
 def _disk(broken: OSError | sqlite3.Error) -> str:

@@ -59,7 +59,7 @@ def gender(name: str) -> str:
     while len(words) > 1 and (words[-1].isdigit() or len(words[-1]) == 1):
         words = words[:-1]  # „Lampe 2“
     noun = words[-1].casefold() if words else ""
-    return next((found for start in range(len(noun)) if (found := _GENDERS.get(noun[start:][: _LONGEST + 1], ""))), "")
+    return next((hit for start in range(len(noun)) if (hit := _GENDERS.get(noun[start:][: _LONGEST + 1], ""))), "")
 
 
 def is_plural(name: str) -> bool:

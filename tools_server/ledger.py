@@ -16,7 +16,7 @@ from typing import Any
 
 from tools_server.language import text as _
 from tools_server.newest import Newest
-from tools_server.policy import Action, Actor, Agent, Decision, Limit, Policy, fits_any
+from tools_server.policy import Action, AgentAccount, CallActor, Decision, Policy, RateLimit, fits_any
 from wall.chain import Row
 
 CALLERS = 8  # of one agent are counted apart at a time: an agent may name any person, and would never be held back
@@ -64,14 +64,14 @@ class Ledger:
             if spending := _spending(row):
                 self._note(spending)
 
-    def refusal(self, agent: Agent, actor: Actor, action: Action) -> Decision | None:
+    def refusal(self, agent: AgentAccount, actor: CallActor, action: Action) -> Decision | None:
         """Return why a call may not run now: a limit or a budget is spent; None when it may."""
         self._catch_up()
         now = self._now()
         self._forget(now)
-        asked = Spending(now, agent.name, actor.role, actor.person or actor.device, action.tool, action.risk, 0)
+        spending = Spending(now, agent.name, actor.role, actor.person or actor.device, action.tool, action.risk, 0)
         for limit in self._policy.limits:
-            if _concerns(limit, asked) and (wait := self._wait(limit, asked, now)) > 0:
+            if _concerns(limit, spending) and (wait := self._wait(limit, spending, now)) > 0:
                 times = _("once") if limit.at_most == 1 else _("{at_most} times").format(at_most=limit.at_most)
                 reason = _("That may be done {times} in {length}. Try again in {length2}.").format(
                     times=times, length=_length(limit.per_seconds), length2=_length(wait)
@@ -88,7 +88,7 @@ class Ledger:
                 return Decision("deny", budget.id, reason)
         return None
 
-    def spent(self, agent: Agent, actor: Actor, action: Action) -> int:
+    def spent(self, agent: AgentAccount, actor: CallActor, action: Action) -> int:
         """Count a call that is about to run; return its cost, to be written into its row."""
         cost = self._cost(action)
         caller = actor.person or actor.device
@@ -100,7 +100,8 @@ class Ledger:
         self._catch_up()
         day = self._day(agent)
         budget = min(
-            (each.units_per_day for each in self._policy.budgets if fits_any(each.agents, agent)), default=None
+            (one_budget.units_per_day for one_budget in self._policy.budgets if fits_any(one_budget.agents, agent)),
+            default=None,
         )
         return {
             "agent": agent,
@@ -115,11 +116,11 @@ class Ledger:
     def _cost(self, action: Action) -> int:
         return self._policy.costs[action.risk]
 
-    def _wait(self, limit: Limit, asked: Spending, now: float) -> float:
+    def _wait(self, limit: RateLimit, spending: Spending, now: float) -> float:
         """Return the seconds until one more call fits under a limit; 0 when it fits now."""
         if not limit.at_most:
             return limit.per_seconds
-        times = self._lately.get(self._key(limit, asked), ())
+        times = self._lately.get(self._key(limit, spending), ())
         recent = [at for at in times if now - limit.per_seconds < at <= now]  # a clock set back forgives
         return recent[-limit.at_most] + limit.per_seconds - now if len(recent) >= limit.at_most else 0.0
 
@@ -131,10 +132,10 @@ class Ledger:
         self._turn_page()
         self._enter(spending)
 
-    def _key(self, limit: Limit, call: Spending) -> tuple[str, str, str | None]:
-        own = (limit.id, call.agent, call.caller)
-        apart = sum(key[:2] == own[:2] and key[2] is not None for key in self._lately)
-        return own if own in self._lately or apart < CALLERS else (limit.id, call.agent, None)
+    def _key(self, limit: RateLimit, call: Spending) -> tuple[str, str, str | None]:
+        own_values = (limit.id, call.agent, call.caller)
+        apart = sum(key[:2] == own_values[:2] and key[2] is not None for key in self._lately)
+        return own_values if own_values in self._lately or apart < CALLERS else (limit.id, call.agent, None)
 
     def _forget(self, now: float) -> None:
         """Drop the callers whose calls no limit looks at any more, so that others can be counted apart."""
@@ -196,7 +197,7 @@ def _spending(row: Row, besides: str = "") -> Spending | None:
         return None
 
 
-def _concerns(limit: Limit, call: Spending) -> bool:
+def _concerns(limit: RateLimit, call: Spending) -> bool:
     return (
         fits_any(limit.agents, call.agent)
         and fits_any(limit.roles, call.role)

@@ -31,17 +31,17 @@ class Newest:
         Read from the end, so that a record of years costs no more than a day's. Raises `OSError`.
         """
         self._offset = 0
-        found: list[Row] = []
+        rows: list[Row] = []
         try:
             with opened(self._record) as files:
                 self._note_place(files[-1])
                 for row in (row for file in reversed(files) for row in _rows(_whole_lines(file))):
                     if _at(row) < at:
                         break
-                    found.append(row)
+                    rows.append(row)
         except FileNotFoundError:
             return ()
-        return found[::-1]
+        return rows[::-1]
 
     def _note_place(self, file: BinaryIO) -> None:
         """Go on, the next time, behind the last whole row of a file."""

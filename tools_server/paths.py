@@ -59,7 +59,7 @@ class Stamp:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FolderEntry:
     """One visible thing in a folder. Links, pipes and the like are listed as "other": nobody can open them here."""
 
     name: str
@@ -207,23 +207,23 @@ class Root:
         with self._opened() as root, _translated(relative):
             file = open_beneath(root, self._checked(relative), os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
             with os.fdopen(file, "rb", buffering=0) as opened:
-                found = os.fstat(file)
-                _regular(found, relative, most)
+                status = os.fstat(file)
+                _regular(status, relative, most)
                 content = b""
                 while len(content) <= most and (more := opened.read(most + 1 - len(content))):
                     content += more
                 if len(content) > most:  # it grew after fstat
                     raise PathDenied("large", _("{relative} is too large.").format(relative=relative))
-                return content, Stamp(found.st_ino, found.st_mtime_ns, found.st_size)
+                return content, Stamp(status.st_ino, status.st_mtime_ns, status.st_size)
 
     def piece(self, relative: str, begin: int, most: int) -> tuple[bytes, int]:
         """Return at most `most` bytes of a file of any size, from byte `begin` on, and how many it has in all."""
         with self._opened() as root, _translated(relative):
             file = open_beneath(root, self._checked(relative), os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
             try:
-                found = os.fstat(file)
-                _regular(found, relative, most=None)
-                return os.pread(file, most, begin), found.st_size
+                status = os.fstat(file)
+                _regular(status, relative, most=None)
+                return os.pread(file, most, begin), status.st_size
             finally:
                 os.close(file)
 
@@ -281,7 +281,7 @@ class Root:
                     if os.stat(name, dir_fd=folder, follow_symlinks=False).st_mtime < old:
                         os.unlink(name, dir_fd=folder)
 
-    def entries(self, relative: str = "") -> list[Entry]:
+    def entries(self, relative: str = "") -> list[FolderEntry]:
         """Return the visible things in a folder, or in the root itself, by name. Raises `PathDenied` "missing"."""
         with self._opened() as root, _translated(relative):
             folder = (
@@ -330,27 +330,27 @@ def _translated(relative: str) -> Iterator[None]:
         raise
 
 
-def _entry(folder: int, name: str) -> Entry | None:
+def _entry(folder: int, name: str) -> FolderEntry | None:
     try:
-        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:  # gone a moment ago
         return None
     kind: Literal["file", "folder", "other"] = "other"
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         kind = "folder"
-    elif stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
+    elif stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
         kind = "file"
-    return Entry(name, kind, found.st_size, found.st_mtime)
+    return FolderEntry(name, kind, status.st_size, status.st_mtime)
 
 
-def _regular(found: os.stat_result, relative: str, most: int | None) -> None:
-    if stat.S_ISLNK(found.st_mode):
+def _regular(status: os.stat_result, relative: str, most: int | None) -> None:
+    if stat.S_ISLNK(status.st_mode):
         raise PathDenied("escape", _("{relative} leads out of its folder.").format(relative=relative))
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise PathDenied("kind", _("{relative} is not a file that can be opened.").format(relative=relative))
-    if found.st_nlink > 1:  # a hard link may be a door to a file outside; 0 is one replaced a moment ago
+    if status.st_nlink > 1:  # a hard link may be a door to a file outside; 0 is one replaced a moment ago
         raise PathDenied("linked", _("{relative} is also linked from elsewhere.").format(relative=relative))
-    if most is not None and found.st_size > most:
+    if most is not None and status.st_size > most:
         raise PathDenied("large", _("{relative} is too large.").format(relative=relative))
 
 

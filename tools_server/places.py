@@ -101,7 +101,7 @@ _NO_CITIES = ("Antarctica/", "Arctic/")
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class Location:
     """A place on the earth."""
 
     name: str
@@ -109,13 +109,13 @@ class Where:
     longitude: float  # degrees, east is positive
 
 
-def find(words: str) -> Where | None:
+def find(words: str) -> Location | None:
     """Return the city that is meant, whatever its case, accents or country behind a comma; None when it is not here."""
     known = _known()
-    for said in (words, words.split(",")[0], re.sub(r"\bcity\b", "", words, flags=re.IGNORECASE)):
-        key = _key(said)
-        if found := known.get(_ALSO.get(key, key)):
-            return found
+    for text in (words, words.split(",")[0], re.sub(r"\bcity\b", "", words, flags=re.IGNORECASE)):
+        key = _key(text)
+        if place := known.get(_ALSO.get(key, key)):
+            return place
     return None
 
 
@@ -126,12 +126,12 @@ def nearest(words: str) -> str:
 
 
 @cache
-def _known() -> dict[str, Where]:
+def _known() -> dict[str, Location]:
     places = [*_of_zones(), *_of_table()]
     return {_key(place.name): place for place in places}
 
 
-def _of_zones() -> list[Where]:
+def _of_zones() -> list[Location]:
     lines = files("tzdata").joinpath("zoneinfo", "zone.tab").read_text(encoding="utf-8").splitlines()
     places = []
     for line in lines:
@@ -140,10 +140,10 @@ def _of_zones() -> list[Where]:
         _, degrees, zone, *_ = line.split("\t")
         if zone.startswith(_NO_CITIES):
             continue
-        found = _DEGREES.fullmatch(degrees)
-        assert found, f"zone.tab has a place at {degrees}"
-        parts = found.groups("0")
-        places.append(Where(zone.rsplit("/", 1)[-1].replace("_", " "), _decimal(*parts[:4]), _decimal(*parts[4:])))
+        match = _DEGREES.fullmatch(degrees)
+        assert match, f"zone.tab has a place at {degrees}"
+        parts = match.groups("0")
+        places.append(Location(zone.rsplit("/", 1)[-1].replace("_", " "), _decimal(*parts[:4]), _decimal(*parts[4:])))
     return places
 
 
@@ -152,10 +152,10 @@ def _decimal(sign: str, degrees: str, minutes: str, seconds: str) -> float:
     return round(-value if sign == "-" else value, 3)
 
 
-def _of_table() -> list[Where]:
+def _of_table() -> list[Location]:
     rows = [row.strip() for line in _MORE.strip().splitlines() for row in line.split(";")]
     return [
-        Where(name, float(latitude), float(longitude))
+        Location(name, float(latitude), float(longitude))
         for name, latitude, longitude in (r.rsplit(None, 2) for r in rows)
     ]
 

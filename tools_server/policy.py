@@ -39,7 +39,7 @@ TAINT = "taint"  # the rule of that; no row of the table can be called so
 
 
 @dataclass(frozen=True, slots=True)
-class Agent:
+class AgentAccount:
     """Who holds a token: one table of the agents file."""
 
     name: str
@@ -52,7 +52,7 @@ class Agent:
 
 
 @dataclass(frozen=True, slots=True)
-class Actor:
+class CallActor:
     """On whose behalf an agent asks. It comes from the caller, so it may narrow what is allowed, never widen it."""
 
     person: str = ""
@@ -72,7 +72,7 @@ class Action:
     level: Level = "auto"  # the least that it asks of a person; rules can only ask for more
     everybody: bool = False  # every agent may use it without being granted it; it only reads
 
-    def granted_to(self, agent: Agent) -> str:
+    def granted_to(self, agent: AgentAccount) -> str:
         """Return by what an agent has been granted this: one of its patterns, "everybody", or "" when it has not."""
         if self.everybody:
             return "everybody"
@@ -120,7 +120,9 @@ class Rule:
         """
         return self.then == "deny" or not action.agents
 
-    def fits(self, agent: Agent, actor: Actor, action: Action, arguments: Mapping[str, Any], at: datetime) -> bool:
+    def fits(
+        self, agent: AgentAccount, actor: CallActor, action: Action, arguments: Mapping[str, Any], at: datetime
+    ) -> bool:
         """Whether the rule speaks about this call. `actor.role` is filled in."""
         return (
             self.concerns(action)
@@ -138,7 +140,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class RateLimit:
     """So many calls in so many seconds, for every agent and person that it fits together with its tools."""
 
     id: str
@@ -164,7 +166,7 @@ class Policy:
     """The whole table."""
 
     rules: tuple[Rule, ...] = ()
-    limits: tuple[Limit, ...] = ()
+    limits: tuple[RateLimit, ...] = ()
     budgets: tuple[Budget, ...] = ()
     costs: Mapping[str, int] = field(default_factory=lambda: {"read": 1, "change": 2, "destructive": 5, "outward": 10})
 
@@ -185,8 +187,8 @@ class Decision:
 
 def decide(
     policy: Policy,
-    agent: Agent,
-    actor: Actor,
+    agent: AgentAccount,
+    actor: CallActor,
     action: Action,
     arguments: Mapping[str, Any],
     at: datetime,
@@ -202,22 +204,24 @@ def decide(
     wall = _wall(agent, actor, action)
     if wall.verdict == "deny":
         return wall
-    own = _OF_LEVEL[action.level]
-    said = [
+    own_name = _OF_LEVEL[action.level]
+    decisions = [
         Decision(rule.then, rule.id, rule.because)
         for rule in policy.rules
         if rule.fits(agent, actor, action, arguments, at)
     ]
-    said.append(wall)
-    if own != "allow":
-        said.append(Decision(own, f"tool.level:{action.tool}", _("That is never done without a person's yes.")))
+    decisions.append(wall)
+    if own_name != "allow":
+        decisions.append(
+            Decision(own_name, f"tool.level:{action.tool}", _("That is never done without a person's yes."))
+        )
     if tainted and not action.agents:
         reason = _("That was wished after reading words of others, so somebody has to say yes first.")
-        said.append(Decision(_OF_TAINT[action.risk], TAINT, reason))
-    return max(said, key=lambda decision: STRICTNESS[decision.verdict])
+        decisions.append(Decision(_OF_TAINT[action.risk], TAINT, reason))
+    return max(decisions, key=lambda decision: STRICTNESS[decision.verdict])
 
 
-def visible(policy: Policy, agent: Agent, actor: Actor, action: Action) -> bool:
+def visible(policy: Policy, agent: AgentAccount, actor: CallActor, action: Action) -> bool:
     """Whether a tool is worth showing: there is a moment and there are arguments with which it may be used."""
     actor = standing(agent, actor)
     return _wall(agent, actor, action).allowed and not any(
@@ -228,14 +232,14 @@ def visible(policy: Policy, agent: Agent, actor: Actor, action: Action) -> bool:
     )
 
 
-def standing(agent: Agent, actor: Actor) -> Actor:
+def standing(agent: AgentAccount, actor: CallActor) -> CallActor:
     """Return the actor with its role filled in."""
     if actor.role:
         return actor
-    return Actor(actor.person, actor.device, agent.acts_as or NOBODY, actor.room)
+    return CallActor(actor.person, actor.device, agent.acts_as or NOBODY, actor.room)
 
 
-def _wall(agent: Agent, actor: Actor, action: Action) -> Decision:
+def _wall(agent: AgentAccount, actor: CallActor, action: Action) -> Decision:
     # Every refusal is found before anything is allowed, so that a generous pattern cannot outweigh a narrow tool.
     if action.agents and agent.name not in action.agents:
         only = _(" and ").join(action.agents)

@@ -35,25 +35,25 @@ class Porter:
         """Return a connection to the egress. Raises OSError when it is not there."""
         with self._asking:
             self._ours.send(b"?")
-            said, handles, _, _ = socket.recv_fds(self._ours, 1, 1)
-        if said != b"!" or not handles:
+            text, handles, _, _ = socket.recv_fds(self._ours, 1, 1)
+        if text != b"!" or not handles:
             raise ConnectionRefusedError("the egress is not there")
         os.set_inheritable(handles[0], False)
         return socket.socket(fileno=handles[0])
 
 
-def _carry(asked: socket.socket, egress: Path) -> None:
+def _carry(connection: socket.socket, egress: Path) -> None:
     """Answer until the asking side is gone."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)  # live calls may still need a way out; the end of the socket is the end
-    mine = asked.fileno()
+    mine = connection.fileno()
     for begin, end in ((0, 2), (3, mine), (mine + 1, 1024)):  # wires of the other process, which must end with it
         os.closerange(begin, end)
-    while asked.recv(1):
+    while connection.recv(1):
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as way:
             try:
                 way.connect(str(egress))
             except OSError:
-                asked.send(b"x")
+                connection.send(b"x")
             else:
-                socket.send_fds(asked, [b"!"], [way.fileno()])
+                socket.send_fds(connection, [b"!"], [way.fileno()])

@@ -16,9 +16,11 @@ SYSTEM = (  # shared libraries, time zones, certificates, words; nothing about p
 LOADERS = tuple(map(Path, ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1")))  # start every program
 
 
-def programs_of(told: Any) -> Iterator[Path]:
+def programs_of(details: Any) -> Iterator[Path]:
     """Find what `[tools.upstream]` wants started: every `command`, what its first line calls for, what it is given."""
-    for key, value in told.items() if isinstance(told, Mapping) else enumerate(told) if isinstance(told, list) else ():
+    for key, value in (
+        details.items() if isinstance(details, Mapping) else enumerate(details) if isinstance(details, list) else ()
+    ):
         if key != "command":
             yield from programs_of(value)
             continue
@@ -26,7 +28,7 @@ def programs_of(told: Any) -> Iterator[Path]:
         if program := which(str(words[0])) if words else None:
             yield from _with_interpreter(Path(program))
             yield Path("/proc/self")  # runtimes look up where they lie
-        given = told.get("args", []) if isinstance(told, Mapping) else []
+        given = details.get("args", []) if isinstance(details, Mapping) else []
         yield from (Path(word) for word in (*words[1:], *given) if isinstance(word, str) and word.startswith("/"))
 
 
@@ -40,5 +42,5 @@ def _with_interpreter(program: Path) -> Iterator[Path]:
     if first.startswith(b"#!"):
         words = first[2:].decode("utf-8", "replace").split()
         for word in words[: 2 if words and words[0].endswith("/env") else 1]:
-            if found := which(word):
-                yield from _with_interpreter(Path(found))
+            if hit := which(word):
+                yield from _with_interpreter(Path(hit))

@@ -20,9 +20,9 @@ from mcp.shared.exceptions import MCPError
 
 from tools_server.boot import BootFailed
 from tools_server.gate import Gate
-from tools_server.policy import Agent
+from tools_server.policy import AgentAccount
 from tools_server.resources import Resources
-from tools_server.wish import UNTRUSTED_META, Wish
+from tools_server.wish import UNTRUSTED_META, CallRequest
 
 FOLDER = Path(__file__).parent / "prompts"
 ARGUMENT_CHARACTERS = 2_000
@@ -59,7 +59,7 @@ PERSON = "PERSON"  # who asks, by name
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class PromptFile:
     """One file."""
 
     name: str
@@ -79,7 +79,7 @@ class Prompt:
         return self.arguments[argument].endswith("?")
 
 
-class Prompts:
+class PromptFiles:
     """Every prompt of a folder, over one gate."""
 
     def __init__(
@@ -91,7 +91,7 @@ class Prompts:
         self._sources = sources
         self._prompts = {prompt.name: prompt for prompt in read_prompts(folder, sources)}
 
-    def listed(self, agent: Agent) -> list[types.Prompt]:
+    def listed(self, agent: AgentAccount) -> list[types.Prompt]:
         """Return what there is, by name, without those that embed what the agent may not read."""
         return [
             types.Prompt(
@@ -108,7 +108,7 @@ class Prompts:
         ]
 
     async def get(
-        self, wish: Wish, name: str, given: Mapping[str, str] | None
+        self, wish: CallRequest, name: str, given: Mapping[str, str] | None
     ) -> types.GetPromptResult | types.InputRequiredResult:
         """Return a prompt, filled in for who asks (`wish` says who). Raises `MCPError` for a wrong name or argument."""
         prompt = self._prompts.get(name)
@@ -141,12 +141,12 @@ class Prompts:
         marked = {UNTRUSTED_META: True} if untrusted else None
         return types.GetPromptResult(description=prompt.description, messages=messages, _meta=marked)
 
-    def complete(self, agent: Agent, name: str, argument: str, begun: str) -> list[str]:
+    def complete(self, agent: AgentAccount, name: str, argument: str, begun: str) -> list[str]:
         """Return known values of an argument that begin so: addresses, when it is to be one."""
         prompt = self._prompts.get(name)
         if prompt is None or prompt.embed.strip("{} ") != argument:
             return []
-        return [found.uri for found in self._resources.listed(agent) if found.uri.startswith(begun)]
+        return [resource.uri for resource in self._resources.listed(agent) if resource.uri.startswith(begun)]
 
 
 def filled(text: str, values: Mapping[str, str]) -> str:
@@ -154,7 +154,7 @@ def filled(text: str, values: Mapping[str, str]) -> str:
     return _SLOT.sub(lambda slot: values[slot[1]], text)
 
 
-def read_prompts(folder: Path, sources: Mapping[str, Source]) -> list[Prompt]:
+def read_prompts(folder: Path, sources: Mapping[str, Source]) -> list[PromptFile]:
     """Read every file of a folder, by name. Raises `BootFailed`."""
     prompts = [_read(file, sources) for file in sorted(folder.glob("*.md"))]
     names = [prompt.name for prompt in prompts]
@@ -163,7 +163,7 @@ def read_prompts(folder: Path, sources: Mapping[str, Source]) -> list[Prompt]:
     return sorted(prompts, key=lambda prompt: prompt.name)
 
 
-def _read(file: Path, sources: Mapping[str, Source]) -> Prompt:
+def _read(file: Path, sources: Mapping[str, Source]) -> PromptFile:
     parts = _FILE.fullmatch(file.read_text(encoding="utf-8"))
     try:
         head = yaml.safe_load(parts[1]) if parts else None
@@ -174,7 +174,7 @@ def _read(file: Path, sources: Mapping[str, Source]) -> Prompt:
     arguments = head.get("arguments") or {}
     if not isinstance(arguments, dict):
         raise BootFailed(f"The prompt {file}: arguments is a table of name and meaning.")
-    prompt = Prompt(
+    prompt = PromptFile(
         name=str(head["name"]),
         title=str(head["title"]),
         description=str(head["description"]),
@@ -188,7 +188,7 @@ def _read(file: Path, sources: Mapping[str, Source]) -> Prompt:
     return prompt
 
 
-def _checked(prompt: Prompt, given: Mapping[str, str]) -> Mapping[str, str]:
+def _checked(prompt: PromptFile, given: Mapping[str, str]) -> Mapping[str, str]:
     takes = ", ".join(prompt.arguments) or "nothing"
     if unknown := set(given) - set(prompt.arguments):
         problem = f"{prompt.name} does not take {min(unknown)[:100]}; it takes {takes}."

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from tools_server.codes import Code
-from tools_server.policy import DAYS, ROLES, STRICTNESS, Action, Agent, Hours, Policy, Rule, fits_any, plain
+from tools_server.policy import DAYS, ROLES, STRICTNESS, Action, AgentAccount, Hours, Policy, Rule, fits_any, plain
 from tools_server.rules import RulesWrong
 
 # z3 carries no types of its own.
@@ -41,11 +41,11 @@ _PLACES = ("people", "rooms", "devices")
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class SoundnessQuestion:
     """All that the soundness of a table depends on."""
 
     policy: Policy
-    agents: tuple[Agent, ...]
+    agents: tuple[AgentAccount, ...]
     actions: tuple[Action, ...]
     takes: Mapping[str, tuple[str, ...]]  # tool → the names of its arguments
 
@@ -54,7 +54,7 @@ class Question:
         return hashlib.sha256(json.dumps(dataclasses.asdict(self), sort_keys=True).encode()).hexdigest()
 
 
-def prove(question: Question, data: Path, solve: Callable[[str], str] | None = None) -> None:
+def prove(question: SoundnessQuestion, data: Path, solve: Callable[[str], str] | None = None) -> None:
     """Return when the table is sound; what was proven before is not proven again. Raises `RulesWrong` with a sentence.
 
     `data` is the folder where that is remembered; `solve` is `solved`, or what calls it somewhere else.
@@ -86,7 +86,7 @@ def solved(question: str) -> str:
     return ended.stdout.strip()
 
 
-def problems(question: Question) -> Iterable[str]:
+def problems(question: SoundnessQuestion) -> Iterable[str]:
     """Yield what is unsound, each as a sentence that says what to change."""
     world = _World(question)
     for rule in question.policy.rules:
@@ -98,7 +98,7 @@ def problems(question: Question) -> Iterable[str]:
 class _World:
     """Any one call, as z3 sees it: which agent, role and tool, when, where, by whom, with which arguments."""
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: SoundnessQuestion) -> None:
         import z3
 
         self._z3: Any = z3
@@ -138,8 +138,8 @@ class _World:
         outward = [number for number, action in enumerate(self._question.actions) if action.risk == "outward"]
         solver = self._solver()
         solver.add(self._one_of(self._tool, outward), self._role == ROLES.index("guest"), self._not_denied())
-        if found := self._witness(solver, "outward tools are closed to guests"):
-            agent, _, action = found
+        if results := self._witness(solver, "outward tools are closed to guests"):
+            agent, _, action = results
             yield (
                 f"A guest could use {action.tool}, which sends something out of the house, through the agent "
                 f"{agent.name!r}. Add a rule that denies it to guests, or take it from that agent."
@@ -164,8 +164,8 @@ class _World:
                 self._one_of(self._role, strangers),
                 self._not_denied(),
             )
-            if found := self._witness(solver, f"the folders of {private.name!r} are its own"):
-                agent, role, action = found
+            if results := self._witness(solver, f"the folders of {private.name!r} are its own"):
+                agent, role, action = results
                 yield (
                     f"The agent {agent.name!r} could reach a folder of the private agent {private.name!r} "
                     f"({', '.join(sorted(roots & set(agent.roots)))}) for a {role}, with {action.tool}. "
@@ -285,7 +285,7 @@ class _World:
             return f"{unknown} Make its patterns simpler."
         return "yes" if verdict == self._z3.sat else "no"
 
-    def _witness(self, solver: Solver, claim: str) -> tuple[Agent, str, Action] | None:
+    def _witness(self, solver: Solver, claim: str) -> tuple[AgentAccount, str, Action] | None:
         verdict = solver.check()
         if verdict == self._z3.unknown:
             raise RulesWrong(f"It could not be proven that {claim} ({Code.UNPROVEN}). Make the rules simpler.")
@@ -298,7 +298,7 @@ class _World:
         return self._question.agents[agent], ROLES[role], self._question.actions[tool]
 
 
-def _walls_allow(agent: Agent, role: str, action: Action) -> bool:
+def _walls_allow(agent: AgentAccount, role: str, action: Action) -> bool:
     return (
         (not action.agents or agent.name in action.agents)
         and (not agent.roles or role in agent.roles)
@@ -322,14 +322,14 @@ def _union(z3: Any, ranges: Iterable[tuple[str, str]]) -> Any:
     return reduce(z3.Union, (z3.Range(first, last) for first, last in ranges))
 
 
-def _question(given: Any) -> Question:
+def _question(given: Any) -> SoundnessQuestion:
     policy = given["policy"]
     rules = [
         Rule(**{**_tuples(row), "hours": tuple(Hours(**hours) for hours in row["hours"])}) for row in policy["rules"]
     ]
-    return Question(
+    return SoundnessQuestion(
         Policy(tuple(rules)),
-        tuple(Agent(**_tuples(row)) for row in given["agents"]),
+        tuple(AgentAccount(**_tuples(row)) for row in given["agents"]),
         tuple(Action(**_tuples(row)) for row in given["actions"]),
         given["takes"],
     )

@@ -13,8 +13,8 @@ import anyio
 
 from tools_server.arguments import printable, raw_digest
 from tools_server.language import noted
-from tools_server.policy import Actor, Agent, Decision
-from tools_server.state import Receipt
+from tools_server.policy import AgentAccount, CallActor, Decision
+from tools_server.state import ChangeReceipt
 from tools_server.toolkit import ToolSpec
 from wall.chain import Chain
 from wall.disk import FULL
@@ -30,24 +30,24 @@ _TRACE = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-
 
 
 @dataclass(slots=True)
-class Entry:
+class AuditEntry:
     """What will be written of one call; filled in as the call goes its way."""
 
-    agent: Agent
+    agent: AgentAccount
     tool: str
     given: Any  # the arguments as they came
     turn: Any = None
     route: str = ""
     trace: Any = None  # `_meta["traceparent"]`
     spec: ToolSpec | None = None
-    actor: Actor = Actor()
+    actor: CallActor = CallActor()
     arguments_sha256: str = ""  # of the canonical arguments, once they are checked
     decision: Decision = UNREAD
     confirmation: dict[str, Any] | None = None  # the question, and who answered what through which channel
     cost: int | None = None  # None: it did not run
     outcome: str = "crashed"
     reason: str = ""  # of a refusal, in one word: "escape", "forged"
-    receipt: Receipt | None = None
+    receipt: ChangeReceipt | None = None
     tainted: bool = False  # who wished it had read words of others
     untrusted: bool = False  # what was answered holds some
 
@@ -98,16 +98,16 @@ class Entry:
 
 def trace_id(traceparent: Any) -> str:
     """Return the trace that a call belongs to, 32 hexadecimal digits; "" when it does not say so properly."""
-    found = _TRACE.fullmatch(traceparent) if isinstance(traceparent, str) else None
-    return found[1] if found else ""
+    match = _TRACE.fullmatch(traceparent) if isinstance(traceparent, str) else None
+    return match[1] if match else ""
 
 
 class Flood:
     """Comings without effect: the first of each minute have a row each, the rest are told of with the next one."""
 
-    def __init__(self, now: Callable[[], float], told: int) -> None:
+    def __init__(self, now: Callable[[], float], count: int) -> None:
         self._now = now
-        self._told = told
+        self._told = count
         self._since = -math.inf
         self._came = 0
 
@@ -121,7 +121,7 @@ class Flood:
         return untold if self._came <= self._told else None
 
 
-class Record:
+class AuditRecord:
     """The audit, and what becomes of a server that cannot write to it."""
 
     def __init__(self, audit: Chain) -> None:

@@ -47,7 +47,7 @@ class GivenUp(Exception):
 
 
 @dataclass(slots=True, eq=False)
-class Request:
+class LiveRequest:
     """One live call."""
 
     id: str
@@ -68,7 +68,7 @@ class Agents:
     waiting: deque[anyio.Event] = field(default_factory=deque)  # first come, first served
 
 
-class Requests:
+class LiveRequests:
     """Every call that has arrived and is not yet answered."""
 
     def __init__(
@@ -77,7 +77,7 @@ class Requests:
         self._running = running
         self._waiting = waiting
         self._ttl_seconds = ttl_seconds
-        self._live: dict[str, Request] = {}
+        self._live: dict[str, LiveRequest] = {}
         self._agents: dict[str, Agents] = {}
         self._quiet = anyio.Event()
         self._cutting = False
@@ -87,12 +87,12 @@ class Requests:
         self.held_seconds = 0.0  # the longest that something kept the whole server from doing anything else
 
     @property
-    def live(self) -> Mapping[str, Request]:
+    def live(self) -> Mapping[str, LiveRequest]:
         """Every call that is not answered, by its id."""
         return self._live
 
     @asynccontextmanager
-    async def admitted(self, agent: str, tool: str) -> AsyncIterator[Request]:
+    async def admitted(self, agent: str, tool: str) -> AsyncIterator[LiveRequest]:
         """Hold a place inside the block, once there is one; the block is cancelled at the call's end of time.
 
         Raises `GivenUp` when the server is stopping, when too many wait already, when it took too long and when the
@@ -106,7 +106,7 @@ class Requests:
             raise GivenUp("failed", _(BUSY), Code.BUSY)
         began = anyio.current_time()
         with anyio.CancelScope(deadline=began + self._ttl_seconds) as scope:
-            request = Request(secrets.token_hex(8), agent, tool, began, scope)
+            request = LiveRequest(secrets.token_hex(8), agent, tool, began, scope)
             self._live[request.id] = request
             try:
                 await self._place(at_work)
@@ -141,7 +141,7 @@ class Requests:
         else:
             at_work.running -= 1
 
-    def _end(self, request: Request) -> None:
+    def _end(self, request: LiveRequest) -> None:
         now = anyio.current_time()
         del self._live[request.id]
         if request.running:

@@ -20,8 +20,8 @@ from mcp.shared.exceptions import MCPError
 
 from tools_server.codes import Code
 from tools_server.gate import Gate
-from tools_server.policy import Agent
-from tools_server.wish import UNTRUSTED_META, Answer, Wish
+from tools_server.policy import AgentAccount
+from tools_server.wish import UNTRUSTED_META, CallRequest, CallResult
 
 ADDRESS_CHARACTERS = 2_048
 VALUE_CHARACTERS = 500
@@ -45,7 +45,7 @@ class View:
     description: str
     arguments: Mapping[str, str] = field(default_factory=dict)  # the tool's argument → the variable that fills it
     follows: tuple[str, ...] = ()  # other tool files whose changes show here; ("*",) is any
-    own: str = ""  # the variable that the agent's own name fills
+    agent_variable: str = ""  # the variable that the agent's own name fills
     mime: str = "application/json"
 
     @property
@@ -68,7 +68,7 @@ class View:
 
     def expand(self, values: Mapping[str, str]) -> str:
         """Return the address with these values."""
-        return _VARIABLE.sub(lambda found: quote(values[found[1]], safe=""), self.uri)
+        return _VARIABLE.sub(lambda match: quote(values[match[1]], safe=""), self.uri)
 
     def shows(self, tool: str) -> bool:
         """Whether it may read differently once this tool has changed something."""
@@ -89,7 +89,7 @@ VIEWS = (
         "What an agent has used of its day's budget, and what is left.",
         {"agent": "agent_id"},
         follows=("*",),
-        own="agent_id",
+        agent_variable="agent_id",
     ),
     View(
         "memory://vector/{query}",
@@ -125,11 +125,11 @@ class Resources:
         self._gate = gate
         self._views = views
 
-    def _visible(self, agent: Agent) -> list[View]:
+    def _visible(self, agent: AgentAccount) -> list[View]:
         tools = {spec.name for spec in self._gate.visible(agent)}
         return [view for view in self._views if view.tool in tools]
 
-    def listed(self, agent: Agent) -> list[types.Resource]:
+    def listed(self, agent: AgentAccount) -> list[types.Resource]:
         """Return the addresses that are known as they stand: no variable, or one whose values are known."""
         return [
             types.Resource(
@@ -143,7 +143,7 @@ class Resources:
             for values in self._known(view, agent)
         ]
 
-    def templates(self, agent: Agent) -> list[types.ResourceTemplate]:
+    def templates(self, agent: AgentAccount) -> list[types.ResourceTemplate]:
         """Return the families of addresses."""
         return [
             types.ResourceTemplate(
@@ -157,15 +157,15 @@ class Resources:
             if view.variables
         ]
 
-    def _known(self, view: View, agent: Agent) -> list[dict[str, str]]:
+    def _known(self, view: View, agent: AgentAccount) -> list[dict[str, str]]:
         if not view.variables:
             return [{}]
         if len(view.variables) > 1:
             return []
         return [{view.variables[0]: value} for value in self._values(view, view.variables[0], agent)]
 
-    def _values(self, view: View, variable: str, agent: Agent) -> list[str]:
-        if variable == view.own:
+    def _values(self, view: View, variable: str, agent: AgentAccount) -> list[str]:
+        if variable == view.agent_variable:
             return [agent.name]
         schema = self._gate.schema(view.tool) or {}
         for argument, filled_by in view.arguments.items():
@@ -174,14 +174,14 @@ class Resources:
                 return [choice for choice in choices if choice]
         return []
 
-    def complete(self, agent: Agent, template: str, variable: str, begun: str) -> list[str]:
+    def complete(self, agent: AgentAccount, template: str, variable: str, begun: str) -> list[str]:
         """Return the known values of a variable that begin so."""
         for view in self._visible(agent):
             if view.uri == template and variable in view.variables:
                 return [value for value in self._values(view, variable, agent) if value.startswith(begun)]
         return []
 
-    async def read(self, wish: Wish, uri: str) -> types.ReadResourceResult | types.InputRequiredResult:
+    async def read(self, wish: CallRequest, uri: str) -> types.ReadResourceResult | types.InputRequiredResult:
         """Return what is there: the tool's data as JSON, then its sentence. `wish` says who asks. Raises `MCPError`."""
         try:
             view, values = self._found(uri)
@@ -213,7 +213,7 @@ class Resources:
                 return view, {variable: decoded(raw) for variable, raw in match.groupdict().items()}
         raise BadAddress("There is no resource at that address.")
 
-    def may_read(self, agent: Agent, uri: str) -> bool:
+    def may_read(self, agent: AgentAccount, uri: str) -> bool:
         """Whether there is such an address for an agent: it may be told of it, and of changes there."""
         try:
             view, _ = self._found(uri)
@@ -247,7 +247,7 @@ def decoded(raw: str) -> str:
     return value
 
 
-def _code(answer: Answer) -> int:
+def _code(answer: CallResult) -> int:
     """Return the JSON-RPC code of a refusal: where there is no result to carry the kind, the code must."""
     if answer.code is not None:
         return answer.code

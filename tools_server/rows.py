@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tools_server.language import text as _
-from tools_server.state import Kept
+from tools_server.state import StoredReceipt
 from tools_server.toolkit import Call, Result, ToolFailed
 
 Row = Mapping[str, Any]  # column → value
@@ -25,24 +25,25 @@ def drop(call: Call, table: str, id: str) -> None:
     call.state.run(f"DELETE FROM {table} WHERE id = ?", id)  # noqa: S608  # our own name of a table
 
 
-def put_back(call: Call, table: str, kept: Kept) -> Result:
+def put_back(call: Call, table: str, stored_receipt: StoredReceipt) -> Result:
     """Put back the rows of a receipt, unless one of them has changed since. Raises `ToolFailed` then."""
-    before, after = _by_id(kept.before), _by_id(kept.after)
+    before, after = _by_id(stored_receipt.before), _by_id(stored_receipt.after)
     ids = sorted({*before, *after})
     with call.state.transaction():
         there = {id: _there(call, table, id) for id in ids}
         if not all(_is_as_left(there[id], after.get(id)) for id in ids):
             raise ToolFailed(
-                "failed", _("I can't take that back, for it has changed since: {changed}").format(changed=kept.changed)
+                "failed",
+                _("I can't take that back, for it has changed since: {changed}").format(changed=stored_receipt.changed),
             )
         for id in ids:
             if id in before:
                 put(call, table, before[id])
             else:
                 drop(call, table, id)
-        said = call.taken_back(kept)
-        receipt = call.receipt(said, before=list(after.values()) or None, after=list(before.values()) or None)
-    return Result(said, {"ids": ids}, receipt)
+        text = call.taken_back(stored_receipt)
+        receipt = call.receipt(text, before=list(after.values()) or None, after=list(before.values()) or None)
+    return Result(text, {"ids": ids}, receipt)
 
 
 def _is_as_left(row: Row | None, left: Row | None) -> bool:

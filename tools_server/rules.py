@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tools_server.policy import DAYS, RISKS, ROLES, TAINT, Budget, Hours, Limit, Policy, Rule
+from tools_server.policy import DAYS, RISKS, ROLES, TAINT, Budget, Hours, Policy, RateLimit, Rule
 
 THEN = ("confirm", "explicit", "deny")  # rules only narrow: what may be done at all is said in the agents file
 MINUTES_OF_DAY = 24 * 60
@@ -85,13 +85,13 @@ def _rule(where: str, row: Mapping[str, Any]) -> Rule:
     )
 
 
-def _limit(where: str, row: Mapping[str, Any]) -> Limit:
+def _limit(where: str, row: Mapping[str, Any]) -> RateLimit:
     _only(where, row, _LIMIT)
     seconds = row.get("per_seconds")
     if not isinstance(seconds, (int, float)) or isinstance(seconds, bool) or not 0 < seconds <= 86_400:
         raise RulesWrong(f"{where} needs per_seconds = a number from 1 to 86400.")
     who = {name: _texts(where, row, name) for name in _WHO if name in row}
-    return Limit(row["id"], _count(where, row, "at_most"), float(seconds), **who)
+    return RateLimit(row["id"], _count(where, row, "at_most"), float(seconds), **who)
 
 
 def _budget(where: str, row: Mapping[str, Any]) -> Budget:
@@ -124,9 +124,9 @@ def _texts(where: str, row: Mapping[str, Any], key: str) -> tuple[str, ...]:
 
 
 def _hours(where: str, text: str) -> Hours:
-    found = _HOURS.fullmatch(text.strip())
-    begin, end = (int(found[1]) * 60 + int(found[2]), int(found[3]) * 60 + int(found[4])) if found else (0, 0)
-    if not found or begin >= MINUTES_OF_DAY or end > MINUTES_OF_DAY or begin == end:
+    match = _HOURS.fullmatch(text.strip())
+    begin, end = (int(match[1]) * 60 + int(match[2]), int(match[3]) * 60 + int(match[4])) if match else (0, 0)
+    if not match or begin >= MINUTES_OF_DAY or end > MINUTES_OF_DAY or begin == end:
         raise RulesWrong(f'{where}: write hours as "21:00-07:00", not {text!r}.')
     return Hours(begin, end)
 

@@ -29,7 +29,7 @@ from wall.chain import verify
 from wall.disk import disk_sentence
 
 if TYPE_CHECKING:
-    from tools_server.boot import Settings
+    from tools_server.boot import ServerSettings
 
 COMMANDS = """commands:
   atlas-tools call JSON                      make one call and print its answer as JSON
@@ -68,7 +68,7 @@ def _main() -> None:
     _serve(*_settings(sys.argv[1:]))
 
 
-def _serve(settings: Settings, stdio: bool) -> None:
+def _serve(settings: ServerSettings, stdio: bool) -> None:
     # The other commands need none of this, and a call over ssh should not wait a second for it.
     from tools_server.boot import BootFailed
     from tools_server.failures import log_to_stderr
@@ -88,8 +88,8 @@ def _serve(settings: Settings, stdio: bool) -> None:
         sys.exit(1)
 
 
-def _settings(arguments: list[str]) -> tuple[Settings, bool]:
-    from tools_server.boot import Settings
+def _settings(arguments: list[str]) -> tuple[ServerSettings, bool]:
+    from tools_server.boot import ServerSettings
 
     parser = argparse.ArgumentParser(
         prog="atlas-tools",
@@ -126,7 +126,7 @@ def _settings(arguments: list[str]) -> tuple[Settings, bool]:
         parser.error("--telemetry goes with --stdio; over HTTP, /health tells the same")
     at_home(parser, given, os.environ)
     served = {name: getattr(given, name) for name in ("socket", "port", "agent", "role", "telemetry")}
-    return replace(Settings.of(given), **served), given.stdio
+    return replace(ServerSettings.of(given), **served), given.stdio
 
 
 def _rules(arguments: list[str]) -> int:
@@ -144,16 +144,16 @@ def _rules(arguments: list[str]) -> int:
     if not (given.agents and given.policy):
         at_home(parser, given, os.environ)
     try:
-        asked = question(given.agents, given.policy)
+        rules = question(given.agents, given.policy)
     except BootFailed as wrong:
         say(str(wrong))
         return 1
-    agents = [agent for agent in asked.agents if given.agent in ("", agent.name)]
+    agents = [agent for agent in rules.agents if given.agent in ("", agent.name)]
     if not agents:
-        say(f"{given.agents} has no agent {given.agent!r}; it has {', '.join(agent.name for agent in asked.agents)}.")
+        say(f"{given.agents} has no agent {given.agent!r}; it has {', '.join(agent.name for agent in rules.agents)}.")
         return 1
-    parts = [*(picture(asked.policy, agent, asked.actions) for agent in agents), legend(asked.policy)]
-    problem = solved(json.dumps(dataclasses.asdict(asked)))
+    parts = [*(picture(rules.policy, agent, rules.actions) for agent in agents), legend(rules.policy)]
+    problem = solved(json.dumps(dataclasses.asdict(rules)))
     print("\n\n".join([*parts, problem or "The rules are sound."]))  # noqa: T201 — what was asked for
     return 1 if problem else 0
 

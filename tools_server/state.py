@@ -53,7 +53,7 @@ MIGRATIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
+class ChangeReceipt:
     """Proof that something changed; the row of that id says what, from what and to what."""
 
     id: str
@@ -63,7 +63,7 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredReceipt:
     """A receipt as it was kept, with what an undo needs."""
 
     id: str
@@ -86,7 +86,7 @@ class Kept:
         return not (self.before is None and self.after is None)
 
 
-class State:
+class ToolsDatabase:
     """The one connection of this process to tools.db. Used from the event loop's thread only."""
 
     def __init__(self, file: Path, migrations: Mapping[str, str]) -> None:
@@ -150,7 +150,7 @@ class State:
         arguments: Mapping[str, Any] = MappingProxyType({}),
         undoes: str = "",
         tainted: bool = False,
-    ) -> Receipt:
+    ) -> ChangeReceipt:
         """Keep a receipt: in the running transaction when there is one, else committed at once.
 
         One that `undoes` another is written together with the other's mark; the other is then undone, once.
@@ -172,7 +172,9 @@ class State:
                     undoes=undoes,
                     tainted=tainted,
                 )
-        receipt = Receipt(f"receipt_{secrets.token_hex(8)}", changed, tool, not (before is None and after is None))
+        receipt = ChangeReceipt(
+            f"receipt_{secrets.token_hex(8)}", changed, tool, not (before is None and after is None)
+        )
         self.run(
             "INSERT INTO receipts"
             " (id, at, tool, agent, actor, turn, changed, before, after, arguments, undoes, tainted)"
@@ -186,18 +188,20 @@ class State:
             self.run("UPDATE receipts SET undone_by = ? WHERE id = ?", receipt.id, undoes)
         return receipt
 
-    def receipts(self, most: int) -> Iterator[Kept]:
+    def receipts(self, most: int) -> Iterator[StoredReceipt]:
         """Give the newest receipts, the newest first; each is read when it is wanted, for one may hold a whole file."""
         older = "SELECT rowid AS place, * FROM receipts WHERE rowid < ? ORDER BY rowid DESC LIMIT 1"
         place = 1 << 62
         for _ in range(most):  # no statement is left open in between: it would keep others' commits from being seen
-            found = self.rows(older, place)
-            if not found:
+            rows = self.rows(older, place)
+            if not rows:
                 return
-            place = found[0]["place"]
-            yield _kept(found[0])
+            place = rows[0]["place"]
+            yield _kept(rows[0])
 
-    def receipts_of_taint(self, after: int, matters: Callable[[str, str], bool]) -> Iterator[tuple[int, Kept | None]]:
+    def receipts_of_taint(
+        self, after: int, matters: Callable[[str, str], bool]
+    ) -> Iterator[tuple[int, StoredReceipt | None]]:
         """Give what was wished after reading words of others, and of what changed since then what `matters`.
 
         Receipts with their places, the oldest first, of those `after` a place; None instead of one that does not
@@ -213,28 +217,28 @@ class State:
                 after = row["place"]
                 yield after, _kept(row) if row["tainted"] or matters(row["before"], row["after"]) else None
 
-    def receipt(self, id: str) -> Kept | None:
+    def receipt(self, id: str) -> StoredReceipt | None:
         """Return one receipt."""
         return next(map(_kept, self.rows("SELECT * FROM receipts WHERE id = ?", id)), None)
 
-    def deed(self, kept: Kept) -> tuple[Kept, bool]:
+    def deed(self, stored_receipt: StoredReceipt) -> tuple[StoredReceipt, bool]:
         """Return what was done at first, and whether `kept` took it back: to take that back is to do it again."""
         took_back = False
-        while kept.undoes and (undone := self.receipt(kept.undoes)):
-            kept, took_back = undone, not took_back
-        return kept, took_back
+        while stored_receipt.undoes and (undone := self.receipt(stored_receipt.undoes)):
+            stored_receipt, took_back = undone, not took_back
+        return stored_receipt, took_back
 
     def close(self) -> None:
         """Fold the write-ahead log into the file and let go. Idempotent."""
         self._db.close()
 
 
-def _kept(row: sqlite3.Row) -> Kept:
+def _kept(row: sqlite3.Row) -> StoredReceipt:
     values = dict(row)
     values.pop("place", None)
     for name in ("actor", "before", "after", "arguments"):
         values[name] = json.loads(values[name])
-    return Kept(**values)
+    return StoredReceipt(**values)
 
 
 def _statements(sql: str) -> Iterator[str]:

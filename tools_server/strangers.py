@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tools_server.state import Kept, State
+from tools_server.state import StoredReceipt, ToolsDatabase
 from tools_server.toolkit import ToolSpec
 from tools_server.wording import plain
 from tools_server.writing.papers import ORIGIN, Unreadable, body_of, front_matter, scalar
@@ -43,7 +43,7 @@ _ID = re.compile(r"[a-z]+_[0-9a-f]+")
 log = logging.getLogger(__name__)
 
 
-class Where(NamedTuple):
+class WrittenPlace(NamedTuple):
     """The paper or the row that words were written into."""
 
     family: str  # of the tools that tell of it: "lists"
@@ -55,41 +55,43 @@ class Where(NamedTuple):
 class Strangers:
     """The words that receipts tell of. Used from the event loop's thread only."""
 
-    def __init__(self, state: State, tools: Iterable[ToolSpec]) -> None:
+    def __init__(self, state: ToolsDatabase, tools: Iterable[ToolSpec]) -> None:
         self._state = state
         self._ours = {"", *(plain(word) for spec in tools for word in _own_words(spec))}
-        self._known: dict[str, dict[Where, bool]] = {}  # by how they begin, the oldest first; whether they are there
+        self._known: dict[
+            str, dict[WrittenPlace, bool]
+        ] = {}  # by how they begin, the oldest first; whether they are there
         self._begun: Counter[str] = Counter()  # the first words of each phrase: most texts hold none of them
         self._watched: set[str] = set()  # files and ids, in JSON, that hold common ones
         self._bytes = 0
         self._full = False  # and the log says so
         self._seen = 0  # the last receipt that was read
 
-    def wished(self, *said: Any, tool: str = "") -> bool:
+    def wished(self, *texts: Any, tool: str = "") -> bool:
         """Whether such words are among texts or JSON that a tool says. Raises `sqlite3.Error`.
 
         Of a `tool`'s answer, common words count that were written where such a tool writes. Takes a time that grows
         with what is said, and not with what is known; the first one reads the receipts, a year of them in a second.
         """
-        return self._told(said, tool.split(".")[0])
+        return self._told(texts, tool.split(".")[0])
 
     def wished_in(self, paper: str, file: str = "") -> bool:
         """Whether such words are in a paper, its front matter included. Raises `sqlite3.Error`."""
         return self._told([_id_of(paper), *_of_paper(paper)], file.split("/")[0])
 
-    def _told(self, said: Any, family: str) -> bool:
+    def _told(self, phrase: Any, family: str) -> bool:
         self._catch_up()
         if not self._known:
             return False
-        lines = [_plain(line) for text in _texts(said) for line in text.splitlines()]
+        lines = [_plain(line) for text in _texts(phrase) for line in text.splitlines()]
         alone = set(lines)
         if any(self._is_there(line, alone, family) for line in alone & self._known.keys()):
             return True
         return self._holds_phrase(" ".join(lines).split())
 
-    def _is_there(self, line: str, told: set[str], family: str) -> bool:
+    def _is_there(self, line: str, messages: set[str], family: str) -> bool:
         return not _is_common(line) or any(
-            there and (not family or where.family == family) and (not where.id or where.id in told)
+            there and (not family or where.family == family) and (not where.id or where.id in messages)
             for where, there in self._known[line].items()
         )
 
@@ -103,19 +105,22 @@ class Strangers:
 
     def _catch_up(self) -> None:
         """Read the receipts that came since, from whatever process."""
-        for place, kept in self._state.receipts_of_taint(self._seen, self._matters):
+        for place, stored_receipt in self._state.receipts_of_taint(self._seen, self._matters):
             self._seen = place
-            if kept is None:
+            if stored_receipt is None:
                 continue
-            if kept.tainted:
-                self._learn(plain(kept.id), None)  # whoever tells of the change gives it
-            before, after = list(_records(kept.tool, kept.before)), list(_records(kept.tool, kept.after))
-            if isinstance(kept.after, Mapping) and "moved" in kept.after:
+            if stored_receipt.tainted:
+                self._learn(plain(stored_receipt.id), None)  # whoever tells of the change gives it
+            before, after = (
+                list(_records(stored_receipt.tool, stored_receipt.before)),
+                list(_records(stored_receipt.tool, stored_receipt.after)),
+            )
+            if isinstance(stored_receipt.after, Mapping) and "moved" in stored_receipt.after:
                 self._follow(before[0][0], after[0][0])
             had, left = ({word for _, words in records for word in words} for records in (before, after))
             for where, words in after:
                 for word in (word for word in words if word not in had):
-                    self._came(word, where, kept)
+                    self._came(word, where, stored_receipt)
             for where, words in before:
                 for word in (word for word in words if word not in left):
                     if where in (wheres := self._known.get(word, {})):
@@ -137,21 +142,21 @@ class Strangers:
         except ValueError:  # no line: a row, or where a paper begins
             return True
 
-    def _came(self, word: str, where: Where, kept: Kept) -> None:
-        actors = (plain(kept.actor.get("person", "")), plain(kept.actor.get("room", "")))
-        if kept.tainted and not kept.tool.startswith(MARKED_BY_THEMSELVES) and word not in actors:
+    def _came(self, word: str, where: WrittenPlace, stored_receipt: StoredReceipt) -> None:
+        actors = (plain(stored_receipt.actor.get("person", "")), plain(stored_receipt.actor.get("room", "")))
+        if stored_receipt.tainted and not stored_receipt.tool.startswith(MARKED_BY_THEMSELVES) and word not in actors:
             self._learn(word, where)
-        elif kept.undoes and where in (wheres := self._known.get(word, {})):
+        elif stored_receipt.undoes and where in (wheres := self._known.get(word, {})):
             wheres[where] = True  # what is put back is what it was
 
-    def _follow(self, old: Where, new: Where) -> None:
+    def _follow(self, old: WrittenPlace, new: WrittenPlace) -> None:
         """Go along with a paper that was moved."""
         for wheres in self._known.values():
             for where in [where for where in wheres if (where.root, where.file) == (old.root, old.file)]:
                 self._watched.add(json.dumps(new.file))
                 wheres[where._replace(family=new.family, file=new.file)] = wheres.pop(where)
 
-    def _learn(self, line: str, where: Where | None) -> None:
+    def _learn(self, line: str, where: WrittenPlace | None) -> None:
         words = line.split()
         begun = " ".join(words[:PHRASE_WORDS])
         line = " ".join(words[:TELLING_WORDS])
@@ -192,26 +197,28 @@ def _is_common(line: str) -> bool:
     return len(line) < COMMON_CHARACTERS and len(line.split()) < PHRASE_WORDS
 
 
-_Record = tuple[Where, list[str]]
+_Record = tuple[WrittenPlace, list[str]]
 
 
-def _records(tool: str, told: Any) -> Iterator[_Record]:
+def _records(tool: str, details: Any) -> Iterator[_Record]:
     """Give the papers or rows that a receipt holds, with their words as they are compared, line by line."""
     family = tool.split(".")[0]
-    if isinstance(told, list):
-        for each in told:
-            yield from _records(tool, each)
-    elif isinstance(told, Mapping):
-        file = next((str(told[key]) for key in ("moved", "file", "href") if key in told), "")
-        text = str(told.get("text", ""))
+    if isinstance(details, list):
+        for item in details:
+            yield from _records(tool, item)
+    elif isinstance(details, Mapping):
+        file = next((str(details[key]) for key in ("moved", "file", "href") if key in details), "")
+        text = str(details.get("text", ""))
         if file:
             folder = file.split("/")[0]
-            said = [*([file] if "moved" in told else []), *_of_paper(text)]
-            where = Where(folder if folder in HOUSEHOLDS else family, file, _id_of(text), str(told.get("root", "")))
+            texts = [*([file] if "moved" in details else []), *_of_paper(text)]
+            where = WrittenPlace(
+                folder if folder in HOUSEHOLDS else family, file, _id_of(text), str(details.get("root", ""))
+            )
         else:
-            said = [value for key in ROW_WORDS if isinstance(value := told.get(key), str)]
-            where = Where(family, str(told.get("id", "")), plain(str(told.get("id", ""))))
-        yield where, [_plain(line) for each in said for line in each.splitlines()]
+            texts = [value for key in ROW_WORDS if isinstance(value := details.get(key), str)]
+            where = WrittenPlace(family, str(details.get("id", "")), plain(str(details.get("id", ""))))
+        yield where, [_plain(line) for item in texts for line in item.splitlines()]
 
 
 def _of_paper(text: str) -> Iterator[str]:
@@ -242,11 +249,11 @@ def _id_of(paper: str) -> str:
 def _scalars(value: Any) -> Iterator[str]:
     """Give the words of front matter, but for ids."""
     if isinstance(value, Mapping):
-        for key, each in value.items():
-            yield from (word for word in _scalars(each) if key != "id" or not _ID.fullmatch(word))
+        for key, item in value.items():
+            yield from (word for word in _scalars(item) if key != "id" or not _ID.fullmatch(word))
     elif isinstance(value, (list, set)):
-        for each in value:
-            yield from _scalars(each)
+        for item in value:
+            yield from _scalars(item)
     else:
         yield scalar(value)
 
@@ -255,11 +262,11 @@ def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
-        for each in value.values():
-            yield from _texts(each)
+        for item in value.values():
+            yield from _texts(item)
     elif isinstance(value, (list, tuple)):
-        for each in value:
-            yield from _texts(each)
+        for item in value:
+            yield from _texts(item)
 
 
 def _plain(line: str) -> str:

@@ -18,14 +18,14 @@ from pydantic import BaseModel, ConfigDict, create_model
 
 from tools_server.language import text as _
 from tools_server.paths import Root
-from tools_server.policy import STRICTNESS, Action, Actor, Agent, Decision, Level, Risk
+from tools_server.policy import STRICTNESS, Action, AgentAccount, CallActor, Decision, Level, Risk
 from tools_server.reach.outside import NOWHERE, Outside
 from tools_server.shapes import Shape, schema_of
-from tools_server.state import Kept, Receipt, State
+from tools_server.state import ChangeReceipt, StoredReceipt, ToolsDatabase
 from wall.chain import Chain
 
 if TYPE_CHECKING:
-    from tools_server.confirm import Asks
+    from tools_server.confirm import Confirmations
     from tools_server.strangers import Strangers
 
 Error = Literal["denied", "confirm", "invalid", "not_found", "timeout", "failed"]
@@ -38,7 +38,7 @@ class Result:
 
     text: str  # a sentence fit for speech
     data: Mapping[str, Any] = field(default_factory=dict)  # JSON
-    receipt: Receipt | None = None  # when something changed
+    receipt: ChangeReceipt | None = None  # when something changed
     reply: Any = None  # the protocol's own result, from a tool that passes on what a sentence cannot hold
     untrusted: bool = False  # words of others are in it: data, and never a reason to do something
 
@@ -58,7 +58,7 @@ class ToolFailed(Exception):
 class Inside:
     """The parts of the gate that the few tools about the gate look into, for the agent and the actor of one call."""
 
-    asks: Asks
+    asks: Confirmations
     tell: Callable[[str], None]  # clients: this tool's answer would differ now
     record: Chain
     usage: Callable[[str], Mapping[str, Any]]  # of an agent, today; {} when nobody counts
@@ -75,10 +75,10 @@ class Call:
     """Everything a tool may know of, and reach, during one call."""
 
     tool: str
-    agent: Agent
-    actor: Actor
+    agent: AgentAccount
+    actor: CallActor
     turn: str
-    state: State
+    state: ToolsDatabase
     roots: Mapping[str, Root]  # the agent's own, and no others
     now: Callable[[], float]  # wall clock, seconds since 1970
     zone: tzinfo | None = None  # where the house is; None is the machine's own
@@ -109,7 +109,7 @@ class Call:
         moment = self.now() if at is None else at
         return datetime.fromtimestamp(moment, self.zone).astimezone(self.zone)
 
-    def permit(self, **own: Any) -> None:
+    def permit(self, **names: Any) -> None:
         """Ask the rules again, with what was meant by its own names. Raises `ToolFailed` when they say more.
 
         For tools that understand names: "the secret list" or "secrt" must not go round a rule about "secret". A name
@@ -118,12 +118,12 @@ class Call:
         if self.inside is None or not self.arguments:
             return
         decide = self.inside.decide
-        itself, asked = decide(self.tool, {**self.arguments, **own}), decide(self.tool, self.arguments)
-        if STRICTNESS[itself.verdict] > STRICTNESS[asked.verdict]:
+        itself, general = decide(self.tool, {**self.arguments, **names}), decide(self.tool, self.arguments)
+        if STRICTNESS[itself.verdict] > STRICTNESS[general.verdict]:
             hint = "" if itself.verdict == "deny" else _(" Ask for it by its own name.")
-            raise ToolFailed("denied", itself.reason + hint, rule=itself.rule, **own)
+            raise ToolFailed("denied", itself.reason + hint, rule=itself.rule, **names)
 
-    def receipt(self, changed: str, *, before: Any, after: Any) -> Receipt:
+    def receipt(self, changed: str, *, before: Any, after: Any) -> ChangeReceipt:
         """Keep proof of a change. `before` and `after` are JSON, enough to undo it; None stands for nothing there.
 
         What cannot be undone has None for both.
@@ -144,9 +144,9 @@ class Call:
             tainted=self.tainted,
         )
 
-    def taken_back(self, kept: Kept) -> str:
+    def taken_back(self, stored_receipt: StoredReceipt) -> str:
         """Return how it is said that a change is taken back; of one that took back another, that this is done again."""
-        deed, took_back = self.state.deed(kept)
+        deed, took_back = self.state.deed(stored_receipt)
         form = _("Done again: {changed}") if took_back else _("Taken back: {changed}")
         return form.format(changed=deed.changed)
 
@@ -162,7 +162,7 @@ async def _nobody_acts(*_call: object) -> tuple[bool, str]:
 class Live:
     """What a tool file's `opened` is given: everything that outlives one call."""
 
-    state: State
+    state: ToolsDatabase
     outside: Outside
     settings: Any
     now: Callable[[], float]
@@ -175,7 +175,7 @@ class Live:
 
 Run = Callable[..., Awaitable[Result]]
 Preview = Callable[..., Awaitable[str]]
-Undo = Callable[[Call, Kept], Awaitable[Result]]
+Undo = Callable[[Call, StoredReceipt], Awaitable[Result]]
 Opened = Callable[[Live], AbstractAsyncContextManager[Any]]
 R = TypeVar("R", bound=Run)
 
@@ -334,7 +334,7 @@ def find(package: ModuleType) -> Toolbox:
         for name, sql in getattr(module, "MIGRATIONS", {}).items():
             assert name.startswith(file.name), f"migration {name} belongs to another file"
             migrations[name] = sql
-        for kind, found in (("Settings", settings), ("undo", undo), ("opened", opened)):
+        for kind, results in (("Settings", settings), ("undo", undo), ("opened", opened)):
             if (thing := vars(module).get(kind)) and thing.__module__ == module.__name__:
-                found[file.name] = thing
+                results[file.name] = thing
     return Toolbox(dict(sorted(tools.items())), migrations, settings, undo, opened)

@@ -16,8 +16,8 @@ from typing import Any
 
 import tools_server
 import wall
-from tools_server.boot import Settings, prove_rules, read_agents
-from tools_server.confine import Plan, confine, no_core_dumps
+from tools_server.boot import ServerSettings, prove_rules, read_agents
+from tools_server.confine import WallPlan, confine, no_core_dumps
 from tools_server.porter import Porter
 from tools_server.programs import SYSTEM, programs_of
 from tools_server.prove import solved
@@ -26,7 +26,7 @@ from tools_server.stderr import say
 _FILES, _FOLDERS = "_file", "_folder"  # endings of the names of settings
 
 
-def walled(settings: Settings) -> Settings:
+def walled(settings: ServerSettings) -> ServerSettings:
     """Make what must be made from outside, put up the walls, and return the settings as they hold inside.
 
     Raises `BootFailed`, also for rules that are not sound, and OSError.
@@ -80,9 +80,9 @@ def _whole(stream: socket.socket) -> str:
     return b"".join(iter(partial(stream.recv, 65_536), b"")).decode()
 
 
-def _plan(settings: Settings, roots: tuple[Path, ...]) -> Plan:
-    told = tomllib.loads(settings.tools.read_text(encoding="utf-8")) if settings.tools else {}
-    paths = list(_paths(told))
+def _plan(settings: ServerSettings, roots: tuple[Path, ...]) -> WallPlan:
+    details = tomllib.loads(settings.tools.read_text(encoding="utf-8")) if settings.tools else {}
+    paths = list(_paths(details))
     given = (settings.agents, settings.policy, settings.tools, settings.house_key)
     reads = [
         *(Path(path) for path in SYSTEM),
@@ -94,18 +94,18 @@ def _plan(settings: Settings, roots: tuple[Path, ...]) -> Plan:
         *(path for ending, path in paths if ending == _FILES),
     ]
     writes = [settings.data, *roots, Path("/dev/null"), *(path for ending, path in paths if ending == _FOLDERS)]
-    programs = tuple(programs_of(told.get("upstream", {})))
+    programs = tuple(programs_of(details.get("upstream", {})))
     clears = (settings.socket.parent,) if settings.socket else ()
-    return Plan(tuple(reads), tuple(writes), programs, clears)
+    return WallPlan(tuple(reads), tuple(writes), programs, clears)
 
 
-def _paths(told: Any, name: str = "") -> Iterator[tuple[str, Path]]:
+def _paths(details: Any, name: str = "") -> Iterator[tuple[str, Path]]:
     """Find the files and folders in the settings of the tools: `atlas.toml` calls them so by their names' endings."""
-    if isinstance(told, Mapping):
-        for key, value in told.items():
+    if isinstance(details, Mapping):
+        for key, value in details.items():
             yield from _paths(value, key)
-    elif isinstance(told, list):
-        for value in told:
+    elif isinstance(details, list):
+        for value in details:
             yield from _paths(value, name)
-    elif isinstance(told, str) and told:
-        yield from ((ending, Path(told)) for ending in (_FILES, _FOLDERS) if f"_{name}".endswith(ending))
+    elif isinstance(details, str) and details:
+        yield from ((ending, Path(details)) for ending in (_FILES, _FOLDERS) if f"_{name}".endswith(ending))

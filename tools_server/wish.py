@@ -8,9 +8,9 @@ from typing import Any
 
 from tools_server.arguments import printable
 from tools_server.codes import Code
-from tools_server.confirm import NO_REPLY, Ask, Reply
-from tools_server.policy import ROLES, Actor, Agent
-from tools_server.state import Receipt
+from tools_server.confirm import NO_REPLY, Confirmation, ConfirmationReply
+from tools_server.policy import ROLES, AgentAccount, CallActor
+from tools_server.state import ChangeReceipt
 from tools_server.toolkit import Error, ToolFailed
 
 UNTRUSTED_META = "atlas.house/untrusted"  # of a result, of any kind: words of others are in it
@@ -18,17 +18,17 @@ ACTOR_CHARACTERS = 100  # of each of its names
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class CallRequest:
     """A call as it came over a wire, from an agent already identified. Nothing else in it is believed."""
 
-    agent: Agent
+    agent: AgentAccount
     tool: str
     arguments: Any
     actor: Any = None  # `_meta["atlas.house/actor"]`
     turn: Any = None  # `_meta["atlas.house/turn"]`
     route: str = ""  # "2026-07-28 http", for the record
     wire: Any = None  # the protocol's own context, for tools that speak it themselves
-    reply: Reply = NO_REPLY  # what a retried call brings from a person
+    reply: ConfirmationReply = NO_REPLY  # what a retried call brings from a person
     trace: Any = None  # `_meta["traceparent"]`, as W3C writes it
     tainted: Any = None  # `_meta["atlas.house/tainted"]`: the caller has read words of others; it only narrows
     language: Any = None  # `_meta["atlas.house/language"]`: how the caller wants it spoken
@@ -40,23 +40,23 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CallResult:
     """What goes back. `error` is None when it worked."""
 
     text: str
     data: Mapping[str, Any] = field(default_factory=dict)
-    receipt: Receipt | None = None
+    receipt: ChangeReceipt | None = None
     error: Error | None = None
     reply: Any = None  # the protocol's own result, when the tool gave one
-    ask: Ask | None = None  # the question that has to be answered first
+    ask: Confirmation | None = None  # the question that has to be answered first
     code: Code | None = None  # why, where the kind of error does not tell
     untrusted: bool = False  # words of others are in it
 
 
-def actor_of(claimed: Any) -> Actor:
+def actor_of(claimed: Any) -> CallActor:
     """Read `_meta["atlas.house/actor"]`; what is not understood is refused, for a missing role would be a wider one."""
     if claimed is None:
-        return Actor()
+        return CallActor()
     names = ("person", "device", "role", "room")
     ok = isinstance(claimed, Mapping) and all(
         name in names and isinstance(value, str) and len(value) <= ACTOR_CHARACTERS and printable(value) == value
@@ -64,7 +64,7 @@ def actor_of(claimed: Any) -> Actor:
     )
     if not ok:
         raise ToolFailed("invalid", "Who is asking cannot be read: give person, device, role and room as short texts.")
-    actor = Actor(**claimed)
+    actor = CallActor(**claimed)
     if actor.role not in ("", *ROLES):  # no rule speaks of it, so it would be held back by none
         raise ToolFailed("invalid", f"Nobody is a {printable(actor.role)} here. The roles are {', '.join(ROLES)}.")
     return actor

@@ -51,9 +51,9 @@ def chosen(
     if len(names) == 1:
         return min(holding, key=rank)
     if names:
-        found, more = [named(thing) for thing in holding[:NAMED]], len(holding[NAMED:])
-        among = [spoken(name) for name in found] + ([_("one of {more} more").format(more=more)] if more else [])
-        raise ToolFailed("invalid", f"{which}: {series(among, 'or')}?", several=found, more=more)
+        hits, more = [named(thing) for thing in holding[:NAMED]], len(holding[NAMED:])
+        among = [spoken(name) for name in hits] + ([_("one of {more} more").format(more=more)] if more else [])
+        raise ToolFailed("invalid", f"{which}: {series(among, 'or')}?", several=hits, more=more)
     by_name = {plain(named(thing)): thing for thing in things}
     near = get_close_matches(plainly, by_name, n=1, cutoff=0.8 if guess else 0.6)
     if near and guess:
@@ -104,10 +104,10 @@ def size(bytes_: int) -> str:
 def aloud(text: str, most: int = ALOUD_CHARACTERS) -> str:
     """Return a text of several lines, such as Markdown, as sentences; what is too long ends in "and so on"."""
     lines = (one_line(_MARKS.sub("", _LEADING.sub("", line))) for line in text.splitlines())
-    said = " ".join(line if line.endswith(_SPOKEN_ENDS) else f"{line}." for line in lines if line)
-    if len(said) <= most:
-        return said
-    return said[:most].rsplit(" ", 1)[0].rstrip(" ,;:.") + _(", and so on.")
+    sentence = " ".join(line if line.endswith(_SPOKEN_ENDS) else f"{line}." for line in lines if line)
+    if len(sentence) <= most:
+        return sentence
+    return sentence[:most].rsplit(" ", 1)[0].rstrip(" ,;:.") + _(", and so on.")
 
 
 def one_line(text: str) -> str:

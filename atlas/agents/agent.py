@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from atlas.conversation import Asked, Message, Receipt, Turn, Usage
+from atlas.conversation import Message, PendingConfirmation, Receipt, Turn, Usage
 from atlas.events import Emit, End, Route
 from atlas.understanding.choices import Choices
 from atlas.understanding.understanding import Understanding
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AgentAnswer:
     """What an agent made of a turn. `messages` are the reply and its tool exchanges, whole, in order."""
 
     text: str
@@ -23,14 +23,14 @@ class Answer:
     usage: Usage = Usage()
     error: str = ""
     choices: Choices | None = None  # the answer is a question between two: this waits for the next words
-    asked: Asked | None = None  # the answer is a question: this waits for a person's yes
+    pending: PendingConfirmation | None = None  # the answer is a question: this waits for a person's yes
     tainted: bool = False  # words of others went into it that neither its messages nor the history show
 
 
 class Answerer(Protocol):
     """One way of answering: it looks at what was understood, and parses nothing."""
 
-    async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> Answer | None:
+    async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> AgentAnswer | None:
         """Answer a turn that means this, as `Agent.respond` does; `None` to leave it to the next."""
         ...
 
@@ -44,11 +44,11 @@ class Agent(Protocol):
 
     name: str
 
-    async def respond(self, turn: Turn, emit: Emit) -> Answer | None:
+    async def respond(self, turn: Turn, emit: Emit) -> AgentAnswer | None:
         """Answer the turn, emitting `TextDelta`, `ToolStarted` and `ToolFinished` on the way; `None` to decline.
 
         Whoever declines has emitted nothing and done nothing. Trouble with a model or a tool becomes an honest
-        sentence and an `Answer` whose `end` is failed. Cancelling is safe: every `ToolStarted` gets its
+        sentence and an `AgentAnswer` whose `end` is failed. Cancelling is safe: every `ToolStarted` gets its
         `ToolFinished` (under a shield) before the cancellation goes on up.
         """
         ...

@@ -7,10 +7,10 @@ from typing import Protocol
 
 import anyio
 
-from atlas.agents.agent import Agent, Answer
-from atlas.agents.facts import Told
+from atlas.agents.agent import Agent, AgentAnswer
+from atlas.agents.facts import FactLookup
 from atlas.agents.tool_use import carry_out
-from atlas.conversation import Asked, Message, PersonAnswer, ToolResult, Turn
+from atlas.conversation import Message, PendingConfirmation, SettledConfirmation, ToolResult, Turn
 from atlas.events import Emit, TextDelta
 from atlas.mcp.adapter import CONFIRM
 from atlas.mcp.tools import Tools
@@ -19,18 +19,18 @@ from atlas.understanding.understanding import Understanding
 CLOSE_SECONDS = 2.0  # what closing a question may take: nothing is done without a yes anyway
 
 
-class Assents(Protocol):
+class ConfirmationSource(Protocol):
     """Who knows what was put to whom, and an answer when it comes. Nothing in an agent can sign one."""
 
     def unasked(self, turn: Turn) -> str:
         """Return what is said to an answer that no question waits for; "" when the turn is none."""
         ...
 
-    def put(self, agent: str, turn: Turn, asked: Asked) -> PersonAnswer | None:
+    def put(self, agent: str, turn: Turn, pending: PendingConfirmation) -> SettledConfirmation | None:
         """Note what was asked in `turn`; return what takes back an older question that waits."""
         ...
 
-    def hear(self, agent: str, turn: Turn) -> PersonAnswer | str | None:
+    def hear(self, agent: str, turn: Turn) -> SettledConfirmation | str | None:
         """Return what an answer leads to, or what to say to it; `None` when the turn answers nothing."""
         ...
 
@@ -38,30 +38,30 @@ class Assents(Protocol):
 class Asking:
     """An agent whose questions are answered before anything else is heard. All of it shares one look at facts."""
 
-    def __init__(self, mind: Agent, tools: Tools, assents: Assents, told: Told | None = None) -> None:
+    def __init__(self, mind: Agent, tools: Tools, assents: ConfirmationSource, facts: FactLookup | None = None) -> None:
         self.name = mind.name
         self._mind = mind
         self._tools = tools
         self._assents = assents
-        self._told = told
+        self._told = facts
 
-    async def respond(self, turn: Turn, emit: Emit) -> Answer | None:
+    async def respond(self, turn: Turn, emit: Emit) -> AgentAnswer | None:
         """See `Agent.respond`. A turn that is cancelled has asked nothing: no answer to it will be heard."""
         with self._told.during(turn) if self._told else nullcontext():
             return await self._answered(turn, emit)
 
-    async def _answered(self, turn: Turn, emit: Emit) -> Answer | None:
+    async def _answered(self, turn: Turn, emit: Emit) -> AgentAnswer | None:
         match self._assents.hear(self.name, turn):
             case None:
                 answer = await self._mind.respond(turn, emit)
             case str(words):
                 answer = await _say(words, emit)
-            case PersonAnswer() as given if given.assent.yes:
+            case SettledConfirmation() as given if given.assent.yes:
                 answer = await carry_out(given.call, self._tools, turn, emit, given.assent)
             case given:  # closed first: the same may be asked again now, and shall wait for its whole minute
                 result = await self._close(given, turn)
                 answer = await _say(_left(given, result), emit) if given.reply else await self._mind.respond(turn, emit)
-        if answer and answer.asked and (older := self._assents.put(self.name, turn, answer.asked)):
+        if answer and answer.pending and (older := self._assents.put(self.name, turn, answer.pending)):
             await self._close(older, turn)
         return answer
 
@@ -69,23 +69,23 @@ class Asking:
         """See `Agent.prepare`."""
         return await self._mind.prepare(turn)
 
-    async def _close(self, given: PersonAnswer, turn: Turn) -> ToolResult | None:
+    async def _close(self, given: SettledConfirmation, turn: Turn) -> ToolResult | None:
         """Close a question at the tool server, so that nobody is shown it or can still say yes to it."""
         with anyio.move_on_after(CLOSE_SECONDS):
             return await self._tools.call(given.call, turn.actor, turn.id, given.assent)
         return None
 
 
-class Unasked:
+class UnsolicitedAnswer:
     """Hears a yes, a no or an okay that answers nothing: a small model would only imitate it.
 
     It stands behind those who know what it may answer. What the model itself has just asked is the model's.
     """
 
-    def __init__(self, assents: Assents) -> None:
+    def __init__(self, assents: ConfirmationSource) -> None:
         self._assents = assents
 
-    async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> Answer | None:
+    async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> AgentAnswer | None:
         """See `Answerer.answer`."""
         words = self._words(turn)
         return await _say(words, emit) if words else None
@@ -100,12 +100,12 @@ class Unasked:
         return "" if was_asked or turn.instructions else self._assents.unasked(turn)
 
 
-def _left(given: PersonAnswer, result: ToolResult | None) -> str:
+def _left(given: SettledConfirmation, result: ToolResult | None) -> str:
     """Return what is said to a no. One that came after somebody's yes is told so: that deed is done, or about to be."""
     came_second = result is not None and bool(given.assent.statement) and result.error == CONFIRM
     return result.text if result and came_second else given.reply
 
 
-async def _say(words: str, emit: Emit) -> Answer:
+async def _say(words: str, emit: Emit) -> AgentAnswer:
     await emit(TextDelta(words))
-    return Answer(words, "command", "done", (Message("assistant", words),))
+    return AgentAnswer(words, "command", "done", (Message("assistant", words),))

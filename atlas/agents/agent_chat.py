@@ -14,17 +14,17 @@ from dataclasses import replace
 from datetime import tzinfo
 
 from atlas.agents import facts, prompt
-from atlas.agents.agent import Answer
+from atlas.agents.agent import AgentAnswer
 from atlas.agents.brevity import Brevity
 from atlas.agents.choosing import MOST_TOOLS, Choosing
 from atlas.agents.persona import Persona
-from atlas.agents.reply import Reply, TextFilter
+from atlas.agents.reply import ReplyDraft, TextFilter
 from atlas.agents.spoken import MISUSED, Speech, Spoken
 from atlas.agents.tool_use import report, use, use_clients
 from atlas.conversation import Message, Tool, ToolCall, ToolResult, Turn, Usage
 from atlas.errors import ContextFull, EngineError, InvalidCall, LlmGone
 from atlas.events import Emit, End, Tainted, TextDelta
-from atlas.llm.backend import Backend, Calls, Finish, Finished, Limits, Priority, ToolChoice, Words
+from atlas.llm.backend import Backend, Calls, Finish, Finished, Limits, Priority, TextPiece, ToolChoice
 from atlas.mcp.tools import Tools
 from atlas.store.conversations import conversation_of
 from atlas.trace import current
@@ -58,7 +58,7 @@ class Chat:
         most_tools: int = MOST_TOOLS,
         context_tokens: int,
         zone: tzinfo | None = None,
-        told: facts.Told | None = None,  # that other minds look into as well
+        fact_lookup: facts.FactLookup | None = None,  # that other minds look into as well
     ) -> None:
         self.name = persona.name
         self._persona = persona
@@ -71,26 +71,26 @@ class Chat:
         self._context_tokens = context_tokens
         self._zone = zone
         self._speech = speech
-        self._told = told or facts.Told(tools)
+        self._told = fact_lookup or facts.FactLookup(tools)
 
-    async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> Answer:
+    async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> AgentAnswer:
         """See `Answerer.answer`. Never declines."""
         spoken = self._speech.of(meant, turn)
         if spoken.of_world or (self._trusted and await self._offered(spoken, turn)):
             return await self._respond(spoken, turn, emit)
         await emit(TextDelta(spoken.prepared))
-        return Answer(spoken.prepared, "command", "done", (Message("assistant", spoken.prepared),))
+        return AgentAnswer(spoken.prepared, "command", "done", (Message("assistant", spoken.prepared),))
 
-    async def _respond(self, spoken: Spoken, turn: Turn, emit: Emit) -> Answer:
+    async def _respond(self, spoken: Spoken, turn: Turn, emit: Emit) -> AgentAnswer:
         brevity: list[TextFilter] = [] if self._trusted else [Brevity(turn.history, turn.text)]
-        reply = Reply(turn, emit, [*brevity, self._speech.filter(turn.text)], strict=not spoken.of_world)
+        reply = ReplyDraft(turn, emit, [*brevity, self._speech.filter(turn.text)], strict=not spoken.of_world)
         end: End = "failed"
         shown = await self._shown(spoken, turn, self._told.to)
         if shown.untrusted:
             await emit(Tainted())
         try:
             end = await self._converse(reply, shown)
-        except prompt.TooLong as trouble:
+        except prompt.PromptTooLong as trouble:
             if trouble.tools:
                 log.error(  # noqa: TRY400 (it is a setting, not a mistake)
                     "agent=%s: its tools leave no room in %d tokens: %s", self.name, self._context_tokens, trouble
@@ -103,9 +103,9 @@ class Chat:
             await reply.say_honestly(f"{trouble.spoken} {simple}".strip(), str(trouble))
         except EngineError as trouble:
             await reply.say_honestly(MISUSED if self._trusted else trouble.spoken, str(trouble))
-        if reply.strict or not reply.said:
+        if reply.strict or not reply.text:
             await reply.tell(spoken.prepared)
-        if not reply.said.strip():
+        if not reply.text.strip():
             end = "failed"
             await reply.say_honestly(NOTHING_SAID, "the model said nothing")
         return replace(reply.answer(end), tainted=shown.untrusted)
@@ -117,10 +117,12 @@ class Chat:
             return True
         shown = await self._shown(spoken, turn, self._told.ahead_of)
         try:
-            told = self._prompt(shown, turn, ())
-        except prompt.TooLong:
+            reported_prompt = self._prompt(shown, turn, ())
+        except prompt.PromptTooLong:
             return True
-        await self._backend.prefill(told.messages, shown.tools, conversation=self._key(turn), priority=_priority(turn))
+        await self._backend.prefill(
+            reported_prompt.messages, shown.tools, conversation=self._key(turn), priority=_priority(turn)
+        )
         return True
 
     async def _offered(self, spoken: Spoken, turn: Turn) -> tuple[Tool, ...]:
@@ -135,14 +137,14 @@ class Chat:
             ours = () if spoken.of_world else self._choosing.best(turn.text, listed, self._most_tools)
         return (*ours, *_of_client(turn, listed))
 
-    async def _shown(self, spoken: Spoken, turn: Turn, told: facts.LookUp) -> prompt.Shown:
+    async def _shown(self, spoken: Spoken, turn: Turn, describe_it: facts.LookUp) -> prompt.Shown:
         """Return what the model sees of the house for this turn: of what was told, only one with tools sees anything.
 
         A smaller one recites it in any talk, wrongly. What is asked for is said again without it: see agent_facts.py.
         """
         if not self._trusted:
             return prompt.Shown(self._persona, (), trusted=False)
-        known = await told(turn)
+        known = await describe_it(turn)
         return prompt.Shown(
             self._persona,
             await self._offered(spoken, turn),
@@ -154,11 +156,11 @@ class Chat:
 
     def _prompt(
         self, shown: prompt.Shown, turn: Turn, so_far: Sequence[Message], most_exchanges: int | None = None
-    ) -> prompt.Prompt:
+    ) -> prompt.ModelPrompt:
         room = self._context_tokens - (self._limits(turn).max_tokens or 0)
         return prompt.messages(shown, turn, so_far, self._zone, room, most_exchanges)
 
-    async def _converse(self, reply: Reply, shown: prompt.Shown) -> End:
+    async def _converse(self, reply: ReplyDraft, shown: prompt.Shown) -> End:
         """Let the model speak and use tools until it has answered; return how that ended."""
         failed_rounds = 0
         for round_number in range(MOST_ROUNDS + 1):
@@ -172,7 +174,7 @@ class Chat:
             results = await self._use(calls, reply, shown.tools, tainted=tainted)
             if any(result.ok and call.name in clients for call, result in zip(calls, results, strict=False)):
                 reply.strict = bool(reply.receipts)  # a client's tool answers in any form: the model must word it
-            if reply.asked:
+            if reply.pending:
                 await reply.ask(more=results[-1].error == WAITS)
                 return "done"
             await reply.settle()
@@ -185,7 +187,7 @@ class Chat:
         return "failed"
 
     async def _listen(
-        self, reply: Reply, shown: prompt.Shown, choice: ToolChoice
+        self, reply: ReplyDraft, shown: prompt.Shown, choice: ToolChoice
     ) -> tuple[tuple[ToolCall, ...], Finish, bool]:
         """Stream one message of the model. A call that cannot be used is shown to the model once in a turn."""
         try:
@@ -196,13 +198,13 @@ class Chat:
             if not shown.tools or reply.mended:
                 raise
             reply.mended = True
-            told = trouble.told if isinstance(trouble, InvalidCall) else str(trouble)
-            reply.so_far.append(prompt.invalid_call(told))
+            message = trouble.correction if isinstance(trouble, InvalidCall) else str(trouble)
+            reply.so_far.append(prompt.invalid_call(message))
             await reply.settle()  # the model starts its message anew, and the two shall not run together
             return await self._fitted(reply, shown, choice)
 
     async def _fitted(
-        self, reply: Reply, shown: prompt.Shown, choice: ToolChoice
+        self, reply: ReplyDraft, shown: prompt.Shown, choice: ToolChoice
     ) -> tuple[tuple[ToolCall, ...], Finish, bool]:
         """Stream one message; while the prompt does not fit the model after all, without the older half of the history.
 
@@ -210,27 +212,27 @@ class Chat:
         """
         most: int | None = None
         for attempt in range(MOST_SHORTENINGS + 1):
-            told, heard = self._prompt(shown, reply.turn, reply.so_far, most), reply.heard
+            reported_prompt, heard = self._prompt(shown, reply.turn, reply.so_far, most), reply.heard
             try:
-                calls, finish = await self._stream(reply, shown, told, choice)
+                calls, finish = await self._stream(reply, shown, reported_prompt, choice)
             except ContextFull as trouble:
-                if attempt == MOST_SHORTENINGS or not told.exchanges or reply.heard > heard:
+                if attempt == MOST_SHORTENINGS or not reported_prompt.exchanges or reply.heard > heard:
                     raise  # or it fits no more in the middle of an answer, which shall not be said twice
                 log.warning("agent=%s: shortening the history: %s", self.name, trouble)
-                most = told.exchanges // 2
+                most = reported_prompt.exchanges // 2
             else:
-                return calls, finish, told.tainted
+                return calls, finish, reported_prompt.tainted
         raise AssertionError("the last attempt returns or raises")
 
     async def _stream(
-        self, reply: Reply, shown: prompt.Shown, told: prompt.Prompt, choice: ToolChoice
+        self, reply: ReplyDraft, shown: prompt.Shown, reported_prompt: prompt.ModelPrompt, choice: ToolChoice
     ) -> tuple[tuple[ToolCall, ...], Finish]:
         turn = reply.turn
         calls: tuple[ToolCall, ...] = ()
         finish: Finish = "stop"
         words: list[str] = []
         stream = self._backend.stream(
-            told.messages,
+            reported_prompt.messages,
             shown.tools,
             tool_choice=choice,
             limits=self._limits(turn),
@@ -241,7 +243,7 @@ class Chat:
             async with aclosing(stream) as deltas:
                 async for delta in deltas:
                     match delta:
-                        case Words(text):
+                        case TextPiece(text):
                             current().mark("first_words")
                             words.append(text)
                             await reply.hear(text)
@@ -264,19 +266,19 @@ class Chat:
         return str(conversation_of(self.name, turn.actor)) if turn.remembered else ""
 
     def _limits(self, turn: Turn) -> Limits:
-        own = self._persona.spoken_tokens if turn.spoken else self._persona.written_tokens
+        own_count = self._persona.spoken_tokens if turn.spoken else self._persona.written_tokens
         most = max(LEAST_ANSWER_TOKENS, self._context_tokens // 2)  # the other half is for what was said before
-        wanted = own if turn.max_tokens is None else turn.max_tokens
+        wanted = own_count if turn.max_tokens is None else turn.max_tokens
         return Limits(max(1, min(wanted, most)), turn.temperature)
 
     async def _use(
-        self, calls: Sequence[ToolCall], reply: Reply, shown: Sequence[Tool], *, tainted: bool
+        self, calls: Sequence[ToolCall], reply: ReplyDraft, shown: Sequence[Tool], *, tainted: bool
     ) -> list[ToolResult]:
         """Make the calls in their order; each gets a result that the model will read."""
         known = [tool.name for tool in shown]
         results: list[ToolResult] = []
         for call in calls[:MOST_CALLS]:
-            if reply.asked:
+            if reply.pending:
                 result = ToolResult(call.id, False, "Not done: a person was asked about another call.", error=WAITS)
                 await report(call, result, reply.emit)
             elif made := reply.made(call):
@@ -296,7 +298,7 @@ class Chat:
                 continue
             await reply.note(call, result)
             results.append(result)
-        if len(calls) > MOST_CALLS and not reply.asked:
+        if len(calls) > MOST_CALLS and not reply.pending:
             log.warning("agent=%s: %d calls at once, %d were made", self.name, len(calls), MOST_CALLS)
             reply.so_far.append(Message("user", f"[Only the first {MOST_CALLS} of your {len(calls)} calls were made.]"))
         return results

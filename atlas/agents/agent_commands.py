@@ -8,9 +8,9 @@ from itertools import takewhile
 from typing import Any
 
 from atlas.agents import prompt
-from atlas.agents.agent import Answer
+from atlas.agents.agent import AgentAnswer
 from atlas.agents.tool_use import BROKEN, use
-from atlas.conversation import Asked, Message, ToolCall, ToolResult, Turn, fresh_id
+from atlas.conversation import Message, PendingConfirmation, ToolCall, ToolResult, Turn, fresh_id
 from atlas.events import Emit, Tainted, TextDelta
 from atlas.mcp.tools import Tools
 from atlas.own_words import own
@@ -32,12 +32,12 @@ class Commands:
     something up.
     """
 
-    def __init__(self, own: Mapping[str, Any], tools: Tools, *, model_has_tools: bool = True) -> None:
-        self._own = own
+    def __init__(self, tables: Mapping[str, Any], tools: Tools, *, model_has_tools: bool = True) -> None:
+        self._own = tables
         self._tools = tools
         self._model_has_tools = model_has_tools
 
-    async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> Answer | None:
+    async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> AgentAnswer | None:
         """See `Answerer.answer`. What is said is what the tools say: what they did, or what they must ask first."""
         if meant.empty:
             return None
@@ -77,7 +77,7 @@ class Commands:
         goes_on: bool,
         then: str = "",
         says: str = "",
-    ) -> Answer:
+    ) -> AgentAnswer:
         """Do one command after the other. A question comes last, and there is at most one: `then`, or a tool's.
 
         `says` takes the place of what the tools say when all of them have done it.
@@ -86,8 +86,8 @@ class Commands:
         tainted = goes_on and _last_was_of_others(turn) and any(command.tool != UNDO for command in commands)
         calls: list[ToolCall] = []
         results: list[ToolResult] = []
-        asked: Asked | None = None
-        said: list[str] = []
+        pending: PendingConfirmation | None = None
+        texts: list[str] = []
         if tainted:
             await emit(Tainted())
 
@@ -99,24 +99,24 @@ class Commands:
         for command in commands:
             result = await do(command.tool, command.arguments)
             if result.ask is None:
-                said.append(result.text)
-            elif asked is None:
-                asked = Asked(calls[-1], result.ask)
+                texts.append(result.text)
+            elif pending is None:
+                pending = PendingConfirmation(calls[-1], result.ask)
             else:
-                said.append(own(ONE_AT_A_TIME))
+                texts.append(own(ONE_AT_A_TIME))
             if command.tool == UNDO and not result.ok:
                 break  # what was meant to be replaced is still there
-        if asked:
-            said.append(asked.ask.sentence)
+        if pending:
+            texts.append(pending.ask.sentence)
         text = ""
         if goes_on and len(results) > 1 and commands[0].tool == UNDO:
             text = await self._instead(results[0], results[1], do)
         if says and all(result.ok and not result.ask for result in results):
             text = says
-        text = text or " ".join([*said, *filter(None, [then])])
+        text = text or " ".join([*texts, *filter(None, [then])])
         await emit(TextDelta(text))
         broken = [f"{call.name}: {result.error}" for call, result in zip(calls, results, strict=True) if _broke(result)]
-        return Answer(
+        return AgentAnswer(
             text=text,
             path="command",
             end="failed" if broken else "done",
@@ -127,7 +127,7 @@ class Commands:
             ),
             receipts=tuple(result.receipt for result in results if result.receipt),
             error="; ".join(broken),
-            asked=asked,
+            pending=pending,
             tainted=tainted,
         )
 
@@ -154,6 +154,6 @@ def _broke(result: ToolResult) -> bool:
     return not result.ok and result.error in BROKEN
 
 
-async def _say(words: str, emit: Emit) -> Answer:
+async def _say(words: str, emit: Emit) -> AgentAnswer:
     await emit(TextDelta(words))
-    return Answer(words, "command", "done", (Message("assistant", words),))
+    return AgentAnswer(words, "command", "done", (Message("assistant", words),))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import yaml
 
-from atlas.agents.agent import Answer
+from atlas.agents.agent import AgentAnswer
 from atlas.conversation import Message, Turn
 from atlas.errors import ConfigError
 from atlas.events import Emit, TextDelta
@@ -44,21 +44,21 @@ def open_helplines(country: str, contact: str = "") -> Helplines:
     return Helplines(known[country.lower()] if country else {}, " ".join(contact.split()))
 
 
-class Emergencies:
+class EmergencyMind:
     """Answers who is in danger, hurt, ill or in despair, and nobody else."""
 
     def __init__(self, language: str, helplines: Helplines) -> None:
         self._helplines = helplines
         self._emergencies = open_emergencies(language)
 
-    async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> Answer | None:
+    async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> AgentAnswer | None:
         """See `Answerer.answer`."""
         emergency = self._read(meant, turn)
         if emergency is None:
             return None
         words = wording(emergency, self._helplines, spoken=turn.spoken)
         await emit(TextDelta(words))
-        return Answer(words, "command", "done", (Message("assistant", words),))
+        return AgentAnswer(words, "command", "done", (Message("assistant", words),))
 
     async def prepare(self, meant: Understanding, turn: Turn) -> bool:
         """See `Answerer.prepare`."""

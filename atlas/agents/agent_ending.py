@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from atlas.agents import prompt
-from atlas.agents.agent import Answer
+from atlas.agents.agent import AgentAnswer
 from atlas.conversation import Message, ToolCall, ToolResult, Turn, fresh_id
 from atlas.events import Emit, TextDelta
 from atlas.store.conversations import END
@@ -19,18 +19,18 @@ from atlas.understanding.understanding import Understanding
 class Ending:
     """Ends a conversation that the house itself remembers, and answers nothing else."""
 
-    def __init__(self, own: Mapping[str, Any]) -> None:
-        self._says: str = own.get("concern", {}).get("says", {}).get("start_over", "")
+    def __init__(self, tables: Mapping[str, Any]) -> None:
+        self._says: str = tables.get("concern", {}).get("says", {}).get("start_over", "")
 
-    async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> Answer | None:
+    async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> AgentAnswer | None:
         """See `Answerer.answer`."""
         if not await self.prepare(meant, turn):
             return None
         call = ToolCall(fresh_id("call"), END, {})
         result = prompt.result(ToolResult(call.id, True, self._says))
         await emit(TextDelta(self._says))
-        told = Message("tool", result, call_id=call.id), Message("assistant", self._says)
-        return Answer(self._says, "command", "done", (Message("assistant", calls=(call,)), *told))
+        messages = Message("tool", result, call_id=call.id), Message("assistant", self._says)
+        return AgentAnswer(self._says, "command", "done", (Message("assistant", calls=(call,)), *messages))
 
     async def prepare(self, meant: Understanding, turn: Turn) -> bool:
         """See `Answerer.prepare`."""

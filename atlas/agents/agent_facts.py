@@ -8,13 +8,13 @@ from itertools import pairwise
 from typing import Any
 
 from atlas.agents import facts, prompt
-from atlas.agents.agent import Answer
-from atlas.agents.facts import Fact, LookUp, Told
+from atlas.agents.agent import AgentAnswer
+from atlas.agents.facts import FactLookup, LookUp, RememberedFact
 from atlas.agents.tool_use import carry_out, report
 from atlas.conversation import Message, ToolCall, ToolResult, Turn, fresh_id
 from atlas.events import Emit, TextDelta
 from atlas.mcp.tools import Tools
-from atlas.understanding.answering import Answering, Question
+from atlas.understanding.answering import Answering, FactQuestion
 from atlas.understanding.understanding import Understanding
 
 FORGET = "facts.forget"
@@ -28,14 +28,16 @@ class Facts:
     the calendar would be asked instead of it, and knows nothing.
     """
 
-    def __init__(self, own: Mapping[str, Any], tools: Tools, told: Told, *, model_has_tools: bool) -> None:
+    def __init__(
+        self, tables: Mapping[str, Any], tools: Tools, fact_lookup: FactLookup, *, model_has_tools: bool
+    ) -> None:
         self._tools = tools
-        self._told = told
+        self._told = fact_lookup
         self._model_has_tools = model_has_tools
-        self._answering = Answering(own)
-        self._says: Mapping[str, str] = own["answering"]["says"]
+        self._answering = Answering(tables)
+        self._says: Mapping[str, str] = tables["answering"]["says"]
 
-    async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> Answer | None:
+    async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> AgentAnswer | None:
         """See `Answerer.answer`. "Forget that", said of a fact, is asked about as always."""
         if fact := _meant(meant, turn):
             return await carry_out(ToolCall(fresh_id("call"), FORGET, {"text": fact}), self._tools, turn, emit)
@@ -47,8 +49,8 @@ class Facts:
         return bool(_meant(meant, turn) or await self._matches(meant, turn, self._told.ahead_of))
 
     async def _matches(
-        self, meant: Understanding, turn: Turn, told: LookUp
-    ) -> tuple[ToolResult, Sequence[Fact]] | None:
+        self, meant: Understanding, turn: Turn, describe_it: LookUp
+    ) -> tuple[ToolResult, Sequence[RememberedFact]] | None:
         """Return the facts that answer a turn, and the result in which they stood; none, when nobody told."""
         question = None if turn.instructions else meant.question  # who instructs wants the model
         if question is None or meant.past or meant.past_beside:
@@ -56,31 +58,37 @@ class Facts:
         commands = () if meant.leans else meant.commands
         if [command.tool for command in commands] != ([CALENDAR] if commands or self._model_has_tools else []):
             return None
-        known = await told(turn)
+        known = await describe_it(turn)
         if known is None or (commands and not known.ok):
             return None
-        found = self._answering.answers(question, facts.read(known))
+        matching_facts = self._answering.answers(question, facts.read(known))
         if commands:
             call = ToolCall(fresh_id("call"), CALENDAR, commands[0].arguments)
-            return (known, found) if found and not await self._is_in_the_calendar(call, turn) else None
-        return (known, found) if found or (question.private and not self._was_said(question, turn)) else None
+            return (
+                (known, matching_facts) if matching_facts and not await self._is_in_the_calendar(call, turn) else None
+            )
+        return (
+            (known, matching_facts)
+            if matching_facts or (question.private and not self._was_said(question, turn))
+            else None
+        )
 
-    def _was_said(self, question: Question, turn: Turn) -> bool:
+    def _was_said(self, question: FactQuestion, turn: Turn) -> bool:
         """Tell whether somebody told the model something of it: then it may know it from there."""
-        told = (one.text for one, answer in pairwise(turn.history) if one.author == "user" and not answer.ours)
-        return any(self._answering.speaks_of(text, question) for text in told if not self._answering.question(text))
+        messages = (one.text for one, answer in pairwise(turn.history) if one.author == "user" and not answer.ours)
+        return any(self._answering.speaks_of(text, question) for text in messages if not self._answering.question(text))
 
     async def _is_in_the_calendar(self, call: ToolCall, turn: Turn) -> bool:
         return bool((await self._tools.call(call, turn.actor, turn.id)).data.get("events"))
 
-    async def _say(self, known: ToolResult, found: Sequence[Fact], emit: Emit) -> Answer:
+    async def _say(self, known: ToolResult, matching_facts: Sequence[RememberedFact], emit: Emit) -> AgentAnswer:
         """Say the facts, and remember of the look-up no more than those."""
-        if not found:
+        if not matching_facts:
             return await self._say_nothing(known, emit)
-        says = self._says["own" if all(fact.own for fact in found) else "everybodys"]
-        text = says.format("; ".join(fact.text.rstrip(".") for fact in found))
+        says = self._says["own" if all(fact.personal for fact in matching_facts) else "everybodys"]
+        text = says.format("; ".join(fact.text.rstrip(".") for fact in matching_facts))
         call = ToolCall(fresh_id("call"), facts.LIST, {})
-        data = {"facts": [{"text": fact.text, "own": fact.own} for fact in found]}
+        data = {"facts": [{"text": fact.text, "own": fact.personal} for fact in matching_facts]}
         result = ToolResult(call.id, True, text, data, untrusted=known.untrusted)
         await report(call, result, emit)
         await emit(TextDelta(text))
@@ -89,9 +97,9 @@ class Facts:
             Message("tool", prompt.result(result), call_id=call.id),
             Message("assistant", text),
         )
-        return Answer(text, "command", "done", messages)
+        return AgentAnswer(text, "command", "done", messages)
 
-    async def _say_nothing(self, known: ToolResult, emit: Emit) -> Answer:
+    async def _say_nothing(self, known: ToolResult, emit: Emit) -> AgentAnswer:
         """Say that nobody told it, that they may not hear it, or that it could not look: and then why."""
         says, error = self._says["nothing"], ""
         if known.error == "denied":
@@ -100,7 +108,7 @@ class Facts:
             reason = f" {known.text}" if known.error == "failed" else ""
             says, error = self._says["unread"] + reason, f"{facts.LIST}: {known.error}"
         await emit(TextDelta(says))
-        return Answer(says, "command", "failed" if error else "done", (Message("assistant", says),), error=error)
+        return AgentAnswer(says, "command", "failed" if error else "done", (Message("assistant", says),), error=error)
 
 
 def _meant(meant: Understanding, turn: Turn) -> str:
@@ -110,21 +118,21 @@ def _meant(meant: Understanding, turn: Turn) -> str:
 
 def _only_fact(history: Sequence[Message]) -> str:
     """Return the one fact that was told or told of in the last exchange; "" when there was none, or several."""
-    found: set[str] = set()
+    hits: set[str] = set()
     for message in reversed(history):
         if message.author == "user":
             break
-        found |= set(_facts_in(message.text)) if message.author == "tool" else set()
-    return found.pop() if len(found) == 1 else ""
+        hits |= set(_facts_in(message.text)) if message.author == "tool" else set()
+    return hits.pop() if len(hits) == 1 else ""
 
 
 def _facts_in(result: str) -> Sequence[str]:
     """Read what `prompt.result` wrote of a tool about facts."""
     try:
-        told: Any = json.loads(result)
+        details: Any = json.loads(result)
     except ValueError:
         return ()
-    data = told.get("data") if isinstance(told, dict) and told.get("ok") is True else None
+    data = details.get("data") if isinstance(details, dict) and details.get("ok") is True else None
     if not isinstance(data, dict):
         return ()
     several = data.get("facts")

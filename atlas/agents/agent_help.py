@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from atlas.agents.agent import Answer
+from atlas.agents.agent import AgentAnswer
 from atlas.conversation import Message, Turn
 from atlas.events import Emit, TextDelta
 from atlas.mcp.tools import Tools
@@ -22,21 +22,21 @@ class Help:
 
     def __init__(
         self,
-        own: Mapping[str, Any],
+        tables: Mapping[str, Any],
         tools: Tools,
         custom: Callable[[Collection[str]], Sequence[str]] = lambda tools: (),
     ) -> None:
         self._tools = tools
-        self._own = own["help"]
+        self._own = tables["help"]
         self._custom = custom  # of these tools, examples of the house's own sentences
 
-    async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> Answer | None:
+    async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> AgentAnswer | None:
         """See `Answerer.answer`."""
         words = await self._words() if meant.help else ""
         if not words:
             return None
         await emit(TextDelta(words))
-        return Answer(words, "command", "done", (Message("assistant", words),))
+        return AgentAnswer(words, "command", "done", (Message("assistant", words),))
 
     async def prepare(self, meant: Understanding, turn: Turn) -> bool:
         """See `Answerer.prepare`."""
@@ -50,8 +50,8 @@ class Help:
         if not can:
             return ""
         series = self._own["last"].format(", ".join(can[:-1]), can[-1]) if len(can) > 1 else can[0]
-        tries = [said for tool, said in self._own["such_as"].items() if tool in offered]
-        custom = [f"“{said}”" for said in self._custom(offered)[:MOST_CUSTOM]]
+        tries = [text for tool, text in self._own["such_as"].items() if tool in offered]
+        custom = [f"“{text}”" for text in self._custom(offered)[:MOST_CUSTOM]]
         return " ".join(
             [
                 self._own["says"].format(can=series),

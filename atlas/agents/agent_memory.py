@@ -8,15 +8,26 @@ from datetime import datetime, tzinfo
 from typing import Any
 
 from atlas.agents import prompt
-from atlas.agents.agent import Answer
+from atlas.agents.agent import AgentAnswer
 from atlas.agents.past import Past
-from atlas.conversation import Actor, Ask, Asked, Assent, Message, Tool, ToolCall, ToolResult, Turn, fresh_id
+from atlas.conversation import (
+    Actor,
+    ConfirmationRequest,
+    Message,
+    PendingConfirmation,
+    SignedAnswer,
+    Tool,
+    ToolCall,
+    ToolResult,
+    Turn,
+    fresh_id,
+)
 from atlas.errors import StoreError
 from atlas.events import Emit, TextDelta
 from atlas.mcp.tools import Tools
 from atlas.store.forgetting import Forgotten
 from atlas.store.memory import Memory
-from atlas.store.recall import ALWAYS, Found, Span, belonging_to
+from atlas.store.recall import ALWAYS, MessageMatch, TimeSpan, belonging_to
 from atlas.understanding.grammar import Command, Grammar
 from atlas.understanding.understanding import PAST, Understanding
 
@@ -39,9 +50,9 @@ class Recall:
         self._grammar = grammar  # to know talk about talk when a search finds it
         self._memory = memory
         self._zone = zone
-        self._wording = Wording(grammar.own["remembering"])
+        self._wording = MemoryWords(grammar.tables["remembering"])
 
-    async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> Answer | None:
+    async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> AgentAnswer | None:
         """See `Answerer.answer`. Raises `StoreError` when the memory fails."""
         wish = self._wish(meant, turn)
         says = self._wording.says
@@ -86,22 +97,25 @@ class Recall:
 
     def _what(self, wish: Command, turn: Turn) -> dict[str, Any] | None:
         """Return which of their exchanges somebody wishes to be forgotten; `None` for a day that is not understood."""
-        words, told = self._wording, wish.arguments
+        words, details = self._wording, wish.arguments
         match wish.tool:
             case "conversation.forget":
-                return {"since": turn.at - told["seconds"], "span": words.span("length", length=words.length(told))}
+                return {
+                    "since": turn.at - details["seconds"],
+                    "span": words.span("length", length=words.length(details)),
+                }
             case "conversation.forget_last":
-                return {"last": told.get("count", 1), "here": True, "span": words.span("last")}
+                return {"last": details.get("count", 1), "here": True, "span": words.span("last")}
             case "conversation.forget_this":
                 return {"here": True, "span": words.span("this")}
             case "conversation.forget_day":
-                if (span := self._span(told, turn)) is None:
+                if (span := self._span(details, turn)) is None:
                     return None
-                return {"since": span.since, "until": span.until, "span": words.span("day", day=words.day(told))}
+                return {"since": span.since, "until": span.until, "span": words.span("day", day=words.day(details))}
         assert wish.tool == "conversation.forget_all", wish.tool
         return {"span": words.span("all")}
 
-    async def _forget(self, what: dict[str, Any], turn: Turn, emit: Emit) -> Answer:
+    async def _forget(self, what: dict[str, Any], turn: Turn, emit: Emit) -> AgentAnswer:
         """Forget a little at once; ask before much is forgotten, and leave it for the next turn."""
         if "last" in what or what.get("since", 0.0) >= turn.at - AT_ONCE_SECONDS:
             return await _say(await forget(self._memory, self.name, self._wording, what, turn.actor, turn.id), emit)
@@ -113,50 +127,54 @@ class Recall:
             count=self._wording.count(count), when=self._when(first, turn), span=what["span"]
         )
         call = ToolCall(fresh_id("call"), FORGET, what)
-        ask = Ask(fresh_id("ask"), question, "confirm", turn.at + ASK_SECONDS, FORGET, "")
+        ask = ConfirmationRequest(fresh_id("ask"), question, "confirm", turn.at + ASK_SECONDS, FORGET, "")
         await emit(TextDelta(question))
-        return Answer(question, "command", "done", (Message("assistant", question),), asked=Asked(call, ask))
+        return AgentAnswer(
+            question, "command", "done", (Message("assistant", question),), pending=PendingConfirmation(call, ask)
+        )
 
     # ── finding ─────────────────────────────────────────────────────────────────────────────────────
 
     async def _found(self, wish: Command, turn: Turn) -> str:
         """Return what there is to say about the past. Nothing is said but what the memory holds."""
-        words, told = self._wording, wish.arguments
-        span = self._span(told, turn) if "day" in told else ALWAYS
+        words, details = self._wording, wish.arguments
+        span = self._span(details, turn) if "day" in details else ALWAYS
         if span is None:
             return words.says["what_day"]
-        about = str(told.get("about", ""))
+        about = str(details.get("about", ""))
         if wish.tool == "conversation.when":
             spoken = await self._search(turn, about, span, anybody=True)
             last = words.says["last_time"].format(when=self._when(spoken[0].at, turn)) if spoken else ""
             return last or words.says["never"].format(about=about)
-        found = await self._search(turn, about, span, here=wish.tool == "conversation.last")
-        if not found:
-            nothing = "nothing_about" if about else "nothing_then" if "day" in told else "nothing_yet"
-            return words.says[nothing].format(about=about, day=words.day(told))
-        shown = found[: 1 if wish.tool == "conversation.last" else SAID_ALOUD]
-        said = [words.quote(self._when(one.at, turn), one.text) for one in reversed(shown)]
-        more = 1 < len(shown) < len(found)
-        return " ".join([*said, *([words.says["of"].format(count=words.many(len(found), LOOKED_AT))] if more else [])])
+        matches = await self._search(turn, about, span, here=wish.tool == "conversation.last")
+        if not matches:
+            nothing = "nothing_about" if about else "nothing_then" if "day" in details else "nothing_yet"
+            return words.says[nothing].format(about=about, day=words.day(details))
+        shown = matches[: 1 if wish.tool == "conversation.last" else SAID_ALOUD]
+        texts = [words.quote(self._when(one.at, turn), one.text) for one in reversed(shown)]
+        more = 1 < len(shown) < len(matches)
+        return " ".join(
+            [*texts, *([words.says["of"].format(count=words.many(len(matches), LOOKED_AT))] if more else [])]
+        )
 
     async def _search(
-        self, turn: Turn, about: str, span: Span, *, anybody: bool = False, here: bool = False
-    ) -> Sequence[Found]:
+        self, turn: Turn, about: str, span: TimeSpan, *, anybody: bool = False, here: bool = False
+    ) -> Sequence[MessageMatch]:
         """Return what was said about something, newest first; wishes like this one are no talk about it."""
         whose = belonging_to(self.name, turn.actor, here=here)
         by = None if anybody else "user"
         singular = " ".join(re.sub(self._wording.endings, "", word) or word for word in about.split())
         for words, fit in ((about, "whole"), (about, "begun"), (singular, "begun")):
-            found = await self._memory.search(whose, words, span, by=by, fit=fit, most=LOOKED_AT)  # type: ignore[arg-type]
-            if talk := [one for one in found if not self._is_ours(one.text)]:
+            matches = await self._memory.search(whose, words, span, by=by, fit=fit, most=LOOKED_AT)  # type: ignore[arg-type]
+            if talk := [one for one in matches if not self._is_ours(one.text)]:
                 return talk
         return []
 
     def _is_ours(self, text: str) -> bool:
         return any(command.tool.startswith(PAST) for command in self._grammar.commands(text))
 
-    def _span(self, told: Mapping[str, Any], turn: Turn) -> Span | None:
-        return self._wording.past.span(self._wording.day(told), self._local(turn.at))
+    def _span(self, details: Mapping[str, Any], turn: Turn) -> TimeSpan | None:
+        return self._wording.past.span(self._wording.day(details), self._local(turn.at))
 
     def _when(self, at: float, turn: Turn) -> str:
         return self._wording.past.when(self._local(at), self._local(turn.at))
@@ -172,14 +190,14 @@ class WithMemory:
         self._name = name
         self._tools = tools
         self._memory = memory
-        self._wording = Wording(grammar.own["remembering"])
+        self._wording = MemoryWords(grammar.tables["remembering"])
 
     async def listed(self) -> Sequence[Tool]:
         """See `Tools.listed`: no model is offered to forget something."""
         return await self._tools.listed()
 
     async def call(
-        self, call: ToolCall, actor: Actor, turn_id: str, assent: Assent | None = None, *, tainted: bool = False
+        self, call: ToolCall, actor: Actor, turn_id: str, assent: SignedAnswer | None = None, *, tainted: bool = False
     ) -> ToolResult:
         """See `Tools.call`. What is forgotten is the actor's own, whatever the call says."""
         if call.name != FORGET:
@@ -187,17 +205,17 @@ class WithMemory:
         if assent is None or not assent.yes:
             return ToolResult(call.id, False, "Nothing was forgotten.", error="denied")
         try:
-            said = await forget(self._memory, self._name, self._wording, call.arguments, actor, turn_id)
+            text = await forget(self._memory, self._name, self._wording, call.arguments, actor, turn_id)
         except StoreError as trouble:
             return ToolResult(call.id, False, trouble.spoken, error="failed")
-        return ToolResult(call.id, True, said)
+        return ToolResult(call.id, True, text)
 
     async def aclose(self) -> None:
         """See `Tools.aclose`."""
         await self._tools.aclose()
 
 
-class Wording:
+class MemoryWords:
     """How one language speaks about what was said."""
 
     def __init__(self, table: Mapping[str, Any]) -> None:
@@ -214,24 +232,24 @@ class Wording:
         """Return what was forgotten, what stays, and what must wait."""
         if not gone.exchanges:
             return self.says["nothing_to_forget"]
-        said = [self.says["forgotten"].format(span=span, count=self.count(gone.exchanges))]
-        said += [self.says["deeds"]] if gone.deeds else []
-        said += [] if gone.scrubbed and gone.dropped else [self.says["later"]]
-        return " ".join(said)
+        texts = [self.says["forgotten"].format(span=span, count=self.count(gone.exchanges))]
+        texts += [self.says["deeds"]] if gone.deeds else []
+        texts += [] if gone.scrubbed and gone.dropped else [self.says["later"]]
+        return " ".join(texts)
 
     def span(self, which: str, **words: str) -> str:
         """Return what is to be forgotten, as a part of a sentence."""
         return self._spans[which].format(**words)
 
-    def length(self, told: Mapping[str, Any]) -> str:
+    def length(self, details: Mapping[str, Any]) -> str:
         """Return a length of time: "ten minutes", "hour"."""
-        seconds = int(told["seconds"])
+        seconds = int(details["seconds"])
         unit, one, more = next(row for row in self._lengths if seconds % row[0] == 0)
         return one if seconds == unit else f"{self._number(seconds // unit)} {more}"
 
-    def day(self, told: Mapping[str, Any]) -> str:
+    def day(self, details: Mapping[str, Any]) -> str:
         """Return the day that was said, with its part."""
-        return self.past.said(" ".join(filter(None, (told.get("day", ""), told.get("part", "")))))
+        return self.past.day_phrase(" ".join(filter(None, (details.get("day", ""), details.get("part", "")))))
 
     def count(self, exchanges: int) -> str:
         """Return how many exchanges, in words."""
@@ -253,7 +271,7 @@ class Wording:
 
 
 async def forget(
-    memory: Memory, agent: str, wording: Wording, what: Mapping[str, Any], actor: Actor, turn_id: str
+    memory: Memory, agent: str, wording: MemoryWords, what: Mapping[str, Any], actor: Actor, turn_id: str
 ) -> str:
     """Forget, in the turn that wishes it, and return what to say. Raises `StoreError`."""
     whose = belonging_to(agent, actor, here=bool(what.get("here")))
@@ -261,18 +279,18 @@ async def forget(
     return wording.forgotten(gone, what["span"])
 
 
-def _span_of(what: Mapping[str, Any]) -> Span:
-    return Span(what.get("since", ALWAYS.since), what.get("until", ALWAYS.until))
+def _span_of(what: Mapping[str, Any]) -> TimeSpan:
+    return TimeSpan(what.get("since", ALWAYS.since), what.get("until", ALWAYS.until))
 
 
-def _without_words(wish: Command, told: str) -> tuple[Message, ...]:
+def _without_words(wish: Command, message: str) -> tuple[Message, ...]:
     """Return what is remembered of a search: that it was made. Quoted words would outlive their own forgetting."""
     call = ToolCall(fresh_id("call"), wish.tool, wish.arguments)
-    result = prompt.result(ToolResult(call.id, True, told))
-    return Message("assistant", calls=(call,)), Message("tool", result, call_id=call.id), Message("assistant", told)
+    result = prompt.result(ToolResult(call.id, True, message))
+    return Message("assistant", calls=(call,)), Message("tool", result, call_id=call.id), Message("assistant", message)
 
 
-async def _say(words: str, emit: Emit, kept: tuple[Message, ...] = ()) -> Answer:
+async def _say(words: str, emit: Emit, messages: tuple[Message, ...] = ()) -> AgentAnswer:
     """Say something of our own; `kept` is remembered instead of it."""
     await emit(TextDelta(words))
-    return Answer(words, "command", "done", kept or (Message("assistant", words),))
+    return AgentAnswer(words, "command", "done", messages or (Message("assistant", words),))

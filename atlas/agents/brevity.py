@@ -67,11 +67,11 @@ class Brevity:
 
 def _other_answers(history: Sequence[Message], question: str) -> Iterator[Words]:
     """Yield the sentences of answers to other questions."""
-    asked: Words = ()
+    requests: Words = ()
     for message in history:
         if message.author == "user":
-            asked = _words(message.text)
-        elif message.author == "assistant" and asked != _words(question):
+            requests = _words(message.text)
+        elif message.author == "assistant" and requests != _words(question):
             yield from (_words(_without_label(one)) for one in _END.split(message.text))
 
 

@@ -38,8 +38,8 @@ class Choosing:
     def __init__(self, words: Mapping[str, Any], plain: Callable[[str], str]) -> None:
         self._words: Mapping[str, Any] = words.get("choosing", {})
         self._plain = plain
-        asked, not_asked = "|".join(self._words.get("question", ["(?!)"])), self._words.get("no_question", "(?!)")
-        self._question = re.compile(rf"(?!(?:{not_asked})\b)(?:{asked})(?!\w)", re.IGNORECASE)
+        request, not_asked = "|".join(self._words.get("question", ["(?!)"])), self._words.get("no_question", "(?!)")
+        self._question = re.compile(rf"(?!(?:{not_asked})\b)(?:{request})(?!\w)", re.IGNORECASE)
         self._second_command = re.compile(words.get("second_commands", "(?!)"), re.IGNORECASE)
         self._shelf = _Shelf((), self._words)
         self._bare = lru_cache(REMEMBERED)(self._read)  # a conversation is gone through again with each of its turns
@@ -67,9 +67,9 @@ class Choosing:
         shown: dict[bool, frozenset[str]] = {}  # for a question and for a request, what was shown last
         used: tuple[str, ...] = ()
         asks = False
-        for said, called in (*_turns(history), (request, ())):
-            asks = self.is_question(said) if said else asks  # read ahead of the words, a turn is like the one before
-            shown[asks] = self._next(said, shown.get(asks, frozenset()), used, reads_only=asks)
+        for text, called in (*_turns(history), (request, ())):
+            asks = self.is_question(text) if text else asks  # read ahead of the words, a turn is like the one before
+            shown[asks] = self._next(text, shown.get(asks, frozenset()), used, reads_only=asks)
             used = tuple(dict.fromkeys((*called, *used)))[: MOST_TOOLS // 2]
         return tuple(tool for tool in tools if tool.name in shown[asks])
 
@@ -81,13 +81,13 @@ class Choosing:
         """Return the sentence that says what still works without a model, as far as `tools` go; "" for nothing."""
         words: Mapping[str, Any] = self._words.get("simple", {})
         families = {_family(tool.name) for tool in tools}
-        can = [said for family, said in words.get("families", {}).items() if family in families]
+        can = [text for family, text in words.get("families", {}).items() if family in families]
         if not can:
             return ""
         return str(words["says"]).format(can[0] if len(can) == 1 else words["and"].format(", ".join(can[:-1]), can[-1]))
 
-    def _next(self, said: str, before: frozenset[str], used: Sequence[str], *, reads_only: bool) -> frozenset[str]:
-        scores = self._shelf.scores(self._bare(said))
+    def _next(self, text: str, before: frozenset[str], used: Sequence[str], *, reads_only: bool) -> frozenset[str]:
+        scores = self._shelf.scores(self._bare(text))
         ranked = [name for name in scores if name in self._shelf.may(reads_only)]
         best = scores[ranked[0]] if ranked else 0.0
         if before and best < LEAST_SCORE:
@@ -135,18 +135,18 @@ class _Shelf:
         self.tools = tuple(tools)
         self.names = frozenset(tool.name for tool in tools)
         self.reads = frozenset(tool.name for tool in tools if tool.read_only)
-        families, own = words.get("families", {}), words.get("tools", {})
+        families, own_value = words.get("families", {}), words.get("tools", {})
         self._compounds: bool = words.get("compounds", False)
-        told = {tool.name: _in_its_own_words(tool) for tool in tools}
-        spread = Counter(word for weights in told.values() for word in weights)
+        details = {tool.name: _in_its_own_words(tool) for tool in tools}
+        spread = Counter(word for weights in details.values() for word in weights)
         self.scores = lru_cache(REMEMBERED)(self._scored)
         self._by_word: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
-        for name, weights in told.items():
-            foreseen = not words or name in own or _family(name) in families
+        for name, weights in details.items():
+            foreseen = not words or name in own_value or _family(name) in families
             for word, weight in weights.items():  # a word of many tools says little about each
                 rarity = math.log(1 + len(tools) / spread[word]) / math.log(1 + len(tools))
                 self._by_word[word][name] += weight * rarity * (1 if foreseen else _UNFORESEEN)
-            for given, weight in ((families.get(_family(name), ""), _FAMILY), (own.get(name, ""), _OWN)):
+            for given, weight in ((families.get(_family(name), ""), _FAMILY), (own_value.get(name, ""), _OWN)):
                 for word in dict.fromkeys(_terms(str(given))):
                     self._by_word[word][name] += weight
 
@@ -154,14 +154,14 @@ class _Shelf:
         """Return the names that may be shown."""
         return self.reads if reads_only else self.names
 
-    def _scored(self, said: str) -> Mapping[str, float]:
+    def _scored(self, text: str) -> Mapping[str, float]:
         """Return the tools that `said` has any word of, best first; of equals, as their names are ordered."""
-        found: dict[str, float] = defaultdict(float)
-        stems = [self._head(word) for word in _terms(said)]
+        results: dict[str, float] = defaultdict(float)
+        stems = [self._head(word) for word in _terms(text)]
         for word in dict.fromkeys((*stems, *(f"{one}_{two}" for one, two in itertools.pairwise(stems)))):
             for name, weight in self._by_word.get(word, {}).items():
-                found[name] += weight
-        return dict(sorted(found.items(), key=lambda one: (-round(one[1], 6), one[0])))
+                results[name] += weight
+        return dict(sorted(results.items(), key=lambda one: (-round(one[1], 6), one[0])))
 
     def _head(self, word: str) -> str:
         """Return what a word of a language of compounds is one of: of "küchenlicht" it is the light."""
@@ -209,12 +209,12 @@ def _family(name: str) -> str:
 
 def _turns(history: Sequence[Message]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield what was said in each turn, and which tools it led to."""
-    said, called = "", list[str]()
+    text, called = "", list[str]()
     for message in history:
         if message.author == "user":
-            if said:
-                yield said, tuple(called)
-            said, called = message.text, []
+            if text:
+                yield text, tuple(called)
+            text, called = message.text, []
         called += [call.name for call in message.calls]
-    if said:
-        yield said, tuple(called)
+    if text:
+        yield text, tuple(called)

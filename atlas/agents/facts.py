@@ -18,18 +18,18 @@ AHEAD_SECONDS = 30.0  # what was read while somebody spoke is good for no longer
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class RememberedFact:
     """One line of it."""
 
     text: str
-    own: bool = False  # theirs alone; else everybody's, and perhaps told by another
+    personal: bool = False  # theirs alone; else everybody's, and perhaps told by another
 
 
 LookUp = Callable[[Turn], Awaitable[ToolResult | None]]
 _Look = list[ToolResult | None]  # empty until somebody has looked
 
 
-class Told:
+class FactLookup:
     """What one agent's people told it. All its minds look once a turn, and once for what they read ahead of one.
 
     Every look is a row of the audit. No turn goes by what was seen before it, and nothing is kept after it: whoever has
@@ -84,13 +84,13 @@ async def _looked_up(tools: Tools, turn: Turn) -> ToolResult | None:
     return ToolResult(call.id, False, "", error="timeout")
 
 
-def read(found: ToolResult | None) -> tuple[Fact, ...]:
+def read(result: ToolResult | None) -> tuple[RememberedFact, ...]:
     """Return the facts of a result of `LIST`, in the order in which they were told."""
-    rows = found.data.get("facts") if found else ()
+    rows = result.data.get("facts") if result else ()
     facts = map(_fact, rows if isinstance(rows, list | tuple) else ())
     return tuple(fact for fact in facts if fact.text)
 
 
-def _fact(row: object) -> Fact:
-    text, own = (row.get("text"), row.get("own")) if isinstance(row, dict) else (row, False)
-    return Fact(text if isinstance(text, str) else "", own is True)
+def _fact(row: object) -> RememberedFact:
+    text, own_value = (row.get("text"), row.get("own")) if isinstance(row, dict) else (row, False)
+    return RememberedFact(text if isinstance(text, str) else "", own_value is True)

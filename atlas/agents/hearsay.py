@@ -11,7 +11,7 @@ import hashlib
 from collections import OrderedDict
 from dataclasses import replace
 
-from atlas.agents.agent import Answer
+from atlas.agents.agent import AgentAnswer
 from atlas.agents.prompt import words_of_others
 from atlas.conversation import Turn
 
@@ -27,14 +27,14 @@ class Hearsay:
 
     def judged(self, turn: Turn) -> Turn:
         """Return a turn as tainted when its client says that we said what may be a stranger's."""
-        said = [message.text for message in turn.history if message.author == "assistant" and message.text]
+        texts = [message.text for message in turn.history if message.author == "assistant" and message.text]
         return (
             turn
-            if turn.remembered or all(_digest(text) in self._ours for text in said)
+            if turn.remembered or all(_digest(text) in self._ours for text in texts)
             else replace(turn, tainted=True)
         )
 
-    def note(self, turn: Turn, answer: Answer) -> None:
+    def note(self, turn: Turn, answer: AgentAnswer) -> None:
         """Take note of what was answered, knowing `turn.history`."""
         known = (*turn.history, *answer.messages)
         if turn.tainted or answer.tainted or words_of_others(known, ours=turn.remembered):

@@ -10,7 +10,7 @@ import anyio.to_thread
 
 from atlas.conversation import HOUSE, ToolCall, fresh_id
 from atlas.mcp.tools import Tools
-from atlas.understanding.names import Device, Names, Place
+from atlas.understanding.names import NamedDevice, NamedPlace, Names
 
 FRESH_SECONDS = 20.0  # a device that was added is known by then; asking costs the tool server 2 ms
 RETRY_SECONDS = 2.0  # while the tool server is still starting
@@ -54,7 +54,7 @@ class HouseNames:
 def read_names(house: Mapping[str, Any], sheets: Mapping[str, Any]) -> Names:
     """Return the names in what `home.list` and `lists.names` told. What cannot be read is left out."""
     devices = tuple(
-        Device(
+        NamedDevice(
             name=_text(one, "name"),
             kind=_text(one, "kind"),
             room=_text(one, "room"),
@@ -73,13 +73,15 @@ def read_names(house: Mapping[str, Any], sheets: Mapping[str, Any]) -> Names:
     )
 
 
-def _places(told: Mapping[str, Any], key: str) -> tuple[Place, ...]:
-    return tuple(Place(_text(one, "name"), _text(one, "floor"), _texts(one, "aliases")) for one in _tables(told, key))
+def _places(details: Mapping[str, Any], key: str) -> tuple[NamedPlace, ...]:
+    return tuple(
+        NamedPlace(_text(one, "name"), _text(one, "floor"), _texts(one, "aliases")) for one in _tables(details, key)
+    )
 
 
-def _tables(told: Mapping[str, Any], key: str) -> Sequence[Mapping[str, Any]]:
+def _tables(details: Mapping[str, Any], key: str) -> Sequence[Mapping[str, Any]]:
     """Return the entries of a list, by name where they are only names."""
-    every = told.get(key, [])
+    every = details.get(key, [])
     entries = every if isinstance(every, list) else []
     tables = [entry if isinstance(entry, Mapping) else {"name": entry} for entry in entries]
     return [table for table in tables if _text(table, "name")]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import tzinfo
 
-from atlas.agents.agent import Agent, Answer, Answerer
-from atlas.agents.agent_asking import Asking, Assents, Unasked
+from atlas.agents.agent import Agent, AgentAnswer, Answerer
+from atlas.agents.agent_asking import Asking, ConfirmationSource, UnsolicitedAnswer
 from atlas.agents.agent_chat import Chat
 from atlas.agents.agent_commands import Commands
 from atlas.agents.agent_ending import Ending
@@ -14,7 +14,7 @@ from atlas.agents.agent_facts import Facts
 from atlas.agents.agent_help import Help
 from atlas.agents.agent_memory import Recall, WithMemory
 from atlas.agents.choosing import Choosing
-from atlas.agents.facts import Told
+from atlas.agents.facts import FactLookup
 from atlas.agents.persona import open_persona
 from atlas.agents.spoken import Speech
 from atlas.config import LlmConfig
@@ -45,7 +45,7 @@ class InOrder:
         self._waiting: dict[Actor, tuple[float, Choices]] = {}  # since when, in seconds since 1970
         self._names = names  # as they are now: what the house has may change at any time
 
-    async def respond(self, turn: Turn, emit: Emit) -> Answer | None:
+    async def respond(self, turn: Turn, emit: Emit) -> AgentAnswer | None:
         """See `Agent.respond`."""
         meant = self._understood(turn)
         self._waiting.pop(turn.actor, None)  # it waits for the next words alone
@@ -78,7 +78,7 @@ def open_agent(
     backend: Backend,
     tools: Tools,
     reader: Reader,
-    assents: Assents,
+    assents: ConfirmationSource,
     zone: tzinfo | None = None,
     memory: Memory | None = None,
     *,
@@ -92,29 +92,29 @@ def open_agent(
     The reader is shared by all agents: it holds nothing of anybody.
     """
     grammar = reader.grammar
-    own = grammar.own
-    persona, choosing = open_persona(name, trusted=llm.tools), Choosing(own, grammar.plain_words)
-    told = Told(tools)
-    speech = Speech(own, names, trusted=llm.tools, answers=llm.answers)
+    tables = grammar.tables
+    persona, choosing = open_persona(name, trusted=llm.tools), Choosing(tables, grammar.plain_words)
+    facts = FactLookup(tools)
+    speech = Speech(tables, names, trusted=llm.tools, answers=llm.answers)
     chat = Chat(
         *(persona, backend, tools, choosing, speech),
         trusted=llm.tools,
         most_tools=llm.most_tools,
         context_tokens=llm.context,
         zone=zone,
-        told=told,
+        fact_lookup=facts,
     )
-    words = "remembering" in own  # for what was said; in a language without them, that is left to the model
-    commands = Commands(own, tools, model_has_tools=llm.tools)
+    words = "remembering" in tables  # for what was said; in a language without them, that is left to the model
+    commands = Commands(tables, tools, model_has_tools=llm.tools)
     answerers: list[Answerer] = [
         *first,
-        *([Facts(own, tools, told, model_has_tools=False)] if "answering" in own else ()),
+        *([Facts(tables, tools, facts, model_has_tools=False)] if "answering" in tables else ()),
         *([Recall(name, grammar, memory, zone)] if memory and words else ()),
-        Ending(own),
+        Ending(tables),
         commands,
-        Help(own, tools, reader.custom_examples),
-        *(() if llm.tools else [Unasked(assents)]),
+        Help(tables, tools, reader.custom_examples),
+        *(() if llm.tools else [UnsolicitedAnswer(assents)]),
         chat,
     ]
     answered = WithMemory(name, tools, memory, grammar) if memory and words else tools
-    return Asking(InOrder(name, reader, answerers, names=names), answered, assents, told)
+    return Asking(InOrder(name, reader, answerers, names=names), answered, assents, facts)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, time, timedelta
 from typing import Any
 
-from atlas.store.recall import Span
+from atlas.store.recall import TimeSpan
 
 
 class Past:
@@ -24,21 +24,21 @@ class Past:
         self._times: Mapping[str, str] = table["times"]
         self._names: Mapping[str, Sequence[str]] = table.get("names", {})
 
-    def span(self, words: str, now: datetime) -> Span | None:
+    def span(self, words: str, now: datetime) -> TimeSpan | None:
         """Return the span that `words` mean at `now`, in its time zone; `None` when they mean none that is known.
 
         A weekday is the last one before today.
         """
-        said = self._plain(words)
+        text = self._plain(words)
         midnight = datetime.combine(now.date(), time(), now.tzinfo)
-        if said in self._weeks:
-            monday = midnight - timedelta(days=now.weekday() + 7 * self._weeks[said])
+        if text in self._weeks:
+            monday = midnight - timedelta(days=now.weekday() + 7 * self._weeks[text])
             return _span(monday, monday + timedelta(days=7))
-        said = self._named.get(said, said)
-        day, first, last = said, 0, 24
+        text = self._named.get(text, text)
+        day, first, last = text, 0, 24
         for part, hours in self._parts.items():
-            if said.endswith(f" {part}"):
-                day, (first, last) = said.removesuffix(f" {part}"), hours
+            if text.endswith(f" {part}"):
+                day, (first, last) = text.removesuffix(f" {part}"), hours
         if day in self._days:
             ago = self._days[day]
         elif day in self._weekdays:
@@ -48,7 +48,7 @@ class Past:
         that = midnight - timedelta(days=ago)
         return _span(_hour(that, first), _hour(that, last))
 
-    def said(self, words: str) -> str:
+    def day_phrase(self, words: str) -> str:
         """Return a day as it fits into a sentence."""
         plain = self._plain(words)
         return self._weekday.format(day=words) if plain == words.lower() and plain in self._weekdays else words
@@ -66,12 +66,12 @@ class Past:
         return [(name, self._names[table], index) for name, table, index in tables if table in self._names]
 
     def _plain(self, words: str) -> str:
-        said = " ".join(words.lower().split())
-        return said if said in self._named or said in self._weeks else self._before.sub("", said)
+        text = " ".join(words.lower().split())
+        return text if text in self._named or text in self._weeks else self._before.sub("", text)
 
 
-def _span(first: datetime, last: datetime) -> Span:
-    return Span(first.timestamp(), last.timestamp())
+def _span(first: datetime, last: datetime) -> TimeSpan:
+    return TimeSpan(first.timestamp(), last.timestamp())
 
 
 def _hour(midnight: datetime, hour: int) -> datetime:

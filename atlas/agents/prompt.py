@@ -26,7 +26,7 @@ TOOL_RULES = (
 )
 
 
-class TooLong(Exception):
+class PromptTooLong(Exception):
     """The request does not fit the model's context, even without any history. `tools`: it would without its tools."""
 
     def __init__(self, log: str, *, tools: bool) -> None:
@@ -47,7 +47,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class ModelPrompt:
     """The messages of one request to a model."""
 
     messages: tuple[Message, ...]
@@ -62,11 +62,11 @@ def messages(
     zone: tzinfo | None,
     room_tokens: int,
     most_exchanges: int | None = None,
-) -> Prompt:
+) -> ModelPrompt:
     """Return system prompt, as much history as fits, the request, and what happened in this turn `so_far`.
 
     The oldest exchanges are left out first, several at a time, each with all its tool calls and results. `room_tokens`
-    is the context less the answer. Raises `TooLong`.
+    is the context less the answer. Raises `PromptTooLong`.
     """
     rules = TOOL_RULES if shown.tools else ""
     system = "\n\n".join(part for part in (shown.persona.text, rules, turn.instructions.strip()) if part)
@@ -74,17 +74,17 @@ def messages(
     tools = sum(map(_tool_size, shown.tools))
     room = room_tokens * CHARACTERS_A_TOKEN - sum(map(_size, now)) - tools
     if room < 0:
-        raise TooLong(
+        raise PromptTooLong(
             f"{-room} characters too many for {room_tokens} tokens; tools take {tools}", tools=room + tools >= 0
         )
     past = list(_exchanges(turn.history))
     past = _unrepeated(past) if shown.trusted and not shown.small else _talk(past)
-    kept = past[_forgotten([sum(map(_size, one)) for one in past], room, most_exchanges) :]
-    told = (now[0], *(message for exchange in kept for message in exchange), *now[1:])
+    remainder = past[_forgotten([sum(map(_size, one)) for one in past], room, most_exchanges) :]
+    entries = (now[0], *(message for exchange in remainder for message in exchange), *now[1:])
     # Not only what is shown counts: what the model said later may repeat what it read in an exchange that is left out.
     others = words_of_others((*turn.history, *so_far), ours=turn.remembered)
     tainted = turn.tainted or shown.untrusted or others
-    return Prompt(told, len(kept), tainted)
+    return ModelPrompt(entries, len(remainder), tainted)
 
 
 def _forgotten(sizes: Sequence[int], room: int, most: int | None) -> int:
@@ -109,29 +109,31 @@ def request(turn: Turn, zone: tzinfo | None, shown: Shown) -> str:
     notes += [f"room: {_one_line(turn.actor.room)}"] if turn.actor.room else []
     notes += [f"person: {_one_line(turn.actor.person)}"] if turn.actor.person else []
     notes += ["the answer is spoken: one or two short sentences, no lists"] if turn.spoken else []
-    notes += [f"asked to be remembered: {told}"] if (told := _facts(shown.facts)) else []
+    notes += [f"asked to be remembered: {message}"] if (message := _facts(shown.facts)) else []
     return f"{turn.text}\n\n[{'; '.join(notes)}]"
 
 
 def _facts(facts: Sequence[str]) -> str:
     """Return the facts, each in quotes, as many as there is room for."""
-    kept: list[str] = []
+    remainder: list[str] = []
     for fact in facts:
-        kept.append(json.dumps(_one_line(fact), ensure_ascii=False))
-        if sum(map(len, kept)) > MOST_FACT_CHARACTERS:
-            return ", ".join(kept[:-1])
-    return ", ".join(kept)
+        remainder.append(json.dumps(_one_line(fact), ensure_ascii=False))
+        if sum(map(len, remainder)) > MOST_FACT_CHARACTERS:
+            return ", ".join(remainder[:-1])
+    return ", ".join(remainder)
 
 
-def result(found: ToolResult) -> str:
+def result(tool_result: ToolResult) -> str:
     """Return a tool result as the model reads it. JSON quotes what is inside, so no text in it can end it."""
-    told: dict[str, object] = {"ok": found.ok, **({UNTRUSTED: True} if found.untrusted else {})}
-    told |= {"changed": True} if found.receipt else {}  # what follows is understood by it: see amends.py
-    said = {"text": found.text} | ({"error": found.error} if found.error else {})
-    whole = json.dumps(told | said | ({"data": found.data} if found.data else {}), ensure_ascii=False, default=str)
+    details: dict[str, object] = {"ok": tool_result.ok, **({UNTRUSTED: True} if tool_result.untrusted else {})}
+    details |= {"changed": True} if tool_result.receipt else {}  # what follows is understood by it: see amends.py
+    values = {"text": tool_result.text} | ({"error": tool_result.error} if tool_result.error else {})
+    whole = json.dumps(
+        details | values | ({"data": tool_result.data} if tool_result.data else {}), ensure_ascii=False, default=str
+    )
     if len(whole) <= RESULT_CHARACTERS:
         return whole
-    short = told | {"text": found.text[: RESULT_CHARACTERS // 2], "shortened": True}
+    short = details | {"text": tool_result.text[: RESULT_CHARACTERS // 2], "shortened": True}
     return json.dumps(short, ensure_ascii=False)
 
 
@@ -149,10 +151,10 @@ def _is_marked(text: str) -> bool:
     if f'"{UNTRUSTED}"' not in text:
         return False
     try:
-        found = json.loads(text)
+        hit = json.loads(text)
     except ValueError:
         return True  # who can tell what was in it
-    return isinstance(found, dict) and found.get(UNTRUSTED, False) is not False
+    return isinstance(hit, dict) and hit.get(UNTRUSTED, False) is not False
 
 
 def invalid_call(trouble: str) -> Message:

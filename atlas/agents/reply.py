@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Protocol
 
 from atlas.agents import prompt
-from atlas.agents.agent import Answer
-from atlas.conversation import Asked, Message, Receipt, ToolCall, ToolResult, Turn, Usage
+from atlas.agents.agent import AgentAnswer
+from atlas.conversation import Message, PendingConfirmation, Receipt, ToolCall, ToolResult, Turn, Usage
 from atlas.events import Emit, End, TextDelta
 from atlas.own_words import own
 
@@ -38,7 +38,7 @@ class TextFilter(Protocol):
         ...
 
 
-class Reply:
+class ReplyDraft:
     """One answer. Lives for one turn. `strict`: no word of the model is spoken, only what tools say."""
 
     def __init__(
@@ -52,13 +52,13 @@ class Reply:
         self.turn = turn
         self.emit = emit
         self.strict = strict
-        self.said = ""
+        self.text = ""
         self.so_far: list[Message] = []  # this turn's messages, as the model wrote and read them
         self.receipts: list[Receipt] = []
         self.failed = ""  # why the last call that failed did, in words fit to be spoken
         self.usage = Usage()
         self.error = ""
-        self.asked: Asked | None = None  # what a person must say yes to, before anything else is done
+        self.pending: PendingConfirmation | None = None  # what a person must say yes to, before anything else is done
         self.heard = 0  # pieces of the model's words
         self.mended = False  # the model was already shown a call of its own that could not be used
         self._filters = filters
@@ -108,24 +108,24 @@ class Reply:
 
     async def tell(self, prepared: str) -> None:
         """Say what tools saw, where nothing was changed, and what failed; `prepared` when no tool said anything."""
-        if self.asked is None:
-            found = () if self.receipts else dict.fromkeys(self._found)
-            failed = [self.failed] if self.failed and self.failed not in self.said else []
-            await self._say(" ".join([*found, *failed]) or ("" if self.said else prepared))
+        if self.pending is None:
+            result = () if self.receipts else dict.fromkeys(self._found)
+            failed = [self.failed] if self.failed and self.failed not in self.text else []
+            await self._say(" ".join([*result, *failed]) or ("" if self.text else prepared))
 
     async def say_honestly(self, sentence: str, error: str) -> None:
         """Say what went wrong, after whatever was said before."""
         sentence = own(sentence)
         await self.settle()
         self.error = error
-        if self.said and not self.said.rstrip().endswith((".", "!", "?")):
+        if self.text and not self.text.rstrip().endswith((".", "!", "?")):
             await self._say("…")  # a sentence that broke off shall not run into this one
         await self._say(sentence)
 
     async def ask(self, *, more: bool) -> None:
         """End with the tool's question, after what was done; what the model would say to it is not heard."""
-        assert self.asked is not None
-        await self._say((own(ONE_AT_A_TIME) if more else "") + self.asked.ask.sentence)
+        assert self.pending is not None
+        await self._say((own(ONE_AT_A_TIME) if more else "") + self.pending.ask.sentence)
 
     def made(self, call: ToolCall) -> ToolResult | None:
         """Return what came of the same call when it has changed something in this turn: it shall not do so twice."""
@@ -139,7 +139,7 @@ class Reply:
         if again:
             return  # it did nothing more
         if result.ask:
-            self.asked = Asked(call, result.ask)
+            self.pending = PendingConfirmation(call, result.ask)
         elif not result.ok:
             self.failed = result.text
         elif result.receipt:
@@ -154,26 +154,26 @@ class Reply:
         """Remember, for the model alone, that it called for a tool that there is not."""
         self.so_far.append(Message("tool", prompt.result(result), call_id=result.call_id))
 
-    def answer(self, end: End) -> Answer:
+    def answer(self, end: End) -> AgentAnswer:
         """Return the whole of it. Remembered are the words that were said, not those that were withheld."""
-        kept = [replace(m, text="") if m.calls else m for m in self.so_far if m.calls or m.author == "tool"]
-        return Answer(
-            text=self.said,
+        messages = [replace(m, text="") if m.calls else m for m in self.so_far if m.calls or m.author == "tool"]
+        return AgentAnswer(
+            text=self.text,
             path="model",
             end=end,
-            messages=(*kept, Message("assistant", self.said)),
+            messages=(*messages, Message("assistant", self.text)),
             receipts=tuple(self.receipts),
             usage=self.usage,
             error=self.error,
-            asked=self.asked,
+            pending=self.pending,
         )
 
     async def _say(self, text: str) -> None:
         if not text:
             return
-        if self.said and not self.said[-1].isspace() and not text[0].isspace():
+        if self.text and not self.text[-1].isspace() and not text[0].isspace():
             text = f" {text}"  # two messages of the model, or a sentence of ours after one of its
-        self.said += text
+        self.text += text
         await self.emit(TextDelta(text))
 
 

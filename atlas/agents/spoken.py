@@ -41,9 +41,11 @@ class Spoken:
 class Speech:
     """Decides what may be spoken, from what was understood. `answers`: its model may speak of the world at all."""
 
-    def __init__(self, own: Mapping[str, Any], names: Callable[[], Names], *, trusted: bool, answers: bool) -> None:
-        self._concerns = Concerns(own)
-        self._says: Mapping[str, str] = own.get("concern", {}).get("says", {})
+    def __init__(
+        self, own_values: Mapping[str, Any], names: Callable[[], Names], *, trusted: bool, answers: bool
+    ) -> None:
+        self._concerns = Concerns(own_values)
+        self._says: Mapping[str, str] = own_values.get("concern", {}).get("says", {})
         self._names = names
         self._trusted = trusted
         self._answers = answers
@@ -64,9 +66,9 @@ class Speech:
             return Spoken(small)
         return Spoken(self._prepared("missed" if misheard else self._concerns.sentence(plain, about), turn))
 
-    def filter(self, asked: str) -> Filter:
+    def filter(self, request: str) -> Filter:
         """Return what an answer of the model goes through, to somebody who `asked` about the world."""
-        return Filter(lambda sentence: not self._concerns.strays(sentence, asked, self._names()))
+        return Filter(lambda sentence: not self._concerns.strays(sentence, request, self._names()))
 
     def _prepared(self, name: str, turn: Turn) -> str:
         """Return what this is answered with; who was not understood twice in a row hears of help."""
@@ -105,8 +107,8 @@ class Filter:
 
 def _end(text: str) -> int:
     """Return where the first sentence of `text` ends, its white space included; 0 while it has not ended."""
-    if found := _END.search(text[: LONGEST_CHARACTERS + 1]):
-        return found.end()
+    if match := _END.search(text[: LONGEST_CHARACTERS + 1]):
+        return match.end()
     return 0 if len(text) <= LONGEST_CHARACTERS else (text.rfind(" ", 0, LONGEST_CHARACTERS) + 1 or LONGEST_CHARACTERS)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import anyio
 
 from atlas.agents import prompt
-from atlas.agents.agent import Answer
-from atlas.conversation import Asked, Assent, ClientTools, Message, ToolCall, ToolResult, Turn
+from atlas.agents.agent import AgentAnswer
+from atlas.conversation import ClientTools, Message, PendingConfirmation, SignedAnswer, ToolCall, ToolResult, Turn
 from atlas.events import Emit, TextDelta, ToolFinished, ToolStarted
 from atlas.mcp.tools import Tools
 from atlas.trace import current
@@ -15,12 +15,14 @@ GOODBYE_SECONDS = 1.0  # how long a cancelled turn may still take to report its 
 BROKEN = ("gone", "timeout", "failed")  # the tool did not work; any other refusal is an answer
 
 
-async def carry_out(call: ToolCall, tools: Tools, turn: Turn, emit: Emit, assent: Assent | None = None) -> Answer:
+async def carry_out(
+    call: ToolCall, tools: Tools, turn: Turn, emit: Emit, assent: SignedAnswer | None = None
+) -> AgentAnswer:
     """Answer a turn with one call: what is said is the tool's own sentence, or its question when it asks one."""
     result = await use(call, tools, turn, emit, assent)
     await emit(TextDelta(result.text))
     broken = not result.ok and result.error in BROKEN
-    return Answer(
+    return AgentAnswer(
         text=result.text,
         path="command",
         end="failed" if broken else "done",
@@ -31,12 +33,12 @@ async def carry_out(call: ToolCall, tools: Tools, turn: Turn, emit: Emit, assent
         ),
         receipts=(result.receipt,) if result.receipt else (),
         error=f"{call.name}: {result.error}" if broken else "",
-        asked=Asked(call, result.ask) if result.ask else None,
+        pending=PendingConfirmation(call, result.ask) if result.ask else None,
     )
 
 
 async def use(
-    call: ToolCall, tools: Tools, turn: Turn, emit: Emit, assent: Assent | None = None, *, tainted: bool = False
+    call: ToolCall, tools: Tools, turn: Turn, emit: Emit, assent: SignedAnswer | None = None, *, tainted: bool = False
 ) -> ToolResult:
     """Return what came of the call. Cancelling is safe: the finish is reported under a shield; nothing is undone.
 

@@ -45,18 +45,18 @@ async def ask(config: Config, question: str, agent: str, room: str, as_json: boo
         "stream_options": {"include_usage": True},
         "atlas": {"remember": True} | door.device() | ({"room": room} if room else {}),
     }
-    told: dict[str, Any] = {}
+    details: dict[str, Any] = {}
     text = ""
     timeout = httpx2.Timeout(SILENT_SECONDS, connect=CONNECT_SECONDS)
     try:
         async with door.client(config, timeout=timeout) as house, aclosing(chunks(house, body)) as arriving:
             async for chunk in arriving:
-                told["usage"] = chunk.get("usage") or told.get("usage")
+                details["usage"] = chunk.get("usage") or details.get("usage")
                 for choice in chunk["choices"]:
                     more = choice["delta"].get("atlas", {})
                     words = choice["delta"].get("content") or ""
                     if not more.get("aside"):  # "One moment." is no part of the reply
-                        told |= more
+                        details |= more
                         text += words
                     if not as_json:
                         print(words, end="", flush=True)
@@ -67,12 +67,12 @@ async def ask(config: Config, question: str, agent: str, room: str, as_json: boo
             f"Atlas stopped in the middle of the answer ({type(trouble).__name__})", hint="see what its terminal says"
         ) from trouble
     if as_json:
-        print(json.dumps({"question": question, "reply": text, **told}, ensure_ascii=False))
+        print(json.dumps({"question": question, "reply": text, **details}, ensure_ascii=False))
     else:
         print()
-    if told.get("error") and not as_json:
-        print(f"atlas: the turn failed: {told['error']}", file=sys.stderr)
-    return 1 if told.get("end") == "failed" else 0
+    if details.get("error") and not as_json:
+        print(f"atlas: the turn failed: {details['error']}", file=sys.stderr)
+    return 1 if details.get("end") == "failed" else 0
 
 
 async def chunks(house: httpx2.AsyncClient, body: Any) -> AsyncGenerator[dict[str, Any], None]:

@@ -41,12 +41,12 @@ def main(arguments: Sequence[str]) -> int:
         options(parser)
     if options or others:
         given = parser.parse_args(arguments)
-    told = (given,) if options else ()
+    messages = (given,) if options else ()
     # Told to end, it ends what it started and takes its folders away, as at Ctrl-C, which a shell has background jobs
     # ignore.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
-    figures: dict[str, float] = anyio.run(measured.measure, load_config(os.environ), *told)
+    figures: dict[str, float] = anyio.run(measured.measure, load_config(os.environ), *messages)
     report = judged(given.name, figures, measured.TARGETS)
     print(json.dumps(report) if given.json else table(report))
     return 0 if report["met"] else 1

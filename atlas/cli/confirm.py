@@ -67,10 +67,10 @@ async def _ask_for_each(house: httpx2.AsyncClient, asks: Sequence[dict[str, Any]
         raise AtlasError("nobody can be asked here: this is no terminal", hint="atlas confirm --list, then --yes ID")
     for ask in asks:
         print(_line(ask))
-        said = await _typed("  yes or no? ")
-        answer = {"y": "yes", "yes": "yes", "n": "no", "no": "no"}.get(said.strip().lower())
+        text = await _typed("  yes or no? ")
+        answer = {"y": "yes", "yes": "yes", "n": "no", "no": "no"}.get(text.strip().lower())
         print(f"  {await _answered(house, ask, answer)}" if answer else "  It still waits.")
-        if not said:
+        if not text:
             return  # Ctrl-D: whoever is asked has gone
 
 
@@ -93,11 +93,11 @@ async def _told(response: httpx2.Response) -> dict[str, Any]:
 
 
 def _chosen(asks: Sequence[dict[str, Any]], beginning: str) -> dict[str, Any]:
-    found = [ask for ask in asks if ask["id"].startswith(beginning)]
-    if len(found) != 1:
-        what = f"{len(found)} questions begin" if found else "no question that waits begins"
+    rows = [ask for ask in asks if ask["id"].startswith(beginning)]
+    if len(rows) != 1:
+        what = f"{len(rows)} questions begin" if rows else "no question that waits begins"
         raise AtlasError(f"{what} with {beginning!r}", hint="`atlas confirm --list` shows them; each for a minute")
-    return found[0]
+    return rows[0]
 
 
 def _line(ask: dict[str, Any]) -> str:

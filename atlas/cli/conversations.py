@@ -76,13 +76,13 @@ async def work(config: Config, given: argparse.Namespace) -> int:
 
 
 async def _search(house: httpx2.AsyncClient, query: dict[str, str], limit: str | None) -> int:
-    found = (await _told(house, "GET", "/search", query | ({"limit": limit} if limit else {})))["data"]
-    for one in reversed(found):  # the newest stands last, above the next prompt
+    result = (await _told(house, "GET", "/search", query | ({"limit": limit} if limit else {})))["data"]
+    for one in reversed(result):  # the newest stands last, above the next prompt
         at, who = datetime.fromisoformat(one["at"]), "" if one["author"] == "user" else "  Atlas:"
         print(f"{at:%Y-%m-%d %H:%M}{who}  {_printable(one['text'])}")
-    if not found:
+    if not result:
         print("Nothing was found.", file=sys.stderr)
-    return 0 if found else 1
+    return 0 if result else 1
 
 
 async def _export(house: httpx2.AsyncClient, query: dict[str, str], given: argparse.Namespace) -> int:

@@ -160,9 +160,11 @@ def _file(file: Path) -> Finding:
 
 def _records(config: Config) -> Iterator[Finding]:
     """Look whether the records of calls and of ways out are as they were written, to their last row."""
-    from atlas.assent import Seal, read_house_key
+    from atlas.assent import HouseKey, read_house_key
 
-    signed = Seal(read_house_key(config.house_key)).read_head(config.record_head) if config.house_key.exists() else None
+    signed = (
+        HouseKey(read_house_key(config.house_key)).read_head(config.record_head) if config.house_key.exists() else None
+    )
     for file, head in ((config.tools_data / "audit.jsonl", signed), (config.data / "egress.jsonl", None)):
         if not file.exists() and not head and not older_files(file):
             continue
@@ -193,15 +195,15 @@ def _parts(config: Config) -> Iterator[Finding]:
     """Ask the running house how its parts are."""
     try:
         response = httpx2.get(f"{door.address(config)}/health", timeout=HEALTH_SECONDS, trust_env=False)
-        told = response.json()
+        details = response.json()
     except (httpx2.TransportError, ValueError):
         yield Finding(
             "health", f"{door.address(config)} does not answer", "is it still warming up? Else start it again"
         )
         return
-    well = told.get("status") == "ok"
-    yield Finding("health", str(told.get("status")), "" if well else "look at the parts below, and at Atlas's log")
-    for part, state in told.get("parts", {}).items():
+    well = details.get("status") == "ok"
+    yield Finding("health", str(details.get("status")), "" if well else "look at the parts below, and at Atlas's log")
+    for part, state in details.get("parts", {}).items():
         fine = state.get("ok", False)
         yield Finding(part, state.get("what", ""), "" if fine else state.get("hint") or "it should be back in a moment")
 
@@ -225,18 +227,18 @@ def _walls(config: Config) -> Iterator[Finding]:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.setblocking(False)
         try:
-            told = _tried(config, listening.getsockname()[1])
+            details = _tried(config, listening.getsockname()[1])
         except (httpx2.HTTPError, ValueError, OSError):
             yield Finding(
                 "walls", "the tool server could not be asked", "is it still warming up? Else start Atlas again"
             )
             return
         reached = _knocked(listening)
-    standing = ", ".join(f"{wall}: {what}" for wall, what in told["walls"].items())
-    yield Finding("walls", f"around the tools stand {standing}", _missing(told["walls"]), grave=False)
+    standing = ", ".join(f"{wall}: {what}" for wall, what in details["walls"].items())
+    yield Finding("walls", f"around the tools stand {standing}", _missing(details["walls"]), grave=False)
     stopped = {
-        "tcp": "" if reached else told["stopped"]["tcp"],
-        **{k: v for k, v in told["stopped"].items() if k != "tcp"},
+        "tcp": "" if reached else details["stopped"]["tcp"],
+        **{k: v for k, v in details["stopped"].items() if k != "tcp"},
     }
     tries = {"tcp": "a connection", "udp": "a packet", "names": "a name server", "file": "/etc/passwd"}
     for way, wall in stopped.items():

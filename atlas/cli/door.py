@@ -43,11 +43,11 @@ def not_running(config: Config) -> ConfigError:
 def refused(status: int, body: bytes) -> AtlasError:
     """Return what the house said no to, in its own words."""
     try:
-        said = str(json.loads(body)["error"]["message"])
+        text = str(json.loads(body)["error"]["message"])
     except (ValueError, KeyError, TypeError):
-        said = body[:200].decode("utf-8", "replace") or f"status {status}"
+        text = body[:200].decode("utf-8", "replace") or f"status {status}"
     hint = "the token is in $ATLAS_TOKEN or in the data directory's secrets" if status == NO_TOKEN_STATUS else ""
-    return AtlasError(said, hint=hint)
+    return AtlasError(text, hint=hint)
 
 
 def client(config: Config, **options: Any) -> httpx2.AsyncClient:

@@ -39,7 +39,7 @@ HINT = "Atlas hears WAV, MP3, M4A, Ogg, FLAC and WebM of up to a minute"
 
 
 @dataclass
-class Exchange:
+class HeardUtterance:
     """One utterance of the file and what came of it. Times are seconds on the clock of the playing."""
 
     transcript: str = ""
@@ -127,7 +127,7 @@ def read_file(file: Path) -> AudioChunk:
     return resampled(sound, WIRE_RATE)
 
 
-def write_file(file: Path, exchanges: Sequence[Exchange]) -> None:
+def write_file(file: Path, exchanges: Sequence[HeardUtterance]) -> None:
     """Write the sound of all replies as one WAV."""
     pcm = b"".join(one.sound.pcm for one in exchanges)
     try:
@@ -136,7 +136,9 @@ def write_file(file: Path, exchanges: Sequence[Exchange]) -> None:
         raise SoundError(f"{file} cannot be written: {trouble.strerror}", hint="check the path") from trouble
 
 
-async def hear(config: Config, sound: AudioChunk, agent: str = "", *, first_sound_only: bool = False) -> list[Exchange]:
+async def hear(
+    config: Config, sound: AudioChunk, agent: str = "", *, first_sound_only: bool = False
+) -> list[HeardUtterance]:
     """Play `sound`, at `WIRE_RATE`, to the running house and return what came of each utterance.
 
     `first_sound_only` cancels a reply as soon as it can be heard: for measuring, which has no time to listen.
@@ -175,11 +177,11 @@ class Listener:
         self._began = 0.0
         self._speaking = False  # between the start of speech and its words
         self._wordless = False  # somebody was heard, and no words
-        self._waiting: Exchange | None = None  # its words are known, its reply is not over
+        self._waiting: HeardUtterance | None = None  # its words are known, its reply is not over
         self._stopped_at = 0.0
-        self._done: list[Exchange] = []
+        self._done: list[HeardUtterance] = []
 
-    async def run(self) -> list[Exchange]:
+    async def run(self) -> list[HeardUtterance]:
         """Play to the end and listen until every utterance has been answered. Cancelling is safe."""
         self._began = anyio.current_time()
         trouble: Exception | None = None
@@ -294,7 +296,7 @@ class Listener:
             self._wordless = True
             return
         # What is said before the reply to earlier words has begun is answered together with them.
-        exchange = self._waiting or Exchange()
+        exchange = self._waiting or HeardUtterance()
         exchange.transcript = f"{exchange.transcript} {words}".strip()
         exchange.ended_at = self._last_loud(self._stopped_at)
         exchange.noticed_at, exchange.words_at = self._stopped_at, self._now
@@ -306,9 +308,9 @@ def _bare(message: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in message.items() if key not in ("type", "event_id", "response_id")}
 
 
-def describe(exchange: Exchange) -> str:
+def describe(exchange: HeardUtterance) -> str:
     """Return an exchange as a person reads it."""
-    told = exchange.summary()
+    details = exchange.summary()
     lines = [
         f"heard     {exchange.transcript}",
         f"answered  {exchange.agent} ({exchange.reason}), by {exchange.path}",
@@ -320,6 +322,6 @@ def describe(exchange: Exchange) -> str:
         f"reply     {exchange.reply.strip()}" + ("" if exchange.status == "completed" else f"  [{exchange.status}]")
     )
     lines += [
-        f"timing    {name.removesuffix('_ms').replace('_', ' ')}: {ms} ms" for name, ms in told["timings"].items()
+        f"timing    {name.removesuffix('_ms').replace('_', ' ')}: {ms} ms" for name, ms in details["timings"].items()
     ]
     return "\n".join(lines)

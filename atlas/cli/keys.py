@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from atlas.assent import read_house_key
 from atlas.config import Config
 from atlas.errors import ConfigError
-from atlas.store.devices import Devices
+from atlas.store.devices import DeviceStore
 from wall.disk import disk_sentence
 
 START_BYTES = 256 * 1024  # of settings, databases and logs; a disk with less is as good as full
@@ -154,7 +154,7 @@ def make_house_key(config: Config) -> Path:
     return config.house_public_key
 
 
-async def owners_token(config: Config, devices: Devices) -> tuple[str, bool]:
+async def owners_token(config: Config, devices: DeviceStore) -> tuple[str, bool]:
     """Return the terminal's token, and whether it is new."""
     if config.owner_token.exists():
         return read_secret(config.owner_token), False
@@ -164,7 +164,7 @@ async def owners_token(config: Config, devices: Devices) -> tuple[str, bool]:
     return token, True
 
 
-async def satellite_token(config: Config, devices: Devices) -> None:
+async def satellite_token(config: Config, devices: DeviceStore) -> None:
     """See to it that the room of this machine has a token, and stands where the settings say."""
     here = {device.name for device in await devices.list()}
     if SATELLITE not in here or not config.satellite_token.exists():

@@ -59,13 +59,13 @@ def run(arguments: Sequence[str]) -> int:
     except (AtlasError, OSError, sqlite3.Error) as trouble:
         if not _is_of_the_world(trouble):
             raise
-        print(said(trouble), file=sys.stderr)
+        print(error_text(trouble), file=sys.stderr)
     except BaseExceptionGroup as group:  # what a task group makes of them
         troubles, mistakes = group.split(_is_of_the_world)
         if troubles is None or mistakes is not None:
             raise
-        for each in _flat(troubles):
-            print(said(each), file=sys.stderr)
+        for exception in _flat(troubles):
+            print(error_text(exception), file=sys.stderr)
     return 1
 
 
@@ -74,7 +74,7 @@ def _is_of_the_world(trouble: BaseException) -> bool:
     return isinstance(trouble, AtlasError) or bool(disk_state(trouble))
 
 
-def said(trouble: BaseException) -> str:
+def error_text(trouble: BaseException) -> str:
     """Return an error as a person should read it: what happened, and what to do now."""
     what, hint = str(trouble).rstrip("."), trouble.hint if isinstance(trouble, AtlasError) else ""
     if state := disk_state(trouble):

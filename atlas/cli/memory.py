@@ -15,7 +15,7 @@ PROC = Path("/proc")
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class ProcessMemory:
     """One process. `pss` counts a page that n processes share as 1/n; `rss` counts it whole. Bytes."""
 
     pid: int
@@ -38,7 +38,7 @@ def show(config: Config, *, as_json: bool) -> int:
     return 0
 
 
-def house(config: Config) -> list[Taken]:
+def house(config: Config) -> list[ProcessMemory]:
     """Return what each process of the running house takes. Raises `ConfigError` when Atlas does not run."""
     pid = running_process(config)
     if pid is None:
@@ -58,7 +58,7 @@ def family(pid: int) -> Iterator[int]:
             yield from family(int(child))
 
 
-def _taken(pid: int) -> Taken | None:
+def _taken(pid: int) -> ProcessMemory | None:
     try:
         rollup = (PROC / str(pid) / "smaps_rollup").read_text(encoding="ascii")
         words = (PROC / str(pid) / "cmdline").read_bytes().split(b"\0")
@@ -68,4 +68,4 @@ def _taken(pid: int) -> Taken | None:
     # Python's own name tells nothing: the module after -m, or the script, does.
     texts = [word.decode("utf-8", "replace") for word in words]
     name = texts[texts.index("-m") + 1] if "-m" in texts[:-1] else " ".join(texts[1:3]).replace(str(Path.cwd()), ".")
-    return Taken(pid, name, sizes.get("Pss", 0), sizes.get("Rss", 0))
+    return ProcessMemory(pid, name, sizes.get("Pss", 0), sizes.get("Rss", 0))

@@ -21,9 +21,9 @@ from atlas.config import load as load_config
 from atlas.errors import ConfigError, EngineError
 from atlas.models import catalogue, fetch, machine
 from atlas.models.catalogue import Model
-from atlas.models.fit import GIB, Fit, Memory, Shape, fit, longest_context, shape_of
+from atlas.models.fit import GIB, Fit, MemoryPlace, Shape, fit, longest_context, shape_of
 from atlas.models.gguf import read_model
-from atlas.models.pull import HUB, Progress, Puller, client
+from atlas.models.pull import HUB, Puller, PullProgress, client
 from atlas.shipped import INSTALLED, shipped
 
 CATALOGUE = shipped("models/catalogue.toml")
@@ -112,8 +112,8 @@ def verification(models: Sequence[Model], folder: Path, *, every: bool) -> int:
         if every or model.default or (folder / model.name).is_dir():
             faults = model.faults(folder)
             bad += len(faults)
-            said = "; ".join(fault.removeprefix(f"{model.name}/") for fault in faults)
-            print(f"{model.name:34} {said or 'whole'}")
+            text = "; ".join(fault.removeprefix(f"{model.name}/") for fault in faults)
+            print(f"{model.name:34} {text or 'whole'}")
     if bad:
         print("atlas: `atlas models fetch` or `atlas models pull NAME` replaces what is wrong.", file=sys.stderr)
     return 1 if bad else 0
@@ -147,7 +147,7 @@ async def _pull(model: Model, folder: Path, source: Path | None) -> None:
         await (puller.take(source) if source else puller.pull())
 
 
-def show(progress: Progress) -> None:
+def show(progress: PullProgress) -> None:
     """Draw a bar over the last one; a file, which nobody watches, gets none."""
     if not sys.stdout.isatty():
         return
@@ -176,13 +176,13 @@ def fitting(name: str, models: Sequence[Model], folder: Path, sequences: int) ->
         print(f"{memory.name:28} {memory.free_bytes / GIB:6.1f} GiB free  {memory.bytes_per_second / 1e9:6.0f} GB/s")
     print(f"\n{'context':>8}  {'weights':>8}  {'cache':>7}  {'GPU':>7}  {'RAM':>7}  {'layers':>9}  tokens/s, about")
     contexts = [context for context in CONTEXTS if context <= shape.context] or [shape.context or CONTEXTS[0]]
-    found = [(context, fit(shape, cards, ram, context, sequences)) for context in contexts]
-    for context, each in found:
-        print(_row(shape, context, each))
-    print(f"\n{found[0][1].advice}")
+    results = [(context, fit(shape, cards, ram, context, sequences)) for context in contexts]
+    for context, one_fit in results:
+        print(_row(shape, context, one_fit))
+    print(f"\n{results[0][1].advice}")
     if longest := longest_context(shape, cards, ram, sequences):
         print(f"The longest context with which it stays where it is: {longest:,} tokens.")
-    return 0 if found[0][1].fits else 1
+    return 0 if results[0][1].fits else 1
 
 
 def shape_of_named(name: str, models: Sequence[Model], folder: Path) -> Shape:
@@ -212,12 +212,12 @@ def gguf_of(model: Model, folder: Path) -> Path:
     )
 
 
-def _row(shape: Shape, context: int, found: Fit) -> str:
-    layers = f"{min(found.layers_on_gpu, shape.layers)}/{shape.layers}"
-    sizes = (shape.weight_bytes, found.cache_bytes, found.gpu_bytes, found.ram_bytes)
+def _row(shape: Shape, context: int, matching_fit: Fit) -> str:
+    layers = f"{min(matching_fit.layers_on_gpu, shape.layers)}/{shape.layers}"
+    sizes = (shape.weight_bytes, matching_fit.cache_bytes, matching_fit.gpu_bytes, matching_fit.ram_bytes)
     weights, cache, gpu, ram = (f"{size / GIB:.2f}" for size in sizes)
-    speed = f"{found.tokens_per_second:.0f}" if found.tokens_per_second else "?"
-    verdict = speed if found.fits else "does not fit"
+    speed = f"{matching_fit.tokens_per_second:.0f}" if matching_fit.tokens_per_second else "?"
+    verdict = speed if matching_fit.fits else "does not fit"
     return f"{context:8,}  {weights:>8}  {cache:>7}  {gpu:>7}  {ram:>7}  {layers:>9}  {verdict}"
 
 
@@ -241,10 +241,10 @@ def use(model: Model, agent: str, config: Config) -> None:
         written |= {"context": _config_context(model), "gpu_layers": placed.layers_on_gpu}
         _write(table, "llm", model.name, **written)
         _write(table, "agents", agent, llm=model.name)
-        said = f"the {agent} agent thinks with {model.name}. {placed.advice}"
+        text = f"the {agent} agent thinks with {model.name}. {placed.advice}"
     elif model.role in SETTING_OF:
         _write(table, "speech", **{SETTING_OF[model.role]: model.name})
-        said = f"the house uses {model.name} as its {'ears' if model.role == 'stt' else 'voice'}."
+        text = f"the house uses {model.name} as its {'ears' if model.role == 'stt' else 'voice'}."
     else:
         raise ConfigError(
             f"{model.name} is not chosen in atlas.toml", hint="models of the other roles are found by name"
@@ -252,7 +252,7 @@ def use(model: Model, agent: str, config: Config) -> None:
     draft = file.with_name(f".{file.name}.draft")
     draft.write_text(tomlkit.dumps(table), encoding="utf-8")
     draft.replace(file)
-    tell(f"{file.name}: {said} Restart Atlas for it.")
+    tell(f"{file.name}: {text} Restart Atlas for it.")
 
 
 def _config_context(model: Model) -> int:
@@ -260,7 +260,7 @@ def _config_context(model: Model) -> int:
     return model.context or CONTEXTS[1]
 
 
-def _here() -> tuple[list[Memory], Memory]:
+def _here() -> tuple[list[MemoryPlace], MemoryPlace]:
     return machine.gpus(), machine.ram(measured=False)
 
 

@@ -9,8 +9,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from atlas.assent import Waiting
-from atlas.conversation import Actor, Ask, Channel
+from atlas.assent import WaitingConfirmation
+from atlas.conversation import Actor, Channel, ConfirmationRequest
 from atlas.gateway.auth import require
 from atlas.gateway.wire import Fields, json_body
 from atlas.house import House
@@ -31,13 +31,13 @@ def routes(house: House) -> list[Route]:
         by = require(request)
         fields = Fields(await json_body(request))
         fields.only(("answer", "channel"))
-        said = fields.text("answer")
-        if said not in ("yes", "no"):
+        sentence = fields.text("answer")
+        if sentence not in ("yes", "no"):
             raise fields.wrong("answer", '"yes" or "no"', "invalid_value")
         channel: Any = fields.choice("channel", PRESSED, "button")
         ask_id = request.path_params["id"]
-        text = await house.answer_ask(ask_id, by, channel, yes=said == "yes")
-        return JSONResponse({"object": "ask.answered", "id": ask_id, "answer": said, "text": text})
+        text = await house.answer_ask(ask_id, by, channel, yes=sentence == "yes")
+        return JSONResponse({"object": "ask.answered", "id": ask_id, "answer": sentence, "text": text})
 
     return [
         Route("/v1/asks", waiting, methods=["GET"]),
@@ -45,14 +45,14 @@ def routes(house: House) -> list[Route]:
     ]
 
 
-def ask_json(ask: Ask | None) -> dict[str, Any] | None:
+def ask_json(ask: ConfirmationRequest | None) -> dict[str, Any] | None:
     """Return a question as every door shows it."""
     if ask is None:
         return None
     return {"id": ask.id, "sentence": ask.sentence, "level": ask.level, "expires_at": ask.expires_at, "tool": ask.tool}
 
 
-def _shown(one: Waiting, viewer: Actor) -> dict[str, Any]:
+def _shown(one: WaitingConfirmation, viewer: Actor) -> dict[str, Any]:
     """Return a question and who asks; the seconds are for clients whose clock is not ours."""
     who = one.actor
     return {

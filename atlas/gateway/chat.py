@@ -75,10 +75,12 @@ def routes(house: House) -> list[Route]:
 
     async def completions(request: Request) -> Response:
         actor = require(request)
-        asked = read(await json_body(request), actor, house)
-        if asked.stream:
-            return Stream(request, lambda write: _stream(asked, house, write), "text/event-stream", late=sse_error)
-        return await _whole(asked, house, request)
+        completion_request = read(await json_body(request), actor, house)
+        if completion_request.stream:
+            return Stream(
+                request, lambda write: _stream(completion_request, house, write), "text/event-stream", late=sse_error
+            )
+        return await _whole(completion_request, house, request)
 
     return [
         Route("/v1/models", models, methods=["GET"]),
@@ -91,7 +93,7 @@ def routes(house: House) -> list[Route]:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CompletionRequest:
     """A checked request."""
 
     turn: Turn
@@ -101,7 +103,7 @@ class Asked:
     ignored: tuple[str, ...] = ()  # fields of the body that nobody read: a program's own tools, other servers' settings
 
 
-def read(body: Mapping[str, Any], actor: Actor, house: House) -> Asked:
+def read(body: Mapping[str, Any], actor: Actor, house: House) -> CompletionRequest:
     """Return the turn that a body asks for. Raises `RequestError` naming the field that is wrong."""
     fields = Fields(body)
     model = fields.text("model")
@@ -109,9 +111,9 @@ def read(body: Mapping[str, Any], actor: Actor, house: House) -> Asked:
     history, text, instructions = read_messages(fields.value("messages"))
     history = tuple(_without_aside(message, house.waiting) for message in history)
     options = _object(fields, "stream_options")
-    own = _object(fields, "atlas")
-    own.only(("remember", "person", "device", "room"))
-    remembered = own.flag("remember")
+    own_fields = _object(fields, "atlas")
+    own_fields.only(("remember", "person", "device", "room"))
+    remembered = own_fields.flag("remember")
     if remembered and history:
         raise RequestError(
             "with atlas.remember the house knows the earlier messages itself",
@@ -122,7 +124,7 @@ def read(body: Mapping[str, Any], actor: Actor, house: House) -> Asked:
     turn = Turn(
         id=fresh_id("turn"),
         text=text,
-        actor=speaking_for(actor, own),
+        actor=speaking_for(actor, own_fields),
         at=time.time(),
         agent=agent_for(model, actor, house),
         history=history,
@@ -133,7 +135,7 @@ def read(body: Mapping[str, Any], actor: Actor, house: House) -> Asked:
         remembered=remembered,
     )
     ignored = tuple(sorted(name for name, value in body.items() if name not in READ and value not in NOTHING))
-    return Asked(turn, model, fields.flag("stream"), options.flag("include_usage"), ignored)
+    return CompletionRequest(turn, model, fields.flag("stream"), options.flag("include_usage"), ignored)
 
 
 def agent_for(model: str, actor: Actor, house: House) -> str:
@@ -172,7 +174,7 @@ def read_messages(value: Any) -> tuple[tuple[Message, ...], str, str]:
     if len(value) > MAX_MESSAGES:
         raise _too_long(f"{len(value)} messages; {MAX_MESSAGES} is the most", "messages")
     instructions: list[str] = []
-    said: list[Message] = []
+    messages: list[Message] = []
     characters = 0
     for index, message in enumerate(value):
         author, text = _message(message, f"messages[{index}]")
@@ -182,14 +184,14 @@ def read_messages(value: Any) -> tuple[tuple[Message, ...], str, str]:
         if author == "system":
             instructions.append(text)
         elif author == "user":
-            said.append(Message("user", text))
+            messages.append(Message("user", text))
         else:
-            said.append(Message("assistant", text))
-    if not said or said[-1].author != "user":
+            messages.append(Message("assistant", text))
+    if not messages or messages[-1].author != "user":
         raise RequestError("the last message must be the user's", code="invalid_value", param="messages")
-    if not said[-1].text.strip():
+    if not messages[-1].text.strip():
         raise RequestError("the last message says nothing", code="invalid_value", param="messages")
-    return tuple(said[:-1]), said[-1].text, "\n\n".join(filter(None, instructions))
+    return tuple(messages[:-1]), messages[-1].text, "\n\n".join(filter(None, instructions))
 
 
 def _without_aside(message: Message, waiting: str) -> Message:
@@ -246,21 +248,23 @@ def _text(content: Any, where: str) -> str:
     return "\n".join(texts)
 
 
-def speaking_for(actor: Actor, own: Fields) -> Actor:
+def speaking_for(actor: Actor, fields: Fields) -> Actor:
     """Return the actor as the request says more exactly who and where it is, as far as this role may say so.
 
     Raises `RequestError` (`permission_denied`, 403) naming the field that it may not say.
     """
     for key, roles in MAY_SAY.items():
-        if own.value(key) not in (None, getattr(actor, key)) and actor.role not in roles:
+        if fields.value(key) not in (None, getattr(actor, key)) and actor.role not in roles:
             raise RequestError(
-                f"the role {actor.role} may not say {own.name(key)}", code="permission_denied", param=own.name(key)
+                f"the role {actor.role} may not say {fields.name(key)}",
+                code="permission_denied",
+                param=fields.name(key),
             )
     return Actor(
-        person=own.text("person", actor.person, MAX_NAME_CHARACTERS),
-        device=own.text("device", actor.device, MAX_NAME_CHARACTERS),
+        person=fields.text("person", actor.person, MAX_NAME_CHARACTERS),
+        device=fields.text("device", actor.device, MAX_NAME_CHARACTERS),
         role=actor.role,
-        room=own.text("room", actor.room, MAX_NAME_CHARACTERS),
+        room=fields.text("room", actor.room, MAX_NAME_CHARACTERS),
     )
 
 
@@ -301,7 +305,7 @@ FINISH: Mapping[End, str] = {"length": "length"}  # everything else stopped of i
 
 
 @dataclass
-class Told:
+class TurnReport:
     """What a turn has reported so far."""
 
     ignored: tuple[str, ...] = ()  # of the request's fields
@@ -338,12 +342,12 @@ class Told:
 
     def extension(self) -> dict[str, Any]:
         """Return what OpenAI's format has no place for."""
-        told: dict[str, Any] = {"turn": self.end.turn_id, "agent": self.agent, "reason": self.reason}
-        told |= {"path": self.end.path, "tools": self.tools, "end": self.end.end}
-        told |= {"ignored": list(self.ignored)} if self.ignored else {}
+        details: dict[str, Any] = {"turn": self.end.turn_id, "agent": self.agent, "reason": self.reason}
+        details |= {"path": self.end.path, "tools": self.tools, "end": self.end.end}
+        details |= {"ignored": list(self.ignored)} if self.ignored else {}
         # A failed turn is still an answer, with status 200: it may have begun to act, and clients repeat what fails
         # with a 5xx by themselves. A timer would be set twice. Programs look here instead.
-        return told | ({"error": self.end.error or "failed"} if self.end.end == "failed" else {})
+        return details | ({"error": self.end.error or "failed"} if self.end.end == "failed" else {})
 
     @property
     def finish(self) -> str:
@@ -351,36 +355,36 @@ class Told:
         return FINISH.get(self.end.end, "stop")
 
 
-async def _whole(asked: Asked, house: House, request: Request) -> Response:
-    told = Told(asked.ignored)
+async def _whole(completion_request: CompletionRequest, house: House, request: Request) -> Response:
+    report = TurnReport(completion_request.ignored)
 
     async def emit(event: Event) -> None:
-        told.note(event)
+        report.note(event)
 
-    if not await while_wanted(request, lambda: house.reply(asked.turn, emit)):
+    if not await while_wanted(request, lambda: house.reply(completion_request.turn, emit)):
         return Response(status_code=499)  # nobody reads it
-    message = {"role": "assistant", "content": told.end.text, "refusal": None, "atlas": told.extension()}
+    message = {"role": "assistant", "content": report.end.text, "refusal": None, "atlas": report.extension()}
     return JSONResponse(
-        _head(asked, "chat.completion")
+        _head(completion_request, "chat.completion")
         | {
-            "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": told.finish}],
-            "usage": _usage(told.end.usage),
+            "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": report.finish}],
+            "usage": _usage(report.end.usage),
         }
     )
 
 
-async def _stream(asked: Asked, house: House, write: Write) -> None:
+async def _stream(request: CompletionRequest, house: House, write: Write) -> None:
     """Write the turn as chunks: the words as they come, then how it ended, then what it cost."""
-    told = Told(asked.ignored)
-    head = _head(asked, "chat.completion.chunk")
+    report = TurnReport(request.ignored)
+    head = _head(request, "chat.completion.chunk")
     spoke = anyio.Event()
 
     async def chunk(delta: Mapping[str, Any], finish: str | None = None) -> None:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
-        await write(sse(head | {"choices": [choice]} | ({"usage": None} if asked.usage_wanted else {})))
+        await write(sse(head | {"choices": [choice]} | ({"usage": None} if request.usage_wanted else {})))
 
     async def emit(event: Event) -> None:
-        told.note(event)
+        report.note(event)
         if isinstance(event, TurnStarted):
             await chunk({"role": "assistant", "content": ""})
         elif isinstance(event, TextDelta):
@@ -389,7 +393,7 @@ async def _stream(asked: Asked, house: House, write: Write) -> None:
 
     async def wait_aloud() -> None:
         await anyio.sleep(WAITING_SECONDS)
-        if told.agent and not spoke.is_set():
+        if report.agent and not spoke.is_set():
             await chunk({"content": f"{house.waiting} ", "atlas": {"aside": True}})
 
     trouble: AtlasError | None = None
@@ -397,25 +401,25 @@ async def _stream(asked: Asked, house: House, write: Write) -> None:
         if house.waiting:
             patience.start_soon(wait_aloud)
         try:
-            await house.reply(asked.turn, emit)
+            await house.reply(request.turn, emit)
         except AtlasError as raised:  # told by who called, and not in a group
             trouble = raised
         patience.cancel_scope.cancel()
     if trouble:
         raise trouble
-    await chunk({"atlas": told.extension()}, told.finish)
-    if asked.usage_wanted:
-        await write(sse(head | {"choices": [], "usage": _usage(told.end.usage)}))
+    await chunk({"atlas": report.extension()}, report.finish)
+    if request.usage_wanted:
+        await write(sse(head | {"choices": [], "usage": _usage(report.end.usage)}))
     await write(sse("[DONE]"))
 
 
-def _head(asked: Asked, kind: str) -> dict[str, Any]:
+def _head(request: CompletionRequest, kind: str) -> dict[str, Any]:
     # The number of the turn is the number of the completion: whoever has one finds the other in the log.
     return {
-        "id": f"chatcmpl-{asked.turn.id}",
+        "id": f"chatcmpl-{request.turn.id}",
         "object": kind,
-        "created": int(asked.turn.at),
-        "model": asked.model,
+        "created": int(request.turn.at),
+        "model": request.model,
     }
 
 

@@ -28,7 +28,7 @@ from atlas.gateway.chat import ANY_AGENT, MAX_NAME_CHARACTERS, agent_for, open_t
 from atlas.gateway.wire import Fields, Stream, Write
 from atlas.house import House
 from atlas.store.memory import Memory
-from atlas.store.recall import Exchange, Found, Span, Whose
+from atlas.store.recall import MessageMatch, RememberedTurn, TimeSpan, Whose
 
 MOST_FOUND = 100
 LONGEST_SEARCH = 200  # characters
@@ -52,19 +52,21 @@ def routes(house: House) -> list[Route]:
     pace, exports = Pace(), anyio.CapacityLimiter(EXPORTS_AT_ONCE)
 
     async def search(request: Request) -> Response:
-        asked = await _asked(request, house, pace, "search", ("q", "limit", *_WHEN))
-        words = asked.fields.text("q", longest=LONGEST_SEARCH)
+        memory_request = await _asked(request, house, pace, "search", ("q", "limit", *_WHEN))
+        words = memory_request.fields.text("q", longest=LONGEST_SEARCH)
         if not words.strip():
-            raise asked.fields.wrong("q", "words to look for", "invalid_value")
-        most = _number(asked.fields, "limit", MOST_FOUND) or 20
-        found = await asked.memory.search(asked.whose, words, asked.span(house.zone), most=most)
-        data = [_found(one, house.zone) for one in found]
-        return JSONResponse({"object": "list", "agent": asked.whose.agent, "data": data})
+            raise memory_request.fields.wrong("q", "words to look for", "invalid_value")
+        most = _number(memory_request.fields, "limit", MOST_FOUND) or 20
+        matches = await memory_request.memory.search(
+            memory_request.whose, words, memory_request.span(house.zone), most=most
+        )
+        data = [_found(one, house.zone) for one in matches]
+        return JSONResponse({"object": "list", "agent": memory_request.whose.agent, "data": data})
 
     async def export(request: Request) -> Response:
-        asked = await _asked(request, house, pace, "export", ("format", *_WHEN))
-        kind = asked.fields.choice("format", ("jsonl", "markdown"), "jsonl")
-        span = asked.span(house.zone)
+        memory_request = await _asked(request, house, pace, "export", ("format", *_WHEN))
+        kind = memory_request.fields.choice("format", ("jsonl", "markdown"), "jsonl")
+        span = memory_request.span(house.zone)
         media, ending = ("application/x-ndjson", "jsonl") if kind == "jsonl" else ("text/markdown; charset=utf-8", "md")
         as_text = as_json_line if kind == "jsonl" else Markdown().text
 
@@ -73,7 +75,7 @@ def routes(house: House) -> list[Route]:
                 raise RequestError("two exports are under way", code="overloaded", hint="try again when they are done")
             async with exports:
                 after = 0
-                while page := await asked.memory.exchanges(asked.whose, span, after=after, most=PAGE):
+                while page := await memory_request.memory.exchanges(memory_request.whose, span, after=after, most=PAGE):
                     await write("".join(as_text(one, house.zone) for one in page).encode())
                     after = page[-1].number
 
@@ -82,14 +84,14 @@ def routes(house: House) -> list[Route]:
         return reply
 
     async def forget(request: Request) -> Response:
-        asked = await _asked(request, house, pace, "forget", ("everything", "last", "last_seconds", *_WHEN))
-        span, last = asked.forgettable(house.zone)
-        gone = await asked.memory.forget(asked.whose, span, last=last)
-        told: dict[str, Any] = {"object": "conversations.forgotten", "agent": asked.whose.agent}
-        told |= {"exchanges": gone.exchanges, "with_deeds": gone.deeds}
+        memory_request = await _asked(request, house, pace, "forget", ("everything", "last", "last_seconds", *_WHEN))
+        span, last = memory_request.forgettable(house.zone)
+        gone = await memory_request.memory.forget(memory_request.whose, span, last=last)
+        details: dict[str, Any] = {"object": "conversations.forgotten", "agent": memory_request.whose.agent}
+        details |= {"exchanges": gone.exchanges, "with_deeds": gone.deeds}
         # false: that trace goes later, by itself
-        told |= {"bytes_gone": gone.scrubbed, "model_forgot": gone.dropped, "not_forgotten": NOT_FORGOTTEN}
-        return JSONResponse(told)
+        details |= {"bytes_gone": gone.scrubbed, "model_forgot": gone.dropped, "not_forgotten": NOT_FORGOTTEN}
+        return JSONResponse(details)
 
     return [
         Route("/v1/conversations/search", search, methods=["GET"]),
@@ -121,7 +123,7 @@ class Pace:
 # ── what was asked ─────────────────────────────────────────────────────────────────────────────────
 
 
-class Asked:
+class MemoryRequest:
     """A request whose sender is known: whose past it is about, and its other fields."""
 
     def __init__(self, memory: Memory, whose: Whose, fields: Fields) -> None:
@@ -129,12 +131,12 @@ class Asked:
         self.whose = whose
         self.fields = fields
 
-    def span(self, zone: tzinfo | None) -> Span:
+    def span(self, zone: tzinfo | None) -> TimeSpan:
         """Return `since` until `until`."""
         since, until = (_moment(self.fields, key, zone) for key in _WHEN)
-        return Span(-math.inf if since is None else since, math.inf if until is None else until)
+        return TimeSpan(-math.inf if since is None else since, math.inf if until is None else until)
 
-    def forgettable(self, zone: tzinfo | None) -> tuple[Span, int | None]:
+    def forgettable(self, zone: tzinfo | None) -> tuple[TimeSpan, int | None]:
         """Return the span and the number of exchanges to forget. Whoever names none of them forgets nothing."""
         fields = self.fields
         everything = fields.choice("everything", ("true", "false"), "false") == "true"
@@ -149,11 +151,11 @@ class Asked:
                 hint="give one of everything=true, last=N, last_seconds=N, or since and until",
             )
         if seconds is not None:
-            return Span(datetime.now(zone).timestamp() - seconds), None
+            return TimeSpan(datetime.now(zone).timestamp() - seconds), None
         return self.span(zone), last
 
 
-async def _asked(request: Request, house: House, pace: Pace, what: str, known: Sequence[str]) -> Asked:
+async def _asked(request: Request, house: House, pace: Pace, what: str, known: Sequence[str]) -> MemoryRequest:
     """Return who asks about whose past. Raises `RequestError`."""
     actor = require(request)
     pace.take(actor.device, COSTS[what])
@@ -161,7 +163,7 @@ async def _asked(request: Request, house: House, pace: Pace, what: str, known: S
     fields = Fields(query)
     fields.only((*_WHO, *known))
     agent = agent_for(fields.text("agent", ANY_AGENT), actor, house) or _usual_agent(actor, house)
-    return Asked(*house.memory_of(agent, _whom(actor, fields)), fields)
+    return MemoryRequest(*house.memory_of(agent, _whom(actor, fields)), fields)
 
 
 def _whom(actor: Actor, fields: Fields) -> Actor:
@@ -174,11 +176,11 @@ def _whom(actor: Actor, fields: Fields) -> Actor:
 
 def _usual_agent(actor: Actor, house: House) -> str:
     """Return whom this actor talks to when it names nobody. Raises `RequestError` when nobody talks to it."""
-    own = [name for name in open_to(actor, house) if name != ANY_AGENT]
-    if not own:
+    own_names = [name for name in open_to(actor, house) if name != ANY_AGENT]
+    if not own_names:
         raise RequestError(f"no agent talks to a {actor.role}", code="forbidden")
     usual = house.config.house.agent
-    return usual if usual in own else min(own)
+    return usual if usual in own_names else min(own_names)
 
 
 def _number(fields: Fields, key: str, most: int) -> int | None:
@@ -207,22 +209,22 @@ def _moment(fields: Fields, key: str, zone: tzinfo | None) -> float | None:
 # ── what is answered ───────────────────────────────────────────────────────────────────────────────
 
 
-def _found(one: Found, zone: tzinfo | None) -> dict[str, Any]:
+def _found(one: MessageMatch, zone: tzinfo | None) -> dict[str, Any]:
     return {"turn": one.turn, "at": _iso(one.at, zone), "room": one.room, "author": one.author, "text": one.text}
 
 
-def as_json_line(one: Exchange, zone: tzinfo | None) -> str:
+def as_json_line(one: RememberedTurn, zone: tzinfo | None) -> str:
     """Return one exchange as a line of JSON."""
-    said = [{"author": m.author, "text": m.text, "tools": list(m.tools)} for m in one.said]
-    told: dict[str, Any] = {
+    rows = [{"author": m.author, "text": m.text, "tools": list(m.tools)} for m in one.messages]
+    details: dict[str, Any] = {
         "turn": one.turn,
         "at": _iso(one.at, zone),
         "agent": one.agent,
         "person": one.person,
         "room": one.room,
     }
-    told |= {"device": one.device, "spoken": one.spoken, "end": one.end}
-    return json.dumps({**told, "messages": said}, ensure_ascii=False) + "\n"
+    details |= {"device": one.device, "spoken": one.spoken, "end": one.end}
+    return json.dumps({**details, "messages": rows}, ensure_ascii=False) + "\n"
 
 
 class Markdown:
@@ -231,21 +233,21 @@ class Markdown:
     def __init__(self) -> None:
         self._day = ""
 
-    def text(self, one: Exchange, zone: tzinfo | None) -> str:
+    def text(self, one: RememberedTurn, zone: tzinfo | None) -> str:
         """Return one exchange, under the heading of its day when it is the first of it."""
         at = _local(one.at, zone)
         day = f"{at:%A} {at.day} {at:%B} {at.year}"
         heading = "" if day == self._day else f"## {day}\n\n"
         self._day = day
         where = f", {_line(one.room)}" if one.room else ""
-        used = [name for message in one.said for name in message.tools]
+        used = [name for message in one.messages for name in message.tools]
         lines = [f"**{at:%H:%M}**{where}" + (f" ({', '.join(used)})" if used else "")]
         names = {"user": _person(one) or one.device, "assistant": one.agent}
-        lines += [f"- {_line(names[m.author])}: {_line(m.text)}" for m in one.said if m.text and m.author in names]
+        lines += [f"- {_line(names[m.author])}: {_line(m.text)}" for m in one.messages if m.text and m.author in names]
         return heading + "\n".join(lines) + "\n\n"
 
 
-def _person(one: Exchange) -> str:
+def _person(one: RememberedTurn) -> str:
     """Return a name; "" for a conversation that is a room's or a device's."""
     return "" if one.person == f"device {one.device}" else one.person
 

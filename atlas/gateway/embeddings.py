@@ -45,7 +45,7 @@ KNOWN = frozenset({"model", "input", "encoding_format", "dimensions", "user"})
 
 def routes(house: House) -> list[Route]:
     """Return the URL of this door."""
-    room = Room()
+    room = EmbeddingPlaces()
     lines: defaultdict[tuple[str, Priority], anyio.Lock] = defaultdict(anyio.Lock)
 
     async def embeddings(request: Request) -> Response:
@@ -80,11 +80,11 @@ def encoders_for(actor: Actor, house: House) -> Mapping[str, str]:
 
     Those beside the models of agents that answer this role: whose model is not for everybody, nor is its machine.
     """
-    found: dict[str, str] = {}
+    results: dict[str, str] = {}
     for agent in house.config.agents.values():
         if actor.role in agent.roles and agent.llm in house.encoders:
-            found.setdefault(house.config.llm[agent.llm].embedder, agent.llm)
-    return found
+            results.setdefault(house.config.llm[agent.llm].embedder, agent.llm)
+    return results
 
 
 def _host_for(model: str, actor: Actor, house: House) -> str:
@@ -118,7 +118,7 @@ def _host_for(model: str, actor: Actor, house: House) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class EmbeddingRequest:
     """A checked request."""
 
     model: str
@@ -132,11 +132,11 @@ class Wish:
         return "chat" if len(self.texts) == 1 and len(self.texts[0]) <= SHORT_CHARACTERS else "background"
 
 
-def read(body: Mapping[str, Any]) -> Wish:
+def read(body: Mapping[str, Any]) -> EmbeddingRequest:
     """Return what a body asks for. Raises `RequestError` naming the field that is wrong."""
     fields = Fields(body)
     fields.only(KNOWN)
-    return Wish(
+    return EmbeddingRequest(
         fields.text("model"),
         _texts(fields),
         fields.choice("encoding_format", ("float", "base64"), "float") == "base64",
@@ -181,7 +181,7 @@ def _check(text: Any, where: str) -> None:
         )
 
 
-class Room:
+class EmbeddingPlaces:
     """The requests under way: so many of one device, so many in all."""
 
     def __init__(self) -> None:
@@ -208,7 +208,7 @@ class Room:
 # ── what is answered ───────────────────────────────────────────────────────────────────────────────
 
 
-class Done:
+class EmbeddingsBody:
     """The vectors so far, written down as they come: a whole answer at once would hold up the house's sound."""
 
     def __init__(self, *, in_base64: bool) -> None:
@@ -239,13 +239,13 @@ class Done:
         return [round(number, DIGITS) for number in vector]
 
 
-async def embedded(wish: Wish, encoder: Backend, line: anyio.Lock) -> Done:
+async def embedded(wish: EmbeddingRequest, encoder: Backend, line: anyio.Lock) -> EmbeddingsBody:
     """Return all vectors of a wish. Between two batches others get their turn. Cancelling is safe.
 
     Raises `RequestError` for other dimensions than the encoder's, and (`overloaded`, 503) when others are always
     before; `EngineError` when the LLM host is away.
     """
-    done = Done(in_base64=wish.base64)
+    done = EmbeddingsBody(in_base64=wish.base64)
     for batch in _batches(wish.texts):
         async with line:
             read = await _batch(batch, encoder, wish.priority)

@@ -17,7 +17,7 @@ SPEECH_RATE = 24_000  # what OpenAI's raw pcm has, and half of what every device
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class SoundFormat:
     """One way to write sound down."""
 
     media_type: str
@@ -27,17 +27,17 @@ class Format:
     bits_per_second: int = 0  # 0 for formats that lose nothing
 
 
-FORMATS: Mapping[str, Format] = {
-    "mp3": Format("audio/mpeg", "mp3", "libmp3lame", bits_per_second=64_000),
-    "opus": Format("audio/ogg; codecs=opus", "ogg", "libopus", rate=48_000, bits_per_second=32_000),
-    "aac": Format("audio/aac", "adts", "aac", bits_per_second=64_000),
-    "flac": Format("audio/flac", "flac", "flac"),
-    "wav": Format("audio/wav"),
-    "pcm": Format(f"audio/pcm; rate={SPEECH_RATE}"),
+FORMATS: Mapping[str, SoundFormat] = {
+    "mp3": SoundFormat("audio/mpeg", "mp3", "libmp3lame", bits_per_second=64_000),
+    "opus": SoundFormat("audio/ogg; codecs=opus", "ogg", "libopus", rate=48_000, bits_per_second=32_000),
+    "aac": SoundFormat("audio/aac", "adts", "aac", bits_per_second=64_000),
+    "flac": SoundFormat("audio/flac", "flac", "flac"),
+    "wav": SoundFormat("audio/wav"),
+    "pcm": SoundFormat(f"audio/pcm; rate={SPEECH_RATE}"),
 }
 
 
-class Encoder(Protocol):
+class SoundEncoder(Protocol):
     """One stream of sound being written."""
 
     def feed(self, sound: AudioChunk) -> bytes:
@@ -54,7 +54,7 @@ def available() -> tuple[str, ...]:
     return tuple(name for name, form in FORMATS.items() if not form.codec or form.codec in av.codecs_available)
 
 
-def encoder(name: str) -> Encoder:
+def encoder(name: str) -> SoundEncoder:
     """Return an encoder for one of `available`. Calls take about a millisecond for a second of sound."""
     form = FORMATS[name]
     return _Compressed(form) if form.codec else _Plain()
@@ -92,7 +92,7 @@ class _Drain(io.RawIOBase):
 class _Compressed:
     """FFmpeg writing into memory."""
 
-    def __init__(self, form: Format) -> None:
+    def __init__(self, form: SoundFormat) -> None:
         self._drain = _Drain()
         # Small pages, or the first second of Ogg would wait for the second.
         options = {"page_duration": "20000"} if form.container == "ogg" else {}

@@ -16,7 +16,7 @@ from atlas.conversation import Actor, Role
 from atlas.errors import RequestError
 
 
-class Limit(NamedTuple):
+class PlaceLimit(NamedTuple):
     """What one device may have at once, and all devices of its role together."""
 
     device: int
@@ -25,41 +25,41 @@ class Limit(NamedTuple):
 
 # A household has far less under way. A session takes 3 MB and a detector's work; a recording up to 45 MB while it is
 # read; an answer a place in the model's line, which has 16.
-LIMITS: Mapping[str, Mapping[Role, Limit]] = {
+LIMITS: Mapping[str, Mapping[Role, PlaceLimit]] = {
     "requests": {
-        "owner": Limit(64, 64),
-        "adult": Limit(24, 48),
-        "child": Limit(12, 24),
-        "guest": Limit(8, 16),
-        "satellite": Limit(12, 48),
+        "owner": PlaceLimit(64, 64),
+        "adult": PlaceLimit(24, 48),
+        "child": PlaceLimit(12, 24),
+        "guest": PlaceLimit(8, 16),
+        "satellite": PlaceLimit(12, 48),
     },
     "sessions": {
-        "owner": Limit(32, 32),
-        "adult": Limit(8, 32),
-        "child": Limit(4, 8),
-        "guest": Limit(4, 8),
-        "satellite": Limit(4, 48),
+        "owner": PlaceLimit(32, 32),
+        "adult": PlaceLimit(8, 32),
+        "child": PlaceLimit(4, 8),
+        "guest": PlaceLimit(4, 8),
+        "satellite": PlaceLimit(4, 48),
     },
     "answers": {
-        "owner": Limit(16, 16),
-        "adult": Limit(8, 16),
-        "child": Limit(4, 8),
-        "guest": Limit(2, 4),
-        "satellite": Limit(4, 16),
+        "owner": PlaceLimit(16, 16),
+        "adult": PlaceLimit(8, 16),
+        "child": PlaceLimit(4, 8),
+        "guest": PlaceLimit(2, 4),
+        "satellite": PlaceLimit(4, 16),
     },
     "recordings": {
-        "owner": Limit(8, 8),
-        "adult": Limit(4, 8),
-        "child": Limit(2, 4),
-        "guest": Limit(2, 4),
-        "satellite": Limit(2, 8),
+        "owner": PlaceLimit(8, 8),
+        "adult": PlaceLimit(4, 8),
+        "child": PlaceLimit(2, 4),
+        "guest": PlaceLimit(2, 4),
+        "satellite": PlaceLimit(2, 8),
     },
     "readings": {
-        "owner": Limit(8, 8),
-        "adult": Limit(4, 8),
-        "child": Limit(2, 4),
-        "guest": Limit(2, 4),
-        "satellite": Limit(2, 8),
+        "owner": PlaceLimit(8, 8),
+        "adult": PlaceLimit(4, 8),
+        "child": PlaceLimit(2, 4),
+        "guest": PlaceLimit(2, 4),
+        "satellite": PlaceLimit(2, 8),
     },
 }
 KINDS_OF_PATH: Mapping[str, Sequence[str]] = {
@@ -69,7 +69,7 @@ KINDS_OF_PATH: Mapping[str, Sequence[str]] = {
     "/v1/audio/speech": ("requests", "readings"),
     "/v1/realtime": ("sessions",),
 }
-ANONYMOUS = Limit(16, 48)  # requests without a token: of one address, and of all
+ANONYMOUS = PlaceLimit(16, 48)  # requests without a token: of one address, and of all
 
 
 class Occupancy:

@@ -27,11 +27,11 @@ from atlas.gateway.realtime_responses import check_length, like_session, read_re
 from atlas.gateway.realtime_room import RoomClient
 from atlas.gateway.realtime_settings import Json
 from atlas.gateway.realtime_sound import Inward, SoundPace
-from atlas.gateway.realtime_wire import Wire, added_and_done, error, message, truncated
+from atlas.gateway.realtime_wire import SessionView, added_and_done, error, message, truncated
 from atlas.gateway.wire import Fields, json_object, refusal
 from atlas.house import House
 from atlas.voice.session import Session
-from atlas.voice.wishes import Wish
+from atlas.voice.wishes import ReplyOptions
 
 SESSION_SECONDS = 60 * 60  # as OpenAI's
 MESSAGE_BYTES = 4 * 1024 * 1024  # a minute of sound in one message; parsing more would make other sessions stutter
@@ -56,12 +56,12 @@ def routes(house: House, files: Files) -> list[BaseRoute]:
             await websocket.send_denial_response(refusal(trouble))
             return
         await websocket.accept(subprotocol=subprotocol_of(websocket))
-        await Connection(websocket, house, files, actor, model, agent).run()
+        await RealtimeConnection(websocket, house, files, actor, model, agent).run()
 
     return [WebSocketRoute("/v1/realtime", realtime)]
 
 
-class Connection:
+class RealtimeConnection:
     """One client: its session object, its view of the conversation, and the voice session that does the work."""
 
     def __init__(self, websocket: WebSocket, house: House, files: Files, actor: Actor, model: str, agent: str) -> None:
@@ -74,7 +74,9 @@ class Connection:
             self._object["type"] = "transcription"
         self._calls = ClientCalls()
         self._conversation_id = fresh_id("conv")
-        self._wire = Wire(self._conversation_id, lambda: like_session(self._object), house.tts.voice, house.tts.rate)
+        self._wire = SessionView(
+            self._conversation_id, lambda: like_session(self._object), house.tts.voice, house.tts.rate
+        )
         self._inward = Inward("audio/pcm")
         self._pace = SoundPace(anyio.current_time())
         self._goes_first = GoesFirst(files)
@@ -95,7 +97,7 @@ class Connection:
             emit=self._tell,
             waiting=house.waiting,
             options=settings.options(self._object),
-            wish=Wish(agent=agent),
+            wish=ReplyOptions(agent=agent),
         )
         self._until_over = ExitStack()
         self._room = RoomClient(self._session, house.nearest, self._put)
@@ -380,7 +382,7 @@ class Connection:
         if self._object["type"] == "transcription":
             raise RequestError("a transcription session answers nothing", code="unsupported", param="type")
         given = event.get("response")
-        asked, wish = read_response(
+        options, wish = read_response(
             {} if given is None else given, self._object, self._own, self._wire.items, self._bring
         )
         await self._put(*self._warnings((given or {}).get("tools"), "response.tools"))
@@ -392,11 +394,11 @@ class Connection:
         if typed:
             wish = replace(wish, text=" ".join(map(text_of, typed)))
         check_length(wish)
-        self._wire.asked[wish.turn_id] = asked
+        self._wire.options_by_turn[wish.turn_id] = options
         try:
             await self._session.respond(wish)
         except RequestError:
-            del self._wire.asked[wish.turn_id]
+            del self._wire.options_by_turn[wish.turn_id]
             raise
         if typed:
             self._typed = []

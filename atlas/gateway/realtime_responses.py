@@ -11,8 +11,8 @@ from atlas.errors import RequestError
 from atlas.gateway import realtime_settings as settings
 from atlas.gateway.chat import MAX_CHARACTERS
 from atlas.gateway.realtime_items import Items, author_of, read_item, text_of
-from atlas.gateway.realtime_settings import Json, Own
-from atlas.voice.wishes import Wish
+from atlas.gateway.realtime_settings import Json, SessionDefaults
+from atlas.voice.wishes import ReplyOptions
 
 Bring = Callable[[Json], ClientTools | None]
 MAX_METADATA = 16
@@ -22,7 +22,7 @@ LIKE_SESSION |= {"temperature", "parallel_tool_calls", "reasoning"}
 
 
 @dataclass(slots=True)
-class Asked:
+class ResponseOptions:
     """What is special about a response: the client's wish, as the protocol wants it repeated."""
 
     modality: str = "audio"
@@ -32,28 +32,30 @@ class Asked:
     in_conversation: bool = True
 
 
-def like_session(session: Json) -> Asked:
+def like_session(session: Json) -> ResponseOptions:
     """Return how a response goes that nobody asked for in particular."""
-    return Asked(
+    return ResponseOptions(
         session["output_modalities"][0], session["audio"]["output"]["format"], None, session["max_output_tokens"]
     )
 
 
-def read_response(given: Any, session: Json, own: Own, items: Items, bring: Bring) -> tuple[Asked, Wish]:
+def read_response(
+    given: Any, session: Json, defaults: SessionDefaults, items: Items, bring: Bring
+) -> tuple[ResponseOptions, ReplyOptions]:
     """Return what is special about one response; `bring` offers its client's tools. Raises `RequestError`."""
     if not isinstance(given, dict):
         raise settings.wrong("response", "an object", given, "invalid_type")
     fields = settings.current_names(given)
     if extra := set(fields) - APART - LIKE_SESSION:
         raise settings.unknown(f"response.{min(extra)}")
-    whole = _merged(session, fields, own)
+    whole = _merged(session, fields, defaults)
     conversation = fields.get("conversation") or "auto"
     if conversation not in ("auto", "none"):
         raise settings.wrong("response.conversation", '"auto" or "none"', conversation)
-    asked = like_session(whole)
-    asked.metadata, asked.in_conversation = _metadata(fields.get("metadata")), conversation == "auto"
+    options = like_session(whole)
+    options.metadata, options.in_conversation = _metadata(fields.get("metadata")), conversation == "auto"
     history, text, remembered = _context(fields.get("input"), conversation, items)
-    wish = Wish(
+    wish = ReplyOptions(
         text=text,
         instructions=items.instructions(whole["instructions"]),
         tainted=items.hearsay,
@@ -63,13 +65,13 @@ def read_response(given: Any, session: Json, own: Own, items: Items, bring: Brin
         prompt=fields.get("instructions") or "",
         max_tokens=settings.tokens(whole["max_output_tokens"]),
         temperature=whole.get("temperature"),
-        speak=asked.modality == "audio",
+        speak=options.modality == "audio",
         turn_id=fresh_id("turn"),
     )
-    return asked, wish
+    return options, wish
 
 
-def check_length(wish: Wish) -> None:
+def check_length(wish: ReplyOptions) -> None:
     """Refuse what no context holds. Raises `RequestError`, as the chat door does."""
     characters = len(wish.text) + len(wish.instructions) + sum(len(one.text) for one in wish.history)
     if characters > MAX_CHARACTERS:
@@ -80,11 +82,11 @@ def check_length(wish: Wish) -> None:
         )
 
 
-def _merged(session: Json, fields: Json, own: Own) -> Json:
+def _merged(session: Json, fields: Json, defaults: SessionDefaults) -> Json:
     """Return the session object as this one response sees it."""
     changed = {name: value for name, value in fields.items() if name not in APART and value is not None}
     try:
-        return settings.merged(session, changed, own)
+        return settings.merged(session, changed, defaults)
     except RequestError as trouble:
         raise RequestError(
             str(trouble).replace("session.", "response.", 1),

@@ -15,7 +15,7 @@ from atlas.gateway.realtime_sound import RATE_OF_FORMAT
 from atlas.gateway.speech import VOICE_NAMES
 from atlas.house import House
 from atlas.speech.endpoint import EndpointOptions
-from atlas.voice.wishes import Options
+from atlas.voice.wishes import SessionOptions
 
 Json = dict[str, Any]
 
@@ -43,7 +43,7 @@ TOOL_CHARACTERS = 20_000  # of one tool's description and parameters
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
+class SessionDefaults:
     """What this house offers a session."""
 
     voice: str
@@ -51,12 +51,12 @@ class Own:
     language: str
 
 
-def own_of(house: House) -> Own:
+def own_of(house: House) -> SessionDefaults:
     """Return what `house` offers."""
-    return Own(house.tts.voice, house.config.speech.stt_model, house.config.house.language)
+    return SessionDefaults(house.tts.voice, house.config.speech.stt_model, house.config.house.language)
 
 
-def opening(session_id: str, model: str, own: Own, expires_at: int) -> Json:
+def opening(session_id: str, model: str, defaults: SessionDefaults, expires_at: int) -> Json:
     """Return the session object of a new connection."""
     return {
         "type": "realtime",
@@ -76,16 +76,16 @@ def opening(session_id: str, model: str, own: Own, expires_at: int) -> Json:
         "audio": {
             "input": {
                 "format": {"type": "audio/pcm", "rate": 24_000},
-                "transcription": {"model": own.recogniser, "language": own.language},
+                "transcription": {"model": defaults.recogniser, "language": defaults.language},
                 "noise_reduction": None,
                 "turn_detection": dict(SERVER_VAD),
             },
-            "output": {"format": {"type": "audio/pcm", "rate": 24_000}, "voice": own.voice, "speed": 1.0},
+            "output": {"format": {"type": "audio/pcm", "rate": 24_000}, "voice": defaults.voice, "speed": 1.0},
         },
     }
 
 
-def merged(session: Json, change: Any, own: Own) -> Json:
+def merged(session: Json, change: Any, defaults: SessionDefaults) -> Json:
     """Return `session` with `change` laid over it, all of it or nothing.
 
     Only the fields that are present change; `null` turns a thing off. Beta names are understood. Raises
@@ -95,21 +95,21 @@ def merged(session: Json, change: Any, own: Own) -> Json:
     for name, value in current_names(_object(change, "session")).items():
         if name not in FIELDS:
             raise unknown(f"session.{name}")
-        FIELDS[name](whole, name, value, own)
+        FIELDS[name](whole, name, value, defaults)
     return whole
 
 
-def options(session: Json) -> Options:
+def options(session: Json) -> SessionOptions:
     """Return what the session object means to the voice."""
     detection, output = session["audio"]["input"]["turn_detection"], session["audio"]["output"]
     speak = session["output_modalities"] == ["audio"]
     answer = session["type"] == "realtime"  # a transcription session only writes down
     if detection is None:
-        return Options(detect_turns=False, answer=answer, speak=speak, speed=output["speed"])
+        return SessionOptions(detect_turns=False, answer=answer, speak=speak, speed=output["speed"])
     if detection["type"] == "semantic_vad":
         detection = SERVER_VAD | {"silence_duration_ms": SILENCE_MS_OF_EAGERNESS[detection["eagerness"]]} | detection
     silence = detection["silence_duration_ms"] / 1000
-    return Options(
+    return SessionOptions(
         endpoint=EndpointOptions(
             threshold=detection["threshold"], silence_seconds=silence, pause_seconds=min(0.2, silence)
         ),
@@ -153,7 +153,7 @@ def current_names(given: Mapping[str, Any]) -> Json:
 
 # ── checks: each takes the new whole, the field's name, the value given, and writes what holds from now on ─────────
 
-Check = Callable[[Json, str, Any, Own], None]
+Check = Callable[[Json, str, Any, SessionDefaults], None]
 
 
 def wrong(param: str, wanted: str, value: Any, code: str = "invalid_value") -> RequestError:
@@ -185,7 +185,7 @@ def number(value: Any, param: str, least: float, most: float) -> float:
 
 
 def _text(longest: int) -> Check:
-    def check(whole: Json, name: str, value: Any, own: Own) -> None:
+    def check(whole: Json, name: str, value: Any, defaults: SessionDefaults) -> None:
         if not isinstance(value, str):
             raise wrong(f"session.{name}", "a text", value, "invalid_type")
         if len(value) > longest:
@@ -198,7 +198,7 @@ def _text(longest: int) -> Check:
 
 
 def _one_of(*allowed: Any) -> Check:
-    def check(whole: Json, name: str, value: Any, own: Own) -> None:
+    def check(whole: Json, name: str, value: Any, defaults: SessionDefaults) -> None:
         if value not in allowed:
             raise wrong(f"session.{name}", " or ".join(json.dumps(choice) for choice in allowed), value)
         whole[name] = value
@@ -206,14 +206,14 @@ def _one_of(*allowed: Any) -> Check:
     return check
 
 
-def _unchanged(whole: Json, name: str, value: Any, own: Own) -> None:
+def _unchanged(whole: Json, name: str, value: Any, defaults: SessionDefaults) -> None:
     if value != whole.get(name):
         raise RequestError(
             f"session.{name} is fixed by the connection", code="immutable_field", param=f"session.{name}"
         )
 
 
-def _hint(whole: Json, name: str, value: Any, own: Own) -> None:
+def _hint(whole: Json, name: str, value: Any, defaults: SessionDefaults) -> None:
     """Keep and show what changes nothing here, and breaks no promise by that."""
     try:
         size = len(json.dumps(value, allow_nan=False))
@@ -224,7 +224,7 @@ def _hint(whole: Json, name: str, value: Any, own: Own) -> None:
     whole[name] = value
 
 
-def _tools(whole: Json, name: str, value: Any, own: Own) -> None:
+def _tools(whole: Json, name: str, value: Any, defaults: SessionDefaults) -> None:
     tools = [] if value is None else value
     if not isinstance(tools, list) or len(tools) > MOST_TOOLS:
         raise wrong(f"session.{name}", f"a list of at most {MOST_TOOLS} functions", value, "invalid_type")
@@ -255,7 +255,7 @@ def _tool(value: Any, param: str) -> Json:
     return {"type": "function", "name": name, "description": text, "parameters": parameters}
 
 
-def _tool_choice(whole: Json, name: str, value: Any, own: Own) -> None:
+def _tool_choice(whole: Json, name: str, value: Any, defaults: SessionDefaults) -> None:
     named = isinstance(value, dict) and value.get("type") == "function" and isinstance(value.get("name"), str)
     if value not in (None, "auto", "none", "required") and not named:
         raise wrong(f"session.{name}", '"auto", "none", "required" or a function', value)
@@ -269,23 +269,23 @@ def client_tools(session: Json) -> tuple[Tool, ...]:
     return tuple(Tool(tool["name"], tool["description"], tool["parameters"]) for tool in session["tools"])
 
 
-def _max_tokens(whole: Json, name: str, value: Any, own: Own) -> None:
+def _max_tokens(whole: Json, name: str, value: Any, defaults: SessionDefaults) -> None:
     if value != "inf" and (type(value) is not int or not 1 <= value <= 4096):
         raise wrong(f"session.{name}", 'a whole number from 1 to 4096, or "inf"', value)
     whole[name] = value
 
 
-def _temperature(whole: Json, name: str, value: Any, own: Own) -> None:
+def _temperature(whole: Json, name: str, value: Any, defaults: SessionDefaults) -> None:
     whole[name] = number(value, f"session.{name}", 0, 2)
 
 
-def _modalities(whole: Json, name: str, value: Any, own: Own) -> None:
+def _modalities(whole: Json, name: str, value: Any, defaults: SessionDefaults) -> None:
     if value not in (["audio"], ["text"]):
         raise wrong(f"session.{name}", '["audio"] or ["text"]', value)
     whole[name] = value
 
 
-def _audio(whole: Json, name: str, value: Any, own: Own) -> None:
+def _audio(whole: Json, name: str, value: Any, defaults: SessionDefaults) -> None:
     for side, part in _object(value, "session.audio").items():
         if side not in AUDIO_FIELDS:
             raise unknown(f"session.audio.{side}")
@@ -293,10 +293,10 @@ def _audio(whole: Json, name: str, value: Any, own: Own) -> None:
         for key, given in _object(part, place).items():
             if key not in fields:
                 raise unknown(f"{place}.{key}")
-            whole["audio"][side][key] = fields[key](whole["audio"][side][key], f"{place}.{key}", given, own)
+            whole["audio"][side][key] = fields[key](whole["audio"][side][key], f"{place}.{key}", given, defaults)
 
 
-def sound_format(now: Any, param: str, value: Any, own: Own) -> Json:
+def sound_format(now: Any, param: str, value: Any, defaults: SessionDefaults) -> Json:
     """Return a sound format with its rate."""
     if isinstance(value, str):  # the Beta's way
         value = {"type": FORMAT_OF_BETA_NAME.get(value, value)}
@@ -311,36 +311,38 @@ def sound_format(now: Any, param: str, value: Any, own: Own) -> Json:
     return {"type": kind} | ({"rate": RATE_OF_FORMAT[kind]} if kind == "audio/pcm" else {})
 
 
-def _voice(now: Any, param: str, value: Any, own: Own) -> str:
+def _voice(now: Any, param: str, value: Any, defaults: SessionDefaults) -> str:
     name = value.get("id") if isinstance(value, dict) else value
-    if name not in (own.voice, *VOICE_NAMES):
-        raise wrong(param, f"the house's voice {own.voice!r}, or a name that stands for it ({VOICE_NAMES[0]})", name)
-    return own.voice  # the house has one voice, and says so in session.updated
+    if name not in (defaults.voice, *VOICE_NAMES):
+        raise wrong(
+            param, f"the house's voice {defaults.voice!r}, or a name that stands for it ({VOICE_NAMES[0]})", name
+        )
+    return defaults.voice  # the house has one voice, and says so in session.updated
 
 
-def _speed(now: Any, param: str, value: Any, own: Own) -> float:
+def _speed(now: Any, param: str, value: Any, defaults: SessionDefaults) -> float:
     return number(value, param, 0.25, 1.5)
 
 
-def _transcription(now: Any, param: str, value: Any, own: Own) -> Json | None:
+def _transcription(now: Any, param: str, value: Any, defaults: SessionDefaults) -> Json | None:
     if value is None:
         return None
     given = _object(value, param)
     if extra := set(given) - {"model", "language", "languages", "prompt", "keywords", "delay"}:
         raise unknown(f"{param}.{min(extra)}")
-    language = given.get("language") or own.language
-    if not isinstance(language, str) or language.partition("-")[0].lower() != own.language:
-        raise wrong(f"{param}.language", repr(own.language), language, "unsupported_language")
-    return {"model": own.recogniser, "language": own.language}
+    language = given.get("language") or defaults.language
+    if not isinstance(language, str) or language.partition("-")[0].lower() != defaults.language:
+        raise wrong(f"{param}.language", repr(defaults.language), language, "unsupported_language")
+    return {"model": defaults.recogniser, "language": defaults.language}
 
 
-def _noise_reduction(now: Any, param: str, value: Any, own: Own) -> None:
+def _noise_reduction(now: Any, param: str, value: Any, defaults: SessionDefaults) -> None:
     if value is not None:
         _object(value, param)
     # There is none: the recogniser and the speech detector were trained on noise. What holds is shown, not the wish.
 
 
-def _turn_detection(now: Any, param: str, value: Any, own: Own) -> Json | None:
+def _turn_detection(now: Any, param: str, value: Any, house_defaults: SessionDefaults) -> Json | None:
     if value is None:
         return None
     given = {key: part for key, part in _object(value, param).items() if part is not None}
@@ -394,7 +396,7 @@ FIELDS: dict[str, Check] = {
     "parallel_tool_calls": _hint,
     "reasoning": _hint,
 }
-AUDIO_FIELDS: dict[str, dict[str, Callable[[Any, str, Any, Own], Any]]] = {
+AUDIO_FIELDS: dict[str, dict[str, Callable[[Any, str, Any, SessionDefaults], Any]]] = {
     "input": {
         "format": sound_format,
         "transcription": _transcription,

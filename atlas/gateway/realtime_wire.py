@@ -30,7 +30,7 @@ from atlas.events import (
 )
 from atlas.gateway.asks import ask_json
 from atlas.gateway.realtime_items import Items, function_call_item, message_item
-from atlas.gateway.realtime_responses import Asked
+from atlas.gateway.realtime_responses import ResponseOptions
 from atlas.gateway.realtime_settings import Json
 from atlas.gateway.realtime_sound import Outward
 
@@ -87,7 +87,7 @@ class Response:
 
     id: str
     turn_id: str
-    asked: Asked
+    options: ResponseOptions
     agent: str
     reason: str
     outward: Outward
@@ -97,13 +97,15 @@ class Response:
     calls: list[Json] = field(default_factory=list)  # items of calls that the client is to make
 
 
-class Wire:
+class SessionView:
     """One connection's view of its session: which items there are, which response is under way."""
 
-    def __init__(self, conversation_id: str, defaults: Callable[[], Asked], voice: str, voice_rate: int) -> None:
+    def __init__(
+        self, conversation_id: str, defaults: Callable[[], ResponseOptions], voice: str, voice_rate: int
+    ) -> None:
         self.items = Items()
         self.response: Response | None = None
-        self.asked: dict[str, Asked] = {}  # by turn, for responses that the client asked for
+        self.options_by_turn: dict[str, ResponseOptions] = {}  # by turn, for responses that the client asked for
         self.turn_of_item: dict[str, str] = {}  # spoken replies
         self.client_tools: frozenset[str] = frozenset()  # names
         self.transcribes = True  # the client wants to see what was understood
@@ -140,7 +142,7 @@ class Wire:
         response = self.response
         assert response is not None
         match event:
-            case TextDelta(text) if response.asked.modality == "text" and text:
+            case TextDelta(text) if response.options.modality == "text" and text:
                 response.transcript += text
                 return [*self._begun(), self._part("response.output_text.delta", delta=text)]
             case SpeechOut(audio, text):
@@ -197,10 +199,10 @@ class Wire:
     # ── a response, from its start to its end ──────────────────────────────────────────────────────
 
     def _started(self, event: TurnStarted) -> list[Json]:
-        asked = self.asked.pop(event.turn_id, None) or self._defaults()
-        outward = Outward(asked.format["type"], self._voice_rate)
+        options = self.options_by_turn.pop(event.turn_id, None) or self._defaults()
+        outward = Outward(options.format["type"], self._voice_rate)
         identity = event.turn_id.replace("turn_", "resp_")
-        self.response = Response(identity, event.turn_id, asked, event.agent, event.reason, outward)
+        self.response = Response(identity, event.turn_id, options, event.agent, event.reason, outward)
         return [message("response.created", response=self._response("in_progress"))]
 
     def _begun(self) -> list[Json]:
@@ -209,7 +211,7 @@ class Wire:
         assert response is not None
         if response.item is not None:
             return []
-        spoken = response.asked.modality == "audio"
+        spoken = response.options.modality == "audio"
         if spoken:
             part, content = {"type": "audio", "transcript": ""}, {"type": "output_audio", "transcript": ""}
         else:
@@ -217,7 +219,7 @@ class Wire:
         response.item = message_item(response.id.replace("resp_", "item_"), "assistant", "in_progress", content)
         empty = response.item | {"content": []}
         opened = [message("response.output_item.added", response_id=response.id, output_index=0, item=empty)]
-        if response.asked.in_conversation:
+        if response.options.in_conversation:
             before = self.items.add(response.item)
             opened.append(message("conversation.item.added", item=empty, previous_item_id=before))
         if spoken:
@@ -254,9 +256,9 @@ class Wire:
         before, self._interrupted = self._interrupted, None
         if before is None:
             return []
-        outward = Outward(before.asked.format["type"], self._voice_rate)
+        outward = Outward(before.options.format["type"], self._voice_rate)
         identity = fresh_id("resp")
-        self.response = Response(identity, before.turn_id, before.asked, before.agent, before.reason, outward)
+        self.response = Response(identity, before.turn_id, before.options, before.agent, before.reason, outward)
         return [message("response.created", response=self._response("in_progress"))]
 
     def _output(self) -> list[Json]:
@@ -292,14 +294,14 @@ class Wire:
         response = self.response
         assert response is not None
         assert response.item is not None
-        item, spoken = response.item, response.asked.modality == "audio"
+        item, spoken = response.item, response.options.modality == "audio"
         cut = response.hush if spoken else None
         item["status"] = "completed" if event.end == "done" else "incomplete"
         item["content"][0]["transcript" if spoken else "text"] = cut.heard if cut else response.transcript
         last = self._last_content(spoken)
         ended = message("response.output_item.done", response_id=response.id, output_index=0, item=item)
         closing = [*last, ended]
-        if response.asked.in_conversation:
+        if response.options.in_conversation:
             before = self.items.before(item["id"])
             closing.append(message("conversation.item.done", item=item, previous_item_id=before))
             if cut:
@@ -332,19 +334,19 @@ class Wire:
     def _response(self, status: str) -> Json:
         response = self.response
         assert response is not None
-        asked = response.asked
+        options = response.options
         return {
             "id": response.id,
             "object": "realtime.response",
             "status": status,
             "status_details": None,
             "output": [],
-            "conversation_id": self._conversation_id if asked.in_conversation else None,
-            "output_modalities": [asked.modality],
-            "max_output_tokens": asked.max_output_tokens,
-            "audio": {"output": {"format": asked.format, "voice": self._voice}},
+            "conversation_id": self._conversation_id if options.in_conversation else None,
+            "output_modalities": [options.modality],
+            "max_output_tokens": options.max_output_tokens,
+            "audio": {"output": {"format": options.format, "voice": self._voice}},
             "usage": None,
-            "metadata": dict(asked.metadata) if asked.metadata else None,
+            "metadata": dict(options.metadata) if options.metadata else None,
         }
 
 

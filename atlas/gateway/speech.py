@@ -23,7 +23,7 @@ from atlas.gateway.encode import FORMATS, SPEECH_RATE, available, encoder
 from atlas.gateway.files import Files
 from atlas.gateway.wire import Fields, Stream, Write, json_body, sse, sse_error, while_wanted
 from atlas.house import House
-from atlas.speech.recording import Passage, transcribe_long, whole_text
+from atlas.speech.recording import TranscriptPassage, transcribe_long, whole_text
 from atlas.speech.resample import Resampler
 from atlas.speech.sentences import pieces
 from atlas.speech.spoken import spoken
@@ -52,10 +52,12 @@ def routes(house: House, files: Files) -> list[Route]:
     async def transcriptions(request: Request) -> Response:
         require(request)
         async with request.form(max_files=1, max_fields=32) as form:
-            asked = await _read_form(form, house, files)
-        if asked.stream:
-            return Stream(request, lambda write: _tell(asked, house, files, write), "text/event-stream", late=sse_error)
-        return await _transcript(asked, house, files, request)
+            recording = await _read_form(form, house, files)
+        if recording.stream:
+            return Stream(
+                request, lambda write: _tell(recording, house, files, write), "text/event-stream", late=sse_error
+            )
+        return await _transcript(recording, house, files, request)
 
     async def speech(request: Request) -> Response:
         require(request)
@@ -117,16 +119,16 @@ async def _read_form(form: FormData, house: House, files: Files) -> Recording:
     return Recording(sound, form_of, stream)
 
 
-async def _transcript(asked: Recording, house: House, files: Files, request: Request) -> Response:
-    passages: tuple[Passage, ...] = ()
+async def _transcript(recording: Recording, house: House, files: Files, request: Request) -> Response:
+    passages: tuple[TranscriptPassage, ...] = ()
 
     async def listen() -> None:
         nonlocal passages
-        passages = await transcribe_long(asked.sound, house.stt, house.vad, files.limiter)
+        passages = await transcribe_long(recording.sound, house.stt, house.vad, files.limiter)
 
     if not await while_wanted(request, listen):
         return Response(status_code=499)  # nobody reads it
-    match asked.format:
+    match recording.format:
         case "text":
             return PlainTextResponse(whole_text(passages) + "\n")
         case "srt":
@@ -134,58 +136,58 @@ async def _transcript(asked: Recording, house: House, files: Files, request: Req
         case "vtt":
             return PlainTextResponse(vtt(passages), media_type="text/vtt")
         case "verbose_json":
-            return JSONResponse(_verbose(asked, passages, house))
+            return JSONResponse(_verbose(recording, passages, house))
         case _:
-            return JSONResponse({"text": whole_text(passages), "usage": _duration(asked)})
+            return JSONResponse({"text": whole_text(passages), "usage": _duration(recording)})
 
 
-async def _tell(asked: Recording, house: House, files: Files, write: Write) -> None:
+async def _tell(recording: Recording, house: House, files: Files, write: Write) -> None:
     """Write each passage as soon as it is understood."""
     between = ""
 
-    async def tell(passage: Passage) -> None:
+    async def tell(passage: TranscriptPassage) -> None:
         nonlocal between
         await write(sse({"type": "transcript.text.delta", "delta": between + passage.utterance.text}))
         between = " "
 
-    passages = await transcribe_long(asked.sound, house.stt, house.vad, files.limiter, tell)
+    passages = await transcribe_long(recording.sound, house.stt, house.vad, files.limiter, tell)
     await write(sse({"type": "transcript.text.done", "text": whole_text(passages)}))
     await write(sse("[DONE]"))
 
 
-def _duration(asked: Recording) -> dict[str, Any]:
-    return {"type": "duration", "seconds": math.ceil(asked.sound.seconds)}
+def _duration(recording: Recording) -> dict[str, Any]:
+    return {"type": "duration", "seconds": math.ceil(recording.sound.seconds)}
 
 
-def _verbose(asked: Recording, passages: tuple[Passage, ...], house: House) -> dict[str, Any]:
+def _verbose(recording: Recording, passages: tuple[TranscriptPassage, ...], house: House) -> dict[str, Any]:
     # OpenAI's clients require the recogniser's private figures. These are the ones that say "nothing known".
     unknown = {"seek": 0, "tokens": [], "temperature": 0.0}
     unknown |= {"avg_logprob": 0.0, "compression_ratio": 1.0, "no_speech_prob": 0.0}
     return {
         "task": "transcribe",
         "language": LANGUAGE_NAMES.get(house.config.house.language, house.config.house.language),
-        "duration": round(asked.sound.seconds, 3),
+        "duration": round(recording.sound.seconds, 3),
         "text": whole_text(passages),
         "segments": [
             {"id": index, "start": round(passage.start_seconds, 3), "end": round(passage.end_seconds, 3)}
             | {"text": passage.utterance.text, **unknown}
             for index, passage in enumerate(passages)
         ],
-        "usage": _duration(asked),
+        "usage": _duration(recording),
     }
 
 
-def srt(passages: Sequence[Passage]) -> str:
+def srt(passages: Sequence[TranscriptPassage]) -> str:
     """Return passages as SubRip subtitles."""
     return "\n".join(f"{number}\n{_cue(passage, ',')}" for number, passage in enumerate(passages, 1))
 
 
-def vtt(passages: Sequence[Passage]) -> str:
+def vtt(passages: Sequence[TranscriptPassage]) -> str:
     """Return passages as WebVTT subtitles."""
     return "\n".join(["WEBVTT\n", *(_cue(passage, ".") for passage in passages)])
 
 
-def _cue(passage: Passage, point: str) -> str:
+def _cue(passage: TranscriptPassage, point: str) -> str:
     start, end = _clock(passage.start_seconds, point), _clock(passage.end_seconds, point)
     return f"{start} --> {end}\n{passage.utterance.text}\n"
 
@@ -216,11 +218,11 @@ def _read_speech(body: dict[str, Any], house: House) -> Saying:
     text = fields.text("input", longest=MAX_TEXT_CHARACTERS)
     fields.choice("voice", (*VOICE_NAMES, house.tts.voice), "atlas")
     fields.text("instructions", "", MAX_TEXT_CHARACTERS)  # how to sound: taken, though this voice sounds one way
-    said = tuple(piece for piece in map(spoken, pieces(text)) if any(letter.isalnum() for letter in piece))
-    if not said:
+    texts = tuple(piece for piece in map(spoken, pieces(text)) if any(letter.isalnum() for letter in piece))
+    if not texts:
         raise RequestError("input has nothing that can be said", code="invalid_value", param="input")
     return Saying(
-        sentences=said,
+        sentences=texts,
         format=fields.choice("response_format", available(), "mp3"),
         speed=fields.number("speed", 0.25, 4) or 1.0,
         events=fields.choice("stream_format", ("audio", "sse"), "audio") == "sse",

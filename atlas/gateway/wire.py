@@ -53,14 +53,14 @@ def error_body(trouble: AtlasError) -> tuple[int, str, str, str | None]:
     """Return status, code, message and param of what went wrong; an engine's own words stay in the log."""
     match trouble:
         case RequestError():
-            status, code, said = STATUS_OF_CODE.get(trouble.code, 400), trouble.code, str(trouble)
+            status, code, text = STATUS_OF_CODE.get(trouble.code, 400), trouble.code, str(trouble)
         case SoundError():
-            status, code, said = 400, "invalid_sound", str(trouble)
+            status, code, text = 400, "invalid_sound", str(trouble)
         case EngineError():
             return 503, "engine_unavailable", trouble.spoken, None
         case _:
             return 500, "atlas_error", trouble.spoken, None
-    message = f"{said}; {trouble.hint}" if trouble.hint else said
+    message = f"{text}; {trouble.hint}" if trouble.hint else text
     param = trouble.param if isinstance(trouble, RequestError) else "file"
     return status, code, message[:1].upper() + message[1:], param or None
 

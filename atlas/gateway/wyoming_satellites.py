@@ -28,8 +28,8 @@ from atlas.speech.endpoint import PRE_ROLL_SECONDS
 from atlas.speech.tts import MAX_TEXT_CHARACTERS
 from atlas.speech.wake import phrase_of
 from atlas.voice.session import Session
-from atlas.voice.turns import State
-from atlas.voice.wishes import Options
+from atlas.voice.turns import TurnState
+from atlas.voice.wishes import SessionOptions
 
 CONNECT_SECONDS = 5.0
 FIRST_PAUSE_SECONDS = 0.5  # before a satellite is called again; doubled every time …
@@ -106,7 +106,7 @@ class Satellite:
             wants_silence=house.wants_silence,
             emit=self._tell,
             waiting=house.waiting,
-            options=Options(),
+            options=SessionOptions(),
         )
         self._wakes_itself = False  # it listens for wake words, and streams only what comes after them
         self._woken = False  # and has, since its microphone was last stopped
@@ -213,7 +213,7 @@ class Satellite:
                 await self._session.woken(phrase)
             return  # its microphone hears the house speak
         await self._session.hear(sound)
-        if self._woken and self._session.state is State.ASLEEP:  # nobody said anything
+        if self._woken and self._session.state is TurnState.ASLEEP:  # nobody said anything
             await self._stop_listening("")
 
     async def _stopped(self, event: Wire) -> None:

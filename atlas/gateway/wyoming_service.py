@@ -108,9 +108,9 @@ async def _refuse(peer: Peer, troubles: BaseExceptionGroup[AtlasError]) -> None:
     trouble = _first(troubles)
     trace.line("wyoming refused", error=trouble)
     ours = not isinstance(trouble, RequestError)
-    told = error.Error(trouble.spoken if ours else str(trouble), "server_error" if ours else trouble.code)
+    details = error.Error(trouble.spoken if ours else str(trouble), "server_error" if ours else trouble.code)
     with suppress(PeerGone):
-        await peer.send(told.event())
+        await peer.send(details.event())
 
 
 def _first(group: BaseExceptionGroup[Any]) -> Any:

@@ -96,8 +96,8 @@ class Listening:
             return
         if not self._told:
             await self._peer.send(asr.TranscriptStart(language=self._house.config.house.language).event())
-        told, self._told = self._told, text
-        await self._peer.send(asr.TranscriptChunk(text[len(told) :]).event())
+        message, self._told = self._told, text
+        await self._peer.send(asr.TranscriptChunk(text[len(message) :]).event())
 
 
 def _agreed(before: list[str], now: list[str]) -> list[str]:
@@ -111,10 +111,10 @@ def _agreed(before: list[str], now: list[str]) -> list[str]:
 class Detecting:
     """A client that waits for a wake word; it is told of each."""
 
-    def __init__(self, house: House, peer: Peer, asked: Event) -> None:
-        names = asked.data.get("names")
+    def __init__(self, house: House, peer: Peer, request: Event) -> None:
+        names = request.data.get("names")
         if names is not None and not (isinstance(names, list) and len(names) <= MOST_WAKE_NAMES):
-            raise Fields(asked.data).wrong("names", "a list of names")
+            raise Fields(request.data).wrong("names", "a list of names")
         self._names = names
         self._stream = house.wake.listen()
         self._peer = peer

@@ -10,9 +10,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from atlas.ways import Anything, Chain, Choice, Part, Slot, Way, Words
+from atlas.ways import Anything, OneOf, SharedWay, Slot, SpokenWords, Way, WaySeries
 
-Symbol = str | Slot | Part | Anything  # what an arc stands for: a word, or a place
+Symbol = str | Slot | SharedWay | Anything  # what an arc stands for: a word, or a place
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +48,20 @@ class _Loose:
     def add(self, way: Way, start: int) -> int:
         """Add a way from `start`; return where it ends."""
         match way:
-            case Words(text=text):
+            case SpokenWords(text=text):
                 for word in text.split():
                     start = self._step(start, word)
                 return start
-            case Chain(parts=parts):
+            case WaySeries(parts=parts):
                 for part in parts:
                     start = self.add(part, start)
                 return start
-            case Choice(options=options):
+            case OneOf(options=options):
                 end = self.state()
                 for option in options:
                     self.empty[self.add(option, start)].append(end)
                 return end
-            case Slot() | Part() | Anything():
+            case Slot() | SharedWay() | Anything():
                 return self._step(start, way)
 
     def _step(self, start: int, symbol: Symbol) -> int:
@@ -107,7 +107,7 @@ def _merged(
     """Merge what goes on alike, from the back, and number it from the front."""
     number_of: dict[frozenset[int], int] = {}
     alike: dict[object, int] = {}
-    kept: list[tuple[tuple[tuple[Symbol, int], ...], bool]] = []
+    remainder: list[tuple[tuple[tuple[Symbol, int], ...], bool]] = []
     stack = [(first, False)]
     while stack:
         here, ready = stack.pop()
@@ -122,13 +122,15 @@ def _merged(
         )
         final = bool(here & ends)
         if (arcs, final) not in alike:
-            alike[arcs, final] = len(kept)
-            kept.append((arcs, final))
+            alike[arcs, final] = len(remainder)
+            remainder.append((arcs, final))
         number_of[here] = alike[arcs, final]
-    last = len(kept) - 1  # states were numbered from the end; the start is the last
-    arcs_up = [Arc(last - at, symbol, last - target) for at, (arcs, _) in enumerate(kept) for symbol, target in arcs]
-    ending = frozenset(last - at for at, (_, final) in enumerate(kept) if final)
-    return Graph(len(kept), tuple(sorted(arcs_up, key=lambda arc: arc.source)), ending)
+    last = len(remainder) - 1  # states were numbered from the end; the start is the last
+    arcs_up = [
+        Arc(last - at, symbol, last - target) for at, (arcs, _) in enumerate(remainder) for symbol, target in arcs
+    ]
+    ending = frozenset(last - at for at, (_, final) in enumerate(remainder) if final)
+    return Graph(len(remainder), tuple(sorted(arcs_up, key=lambda arc: arc.source)), ending)
 
 
 def _name(symbol: Symbol) -> str:

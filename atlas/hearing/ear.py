@@ -15,7 +15,7 @@ from enum import Enum
 from atlas.audio import AudioChunk
 from atlas.conversation import Utterance
 from atlas.hearing.nearest import Book, Candidate, nearest, written
-from atlas.hearing.search import Match
+from atlas.hearing.search import WayMatch
 from atlas.hearing.sounds import Sounds
 from atlas.speech.stt import Hearing, Judge, Stt
 
@@ -53,17 +53,17 @@ class Sense(Enum):
 _COMMANDS = (Sense.COMMAND, Sense.LOOSE)
 
 
-def by_words(language: str) -> Callable[[Match], object]:
+def by_words(language: str) -> Callable[[WayMatch], object]:
     """Return what tells what makes a way differ where every word may matter."""
     light, ending = _LIGHT.get(language, frozenset()), _ENDING.get(language, "")
 
-    def words(match: Match) -> object:
+    def words(match: WayMatch) -> object:
         return frozenset(word.removesuffix(ending) for word in match.text.split() if word not in light)
 
     return words
 
 
-def by_slots(match: Match) -> object:
+def by_slots(match: WayMatch) -> object:
     """Return what makes a way differ where only its slots matter."""
     return tuple(sorted(match.slots.items()))
 

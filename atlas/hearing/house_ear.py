@@ -15,7 +15,7 @@ from atlas.hearing.sounds import Sounds
 from atlas.understanding.custom import NONE, CustomSentences
 from atlas.understanding.emergencies import open_emergencies
 from atlas.understanding.house_ways import HouseWays, custom_ways
-from atlas.understanding.names import Device, Names, Place
+from atlas.understanding.names import NamedDevice, NamedPlace, Names
 from atlas.understanding.public import SHOPPING, read_public
 from atlas.understanding.slots import Command
 from atlas.understanding.understanding import Understanding
@@ -30,9 +30,9 @@ MOST, MARGIN = 8, 1.5  # ways that are weighed; a house has many that are nearly
 class HouseBook:
     """What can be said in one language. Compiled once, when it is first needed: a second of one core."""
 
-    def __init__(self, language: str, own: Mapping[str, Any], sounds: Sounds) -> None:
+    def __init__(self, language: str, tables: Mapping[str, Any], sounds: Sounds) -> None:
         self.language = language
-        self._own = own
+        self._own = tables
         self._sounds = sounds
 
     def of(self, names: Names, custom: CustomSentences = NONE) -> Book:
@@ -43,8 +43,8 @@ class HouseBook:
         if not custom:
             return self._book(search)
         own_ways, values = custom_ways(custom.grammar, self.language)
-        own = Search(Nets(graph_of(own_ways)), {**named, **values}, self._sounds)
-        return self._book(Searches(search, own))
+        own_search = Search(Nets(graph_of(own_ways)), {**named, **values}, self._sounds)
+        return self._book(Searches(search, own_search))
 
     def _book(self, search: Search | Searches) -> Book:
         return Book(search, by_words(self.language), NEAR, LESS_LIKELY, ASK_NEAR, ASK_LESS_LIKELY, MOST, MARGIN)
@@ -55,7 +55,7 @@ class HouseBook:
         return ways, Nets(graph_of(ways.ways))
 
 
-class Shelf:
+class BookKeeper:
     """Keeps an ear's book as the house is: by its names and by its own sentences. May be called from any thread."""
 
     def __init__(self, ear: Ear, book: HouseBook) -> None:
@@ -108,7 +108,7 @@ def _is_known(command: Command, names: Names) -> bool:
     )
 
 
-def _spoken_names(named: Iterable[Device | Place]) -> set[str]:
+def _spoken_names(named: Iterable[NamedDevice | NamedPlace]) -> set[str]:
     return {name.casefold() for one in named for name in (one.name, *one.aliases)}
 
 
@@ -118,4 +118,4 @@ def _is_new_list(command: Command, names: Names) -> bool:
     return bool(sheet) and sheet not in {SHOPPING, *(name.casefold() for name in names.lists)}
 
 
-__all__ = ["VOICES", "Ear", "HouseBook", "Senses", "Shelf"]
+__all__ = ["VOICES", "BookKeeper", "Ear", "HouseBook", "Senses"]

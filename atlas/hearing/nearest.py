@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
-from atlas.hearing.search import Match, Piece, Search, Searches
+from atlas.hearing.search import Search, Searches, WayMatch, WayPiece
 from atlas.hearing.sounds import Sounds
-from atlas.speech.stt import Hearing, Reading, Weight
+from atlas.speech.stt import Hearing, SoundReading, Weight
 
 MOST_READINGS = 5
 MOST_SOUNDS = 80  # no command is longer
@@ -30,7 +30,7 @@ _MARKS = re.compile(r"[^\w'%°$€£ ]+")  # "50%" has a sound
 class Candidate:
     """A way that was looked at."""
 
-    match: Match
+    match: WayMatch
     cost: float  # of the nearest reading
     score: float  # nats; only differences matter
     sounds: int  # how many the nearest reading has
@@ -42,7 +42,7 @@ class Candidate:
         return self.cost / max(1, self.sounds)
 
 
-Key = Callable[[Match], object]  # what makes two ways one and the same
+Key = Callable[[WayMatch], object]  # what makes two ways one and the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Book:
         return all(word in self.search.words or any(map(str.isdigit, word)) for word in words)
 
 
-def nearest(hearing: Hearing, book: Book, sounds: Sounds, also: Sequence[Reading] = ()) -> Sequence[Candidate]:
+def nearest(hearing: Hearing, book: Book, sounds: Sounds, also: Sequence[SoundReading] = ()) -> Sequence[Candidate]:
     """Return the ways that may have been said, best first; none where there are no words. Blocking.
 
     `also` are readings that mean something as they are: they stand among the ways.
@@ -97,7 +97,7 @@ def nearest(hearing: Hearing, book: Book, sounds: Sounds, also: Sequence[Reading
         return ()
     for reading in _each_once(also):
         cost = UNLIKELIER * max(0.0, readings[0].score - reading.score)
-        as_read = Match(0.0, (Piece(_MARKS.sub(" ", reading.text).strip()),))
+        as_read = WayMatch(0.0, (WayPiece(_MARKS.sub(" ", reading.text).strip()),))
         candidates[reading] = Candidate(as_read, cost, -cost, len(sounds.of(as_read.text)))
     ranked = sorted(candidates.values(), key=lambda one: one.cost)
     near = [one for one in ranked if one.cost <= ranked[0].cost + book.margin][: book.most]
@@ -119,21 +119,21 @@ def written(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def _filled(match: Match, words: Sequence[str], spans: Sequence[Sequence[int]]) -> Match:
+def _filled(match: WayMatch, words: Sequence[str], spans: Sequence[Sequence[int]]) -> WayMatch:
     """Return a way with the reading's own words where anything may stand."""
     if all(piece.text for piece in match.pieces):
         return match
     ends = list(accumulate(len(span) for span in spans))
     middles = [end - len(span) / 2 for end, span in zip(ends, spans, strict=True)]
 
-    def own(piece: Piece) -> Piece:
+    def in_own_words(piece: WayPiece) -> WayPiece:
         heard = (word for word, at in zip(words, middles, strict=True) if piece.start <= at < piece.end)
         return piece if piece.text else replace(piece, text=" ".join(heard))
 
-    return replace(match, pieces=tuple(map(own, match.pieces)))
+    return replace(match, pieces=tuple(map(in_own_words, match.pieces)))
 
 
-def _each_once(readings: Iterable[Reading]) -> Iterable[Reading]:
+def _each_once(readings: Iterable[SoundReading]) -> Iterable[SoundReading]:
     seen: set[str] = set()
     for reading in readings:
         plain = " ".join(_MARKS.sub(" ", reading.text.lower()).split())

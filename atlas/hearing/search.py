@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from atlas.hearing.automaton import Graph, Symbol, graph_of
 from atlas.hearing.sounds import ALONE, SWAP, Floats, Sounds
-from atlas.ways import Anything, Part, Slot, Values
+from atlas.ways import Anything, SharedWay, Slot, Values
 
 INFINITE = np.float32(1e6)
 SLACK = 4  # phonemes by which what was heard may be longer or shorter than the words
@@ -39,7 +39,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class WayPiece:
     """One word, slot or part of a way: how it is written, and, of slots, which and with what value."""
 
     text: str
@@ -49,11 +49,11 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class WayMatch:
     """A way, and how far from the sounds it is: the sum of what differs."""
 
     cost: float
-    pieces: tuple[Piece, ...]
+    pieces: tuple[WayPiece, ...]
 
     @property
     def slots(self) -> Mapping[str, str]:
@@ -118,7 +118,7 @@ class Nets:
             for arc in one.arcs:
                 if arc.symbol not in symbols:
                     symbols[arc.symbol] = len(symbols)
-                    if isinstance(arc.symbol, Part):
+                    if isinstance(arc.symbol, SharedWay):
                         waiting.append((symbols[arc.symbol], graph_of([arc.symbol.way])))
         self.symbols: Sequence[Symbol] = list(symbols)
         self.whole = Net(graph, symbols)
@@ -137,8 +137,8 @@ class Search:
         symbol_of: list[int] = []
         spoken: list[tuple[int, ...]] = []
         for number, symbol in enumerate(nets.symbols):
-            for said, written in _phrases(symbol, values):
-                if phonemes := sounds.of(said):
+            for text, written in _phrases(symbol, values):
+                if phonemes := sounds.of(text):
                     self._texts.append(written)
                     symbol_of.append(number)
                     spoken.append(phonemes)
@@ -147,7 +147,7 @@ class Search:
         self._longest = int(lengths.max()) + SLACK
         self._levels = list(_trie(spoken))
         self._anything = np.array([isinstance(symbol, Anything) for symbol in nets.symbols], bool)
-        self._part = np.array([isinstance(symbol, Part) for symbol in nets.symbols], bool)
+        self._part = np.array([isinstance(symbol, SharedWay) for symbol in nets.symbols], bool)
         most = np.zeros(len(nets.symbols), np.int64)
         np.maximum.at(most, self._symbol_of, lengths[: len(spoken)])
         long = most + SLACK > SHORT
@@ -160,10 +160,10 @@ class Search:
     @cached_property
     def words(self) -> frozenset[str]:
         """Every word of what can be said."""
-        said = (said for symbol in self._nets.symbols for said, _ in _phrases(symbol, self._values))
-        return frozenset(word for phrase in said for word in phrase.casefold().split())
+        texts = (text for symbol in self._nets.symbols for text, _ in _phrases(symbol, self._values))
+        return frozenset(word for phrase in texts for word in phrase.casefold().split())
 
-    def nearest(self, heard: Sequence[int], most: int, margin: float, worst: float = math.inf) -> list[Match]:
+    def nearest(self, heard: Sequence[int], most: int, margin: float, worst: float = math.inf) -> list[WayMatch]:
         """Return up to `most` ways, best first, that cost `margin` more than the best at most, and `worst` at all."""
         if not heard or not self._texts:
             return []
@@ -181,7 +181,7 @@ class Searches:
         """Every word of what can be said."""
         return frozenset().union(*(one.words for one in self._searches))
 
-    def nearest(self, heard: Sequence[int], most: int, margin: float, worst: float = math.inf) -> list[Match]:
+    def nearest(self, heard: Sequence[int], most: int, margin: float, worst: float = math.inf) -> list[WayMatch]:
         """See `Search.nearest`."""
         matches = [match for one in self._searches for match in one.nearest(heard, most, margin, worst)]
         matches.sort(key=lambda match: match.cost)
@@ -308,7 +308,7 @@ class _Walk:
 
     # ── the cheapest ways ───────────────────────────────────────────────────────────────────────────
 
-    def picked(self, most: int, margin: float, worst: float) -> list[Match]:
+    def picked(self, most: int, margin: float, worst: float) -> list[WayMatch]:
         """Return the cheapest ways."""
         net = self._s._nets.whole
         ending = self._before[net.ends] + self._rest
@@ -321,9 +321,9 @@ class _Walk:
 
     def _backward(
         self, net: Net, before: Floats, ends: Iterable[tuple[int, int, float]], most: int, margin: float
-    ) -> Iterator[Match]:
+    ) -> Iterator[WayMatch]:
         """Yield the cheapest ways to some ends, each a state, a place and what comes after it, best first."""
-        waiting: list[tuple[float, int, float, int, int, tuple[Piece, ...]]] = [
+        waiting: list[tuple[float, int, float, int, int, tuple[WayPiece, ...]]] = [
             (float(before[state, place]) + after, order, after, state, place, ())
             for order, (state, place, after) in enumerate(ends)
         ]
@@ -335,7 +335,7 @@ class _Walk:
             total, _, after, state, place, pieces = heapq.heappop(waiting)
             if state == 0:
                 matches += 1
-                yield Match(total, pieces)
+                yield WayMatch(total, pieces)
                 continue
             for step, start, piece, source in self._steps(net, before, state, place, limit - after):
                 order += 1
@@ -344,7 +344,7 @@ class _Walk:
 
     def _steps(
         self, net: Net, before: Floats, state: int, place: int, limit: float
-    ) -> Iterator[tuple[float, int, Piece, int]]:
+    ) -> Iterator[tuple[float, int, WayPiece, int]]:
         """Yield every last step to a state and place: its cost, where it started, what was said, and from where."""
         arcs = net.into[state]
         symbols = net.symbol[arcs]
@@ -361,21 +361,21 @@ class _Walk:
                     yield (
                         float(self._symbols[number, place - start, start]),
                         start,
-                        Piece("", name, start, place),
+                        WayPiece("", name, start, place),
                         source,
                     )
-                case Part():
+                case SharedWay():
                     inner, costs = self._inside[number]
                     ends = [(int(end), place, 0.0) for end in inner.ends]
                     room = limit - float(before[source, start]) - float(self._symbols[number, place - start, start])
                     for match in self._backward(inner, costs[:, start], ends, MOST_INSIDE, room):
-                        yield match.cost, start, Piece(match.text, "", start, place), source
+                        yield match.cost, start, WayPiece(match.text, "", start, place), source
                 case _:
                     yield from self._values(number, symbol, before[source], place, limit, source)
 
     def _values(
         self, number: int, symbol: Symbol, before: Floats, place: int, limit: float, source: int
-    ) -> Iterator[tuple[float, int, Piece, int]]:
+    ) -> Iterator[tuple[float, int, WayPiece, int]]:
         members = self._s._members[number]
         lengths = np.arange(min(self._s._longest, place) + 1)
         costs = self._phrases[members][:, lengths, place - lengths]
@@ -387,7 +387,7 @@ class _Walk:
             yield (
                 float(costs[member, best[member]]),
                 start,
-                Piece(self._s._texts[members[member]], name, start, place),
+                WayPiece(self._s._texts[members[member]], name, start, place),
                 source,
             )
 

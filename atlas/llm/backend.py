@@ -23,7 +23,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class TextPiece:
     """More text of the answer."""
 
     text: str
@@ -44,7 +44,7 @@ class Finished:
     usage: Usage
 
 
-Delta = Words | Calls | Finished
+Delta = TextPiece | Calls | Finished
 
 
 @dataclass(frozen=True, slots=True)

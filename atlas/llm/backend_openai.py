@@ -20,7 +20,7 @@ import httpx2
 
 from atlas.conversation import Message, Tool, ToolCall, Usage
 from atlas.errors import ConfigError, EngineError, LlmGone
-from atlas.llm.backend import Calls, Delta, Embeddings, Finish, Finished, Limits, Priority, ToolChoice, Words
+from atlas.llm.backend import Calls, Delta, Embeddings, Finish, Finished, Limits, Priority, TextPiece, ToolChoice
 from atlas.llm.calls import PartialCalls
 from atlas.llm.refusals import error_in, refusal
 from atlas.strict_json import unbroken
@@ -102,13 +102,13 @@ class OpenAiBackend:
                 choice = _first(event.get("choices"))
                 delta = _delta(choice)
                 if words := thoughts.add(halves.decode(_words(delta).encode("utf-16-le", "surrogatepass"))):
-                    yield Words(words)
+                    yield TextPiece(words)
                 calls.add(delta)
                 finish = choice.get("finish_reason") or finish
         if not finish:
             raise LlmGone(f"{self.model} stopped in the middle of an answer")
         if words := thoughts.add(halves.decode(b"", final=True)) + thoughts.end():
-            yield Words(words)
+            yield TextPiece(words)
         made = calls.finished(offered) if finish != "length" else ()  # a call that was cut short is no call
         if made:
             yield Calls(made)
@@ -145,8 +145,8 @@ class OpenAiBackend:
         answer = await self._post(
             "/embeddings", body | ({"atlas_priority": priority} if self._settings.own_host else {})
         )
-        found = answer.get("data")
-        items = sorted(found, key=_index) if isinstance(found, list) else []
+        result = answer.get("data")
+        items = sorted(result, key=_index) if isinstance(result, list) else []
         vectors = tuple(map(_vector, items))
         if len(vectors) != len(texts):
             raise EngineError(f"{self.model} answered with {len(vectors)} vectors to {len(texts)} texts")
@@ -233,7 +233,7 @@ class OpenAiBackend:
                         return
                     event = _object(line.data)
                     if failed := error_in(event):
-                        raise refusal(self.model, 0, failed, own=self._settings.own_host)
+                        raise refusal(self.model, 0, failed, is_own=self._settings.own_host)
                     delta = _delta(_first(event.get("choices")))
                     if any(map(delta.get, SAYING)):
                         patience.renew()
@@ -253,7 +253,7 @@ class OpenAiBackend:
 
     def _refusal(self, reply: httpx2.Response, text: str) -> EngineError:
         wait = reply.headers.get("retry-after", "")
-        return refusal(self.model, reply.status_code, text, wait, own=self._settings.own_host)
+        return refusal(self.model, reply.status_code, text, wait, is_own=self._settings.own_host)
 
 
 def _index(item: Any) -> int:
@@ -354,10 +354,10 @@ def _count(value: Any) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _finish(said: str, calls: Sequence[ToolCall]) -> Finish:
+def _finish(text: str, calls: Sequence[ToolCall]) -> Finish:
     if calls:
         return "tool_calls"
-    return "length" if said == "length" else "stop"
+    return "length" if text == "length" else "stop"
 
 
 def _wire_name(name: str) -> str:

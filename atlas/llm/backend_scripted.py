@@ -15,7 +15,7 @@ import anyio
 
 from atlas.conversation import Message, Tool, ToolCall, Usage
 from atlas.errors import EngineError, LlmGone
-from atlas.llm.backend import Calls, Delta, Embeddings, Finished, Limits, Priority, ToolChoice, Words
+from atlas.llm.backend import Calls, Delta, Embeddings, Finished, Limits, Priority, TextPiece, ToolChoice
 
 DIMENSIONS = 64  # of the vectors that `embed` makes
 READ_WORDS = 512  # of a text that it embeds
@@ -31,7 +31,7 @@ Script = str | Sequence[Line]  # a text is said word by word
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class ScriptedPrompt:
     """What the backend was asked."""
 
     messages: tuple[Message, ...]
@@ -46,10 +46,10 @@ class Prompt:
 class ScriptedSettings:
     """The answers in order, or a function of the prompt; when they run out, `LlmGone`."""
 
-    answers: Iterable[Script] | Callable[[Prompt], Script] = ()
+    answers: Iterable[Script] | Callable[[ScriptedPrompt], Script] = ()
     seconds_between: float = 0.0  # of `anyio.sleep` before each delta
     model: str = "scripted"
-    prompts: list[Prompt] = field(default_factory=list)  # filled with what was asked
+    prompts: list[ScriptedPrompt] = field(default_factory=list)  # filled with what was asked
 
 
 async def open(settings: ScriptedSettings) -> ScriptedBackend:
@@ -67,7 +67,7 @@ class ScriptedBackend:
         self.model = settings.model
         self.prompts = settings.prompts
         self.abandoned = 0
-        self.read_ahead: list[Prompt] = []
+        self.read_ahead: list[ScriptedPrompt] = []
         self.forgotten: list[str] = []
         self.embedded: list[tuple[tuple[str, ...], Priority]] = []
         self._seconds = settings.seconds_between
@@ -84,7 +84,7 @@ class ScriptedBackend:
         priority: Priority = "chat",
     ) -> AsyncGenerator[Delta, None]:
         """Yield the next answer of the script; `Finished` is added when the script does not say how it ends."""
-        prompt = Prompt(tuple(messages), tuple(tools), tool_choice, limits, conversation, priority)
+        prompt = ScriptedPrompt(tuple(messages), tuple(tools), tool_choice, limits, conversation, priority)
         self.prompts.append(prompt)
         ended = False
         try:
@@ -107,7 +107,7 @@ class ScriptedBackend:
         priority: Priority = "chat",
     ) -> None:
         """Note it."""
-        self.read_ahead.append(Prompt(tuple(messages), tuple(tools), "auto", Limits(), conversation, priority))
+        self.read_ahead.append(ScriptedPrompt(tuple(messages), tuple(tools), "auto", Limits(), conversation, priority))
 
     async def forget(self, conversation: str) -> None:
         """Note it."""
@@ -119,8 +119,8 @@ class ScriptedBackend:
             raise EngineError("an empty text has no vector")
         self.embedded.append((tuple(texts), priority))
         words = [text.lower().split() for text in texts]
-        cut = frozenset(place for place, each in enumerate(words) if len(each) > READ_WORDS)
-        read = [each[:READ_WORDS] for each in words]
+        cut = frozenset(place for place, parts in enumerate(words) if len(parts) > READ_WORDS)
+        read = [parts[:READ_WORDS] for parts in words]
         return Embeddings(tuple(map(_by_words, read)), sum(map(len, read)), cut)
 
     async def health(self) -> str:
@@ -136,10 +136,10 @@ def call(name: str, _id: str = "call_1", **arguments: object) -> tuple[Line, ...
     return (Calls((ToolCall(_id, name, arguments),)), Finished("tool_calls", Usage(10, 0, 5)))
 
 
-def _in_order(answers: Iterable[Script]) -> Callable[[Prompt], Script]:
+def _in_order(answers: Iterable[Script]) -> Callable[[ScriptedPrompt], Script]:
     remaining = iter(answers)
 
-    def following(_prompt: Prompt) -> Script:
+    def following(_prompt: ScriptedPrompt) -> Script:
         answer = next(remaining, None)
         if answer is None:
             raise LlmGone("the script is over")
@@ -155,7 +155,7 @@ def _lines(answer: Script) -> Sequence[Line]:
             return lines
         called = any(isinstance(line, Calls) for line in lines)
         return [*lines, Finished("tool_calls" if called else "stop", Usage(10, 0, len(lines)))]
-    words = [Words(part) for part in _words(answer)]
+    words = [TextPiece(part) for part in _words(answer)]
     return [*words, Finished("stop", Usage(10, 0, len(words)))]
 
 

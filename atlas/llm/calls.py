@@ -130,6 +130,6 @@ def _text(value: Any) -> str:
 
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object. Raises `ValueError` for a name given twice: nobody can say which of the two was meant."""
-    if len(found := dict(pairs)) != len(pairs):
+    if len(results := dict(pairs)) != len(pairs):
         raise ValueError("a name is given twice")
-    return found
+    return results

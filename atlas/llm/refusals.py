@@ -59,7 +59,7 @@ _PIECE = re.compile(r"[A-Za-z]+|[^A-Za-z .,:;()'\"/_-]+")
 _GAPS = re.compile("…(?:[^A-Za-z…]*…)+")
 
 
-def refusal(model: str, status: int, text: str, retry_after: str = "", *, own: bool = False) -> EngineError:
+def refusal(model: str, status: int, text: str, retry_after: str = "", *, is_own: bool = False) -> EngineError:
     """Return the error that an HTTP status (0: an event in the middle of an answer) and a body mean.
 
     `own` says that it is our LLM host's, which quotes nobody.
@@ -70,8 +70,8 @@ def refusal(model: str, status: int, text: str, retry_after: str = "", *, own: b
         body = None
     error = _error(body)
     message = str(error.get("message") or text)
-    said = message[:MOST_SHOWN] if own else _known(message)
-    says = f"{model} {'failed' if not status else f'answered {status}'}: {said}"
+    sentence = message[:MOST_SHOWN] if is_own else _known(message)
+    says = f"{model} {'failed' if not status else f'answered {status}'}: {sentence}"
     words = {error.get("code"), error.get("type")}
     if any(isinstance(word, str) and word in FULL_CODES for word in words) or FULL.search(message):
         prompt, context = _sizes(error, message)
@@ -107,9 +107,9 @@ def _error(body: Any) -> Mapping[str, Any]:
 
 def _sizes(error: Mapping[str, Any], message: str) -> tuple[int, int]:
     """Return how many tokens the prompt has and the context holds; 0 for what the server does not say."""
-    own = error.get("atlas")
-    if isinstance(own, dict):
-        return _count(own.get("prompt_tokens")), _count(own.get("context"))
+    own_value = error.get("atlas")
+    if isinstance(own_value, dict):
+        return _count(own_value.get("prompt_tokens")), _count(own_value.get("context"))
     if "n_ctx" in error:
         return _count(error.get("n_prompt_tokens")), _count(error.get("n_ctx"))
     context, prompt = CONTEXT.search(message), PROMPT.search(message) or ALL_ASKED.search(message)

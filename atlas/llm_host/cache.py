@@ -43,7 +43,7 @@ class Cells(Protocol):
         ...
 
 
-class Shelf(Protocol):
+class SequenceStore(Protocol):
     """Where the states of conversations are kept that have no cells."""
 
     def has_room_for(self, size: int) -> bool:
@@ -64,7 +64,7 @@ class Shelf(Protocol):
 
 
 @dataclass(slots=True)
-class Kept:
+class CachedSequence:
     """One conversation's sequence, and the tokens its cells hold, in order."""
 
     key: str
@@ -78,95 +78,95 @@ class Cache:
     Conversations without a key share one entry, "". Reuse is by equal tokens, so an answer never depends on it.
     """
 
-    def __init__(self, cells: Cells, conversations: int, shelf: Shelf | None = None) -> None:
+    def __init__(self, cells: Cells, conversations: int, shelf: SequenceStore | None = None) -> None:
         assert conversations > 0, "at least the running conversation is kept"
         self._cells, self._shelf = cells, shelf
-        self._kept: dict[str, Kept] = {}  # in order of use, longest unused first
+        self._kept: dict[str, CachedSequence] = {}  # in order of use, longest unused first
         self._free = list(range(conversations))
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def take(self, key: str, prompt: Sequence[int]) -> Kept:
+    def take(self, key: str, prompt: Sequence[int]) -> CachedSequence:
         """Return the entry of `key`, cut down to a true prefix of `prompt`, at least one token shorter.
 
         The prefix comes from the conversation itself, from another that shares more (same persona, same tools), or
         from the shelf.
         """
         known = self._kept.pop(key, None)
-        kept = known or self._new(key)
+        sequence = known or self._new(key)
         most = len(prompt) - 1  # the last token is computed again, for its logits
-        own = min(shared(kept.tokens, prompt), most)
+        own_count = min(shared(sequence.tokens, prompt), most)
         other = max(self._kept.values(), key=lambda k: shared(k.tokens, prompt), default=None)
         gain = min(shared(other.tokens, prompt), most) if other and self._cells.can_share_prefix else 0
-        if not known and self._restore(kept, prompt, gain):
-            own = min(shared(kept.tokens, prompt), most)
-        elif other and self.holds(other) and gain >= own + WORTH_COPYING_TOKENS:  # it may have made way in vain
-            self._cells.forget(kept.sequence)
-            self._cells.copy(other.sequence, kept.sequence, gain)
-            kept.tokens, own = list(prompt[:gain]), gain
-        if own < len(kept.tokens):
-            if not self._cells.forget(kept.sequence, own):
-                self._cells.forget(kept.sequence)
-                own = 0
-            del kept.tokens[own:]
-        self._kept[key] = kept
-        return kept
+        if not known and self._restore(sequence, prompt, gain):
+            own_count = min(shared(sequence.tokens, prompt), most)
+        elif other and self.holds(other) and gain >= own_count + WORTH_COPYING_TOKENS:  # it may have made way in vain
+            self._cells.forget(sequence.sequence)
+            self._cells.copy(other.sequence, sequence.sequence, gain)
+            sequence.tokens, own_count = list(prompt[:gain]), gain
+        if own_count < len(sequence.tokens):
+            if not self._cells.forget(sequence.sequence, own_count):
+                self._cells.forget(sequence.sequence)
+                own_count = 0
+            del sequence.tokens[own_count:]
+        self._kept[key] = sequence
+        return sequence
 
-    def holds(self, kept: Kept) -> bool:
+    def holds(self, sequence: CachedSequence) -> bool:
         """Say whether an entry still has its cells."""
-        return self._kept.get(kept.key) is kept
+        return self._kept.get(sequence.key) is sequence
 
-    def make_room(self, keep: Kept) -> bool:
+    def make_room(self, keep: CachedSequence) -> bool:
         """Shelve the conversation that was unused for longest, but not `keep`; False when there is no other."""
-        for kept in self._kept.values():
-            if kept is not keep:
-                self._shelve(kept)
-                self.drop(kept)
+        for sequence in self._kept.values():
+            if sequence is not keep:
+                self._shelve(sequence)
+                self.drop(sequence)
                 return True
         return False
 
-    def drop(self, kept: Kept) -> None:
+    def drop(self, sequence: CachedSequence) -> None:
         """Forget what the cells hold of a conversation."""
-        self._cells.forget(kept.sequence)
-        del self._kept[kept.key]
-        self._free.append(kept.sequence)
+        self._cells.forget(sequence.sequence)
+        del self._kept[sequence.key]
+        self._free.append(sequence.sequence)
 
     def forget(self, key: str) -> None:
         """Forget a conversation, if it has cells. What is on the shelf is the shelf's."""
-        if kept := self._kept.get(key):
-            self.drop(kept)
+        if sequence := self._kept.get(key):
+            self.drop(sequence)
 
     def shelve_all(self) -> None:
         """Put every conversation on the shelf, the last used first: there may not be time for all."""
-        for kept in reversed(self._kept.values()):
-            self._shelve(kept)
+        for sequence in reversed(self._kept.values()):
+            self._shelve(sequence)
 
-    def _new(self, key: str) -> Kept:
+    def _new(self, key: str) -> CachedSequence:
         if not self._free:
             oldest = next(iter(self._kept.values()))
             self._shelve(oldest)
             self.drop(oldest)
-        return Kept(key, self._free.pop())
+        return CachedSequence(key, self._free.pop())
 
-    def _shelve(self, kept: Kept) -> None:
-        if not self._shelf or not kept.key or len(kept.tokens) < WORTH_RESTORING_TOKENS:
+    def _shelve(self, sequence: CachedSequence) -> None:
+        if not self._shelf or not sequence.key or len(sequence.tokens) < WORTH_RESTORING_TOKENS:
             return
-        if self._shelf.has_room_for(self._cells.state_bytes(kept.sequence)):
-            self._shelf.put(kept.key, tuple(kept.tokens), self._cells.save(kept.sequence))
+        if self._shelf.has_room_for(self._cells.state_bytes(sequence.sequence)):
+            self._shelf.put(sequence.key, tuple(sequence.tokens), self._cells.save(sequence.sequence))
 
-    def _restore(self, kept: Kept, prompt: Sequence[int], offered: int) -> bool:
+    def _restore(self, sequence: CachedSequence, prompt: Sequence[int], offered: int) -> bool:
         """Fill the empty entry from the shelf, where that saves enough over the `offered` tokens of another."""
-        if not self._shelf or not kept.key:
+        if not self._shelf or not sequence.key:
             return False
-        if shared(self._shelf.tokens(kept.key), prompt) < offered + WORTH_RESTORING_TOKENS:
+        if shared(self._shelf.tokens(sequence.key), prompt) < offered + WORTH_RESTORING_TOKENS:
             return False
-        if not (stored := self._shelf.get(kept.key)):
+        if not (stored := self._shelf.get(sequence.key)):
             return False
-        while not self._cells.restore(kept.sequence, stored.state):
-            if not self.make_room(kept):
+        while not self._cells.restore(sequence.sequence, stored.state):
+            if not self.make_room(sequence):
                 return False
-        kept.tokens = stored.tokens
+        sequence.tokens = stored.tokens
         return True
 
 

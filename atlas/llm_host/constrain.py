@@ -181,15 +181,15 @@ def project(schema: Any, left_out: set[str], depth: int = 0) -> Any:
         return [project(part, left_out, depth + 1) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    kept: dict[str, Any] = {}
+    remainder: dict[str, Any] = {}
     for key, value in schema.items():
         if key in left_out or (key in COUNTS and isinstance(value, (int, float)) and value > MOST_COUNTED):
             continue
         if key in PARTS and isinstance(value, dict):
-            kept[key] = {name: project(part, left_out, depth + 1) for name, part in value.items()}
+            remainder[key] = {name: project(part, left_out, depth + 1) for name, part in value.items()}
         else:
-            kept[key] = value if key in VALUES else project(value, left_out, depth + 1)
-    return kept
+            remainder[key] = value if key in VALUES else project(value, left_out, depth + 1)
+    return remainder
 
 
 def endless(schema: Mapping[str, Any]) -> str:
@@ -223,11 +223,11 @@ def _references(part: Any) -> Iterator[str]:
 
 def _target(schema: Any, ref: str) -> Any:
     """Return what a reference within the schema means; True, which asks for nothing, where it leads nowhere."""
-    found = schema
+    result = schema
     for step in ref.removeprefix("#").split("/")[1:]:
         name = unquote(step).replace("~1", "/").replace("~0", "~")
-        found = found.get(name, True) if isinstance(found, dict) else True
-    return found
+        result = result.get(name, True) if isinstance(result, dict) else True
+    return result
 
 
 def _can_end(part: Any, ends: set[str]) -> bool:

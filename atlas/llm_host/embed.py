@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from atlas.errors import RequestError
 from atlas.llm_host.compute import Compute
-from atlas.llm_host.line import PRIORITIES, Line, Place
+from atlas.llm_host.line import PRIORITIES, Line, LinePlace
 from atlas.llm_host.request import fields
 
 if TYPE_CHECKING:  # loading is for the first request
-    from atlas.llm_host.encoder import Encoder
+    from atlas.llm_host.encoder import GgufEncoder
 
 MOST_TEXTS = 2_048  # of one request, as at OpenAI; the size of a body bounds their length
 QUICK_TOKENS = 128  # a text up to this length takes about as long as a few tokens of an answer
@@ -35,7 +35,7 @@ log = logging.getLogger("atlas.llm_host")
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class EmbedRequest:
     """A request that makes sense."""
 
     model: str
@@ -45,7 +45,7 @@ class Wish:
     priority: str  # one of `line.PRIORITIES`, or "" where the length of the texts decides
 
 
-def parse(raw: bytes) -> Wish:
+def parse(raw: bytes) -> EmbedRequest:
     """Return the request in `raw`. Raises `RequestError` whose `param` is the field that is wrong."""
     body = fields(raw)
     if unknown := set(body) - UNDERSTOOD:
@@ -61,7 +61,7 @@ def parse(raw: bytes) -> Wish:
     priority = body.get("atlas_priority", "")
     if priority not in (*PRIORITIES, ""):
         raise _wrong("atlas_priority", f"must be one of {', '.join(PRIORITIES)}")
-    return Wish(body["model"], _texts(body), form == "base64", dimensions, priority)
+    return EmbedRequest(body["model"], _texts(body), form == "base64", dimensions, priority)
 
 
 def _texts(body: Mapping[str, Any]) -> tuple[str, ...]:
@@ -91,9 +91,9 @@ class Embedder:
         """Load nothing yet. `host` is the name of the language model beside it, which may be asked by it too."""
         self.name = file.absolute().parent.name if file else ""
         self._file, self._threads, self._host = file, threads, host
-        self._encoder: Encoder | None = None
+        self._encoder: GgufEncoder | None = None
 
-    async def answer(self, wish: Wish, line: Line, compute: Compute) -> bytes:
+    async def answer(self, wish: EmbedRequest, line: Line, compute: Compute) -> bytes:
         """Return the body of the answer. Cancelling is safe, and takes effect between two texts.
 
         Raises `RequestError` for what cannot be had here, `EngineError` when the encoder fails.
@@ -116,18 +116,20 @@ class Embedder:
         name = json.dumps(self.name, ensure_ascii=False)
         return f'{{"object":"list","data":[{",".join(items)}],"model":{name},"usage":{usage}}}'.encode()
 
-    def _ready(self) -> Encoder:
+    def _ready(self) -> GgufEncoder:
         if self._encoder is None:
             assert self._file, "a request without an encoder was refused"
-            from atlas.llm_host.encoder import Encoder
+            from atlas.llm_host.encoder import GgufEncoder
 
             began = time.monotonic()
-            self._encoder = Encoder(self._file, self._threads)
+            self._encoder = GgufEncoder(self._file, self._threads)
             log.info("ready model=%s for=embeddings seconds=%.2f", self.name, time.monotonic() - began)
         return self._encoder
 
 
-async def _items(encoder: Encoder, wish: Wish, line: Line, place: Place, compute: Compute) -> tuple[list[str], int]:
+async def _items(
+    encoder: GgufEncoder, wish: EmbedRequest, line: Line, place: LinePlace, compute: Compute
+) -> tuple[list[str], int]:
     """Return the items of the answer, as JSON, and how many tokens were read for them."""
     items: list[str] = []
     read = 0
@@ -144,7 +146,7 @@ async def _items(encoder: Encoder, wish: Wish, line: Line, place: Place, compute
 
 
 def _item(
-    encoder: Encoder, tokens: list[int], in_base64: bool, index: int, cut: bool, line: Line, place: Place
+    encoder: GgufEncoder, tokens: list[int], in_base64: bool, index: int, cut: bool, line: Line, place: LinePlace
 ) -> str | None:
     vector = encoder.vector(tokens, lambda: line.somebody_before(place))
     if vector is None:

@@ -20,7 +20,7 @@ from atlas.llm_host.weights import load, tokens_of
 BROKEN_OFF = 2  # what llama_encode returns when it was told to stop
 
 
-class Encoder:
+class GgufEncoder:
     """A loaded GGUF file of an encoder, on processors: a sentence takes milliseconds, and cards are for larger things.
 
     Raises `EngineError` when the file is missing, or holds no encoder.
@@ -40,10 +40,10 @@ class Encoder:
 
     def tokens(self, text: str) -> tuple[list[int], bool]:
         """Return the tokens of a text, no more than can be read, and whether that is less than all of it."""
-        found = tokens_of(self._vocab, text, framed=True)
-        if len(found) <= self.tokens_read:
-            return found, False
-        return [*found[: self.tokens_read - 1], found[-1]], True  # the last one says that the text ends
+        results = tokens_of(self._vocab, text, framed=True)
+        if len(results) <= self.tokens_read:
+            return results, False
+        return [*results[: self.tokens_read - 1], results[-1]], True  # the last one says that the text ends
 
     def vector(self, tokens: list[int], stop: Callable[[], bool]) -> NDArray[np.float32] | None:
         """Return the vector of a text, of length 1; `None` when `stop`, asked every few milliseconds, said to.

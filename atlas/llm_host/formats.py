@@ -48,7 +48,7 @@ class Vocabulary(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class CallFormat:
     """`opening`, calls with `between` between them, `closing`; a call is its slots with `glue` between them."""
 
     name: str
@@ -85,13 +85,13 @@ class Format:
         )
 
 
-GENERIC = Format("generic", spaced=False)
+GENERIC = CallFormat("generic", spaced=False)
 # Qwen2.5 Coder begins a call so, whatever its template says. Kept from it, it writes words and calls nothing.
-FENCED = Format("fenced", '```json\n{"name": "', ('", "arguments": ',), between="", closing="}\n```")
+FENCED = CallFormat("fenced", '```json\n{"name": "', ('", "arguments": ',), between="", closing="}\n```")
 MAY_FENCE = "hermes"  # the form of models that may
 
 
-def grammar(vocabulary: Vocabulary, form: Format, tools: Sequence[Wire], choice: str, *, parallel: bool) -> str:
+def grammar(vocabulary: Vocabulary, form: CallFormat, tools: Sequence[Wire], choice: str, *, parallel: bool) -> str:
     """Return the Lark grammar of an answer: words, calls, or either, by `choice`.
 
     Raises `RequestError` naming the tool whose schema has no grammar.
@@ -126,7 +126,7 @@ def grammar(vocabulary: Vocabulary, form: Format, tools: Sequence[Wire], choice:
     return "\n".join([f"start: {f'say | {called}' if choice == 'auto' else called}", *rules]) + "\n"
 
 
-def _call_rule(vocabulary: Vocabulary, form: Format, index: int, name: str, call_id: str) -> str:
+def _call_rule(vocabulary: Vocabulary, form: CallFormat, index: int, name: str, call_id: str) -> str:
     filled = {"name": quoted(form.named(name)), "arguments": f"args_{index}", "id": quoted(call_id)}
     parts = [filled[form.slots[0]]]
     for glue, slot in zip(form.glue, form.slots[1:], strict=True):
@@ -139,9 +139,9 @@ def _ids(count: int) -> list[str]:
     return [secrets.token_hex(ID_LETTERS)[:ID_LETTERS] for _ in range(count)]
 
 
-def calls_in(answer: str, form: Format) -> list[tuple[str, Any, str]] | None:
+def calls_in(answer: str, form: CallFormat) -> list[tuple[str, Any, str]] | None:
     """Return name, arguments and id ("" where the form has none) of the calls an answer is; None when it is words."""
-    text, found = answer.strip(), []
+    text, results = answer.strip(), []
     if form.name == MAY_FENCE and text.startswith("`"):
         return calls_in(text, FENCED)
     rest = _after(text, form.opening.lstrip())
@@ -149,14 +149,14 @@ def calls_in(answer: str, form: Format) -> list[tuple[str, Any, str]] | None:
         call, rest = _read(rest, form)
         if call is None:
             return None
-        found.append(call)
+        results.append(call)
         if rest == form.closing.rstrip():
-            return found
+            return results
         rest = _after(rest, form.between) if form.between else None
     return None
 
 
-def _read(text: str, form: Format) -> tuple[tuple[str, Any, str] | None, str]:
+def _read(text: str, form: CallFormat) -> tuple[tuple[str, Any, str] | None, str]:
     """Read one call off the beginning of `text`; return it, or None, and what follows."""
     read: dict[str, Any] = {"id": ""}
     for place, slot in enumerate(form.slots):
@@ -181,7 +181,7 @@ def _after(text: str, beginning: str) -> str | None:
     return text[len(beginning) :] if text.startswith(beginning) else None
 
 
-def begins_call(answer: str, form: Format) -> bool | None:
+def begins_call(answer: str, form: CallFormat) -> bool | None:
     """Say whether an answer that begins like this is a call; None when it is too early to tell."""
     text, mark = answer.lstrip(), _mark(form)
     if form.name == MAY_FENCE and text.startswith("`"):
@@ -191,13 +191,13 @@ def begins_call(answer: str, form: Format) -> bool | None:
     return None if mark.startswith(text) else False
 
 
-def _mark(form: Format) -> str:
+def _mark(form: CallFormat) -> str:
     """Return what shows that an answer is a call: a bracket, or a control token."""
-    found = re.match(r"\{|[^{\n]+", form.opening.lstrip())
-    return found[0].rstrip() if found else "{"
+    match = re.match(r"\{|[^{\n]+", form.opening.lstrip())
+    return match[0].rstrip() if match else "{"
 
 
-def _say(form: Format) -> str:
+def _say(form: CallFormat) -> str:
     """Words: anything that begins neither as a call does nor as a call in another form would, fenced or bare."""
     return rf"/[ \n]*[^{re.escape(_mark(form)[0])}`{{\[\s](.|\n)*/"
 

@@ -14,7 +14,7 @@ from atlas.conversation import Usage
 from atlas.errors import EngineError
 from atlas.llm_host.cache import Cache
 from atlas.llm_host.constrain import Constraint
-from atlas.llm_host.formats import Format, begins_call, calls_in
+from atlas.llm_host.formats import CallFormat, begins_call, calls_in
 from atlas.thoughts import Thoughts
 
 if TYPE_CHECKING:  # what an answer means can be understood without loading llama.cpp
@@ -27,7 +27,7 @@ _CLAUSE_END = re.compile(r"[.!?…,;:—–][\"'”’»)\]}*_]*\s|[。！？，
 Finish = Literal["stop", "length"]
 
 
-class Reading:
+class PromptReading:
     """Has a prompt in the cells. Every `step` is short, and after any of them it may be left: cells and cache agree."""
 
     def __init__(self, weights: Weights, cache: Cache, key: str, prompt: Sequence[int]) -> None:
@@ -71,7 +71,7 @@ class Reading:
             raise
 
 
-class Generation(Reading):
+class Generation(PromptReading):
     """Computes an answer: reads its prompt, then chooses token after token."""
 
     def __init__(
@@ -143,7 +143,7 @@ class Writing:
     """An answer being written, stretch by stretch: what is computed, and what of it is told, perhaps `aloud`."""
 
     def __init__(
-        self, generation: Generation, answer: Answer, *, aloud: bool, clock: Callable[[], float] = time.monotonic
+        self, generation: Generation, answer: AnswerSorter, *, aloud: bool, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.generation, self.answer, self._aloud, self._clock = generation, answer, aloud, clock
         self.began: float | None = None  # when the first token was chosen
@@ -173,7 +173,7 @@ class Writing:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class GeneratedCall:
     """A finished tool call."""
 
     name: str
@@ -182,19 +182,19 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class AnswerPart:
     """A part of an answer: words, calls, or (last) how it ended."""
 
     words: str = ""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[GeneratedCall, ...] = ()
     finish: str = ""
     usage: Usage = Usage()
 
 
-class Answer:
+class AnswerSorter:
     """Sorts the bytes of an answer into words to send now and calls to send when they are whole."""
 
-    def __init__(self, stops: Sequence[str] = (), form: Format | None = None) -> None:
+    def __init__(self, stops: Sequence[str] = (), form: CallFormat | None = None) -> None:
         self._characters = codecs.getincrementaldecoder("utf-8")("replace")
         self._thoughts = Thoughts()
         self._stops, self._form = [s for s in stops if s], form
@@ -213,7 +213,7 @@ class Answer:
             return ""
         return self._until_stop()
 
-    def end(self, *, whole: bool) -> tuple[str, list[Call]]:
+    def end(self, *, whole: bool) -> tuple[str, list[GeneratedCall]]:
         """Return the last words, and the calls. An answer that was cut short (not `whole`) has no calls."""
         last = self._thoughts.add(self._characters.decode(b"", final=True)) + self._thoughts.end()
         self._text += "" if self.stopped else last
@@ -221,10 +221,10 @@ class Answer:
             return self._until_stop() + self._text, []
         if not whole:
             return "", []
-        found = calls_in(self._text, self._form)
-        if found is None:
+        results = calls_in(self._text, self._form)
+        if results is None:
             raise EngineError("a tool call came out broken")
-        return "", [Call(*parts) for parts in found]
+        return "", [GeneratedCall(*parts) for parts in results]
 
     def _until_stop(self) -> str:
         cuts = [at for stop in self._stops if (at := self._text.find(stop)) >= 0]

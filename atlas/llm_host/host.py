@@ -31,10 +31,10 @@ from atlas.llm_host.compute import Compute
 from atlas.llm_host.constrain import Constraint, check, schema_rule
 from atlas.llm_host.desks import Desks
 from atlas.llm_host.embed import Embedder
-from atlas.llm_host.generate import Answer, Call, Generation, Part, Reading, Writing
-from atlas.llm_host.line import Line, Place
-from atlas.llm_host.request import DEFAULT_MAX_TOKENS, Ask, TooLong
-from atlas.llm_host.shelf import Later, Shelf, at_once, identity
+from atlas.llm_host.generate import AnswerPart, AnswerSorter, GeneratedCall, Generation, PromptReading, Writing
+from atlas.llm_host.line import Line, LinePlace
+from atlas.llm_host.request import DEFAULT_MAX_TOKENS, ChatRequest, ContextExceeded
+from atlas.llm_host.shelf import Later, SequenceFiles, at_once, identity
 from atlas.llm_host.weights import Sampler, Weights
 
 MOST_UNWRITTEN_BYTES = 512 * 1024**2  # of states that wait for the disk; one alone may have more, as a 70B's has
@@ -43,7 +43,7 @@ log = logging.getLogger("atlas.llm_host")
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class HostOptions:
     """What to load and how."""
 
     model: Path
@@ -53,7 +53,9 @@ class Options:
     gpu_layers: int = 0
     conversations: int = 8
     embedder: Path | None = None  # a sentence encoder, loaded when it is first asked for
-    kept: Path | None = None  # the folder for conversations that have no cells; without one they are computed again
+    state_folder: Path | None = (
+        None  # the folder for conversations that have no cells; without one they are computed again
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,24 +63,24 @@ class Loaded:
     """A model that is ready."""
 
     weights: Weights
-    prompts: prompts.Prompts
+    prompts: prompts.PromptWriter
     tokenizer: LLTokenizer
     cache: Cache
-    shelf: Shelf | None
+    shelf: SequenceFiles | None
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
     """A request with everything worked out that can fail before the first token. To be answered once."""
 
-    ask: Ask
+    ask: ChatRequest
     prompt: tuple[int, ...]
     constraint: Constraint | None
-    form: formats.Format | None  # how calls are written, when there may be calls
+    form: formats.CallFormat | None  # how calls are written, when there may be calls
     max_tokens: int
 
 
-def load(options: Options, later: Later) -> Loaded:
+def load(options: HostOptions, later: Later) -> Loaded:
     """Load the model. `later` has files written. Raises `EngineError`."""
     weights = Weights(
         options.model,
@@ -88,20 +90,20 @@ def load(options: Options, later: Later) -> Loaded:
         sequences=options.conversations,
     )
     shelf = None
-    if options.kept:
+    if options.state_folder:
         settings = f"llama-cpp-python {version('llama-cpp-python')}, {weights.settings}"
         try:
-            shelf = Shelf(options.kept, identity(options.model, settings), later=later)
+            shelf = SequenceFiles(options.state_folder, identity(options.model, settings), later=later)
         except OSError as trouble:
-            raise EngineError(f"no conversation can be kept in {options.kept}: {trouble}") from trouble
+            raise EngineError(f"no conversation can be kept in {options.state_folder}: {trouble}") from trouble
     cache = Cache(weights, options.conversations, shelf)
-    return Loaded(weights, prompts.Prompts(weights), weights.tokenizer(), cache, shelf)
+    return Loaded(weights, prompts.PromptWriter(weights), weights.tokenizer(), cache, shelf)
 
 
 class Host:
     """One model, and the line of requests before it."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: HostOptions) -> None:
         self.options = options
         self._loaded: Loaded | None = None
         self.line = Line()
@@ -142,7 +144,7 @@ class Host:
             raise RequestError("the model is still loading", code="model_loading")
         return self._loaded
 
-    async def job(self, ask: Ask) -> Job:
+    async def job(self, ask: ChatRequest) -> Job:
         """Work out prompt and grammar. Raises `RequestError` when they cannot be had, or do not fit the context."""
         loaded = self.loaded
         if ask.model != self.options.name:
@@ -153,7 +155,7 @@ class Host:
             )
         return await self.desks.work_out(ask.priority, partial(_job, loaded, ask))
 
-    async def answer(self, job: Job, place: Place, give: Callable[[Part], None]) -> None:
+    async def answer(self, job: Job, place: LinePlace, give: Callable[[AnswerPart], None]) -> None:
         """Give the parts of an answer; the last has `finish`. Cancelling stops it before the next token.
 
         Between two steps, also of a long prompt, it gives way to those who are more urgent. Computing does not wait for
@@ -166,7 +168,7 @@ class Host:
             generation, end = writing.generation, "left"
 
             def tell(words: str) -> None:
-                self.compute.tell(partial(give, Part(words)))
+                self.compute.tell(partial(give, AnswerPart(words)))
 
             try:
                 while not writing.over:
@@ -179,13 +181,13 @@ class Host:
                 words, calls = writing.answer.end(whole=whole)
                 _check_calls(calls, job.ask)
                 end = "tool_calls" if calls else "stop" if whole else "length"
-                give(Part(words, tuple(calls), end, generation.usage))
+                give(AnswerPart(words, tuple(calls), end, generation.usage))
             finally:
                 first = writing.began or time.monotonic()
                 first_ms = (first - began) * 1000 if writing.began else -1
                 _write_line(job, generation.usage, (began - arrived) * 1000, first_ms, time.monotonic() - first, end)
 
-    async def read_ahead(self, job: Job, place: Place) -> Usage:
+    async def read_ahead(self, job: Job, place: LinePlace) -> Usage:
         """Have the prompt in the conversation's cells. Cancelling leaves what was computed. Raises `EngineError`.
 
         It gives way to every answer of its priority or a higher one, and ends when its own conversation got one.
@@ -193,7 +195,7 @@ class Host:
         loaded = self.loaded
         async with self.line.called(place):
             reading = await self.compute.do(
-                partial(Reading, loaded.weights, loaded.cache, job.ask.conversation, job.prompt)
+                partial(PromptReading, loaded.weights, loaded.cache, job.ask.conversation, job.prompt)
             )
             while not reading.over:
                 if self.line.somebody_before(place):
@@ -209,13 +211,13 @@ class Host:
         An answer that is being computed gives way for it, unless it is a voice's, and goes on with its own prompt.
         """
         loaded = self.loaded
-        async with self.line.called(Place("voice", "", 0)):
+        async with self.line.called(LinePlace("voice", "", 0)):
             await self.compute.do(partial(loaded.cache.forget, conversation))
         if shelf := loaded.shelf:
             await self._filed(partial(shelf.drop, conversation))
 
     @contextmanager
-    def _until_left(self, place: Place) -> Iterator[tuple[Callable[[], bool], Callable[[], None]]]:
+    def _until_left(self, place: LinePlace) -> Iterator[tuple[Callable[[], bool], Callable[[], None]]]:
         """Yield what the thread asks before every step, and what makes it say no."""
         left = threading.Event()
 
@@ -258,17 +260,17 @@ def _warm(weights: Weights) -> None:
     weights.forget(0)
 
 
-def _read(reading: Reading, go_on: Callable[[], bool]) -> None:
+def _read(reading: PromptReading, go_on: Callable[[], bool]) -> None:
     while not reading.over and go_on():
         reading.step()
 
 
-def _job(loaded: Loaded, ask: Ask) -> Job:
+def _job(loaded: Loaded, ask: ChatRequest) -> Job:
     prompt = loaded.prompts.tokens(ask.messages, ask.tools)
     room = loaded.weights.context - len(prompt)
     wanted = ask.max_tokens or min(DEFAULT_MAX_TOKENS, max(room, 1))
     if wanted > room:
-        raise TooLong(len(prompt), wanted, loaded.weights.context)
+        raise ContextExceeded(len(prompt), wanted, loaded.weights.context)
     if ask.prefill:
         return Job(ask, tuple(prompt), None, None, 0)
     grammar, form, constraint = "", None, None
@@ -318,10 +320,10 @@ def _begin(loaded: Loaded, job: Job) -> Writing:
         constraint=job.constraint,
         max_tokens=job.max_tokens,
     )
-    return Writing(generation, Answer(ask.stops, job.form), aloud=ask.priority == "voice")
+    return Writing(generation, AnswerSorter(ask.stops, job.form), aloud=ask.priority == "voice")
 
 
-def _check_calls(calls: list[Call], ask: Ask) -> None:
+def _check_calls(calls: list[GeneratedCall], ask: ChatRequest) -> None:
     schemas = {tool["function"]["name"]: tool["function"].get("parameters") or {} for tool in ask.tools}
     for call in calls:
         if call.name not in schemas:

@@ -24,9 +24,9 @@ from atlas import __version__
 from atlas.conversation import Usage
 from atlas.errors import EngineError, RequestError
 from atlas.llm_host.embed import parse as parse_texts
-from atlas.llm_host.generate import Call, Part
-from atlas.llm_host.line import Place
-from atlas.llm_host.request import Ask, TooLong, forgotten, parse
+from atlas.llm_host.generate import AnswerPart, GeneratedCall
+from atlas.llm_host.line import LinePlace
+from atlas.llm_host.request import ChatRequest, ContextExceeded, forgotten, parse
 from atlas.strict_json import unbroken
 
 if TYPE_CHECKING:  # URLs can be understood without loading llama.cpp
@@ -52,7 +52,7 @@ def problem(message: str, status: int, code: str | None = None, param: str | Non
     return JSONResponse({"error": error}, status, headers={"retry-after": "1"} if status in (429, 503) else None)
 
 
-class Reply(Response):
+class AnswerStream(Response):
     """Answers what a body asks, streamed or whole, and drops it when the client is gone, or `server` hung up on it.
 
     Its place in line is had before the prompt is worked out, and left when the model is done, however long the answer
@@ -62,9 +62,9 @@ class Reply(Response):
     def __init__(self, host: Host, body: bytes) -> None:
         super().__init__()
         self._host, self._body = host, body
-        self._ask: Ask
+        self._ask: ChatRequest
         self._job: Job
-        self._place: Place
+        self._place: LinePlace
         self._line = ExitStack()  # closed, it leaves the place
         self._head: dict[str, Any] = {"id": f"chatcmpl-{secrets.token_hex(12)}", "created": int(time.time())}
 
@@ -105,7 +105,7 @@ class Reply(Response):
         return {"object": "atlas.prefill", "model": self._ask.model, "usage": _usage_body(usage)}
 
     async def _answered(self) -> dict[str, Any]:
-        parts: list[Part] = []
+        parts: list[AnswerPart] = []
         await self._host.answer(self._job, self._place, parts.append)
         words, last = "".join(part.words for part in parts), parts[-1]
         message: dict[str, Any] = {"role": "assistant", "content": words or (None if last.calls else "")}
@@ -117,7 +117,7 @@ class Reply(Response):
     async def _streamed(self, send: Send) -> None:
         """Send events as they come. A reader that is slow holds up itself, not the model and those in line."""
         headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-store")]
-        give, take = anyio.create_memory_object_stream[Part | EngineError](math.inf)  # max_tokens bounds it
+        give, take = anyio.create_memory_object_stream[AnswerPart | EngineError](math.inf)  # max_tokens bounds it
         async with take, anyio.create_task_group() as tasks:  # open until the model has really stopped giving
             tasks.start_soon(self._give, give)
             await send({"type": "http.response.start", "status": 200, "headers": headers})
@@ -126,16 +126,16 @@ class Reply(Response):
                 await send(_body(self._events([part, *_waiting(take)])))
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _give(self, give: MemoryObjectSendStream[Part | EngineError]) -> None:
+    async def _give(self, give: MemoryObjectSendStream[AnswerPart | EngineError]) -> None:
         with self._line, give:
             try:
                 await self._host.answer(self._job, self._place, give.send_nowait)
             except EngineError as trouble:
                 give.send_nowait(trouble)
 
-    def _events(self, news: list[Part | EngineError]) -> bytes:
+    def _events(self, news: list[AnswerPart | EngineError]) -> bytes:
         """Return what is new as few events: words that waited for a slow reader become one."""
-        parts = [part for part in news if isinstance(part, Part)]
+        parts = [part for part in news if isinstance(part, AnswerPart)]
         events: list[Any] = []
         if words := "".join(part.words for part in parts):
             events.append(self._chunk({"content": words}))
@@ -160,7 +160,7 @@ class Reply(Response):
 _ERROR = {"type": "server_error", "code": "engine_failed", "param": None}
 
 
-def _waiting(take: MemoryObjectReceiveStream[Part | EngineError]) -> Iterator[Part | EngineError]:
+def _waiting(take: MemoryObjectReceiveStream[AnswerPart | EngineError]) -> Iterator[AnswerPart | EngineError]:
     """Yield what is in the stream already."""
     while True:
         try:
@@ -183,7 +183,7 @@ async def _when_gone(receive: Receive, scope: anyio.CancelScope) -> None:
     scope.cancel()
 
 
-def _call_body(call: Call) -> dict[str, Any]:
+def _call_body(call: GeneratedCall) -> dict[str, Any]:
     function = {"name": call.name, "arguments": unbroken(json.dumps(call.arguments, ensure_ascii=False))}
     return {"id": call.id or f"call_{secrets.token_hex(8)}", "type": "function", "function": function}
 
@@ -211,7 +211,7 @@ async def _read(request: Request) -> bytes:
 
 def refusal(error: RequestError) -> JSONResponse:
     """Return the answer to a request that asks for something impossible."""
-    more = {"atlas": error.figures} if isinstance(error, TooLong) else {}
+    more = {"atlas": error.figures} if isinstance(error, ContextExceeded) else {}
     return problem(str(error), STATUS.get(error.code, 400), error.code, error.param, **more)
 
 
@@ -251,7 +251,7 @@ def app(host: Host) -> Starlette:
 
     async def chat(request: Request) -> Response:
         try:
-            return Reply(host, await _read(request))
+            return AnswerStream(host, await _read(request))
         except RequestError as error:
             return refusal(error)
         except ClientDisconnect:

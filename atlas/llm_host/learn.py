@@ -17,19 +17,19 @@ from typing import Protocol
 
 import jinja2
 
-from atlas.llm_host.formats import GENERIC, ID_LETTERS, Format, Wire
+from atlas.llm_host.formats import GENERIC, ID_LETTERS, CallFormat, Wire
 
 SPECIAL = re.compile(r"\A[\w\s]")  # how no opening may begin: words begin so too
 UNFIT = (jinja2.TemplateError, TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
 
-HERMES = Format(
+HERMES = CallFormat(
     "hermes",
     opening='<tool_call>\n{"name": "',
     glue=('", "arguments": ',),
     between='}\n</tool_call>\n<tool_call>\n{"name": "',
     closing="}\n</tool_call>",
 )
-PHI4 = Format(
+PHI4 = CallFormat(
     "phi4",
     opening='<|tool_call|>[{"name": "',
     glue=('", "arguments": ',),
@@ -43,10 +43,10 @@ NAMES = {"<tool_call>": "hermes", "[TOOL_CALLS]": "mistral", "<|tool_call|>": "p
 
 
 @dataclass(frozen=True, slots=True)
-class Manners:
+class TemplateTraits:
     """How a template wants to be spoken to."""
 
-    form: Format = GENERIC
+    form: CallFormat = GENERIC
     takes_system: bool = True
     looks_back: bool = False  # before an answer it writes other things than it will say it wrote: ask it later
     first_is_last: bool = False  # it puts the tools before the last question, where they would move with every turn
@@ -57,7 +57,7 @@ class Manners:
 class Render(Protocol):
     """A chat template at work. Raises one of `UNFIT`."""
 
-    def __call__(self, messages: Sequence[Wire], tools: Sequence[Wire], *, manners: Manners) -> str:
+    def __call__(self, messages: Sequence[Wire], tools: Sequence[Wire], *, manners: TemplateTraits) -> str:
         """Return the prompt for an answer to `messages`."""
         ...
 
@@ -84,27 +84,27 @@ WORDS: Wire = {"role": "assistant", "content": SAID}
 NEXT: Wire = {"role": "user", "content": ASKED_ON}
 TWO_TURNS = (SYSTEM, FIRST, WORDS, NEXT)
 WAYS = [
-    Manners(takes_system=takes_system, first_is_last=first_is_last, looks_back=looks_back)
+    TemplateTraits(takes_system=takes_system, first_is_last=first_is_last, looks_back=looks_back)
     for looks_back, first_is_last, takes_system in product((False, True), (False, True), (True, False))
 ]
 THOUGHTS = (("<think>", "</think>"), ("[THINK]", "[/THINK]"))
 
 
-def learn(source: str, render: Render, ends: Sequence[str]) -> Manners | None:
+def learn(source: str, render: Render, ends: Sequence[str]) -> TemplateTraits | None:
     """Return how to speak to the template `source`; `ends` are the spellings of tokens that end an answer.
 
     `render` renders messages and tools by given manners, and raises what templates raise. This raises nothing: a
     template that cannot be spoken to at all is None.
     """
     for tools in ((TOOL,), ()):  # one that fails with tools may still be spoken to without
-        found = list(filter(None, (_settled(tried, render, tools) for tried in WAYS)))
-        steady = (manners for manners in found if not tools or _is_steady(manners, render))
-        if (chosen := next(steady, found[0] if found else None)) is not None:
+        traits = list(filter(None, (_settled(tried, render, tools) for tried in WAYS)))
+        steady = (manners for manners in traits if not tools or _is_steady(manners, render))
+        if (chosen := next(steady, traits[0] if traits else None)) is not None:
             return replace(chosen, form=_form(source, partial(render, manners=chosen), ends) if tools else GENERIC)
     return None
 
 
-def _settled(tried: Manners, render: Render, tools: Sequence[Wire]) -> Manners | None:
+def _settled(tried: TemplateTraits, render: Render, tools: Sequence[Wire]) -> TemplateTraits | None:
     """Return `tried` with its lead and ending, if by it a second turn begins as the first did."""
     try:
         first, second = render(TWO_TURNS[:2], tools, manners=tried), render(TWO_TURNS, tools, manners=tried)
@@ -122,7 +122,7 @@ def _settled(tried: Manners, render: Render, tools: Sequence[Wire]) -> Manners |
     return replace(tried, lead=lead + ending, ending=ending)
 
 
-def _is_steady(manners: Manners, render: Render) -> bool:
+def _is_steady(manners: TemplateTraits, render: Render) -> bool:
     """Say whether also an answer to a result goes on as it began; a template that cannot show one is no worse."""
     called = [SYSTEM, FIRST, *_exchange(1)]
     try:
@@ -133,7 +133,7 @@ def _is_steady(manners: Manners, render: Render) -> bool:
     return RESULTS[0] not in second or SAID not in second or second.startswith(first)
 
 
-def _form(source: str, render: Callable[[Sequence[Wire], Sequence[Wire]], str], ends: Sequence[str]) -> Format:
+def _form(source: str, render: Callable[[Sequence[Wire], Sequence[Wire]], str], ends: Sequence[str]) -> CallFormat:
     try:
         head = _until(render(TWO_TURNS, (TOOL,)), SAID)
         one = render((SYSTEM, FIRST, *_exchange(1)), (TOOL,))
@@ -143,8 +143,8 @@ def _form(source: str, render: Callable[[Sequence[Wire], Sequence[Wire]], str], 
     if name not in head or RESULTS[0] not in one:
         return GENERIC
     if name not in one[len(head) :]:
-        told = (form for mark, form in ONLY_TOLD.items() if mark in source and "<function=" not in source)
-        return next(told, GENERIC)
+        formats = (form for mark, form in ONLY_TOLD.items() if mark in source and "<function=" not in source)
+        return next(formats, GENERIC)
     head = head if one.startswith(head) else head.rstrip(" ")
     single = _single(_cut(one[len(head) :], ends), name) if one.startswith(head) else None
     if single is None or SPECIAL.match(single.opening.lstrip()) or RESULTS[0] in single.closing:
@@ -169,7 +169,7 @@ def _exchange(count: int) -> list[Wire]:
     return [{"role": "assistant", "content": "", "tool_calls": calls}, *results]
 
 
-def _single(text: str, name: str) -> Format | None:
+def _single(text: str, name: str) -> CallFormat | None:
     """Return the form of one call; None when it is no JSON between fixed texts."""
     spaced = json.dumps(ARGUMENTS) in text
     arguments = json.dumps(ARGUMENTS, separators=None if spaced else (",", ":"))
@@ -182,7 +182,7 @@ def _single(text: str, name: str) -> Format | None:
     if slots[0] != "name":
         return None
     opening = text[: places["name"]]
-    return Format(
+    return CallFormat(
         next((known for mark, known in NAMES.items() if opening.lstrip().startswith(mark)), "native"),
         opening=opening,
         glue=tuple(text[end : places[slot]] for end, slot in zip(ends, slots[1:], strict=False)),

@@ -16,7 +16,7 @@ REMEMBERED = 256  # people of whom it is known when they were served last
 
 
 @dataclass(eq=False, slots=True)
-class Place:
+class LinePlace:
     """Where one request stands: in line, or before the model."""
 
     priority: str
@@ -36,9 +36,9 @@ class Line:
     """Lets one request through at a time."""
 
     def __init__(self) -> None:
-        self._present: set[Place] = set()  # the one being answered among them
-        self._waiting: list[Place] = []
-        self._now: Place | None = None
+        self._present: set[LinePlace] = set()  # the one being answered among them
+        self._waiting: list[LinePlace] = []
+        self._now: LinePlace | None = None
         self._served: dict[str, int] = {}  # who → when, counted in answers
         self._count = 0
 
@@ -46,12 +46,12 @@ class Line:
         return len(self._present)
 
     @contextmanager
-    def place(self, priority: str, who: str, *, ahead: bool = False) -> Iterator[Place]:
+    def place(self, priority: str, who: str, *, ahead: bool = False) -> Iterator[LinePlace]:
         """Have a place in line for the time of the body. Raises `RequestError` when it is full for this priority."""
         if len(self._present) > ROOM[priority]:
             raise RequestError(f"{len(self._present) - 1} requests are waiting already", code="too_many_requests")
         self._count += 1
-        place = Place(priority, who, self._count, ahead)
+        place = LinePlace(priority, who, self._count, ahead)
         self._present.add(place)
         try:
             yield place
@@ -59,7 +59,7 @@ class Line:
             self._present.discard(place)
 
     @asynccontextmanager
-    async def called(self, place: Place) -> AsyncIterator[None]:
+    async def called(self, place: LinePlace) -> AsyncIterator[None]:
         """Wait until the body may begin. Leaving it lets the next one through; so does cancelling, in line too."""
         try:
             await self._wait(place)
@@ -67,23 +67,23 @@ class Line:
         finally:
             self._leave(place)
 
-    def somebody_before(self, place: Place) -> bool:
+    def somebody_before(self, place: LinePlace) -> bool:
         """Say whether somebody more urgent waits than the one being answered. May be asked from another thread."""
         return any(other.rank < place.rank for other in tuple(self._waiting))
 
-    async def give_way(self, place: Place) -> None:
+    async def give_way(self, place: LinePlace) -> None:
         """Let those before it be answered, then go on. Between two steps of an answer."""
         self._now = None
         place.given_way = True
         await self._wait(place)
 
-    async def _wait(self, place: Place) -> None:
+    async def _wait(self, place: LinePlace) -> None:
         place.called = anyio.Event()
         self._waiting.append(place)
         self._call()
         await place.called.wait()
 
-    def _leave(self, place: Place) -> None:
+    def _leave(self, place: LinePlace) -> None:
         if place in self._waiting:
             self._waiting.remove(place)
         if self._now is place:
@@ -103,5 +103,5 @@ class Line:
             if len(self._served) > REMEMBERED:
                 del self._served[next(iter(self._served))]
 
-    def _order(self, place: Place) -> tuple[tuple[int, bool], bool, int, int]:
+    def _order(self, place: LinePlace) -> tuple[tuple[int, bool], bool, int, int]:
         return place.rank, not place.given_way, self._served.get(place.who, 0), place.arrived

@@ -18,7 +18,7 @@ READER_SECONDS = 30  # what is sent is taken in this time, or the reader is hung
 log = logging.getLogger("atlas.llm_host")
 
 
-class Server(uvicorn.Server):
+class HostServer(uvicorn.Server):
     """uvicorn, but signals are ours: it would die of the signal again after it has tidied up."""
 
     @contextmanager
@@ -27,7 +27,7 @@ class Server(uvicorn.Server):
         yield
 
 
-class Connection(H11Protocol):
+class ImpatientConnection(H11Protocol):
     """uvicorn's, but it does not wait for ever for somebody to read: such a socket would stay open, even once closed.
 
     Whoever was answering is told that the client hung up.

@@ -20,8 +20,8 @@ from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from atlas.errors import RequestError
-from atlas.llm_host.formats import GENERIC, ID_LETTERS, Format, Vocabulary, Wire
-from atlas.llm_host.learn import UNFIT, Manners, learn
+from atlas.llm_host.formats import GENERIC, ID_LETTERS, CallFormat, Vocabulary, Wire
+from atlas.llm_host.learn import UNFIT, TemplateTraits, learn
 
 CHATML = (
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>\n' }}"
@@ -38,7 +38,7 @@ GOES_ON, SILENT = "(The conversation goes on.)", "…"  # for templates that ins
 log = logging.getLogger("atlas.llm_host")
 
 
-class Prompts:
+class PromptWriter:
     """Writes prompts for one model. Whatever its template does wrong is found out here, or is a `RequestError`."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -49,15 +49,15 @@ class Prompts:
         source = vocabulary.metadata.get(TOOL_TEMPLATE) or plain
         # Control tokens, and the words by which people could switch on thoughts where a template looks for them.
         self._marks = (*vocabulary.special_texts, *(word for word in SWITCHES if f'"{word}"' in source))
-        self._plain, self._with_tools = _Template(plain), _Template(source)
+        self._plain, self._with_tools = _ChatTemplate(plain), _ChatTemplate(source)
         learnt = learn(source, self._render, self._ends)
         if learnt is None:
             log.warning("the model's chat template cannot be used; its messages are written as most models know them")
-            self._plain = self._with_tools = _Template(CHATML)
-        self.manners = learnt or Manners()
+            self._plain = self._with_tools = _ChatTemplate(CHATML)
+        self.manners = learnt or TemplateTraits()
 
     @property
-    def format(self) -> Format:
+    def format(self) -> CallFormat:
         """How this model writes calls."""
         return self.manners.form
 
@@ -92,7 +92,7 @@ class Prompts:
                     param="messages",
                 ) from trouble
 
-    def _render(self, messages: Sequence[Wire], tools: Sequence[Wire], *, manners: Manners) -> str:
+    def _render(self, messages: Sequence[Wire], tools: Sequence[Wire], *, manners: TemplateTraits) -> str:
         """Return what the template makes of messages that are shaped for it."""
         shaped = [dict(message) for message in messages]
         if not manners.takes_system:
@@ -126,7 +126,7 @@ class Prompts:
         return text
 
 
-class _Template:
+class _ChatTemplate:
     """A chat template, and which names it gives to the tools."""
 
     def __init__(self, source: str) -> None:
@@ -200,12 +200,12 @@ def tool_block(tools: Sequence[Wire]) -> str:
     )
 
 
-def _native(messages: Sequence[Wire], form: Format) -> list[dict[str, Any]]:
+def _native(messages: Sequence[Wire], form: CallFormat) -> list[dict[str, Any]]:
     """Return messages as templates with tools expect them: arguments as objects, ids as Mistral wants them."""
     return list(_each_native(messages, form))
 
 
-def _each_native(messages: Sequence[Wire], form: Format) -> Iterator[dict[str, Any]]:
+def _each_native(messages: Sequence[Wire], form: CallFormat) -> Iterator[dict[str, Any]]:
     waiting: list[dict[str, Any]] = []  # calls, for a model that knows only one at a time
     for message in messages:
         shaped = {key: value for key, value in message.items() if key not in ("tool_calls", "tool_call_id")}
@@ -213,9 +213,11 @@ def _each_native(messages: Sequence[Wire], form: Format) -> Iterator[dict[str, A
             shaped["tool_call_id"] = _short(message.get("tool_call_id", ""))
             if form.quoted_results:
                 shaped["content"] = json.dumps(message["content"], ensure_ascii=False)
-            if (asked := next((call for call in waiting if call["id"] == shaped["tool_call_id"]), None)) is not None:
-                waiting.remove(asked)
-                yield {"role": "assistant", "content": "", "tool_calls": [asked]}
+            if (
+                arguments := next((call for call in waiting if call["id"] == shaped["tool_call_id"]), None)
+            ) is not None:
+                waiting.remove(arguments)
+                yield {"role": "assistant", "content": "", "tool_calls": [arguments]}
         elif message.get("tool_calls"):
             calls = [
                 {
@@ -243,7 +245,7 @@ def _short(call_id: str) -> str:
     return call_id if fits else hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:ID_LETTERS]
 
 
-def _with_calls_in_words(message: dict[str, Any], form: Format) -> dict[str, Any]:
+def _with_calls_in_words(message: dict[str, Any], form: CallFormat) -> dict[str, Any]:
     if not message.get("tool_calls"):
         return message
     functions = [call["function"] for call in message["tool_calls"]]
@@ -304,8 +306,8 @@ def _in_turns(messages: Sequence[Wire]) -> list[dict[str, Any]]:
             turns.append({"role": expected, "content": GOES_ON if expected == "user" else SILENT})
         turns.append(shaped)
         expected = "assistant" if shaped["role"] == "user" else "user"
-    asked = any(turn["role"] == "user" for turn in turns)
-    return turns if asked else [*turns, {"role": "user", "content": GOES_ON}]
+    is_question = any(turn["role"] == "user" for turn in turns)
+    return turns if is_question else [*turns, {"role": "user", "content": GOES_ON}]
 
 
 class _Entry(dict[str, Any]):

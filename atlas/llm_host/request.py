@@ -32,7 +32,7 @@ HARMLESS = {  # what clients send that changes nothing here
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class ChatRequest:
     """A request that makes sense."""
 
     model: str
@@ -57,7 +57,7 @@ class Ask:
     presence: float
 
 
-class TooLong(RequestError):
+class ContextExceeded(RequestError):
     """Prompt and answer do not fit the context. The figures let a client shorten one of them and ask again."""
 
     def __init__(self, prompt: int, wanted: int, context: int) -> None:
@@ -77,7 +77,7 @@ def forgotten(raw: bytes) -> str:
     return conversation
 
 
-def parse(raw: bytes) -> Ask:
+def parse(raw: bytes) -> ChatRequest:
     """Return the request in `raw`. Raises `RequestError` whose `param` is the field that is wrong."""
     body = fields(raw)
     if unknown := set(body) - UNDERSTOOD - HARMLESS:
@@ -86,7 +86,7 @@ def parse(raw: bytes) -> Ask:
     tools = _tools(body)
     maximum = "max_completion_tokens" if "max_completion_tokens" in body else "max_tokens"
     stream = _flag(body, "stream")
-    return Ask(
+    return ChatRequest(
         model=_text(body, "model"),
         messages=_messages(body),
         tools=tools,

@@ -21,9 +21,9 @@ import uvicorn
 
 from atlas import logs
 from atlas.errors import AtlasError
-from atlas.llm_host.host import Host, Options
+from atlas.llm_host.host import Host, HostOptions
 from atlas.llm_host.http import Closing, app
-from atlas.llm_host.listening import Connection, Server, listen
+from atlas.llm_host.listening import HostServer, ImpatientConnection, listen
 
 SHUTDOWN_SECONDS = 1  # for answers that are being sent; who asked has them again from the next process
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of malloc.h
@@ -32,18 +32,18 @@ LARGE_BYTES = 256 * 1024  # a buffer from here on is a mapping of its own, gone 
 log = logging.getLogger("atlas.llm_host")
 
 
-async def serve(options: Options, listener: socket.socket) -> None:
+async def serve(options: HostOptions, listener: socket.socket) -> None:
     """Serve until SIGTERM or SIGINT. Raises `EngineError`, in a group, when the model cannot be loaded."""
     host, stopping = Host(options), anyio.Event()
     config = uvicorn.Config(
         Closing(app(host), stopping),
-        http=Connection,
+        http=ImpatientConnection,
         lifespan="off",
         log_config=None,
         access_log=False,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )
-    server = Server(config)
+    server = HostServer(config)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_leave_on_signal, server, stopping)
         tasks.start_soon(host.run)
@@ -52,7 +52,7 @@ async def serve(options: Options, listener: socket.socket) -> None:
         tasks.cancel_scope.cancel()
 
 
-async def _leave_on_signal(server: Server, stopping: anyio.Event) -> None:
+async def _leave_on_signal(server: HostServer, stopping: anyio.Event) -> None:
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         async for _signal in signals:
             server.should_exit = True
@@ -77,10 +77,10 @@ def main() -> None:
     logs.to_stderr(logging.INFO, "%(asctime)s %(name)s %(message)s")
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     logging.getLogger("uvicorn.error").addFilter(_is_no_stop)
-    options = Options(
+    options = HostOptions(
         *(given.model, given.name, given.context, given.threads, given.gpu_layers, given.conversations),
         embedder=given.embedder,
-        kept=given.kept,
+        state_folder=given.kept,
     )
     outcome = 0
     _give_memory_back()

@@ -54,15 +54,15 @@ def identity(model: Path, settings: str) -> str:
     Hashing forty gigabytes would take longer than the states save, so of the file it takes the size and both ends.
     """
     size = model.stat().st_size
-    told = hashlib.sha256(f"{size} {settings}\n".encode())
+    checksum = hashlib.sha256(f"{size} {settings}\n".encode())
     with model.open("rb") as file:
-        told.update(file.read(SAMPLE_BYTES))
+        checksum.update(file.read(SAMPLE_BYTES))
         file.seek(max(0, size - SAMPLE_BYTES))
-        told.update(file.read())
-    return told.hexdigest()
+        checksum.update(file.read())
+    return checksum.hexdigest()
 
 
-class Shelf:
+class SequenceFiles:
     """The files of one model. Raises `OSError` when the folder cannot be made; later troubles are only logged."""
 
     def __init__(
@@ -212,7 +212,7 @@ def _remove(path: Path) -> None:
 
 
 def _digest(*parts: bytes | memoryview) -> str:
-    told = hashlib.sha256()
+    checksum = hashlib.sha256()
     for part in parts:
-        told.update(part)
-    return told.hexdigest()
+        checksum.update(part)
+    return checksum.hexdigest()

@@ -190,12 +190,14 @@ class Weights:
         return opened
 
     def _read_metadata(self) -> dict[str, str]:
-        found = {}
+        results = {}
         for index in range(llama.llama_model_meta_count(self._model)):
             key = _grown(lambda b, n, i=index: llama.llama_model_meta_key_by_index(self._model, i, b, n))
             if not key.startswith("tokenizer.ggml."):
-                found[key] = _grown(lambda b, n, i=index: llama.llama_model_meta_val_str_by_index(self._model, i, b, n))
-        return found
+                results[key] = _grown(
+                    lambda b, n, i=index: llama.llama_model_meta_val_str_by_index(self._model, i, b, n)
+                )
+        return results
 
 
 class Sampler:
@@ -269,10 +271,10 @@ def tokens_of(vocab: Any, text: str, *, framed: bool = False, special: bool = Fa
     """
     raw = text.encode("utf-8", "replace")
     room = len(raw) + 8  # a token is a byte or more, and a frame is a few tokens
-    found = (llama.llama_token * room)()
-    count = llama.llama_tokenize(vocab, raw, len(raw), found, room, framed, special)
+    array = (llama.llama_token * room)()
+    count = llama.llama_tokenize(vocab, raw, len(raw), array, room, framed, special)
     assert count >= 0, "a text never has more tokens than bytes"
-    return list(found[:count])
+    return list(array[:count])
 
 
 def _lists_amx() -> bool:

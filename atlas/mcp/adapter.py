@@ -10,7 +10,7 @@ from typing import Any
 import mcp.types
 from mcp import MCPError
 
-from atlas.conversation import Actor, Ask, AskLevel, Assent, Receipt, Tool, ToolCall, ToolResult
+from atlas.conversation import Actor, AskLevel, ConfirmationRequest, Receipt, SignedAnswer, Tool, ToolCall, ToolResult
 from atlas.strict_json import unbroken
 
 ACTOR_META = "atlas.house/actor"
@@ -41,8 +41,8 @@ class NotJson(ValueError):
 
 def tools(listed: Iterable[mcp.types.Tool]) -> tuple[Tool, ...]:
     """Return the server's tools, each once, in the one order that every prompt keeps: by name."""
-    own = (one for one in listed if ALIAS_META not in (one.meta or {}))
-    return tuple(sorted(map(tool, own), key=lambda known: known.name))
+    own_tools = (one for one in listed if ALIAS_META not in (one.meta or {}))
+    return tuple(sorted(map(tool, own_tools), key=lambda known: known.name))
 
 
 def tool(listed: mcp.types.Tool) -> Tool:
@@ -57,7 +57,7 @@ def request(
     call: ToolCall,
     actor: Actor,
     turn_id: str,
-    assent: Assent | None = None,
+    assent: SignedAnswer | None = None,
     *,
     tainted: bool = False,
     language: str = "",
@@ -80,7 +80,7 @@ def request(
     return mcp.types.CallToolRequest(params=mcp.types.CallToolRequestParams.model_validate(params))
 
 
-def _answer(assent: Assent) -> dict[str, Any]:
+def _answer(assent: SignedAnswer) -> dict[str, Any]:
     taken_back = not (assent.yes or assent.statement)
     form = {"action": "cancel"} if taken_back else {"action": "accept", "content": {"statement": assent.statement}}
     return {"requestState": assent.ask_id, "inputResponses": {CONFIRM: form}}
@@ -115,20 +115,20 @@ def _result(call: ToolCall, answer: mcp.types.CallToolResult | mcp.types.InputRe
     )
 
 
-def _asked(call: ToolCall, found: Any) -> ToolResult:
+def _asked(call: ToolCall, hit: Any) -> ToolResult:
     """Return the result of a call that waits for a person; a question that cannot be put to one is a failure."""
-    if not isinstance(found, Mapping) or found.get("tool") != call.name:
+    if not isinstance(hit, Mapping) or hit.get("tool") != call.name:
         return failure(
             call, CONFIRM, "Somebody must say yes to that first, and I can't tell to what. Nothing was done."
         )
-    texts = [found.get(key) for key in ("id", "sentence", "arguments_sha256")]
-    expires_at = found.get("expires_at")
+    texts = [hit.get(key) for key in ("id", "sentence", "arguments_sha256")]
+    expires_at = hit.get("expires_at")
     readable = all(isinstance(text, str) and text.strip() and len(text) <= ASK_CHARACTERS for text in texts)
     if not readable or isinstance(expires_at, bool) or not isinstance(expires_at, (int, float)):
         return failure(call, CONFIRM, "Somebody must say yes to that first, and I can't ask. Nothing was done.")
     identity, sentence, digest = (unbroken(str(text)) for text in texts)
-    level: AskLevel = "confirm" if found.get("level") == "confirm" else "explicit"  # unknown ones are no weaker
-    ask = Ask(identity, " ".join(sentence.split()), level, float(expires_at), call.name, digest)
+    level: AskLevel = "confirm" if hit.get("level") == "confirm" else "explicit"  # unknown ones are no weaker
+    ask = ConfirmationRequest(identity, " ".join(sentence.split()), level, float(expires_at), call.name, digest)
     return ToolResult(call.id, False, ask.sentence, error=CONFIRM, ask=ask)
 
 
@@ -145,12 +145,12 @@ def failure(call: ToolCall, error: str, text: str) -> ToolResult:
     return ToolResult(call.id, False, text, error=error)
 
 
-def _receipt(found: Any, text: str) -> Receipt | None:
+def _receipt(hit: Any, text: str) -> Receipt | None:
     """Return the receipt of a result; what is not a receipt is none, for a receipt is proof."""
-    if not isinstance(found, Mapping) or not isinstance(found.get("id"), str) or not found["id"]:
+    if not isinstance(hit, Mapping) or not isinstance(hit.get("id"), str) or not hit["id"]:
         return None
-    changed = found.get("changed")
-    return Receipt(unbroken(found["id"]), unbroken(changed) if isinstance(changed, str) and changed else text)
+    changed = hit.get("changed")
+    return Receipt(unbroken(hit["id"]), unbroken(changed) if isinstance(changed, str) and changed else text)
 
 
 def clean(value: Any) -> Any:

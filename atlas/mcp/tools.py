@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from atlas.conversation import Actor, Assent, Tool, ToolCall, ToolResult
+from atlas.conversation import Actor, SignedAnswer, Tool, ToolCall, ToolResult
 
 
 class Tools(Protocol):
@@ -16,7 +16,7 @@ class Tools(Protocol):
         ...
 
     async def call(
-        self, call: ToolCall, actor: Actor, turn_id: str, assent: Assent | None = None, *, tainted: bool = False
+        self, call: ToolCall, actor: Actor, turn_id: str, assent: SignedAnswer | None = None, *, tainted: bool = False
     ) -> ToolResult:
         """Do it, and return what came of it. A failure is a result with `ok` false, never an exception.
 

@@ -14,7 +14,7 @@ from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from pydantic import BaseModel, Discriminator, Tag, TypeAdapter, ValidationError
 
-from atlas.conversation import Actor, Assent, Tool, ToolCall, ToolResult
+from atlas.conversation import Actor, SignedAnswer, Tool, ToolCall, ToolResult
 from atlas.mcp import adapter
 from atlas.own_words import own
 from atlas.strict_json import unbroken
@@ -50,7 +50,7 @@ _CALLED: TypeAdapter[_Called] = TypeAdapter(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class ToolServerSettings:
     """Where the tool server listens, who we are to it, and how patient we are."""
 
     socket: Path
@@ -83,7 +83,7 @@ class McpTools:
     server is told), and a restarted server needs no reconnecting.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ToolServerSettings) -> None:
         self._settings = settings
         self._http = httpx2.AsyncClient(
             transport=httpx2.AsyncHTTPTransport(uds=str(settings.socket), verify=False),
@@ -103,14 +103,14 @@ class McpTools:
         return self._known
 
     async def call(
-        self, call: ToolCall, actor: Actor, turn_id: str, assent: Assent | None = None, *, tainted: bool = False
+        self, call: ToolCall, actor: Actor, turn_id: str, assent: SignedAnswer | None = None, *, tainted: bool = False
     ) -> ToolResult:
         """See `Tools.call`. A call that may have reached the server is repeated only when its tool just reads."""
         result = await self._called(call, actor, turn_id, assent, tainted=tainted)
         return replace(result, text=own(result.text, self._settings.language))
 
     async def _called(
-        self, call: ToolCall, actor: Actor, turn_id: str, assent: Assent | None, *, tainted: bool
+        self, call: ToolCall, actor: Actor, turn_id: str, assent: SignedAnswer | None, *, tainted: bool
     ) -> ToolResult:
         try:
             request = adapter.request(call, actor, turn_id, assent, tainted=tainted, language=self._settings.language)
@@ -188,18 +188,18 @@ class McpTools:
             await anyio.sleep(RETRY_SECONDS)
 
     async def _list(self) -> None:
-        found: list[mcp.types.Tool] = []
+        tools: list[mcp.types.Tool] = []
         cursor: str | None = None
         try:
             while True:
                 params = mcp.types.PaginatedRequestParams(cursor=cursor)
                 page = await self._exchange(mcp.types.ListToolsRequest(params=params), mcp.types.ListToolsResult)
-                found += page.tools
+                tools += page.tools
                 if not (cursor := page.next_cursor):
                     break
         except (MCPError, ValidationError, _Unreachable, _Unwelcome):
             return  # the last known list stands
-        self._known, self._listed_at = adapter.tools(found), anyio.current_time()
+        self._known, self._listed_at = adapter.tools(tools), anyio.current_time()
 
     def _only_reads(self, call: ToolCall) -> bool:
         return any(tool.read_only for tool in self._known if tool.name == call.name)
@@ -240,7 +240,7 @@ async def _welcome(response: httpx2.Response) -> None:
         raise _Unwelcome
 
 
-async def open(settings: Settings) -> McpTools:
+async def open(settings: ToolServerSettings) -> McpTools:
     """Return the connection and look once what may be used; a server that is still starting is asked again later."""
     tools = McpTools(settings)
     await tools.listed()

@@ -13,12 +13,22 @@ from typing import Any
 import jsonschema
 import jwt
 
-from atlas.conversation import Actor, Ask, AskLevel, Assent, Receipt, Tool, ToolCall, ToolResult, fresh_id
+from atlas.conversation import (
+    Actor,
+    AskLevel,
+    ConfirmationRequest,
+    Receipt,
+    SignedAnswer,
+    Tool,
+    ToolCall,
+    ToolResult,
+    fresh_id,
+)
 from atlas.mcp.adapter import CONFIRM, NotJson, clean, failure
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class ScriptedResult:
     """What a scripted tool gives back. `changed` makes a receipt."""
 
     text: str
@@ -27,7 +37,7 @@ class Done:
     untrusted: bool = False  # words of others are in it
 
 
-class Refused(Exception):
+class ScriptedRefusal(Exception):
     """A scripted tool says no: `error` is the kind, the message is what to say."""
 
     def __init__(self, error: str, text: str) -> None:
@@ -44,7 +54,7 @@ class Preview:
 
 
 ASK_SECONDS = 60.0
-Action = Callable[[Mapping[str, Any], Actor], Done | Awaitable[Done]]
+Action = Callable[[Mapping[str, Any], Actor], ScriptedResult | Awaitable[ScriptedResult]]
 
 
 class ScriptedTools:
@@ -67,11 +77,11 @@ class ScriptedTools:
         self._believes = believes or answer_of
         self._now = now
         self.agent = agent
-        self._waiting: dict[tuple[str, str, Actor], Ask] = {}  # by what one yes is for
+        self._waiting: dict[tuple[str, str, Actor], ConfirmationRequest] = {}  # by what one yes is for
         self._answers: dict[str, str] = {}  # by the id of the question; the first one counts
         self.calls: list[ToolCall] = []
         self.actors: list[Actor] = []
-        self.assents: list[Assent] = []
+        self.assents: list[SignedAnswer] = []
         self.tainted: list[bool] = []  # of each call, whether it was said to be
 
     async def listed(self) -> Sequence[Tool]:
@@ -79,7 +89,7 @@ class ScriptedTools:
         return tuple(self._actions[name][0] for name in sorted(self._actions))
 
     async def call(
-        self, call: ToolCall, actor: Actor, turn_id: str, assent: Assent | None = None, *, tainted: bool = False
+        self, call: ToolCall, actor: Actor, turn_id: str, assent: SignedAnswer | None = None, *, tainted: bool = False
     ) -> ToolResult:
         """See `Tools.call`."""
         self.calls.append(call)
@@ -97,7 +107,7 @@ class ScriptedTools:
             done = await done if inspect.isawaitable(done) else done
         except (NotJson, jsonschema.ValidationError) as trouble:
             return failure(call, "invalid", f"The arguments of {call.name} cannot be used: {trouble.args[0]}.")
-        except Refused as no:
+        except ScriptedRefusal as no:
             return failure(call, no.error, str(no))
         receipt = Receipt(fresh_id("receipt"), done.changed) if done.changed else None
         return ToolResult(call.id, True, done.text, done.data, receipt, untrusted=done.untrusted)
@@ -109,8 +119,8 @@ class ScriptedTools:
         """Return the connection of the house itself to the same tool server: it sees which questions wait."""
         return ScriptedTools(
             [
-                _tool("asks.waiting", lambda *_: Done("", {"asks": self._rows()}), {}, reads=True),
-                _tool("asks.answer", lambda asked, _: self._take(asked["statement"]), {"statement": {}}),
+                _tool("asks.waiting", lambda *_: ScriptedResult("", {"asks": self._rows()}), {}, reads=True),
+                _tool("asks.answer", lambda arguments, _: self._take(arguments["statement"]), {"statement": {}}),
             ]
         )
 
@@ -121,17 +131,17 @@ class ScriptedTools:
             if ask.expires_at > self._now() and ask.id not in self._answers
         ]
 
-    def _take(self, statement: str) -> Done:
+    def _take(self, statement: str) -> ScriptedResult:
         """Note a person's answer to a question, which the next call of what was asked uses up."""
         answer, ask_id = self._believes(statement), claims_of(statement).get("ask", "")
         if not answer or all(ask.id != ask_id for ask in self._waiting.values()):
-            raise Refused(CONFIRM, "That question is closed: it was answered, or it is too old.")
+            raise ScriptedRefusal(CONFIRM, "That question is closed: it was answered, or it is too old.")
         if ask_id in self._answers:
-            raise Refused(CONFIRM, "That question was answered already.")
+            raise ScriptedRefusal(CONFIRM, "That question was answered already.")
         self._answers[ask_id] = answer
-        return Done(f"Noted: {answer}.")
+        return ScriptedResult(f"Noted: {answer}.")
 
-    def _unmet(self, call: ToolCall, arguments: Any, actor: Actor, assent: Assent | None) -> ToolResult | None:
+    def _unmet(self, call: ToolCall, arguments: Any, actor: Actor, assent: SignedAnswer | None) -> ToolResult | None:
         """Return None when somebody said yes to exactly this, which is used up by that; else what to answer."""
         deed = call.name, _digest(arguments), actor
         sentence = self._previews[call.name].question(arguments, actor)
@@ -140,13 +150,15 @@ class ScriptedTools:
             ask = self._waiting.pop(deed) and None
         if assent is None:
             expires_at = self._now() + ASK_SECONDS
-            fresh = Ask(fresh_id("ask"), sentence, self._previews[call.name].level, expires_at, *deed[:2])
+            fresh = ConfirmationRequest(
+                fresh_id("ask"), sentence, self._previews[call.name].level, expires_at, *deed[:2]
+            )
             ask = self._waiting.setdefault(deed, fresh)
             return ToolResult(call.id, False, ask.sentence, error=CONFIRM, ask=ask)
         self.assents.append(assent)
         if ask is None or ask.id != assent.ask_id:
             return failure(call, CONFIRM, "That question is closed. Ask me again.")
-        answer = "no" if assent == Assent(ask.id, yes=False) else self._answers.get(ask.id, "")
+        answer = "no" if assent == SignedAnswer(ask.id, yes=False) else self._answers.get(ask.id, "")
         if assent.statement and answer:
             return failure(call, CONFIRM, "That question was answered already.")
         answer = answer or self._believes(assent.statement)
@@ -175,7 +187,7 @@ def _digest(arguments: Any) -> str:
 
 
 @dataclass
-class Household:
+class ScriptedHousehold:
     """A house in memory: its timers in seconds, its tasks by column, the mails that left it."""
 
     timers: dict[str, int] = field(default_factory=dict)
@@ -208,90 +220,98 @@ class Household:
                 _tool("email.send", self._send, {"to": text, "text": text}, ["to", "text"]),
             ],
             {
-                "tasks.remove": Preview(lambda asked, _: f"Remove the task {self._title(asked)} for good?"),
-                "email.send": Preview(lambda asked, _: f"Send {asked['text']} to {asked['to']}?", "explicit"),
+                "tasks.remove": Preview(lambda arguments, _: f"Remove the task {self._title(arguments)} for good?"),
+                "email.send": Preview(
+                    lambda arguments, _: f"Send {arguments['text']} to {arguments['to']}?", "explicit"
+                ),
             },
             **how,
         )
 
-    def _time(self, asked: Mapping[str, Any], actor: Actor) -> Done:
-        return Done(f"{self.time[:-1]} in {asked['place']}." if asked.get("place") else self.time)
+    def _time(self, arguments: Mapping[str, Any], actor: Actor) -> ScriptedResult:
+        return ScriptedResult(f"{self.time[:-1]} in {arguments['place']}." if arguments.get("place") else self.time)
 
-    def _date(self, asked: Mapping[str, Any], actor: Actor) -> Done:
-        return Done("It's Saturday, 21 November 2026.")
+    def _date(self, arguments: Mapping[str, Any], actor: Actor) -> ScriptedResult:
+        return ScriptedResult("It's Saturday, 21 November 2026.")
 
-    def _start(self, asked: Mapping[str, Any], actor: Actor) -> Done:
-        seconds, name = int(asked["seconds"]), str(asked.get("name", ""))
+    def _start(self, arguments: Mapping[str, Any], actor: Actor) -> ScriptedResult:
+        seconds, name = int(arguments["seconds"]), str(arguments.get("name", ""))
         if not 1 <= seconds <= 604_800:
-            raise Refused("invalid", "A timer runs for between one second and seven days.")
+            raise ScriptedRefusal("invalid", "A timer runs for between one second and seven days.")
         self.timers[name] = seconds
         what = f"{name} timer" if name else "timer"
-        return Done(f"{what.capitalize()} set for {seconds} seconds.", {"seconds": seconds}, f"started a {what}")
+        return ScriptedResult(
+            f"{what.capitalize()} set for {seconds} seconds.", {"seconds": seconds}, f"started a {what}"
+        )
 
-    def _timers(self, asked: Mapping[str, Any], actor: Actor) -> Done:
-        return Done(f"{len(self.timers)} timers are running.", {"timers": dict(self.timers)})
+    def _timers(self, arguments: Mapping[str, Any], actor: Actor) -> ScriptedResult:
+        return ScriptedResult(f"{len(self.timers)} timers are running.", {"timers": dict(self.timers)})
 
-    def _left(self, asked: Mapping[str, Any], actor: Actor) -> Done:
-        return Done(f"{self.timers[self._which(asked)]} seconds left.")
+    def _left(self, arguments: Mapping[str, Any], actor: Actor) -> ScriptedResult:
+        return ScriptedResult(f"{self.timers[self._which(arguments)]} seconds left.")
 
-    def _cancel(self, asked: Mapping[str, Any], actor: Actor) -> Done:
-        del self.timers[self._which(asked)]
-        return Done("Timer cancelled.", changed="cancelled a timer")
+    def _cancel(self, arguments: Mapping[str, Any], actor: Actor) -> ScriptedResult:
+        del self.timers[self._which(arguments)]
+        return ScriptedResult("Timer cancelled.", changed="cancelled a timer")
 
-    def _cancel_all(self, asked: Mapping[str, Any], actor: Actor) -> Done:
+    def _cancel_all(self, arguments: Mapping[str, Any], actor: Actor) -> ScriptedResult:
         self.timers.clear()
-        return Done("All timers cancelled.", changed="cancelled all timers")
+        return ScriptedResult("All timers cancelled.", changed="cancelled all timers")
 
-    def _pause(self, asked: Mapping[str, Any], actor: Actor) -> Done:
-        self._which(asked)
-        return Done("Timer paused.", changed="paused a timer")
+    def _pause(self, arguments: Mapping[str, Any], actor: Actor) -> ScriptedResult:
+        self._which(arguments)
+        return ScriptedResult("Timer paused.", changed="paused a timer")
 
-    def _resume(self, asked: Mapping[str, Any], actor: Actor) -> Done:
-        self._which(asked)
-        return Done("Timer resumed.", changed="resumed a timer")
+    def _resume(self, arguments: Mapping[str, Any], actor: Actor) -> ScriptedResult:
+        self._which(arguments)
+        return ScriptedResult("Timer resumed.", changed="resumed a timer")
 
-    def _add(self, asked: Mapping[str, Any], actor: Actor) -> Done:
-        self.timers[self._which(asked)] += int(asked["by_seconds"])
-        return Done("Timer changed.", changed="changed a timer")
+    def _add(self, arguments: Mapping[str, Any], actor: Actor) -> ScriptedResult:
+        self.timers[self._which(arguments)] += int(arguments["by_seconds"])
+        return ScriptedResult("Timer changed.", changed="changed a timer")
 
-    def _which(self, asked: Mapping[str, Any]) -> str:
+    def _which(self, arguments: Mapping[str, Any]) -> str:
         fits = [
             name
             for name, seconds in self.timers.items()
-            if asked.get("name", "") in ("", name) and asked.get("seconds", 0) in (0, seconds)
+            if arguments.get("name", "") in ("", name) and arguments.get("seconds", 0) in (0, seconds)
         ]
         if not fits:
-            raise Refused("not_found", "There is no such timer.")
+            raise ScriptedRefusal("not_found", "There is no such timer.")
         return fits[0]
 
-    def _task(self, asked: Mapping[str, Any], actor: Actor) -> Done:
-        self.tasks[asked["title"]] = "todo"
-        return Done(f"Added {asked['title']} to your tasks.", changed=f"added the task {asked['title']}")
+    def _task(self, arguments: Mapping[str, Any], actor: Actor) -> ScriptedResult:
+        self.tasks[arguments["title"]] = "todo"
+        return ScriptedResult(
+            f"Added {arguments['title']} to your tasks.", changed=f"added the task {arguments['title']}"
+        )
 
-    def _tasks(self, asked: Mapping[str, Any], actor: Actor) -> Done:
-        found = [title for title, column in self.tasks.items() if asked.get("column", "") in ("", column)]
-        return Done(f"Your tasks: {', '.join(found)}." if found else "You have no tasks.", {"tasks": found})
+    def _tasks(self, arguments: Mapping[str, Any], actor: Actor) -> ScriptedResult:
+        hits = [title for title, column in self.tasks.items() if arguments.get("column", "") in ("", column)]
+        return ScriptedResult(f"Your tasks: {', '.join(hits)}." if hits else "You have no tasks.", {"tasks": hits})
 
-    def _move(self, asked: Mapping[str, Any], actor: Actor) -> Done:
-        self.tasks[self._title(asked)] = asked["column"]
-        return Done(f"Moved {asked['title']}.", changed=f"moved the task {asked['title']}")
+    def _move(self, arguments: Mapping[str, Any], actor: Actor) -> ScriptedResult:
+        self.tasks[self._title(arguments)] = arguments["column"]
+        return ScriptedResult(f"Moved {arguments['title']}.", changed=f"moved the task {arguments['title']}")
 
-    def _task_done(self, asked: Mapping[str, Any], actor: Actor) -> Done:
-        self.tasks[self._title(asked)] = "done"
-        return Done(f"Marked {asked['title']} as done.", changed=f"finished the task {asked['title']}")
+    def _task_done(self, arguments: Mapping[str, Any], actor: Actor) -> ScriptedResult:
+        self.tasks[self._title(arguments)] = "done"
+        return ScriptedResult(
+            f"Marked {arguments['title']} as done.", changed=f"finished the task {arguments['title']}"
+        )
 
-    def _remove(self, asked: Mapping[str, Any], actor: Actor) -> Done:
-        del self.tasks[self._title(asked)]
-        return Done(f"Removed {asked['title']}.", changed=f"removed the task {asked['title']}")
+    def _remove(self, arguments: Mapping[str, Any], actor: Actor) -> ScriptedResult:
+        del self.tasks[self._title(arguments)]
+        return ScriptedResult(f"Removed {arguments['title']}.", changed=f"removed the task {arguments['title']}")
 
-    def _send(self, asked: Mapping[str, Any], actor: Actor) -> Done:
-        self.mails.append(f"{asked['to']}: {asked['text']}")
-        return Done(f"Sent to {asked['to']}.", changed=f"sent a mail to {asked['to']}")
+    def _send(self, arguments: Mapping[str, Any], actor: Actor) -> ScriptedResult:
+        self.mails.append(f"{arguments['to']}: {arguments['text']}")
+        return ScriptedResult(f"Sent to {arguments['to']}.", changed=f"sent a mail to {arguments['to']}")
 
-    def _title(self, asked: Mapping[str, Any]) -> str:
-        if asked["title"] not in self.tasks:
-            raise Refused("not_found", f"There is no task called {asked['title']}.")
-        return str(asked["title"])
+    def _title(self, arguments: Mapping[str, Any]) -> str:
+        if arguments["title"] not in self.tasks:
+            raise ScriptedRefusal("not_found", f"There is no task called {arguments['title']}.")
+        return str(arguments["title"])
 
 
 def _tool(

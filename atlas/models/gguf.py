@@ -88,8 +88,8 @@ class Header:
         """Such as "llama"; the prefix of what is said about its shape."""
         return str(self.metadata.get("general.architecture", ""))
 
-    def own(self, key: str, default: Any = None) -> Any:
-        """Return a value of the architecture's own: `own("block_count")` of a llama is `llama.block_count`."""
+    def of_architecture(self, key: str, default: Any = None) -> Any:
+        """Return a value of the architecture's own: "block_count" of a llama is `llama.block_count`."""
         return self.metadata.get(f"{self.architecture}.{key}", default)
 
     @property
@@ -123,15 +123,15 @@ def parts_of(file: Path) -> list[Path]:
 
 def model_in(folder: Path) -> Path:
     """Return the file by which the one model in a folder is loaded. Raises `EngineError` saying what is wrong."""
-    found = sorted(folder.glob("*.gguf"))
-    if not found:
+    paths = sorted(folder.glob("*.gguf"))
+    if not paths:
         raise EngineError(f"{folder} holds no .gguf files" if folder.is_dir() else f"there is no model {folder}")
-    wanted = parts_of(found[0])
-    if lacking := [part.name for part in wanted if part not in found]:
+    wanted = parts_of(paths[0])
+    if lacking := [part.name for part in wanted if part not in paths]:
         raise EngineError(f"{folder} lacks {lacking[0]}", hint="pull the model again")
-    if len(found) > len(wanted):
-        raise EngineError(f"{folder} holds {len(found)} .gguf files", hint="it may hold one model")
-    return found[0]
+    if len(paths) > len(wanted):
+        raise EngineError(f"{folder} holds {len(paths)} .gguf files", hint="it may hold one model")
+    return paths[0]
 
 
 def read_model(file: Path) -> Header:
@@ -183,12 +183,12 @@ class _Reader:
         if kind == _ARRAY:
             raise self._wrong("has an array of arrays")
         if kind == _STRING:
-            kept: list[str] = []
+            remainder: list[str] = []
             for _ in range(length):  # ends at the end of the file at the latest
                 text = self._string()
-                if len(kept) <= KEPT_ITEMS:
-                    kept.append(text)
-            return kept if length <= KEPT_ITEMS else {"length": length}
+                if len(remainder) <= KEPT_ITEMS:
+                    remainder.append(text)
+            return remainder if length <= KEPT_ITEMS else {"length": length}
         if kind not in _NUMBERS:
             raise self._wrong(f"has an array of the unknown type {kind}")
         if length <= KEPT_ITEMS:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from atlas.models.fit import Memory
+from atlas.models.fit import MemoryPlace
 
 QUERY_SECONDS = 10.0
 PROBE_BYTES = 64 << 20  # a thread; far more than any cache
@@ -31,18 +31,18 @@ BANDWIDTHS = {
 }  # fmt: skip
 
 
-def gpus() -> list[Memory]:
+def gpus() -> list[MemoryPlace]:
     """Return NVIDIA's cards as their driver tells of them; none when there is no driver."""
     command = ["nvidia-smi", "--query-gpu=name,memory.free", "--format=csv,noheader,nounits"]
     try:
-        told = subprocess.run(command, capture_output=True, text=True, timeout=QUERY_SECONDS, check=True).stdout  # noqa: S603
+        message = subprocess.run(command, capture_output=True, text=True, timeout=QUERY_SECONDS, check=True).stdout  # noqa: S603
     except (OSError, subprocess.SubprocessError):
         return []
     cards = []
-    for line in told.splitlines():
+    for line in message.splitlines():
         name, _, free = line.rpartition(",")
         if name and free.strip().isdecimal():
-            cards.append(Memory(name.strip(), int(free) * MIB, bandwidth(name.strip())))
+            cards.append(MemoryPlace(name.strip(), int(free) * MIB, bandwidth(name.strip())))
     return cards
 
 
@@ -52,11 +52,11 @@ def bandwidth(card: str) -> float:
     return BANDWIDTHS[max(fitting, key=len)] * GIGA if fitting else 0.0
 
 
-def ram(*, measured: bool = True) -> Memory:
+def ram(*, measured: bool = True) -> MemoryPlace:
     """Return the RAM that is available, and how fast every core together reads it (about a second to measure)."""
     lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
     available = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
-    return Memory("RAM", available, _measured() if measured else 0.0)
+    return MemoryPlace("RAM", available, _measured() if measured else 0.0)
 
 
 def _measured() -> float:

@@ -44,7 +44,7 @@ AGAIN = "run the same command again: it goes on where it stopped"
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class PullProgress:
     """Verified bytes so far, of how many, and how fast; `left_seconds` is `None` while nobody knows."""
 
     name: str
@@ -60,7 +60,7 @@ HINTS = {
     404: "it is no longer there",
     416: "its maker has changed it: report this",
 }
-Tell = Callable[[Progress], None]
+Tell = Callable[[PullProgress], None]
 Digest: TypeAlias = "hashlib._Hash"
 
 
@@ -102,14 +102,14 @@ class Puller:
         with disk_troubles(self._folder, AGAIN), self._alone():
             self._check_room()
             for file in self._model.files:
-                found = self._found_in(source, file)
-                if (part := self._part / file.name).exists() and found.samefile(part):
-                    raise EngineError(f"{found} is the download itself", hint="go on with it without --from")
+                path = self._found_in(source, file)
+                if (part := self._part / file.name).exists() and path.samefile(part):
+                    raise EngineError(f"{path} is the download itself", hint="go on with it without --from")
                 if not file.sha256:
                     raise EngineError(f"nobody knows what {file.name} must hash to", hint="pull it once, online")
-                spoilt = f"copy it to there again: {found} is not what its maker published"
-                if (size := await self._save(file, _blocks(found), hashlib.sha256(), 0, spoilt)) < file.bytes:
-                    raise EngineError(f"{found} has {size} bytes, not {file.bytes}", hint="copy it to there again")
+                spoilt = f"copy it to there again: {path} is not what its maker published"
+                if (size := await self._save(file, _blocks(path), hashlib.sha256(), 0, spoilt)) < file.bytes:
+                    raise EngineError(f"{path} has {size} bytes, not {file.bytes}", hint="copy it to there again")
             self._finish()
 
     def _found_in(self, source: Path, file: ModelFile) -> Path:
@@ -154,13 +154,13 @@ class Puller:
         pins = {}
         for file in self._model.files:
             known = file.sha256 or (brought[file.name][1] if file.name in brought else "")
-            pins[file.name] = said = await self._said_of(file, known)
-            if known and said[1] != known:
+            pins[file.name] = texts = await self._said_of(file, known)
+            if known and texts[1] != known:
                 raise EngineError(
-                    f"{file.name} is another file by now: its maker's server says sha256 {said[1]}, we know {known}",
+                    f"{file.name} is another file by now: its maker's server says sha256 {texts[1]}, we know {known}",
                     hint="look at its maker's page; to take the new one, remove the old folder or mend the catalogue",
                 )
-            if file.name in begun and begun[file.name] != said:
+            if file.name in begun and begun[file.name] != texts:
                 (self._part / file.name).unlink(missing_ok=True)
         (self._part / PINS).write_text(json.dumps(pins), encoding="utf-8")
         self._model = self._model.with_pins(pins)
@@ -261,14 +261,14 @@ class Puller:
             raise EngineError(f"the server of {file.name} sends it on without encryption", hint="report this")
         if headers.get("content-encoding", "identity") != "identity":
             raise EngineError(f"the server of {file.name} sends it packed, unasked", hint="report this")
-        begin, _, said = headers.get("content-range", "").removeprefix("bytes ").partition("/")
+        begin, _, text = headers.get("content-range", "").removeprefix("bytes ").partition("/")
         if status == httpx2.codes.OK:
-            size, said = 0, headers.get("content-length", "*")
+            size, text = 0, headers.get("content-length", "*")
         elif not begin.startswith(f"{size}-"):
             raise EngineError(f"the server of {file.name} sent another part than was asked for", hint=AGAIN)
-        if total is not None and said.isdecimal() and said != str(total):
+        if total is not None and text.isdecimal() and text != str(total):
             raise EngineError(
-                f"{file.name} has {said[:20]} bytes at its server, and {total} in the catalogue",
+                f"{file.name} has {text[:20]} bytes at its server, and {total} in the catalogue",
                 hint="its maker has changed it: report this",
             )
         return size
@@ -300,11 +300,11 @@ class Puller:
             self._judge(file, digest.hexdigest(), spoilt)
         return size
 
-    def _judge(self, file: ModelFile, found: str, spoilt: str = THROWN_AWAY) -> None:
-        if found != file.sha256:
+    def _judge(self, file: ModelFile, hit: str, spoilt: str = THROWN_AWAY) -> None:
+        if hit != file.sha256:
             (self._part / file.name).unlink()
             raise EngineError(
-                f"{file.name} is not what the catalogue says: its sha256 is {found}",
+                f"{file.name} is not what the catalogue says: its sha256 is {hit}",
                 hint=spoilt,
             )
         self._done += file.bytes
@@ -320,7 +320,7 @@ class Puller:
                     digest.update(block)
                     size += len(block)
                     self._shown = max(self._shown, self._done + min(size, file.bytes))
-                    self._tell(Progress(self._model.name, self._shown, self._model.bytes, 0.0, None))
+                    self._tell(PullProgress(self._model.name, self._shown, self._model.bytes, 0.0, None))
         return digest, size
 
     def _done_of(self, file: ModelFile, size: int) -> None:
@@ -332,7 +332,7 @@ class Puller:
         self._pace.note(done)
         self._shown = max(self._shown, done)
         total, speed = self._model.bytes, self._pace.bytes_per_second
-        self._tell(Progress(self._model.name, self._shown, total, speed, (total - done) / speed if speed else None))
+        self._tell(PullProgress(self._model.name, self._shown, total, speed, (total - done) / speed if speed else None))
 
     def _check_room(self) -> None:
         there = sum(path.stat().st_size for path in self._part.iterdir() if path.is_file())

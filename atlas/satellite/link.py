@@ -135,8 +135,8 @@ class Link:
 def _refusal(refused: InvalidStatus) -> str:
     """Return what the house said, in its own words."""
     try:
-        said = json.loads(refused.response.body or b"")["error"]["message"]
+        text = json.loads(refused.response.body or b"")["error"]["message"]
     except (ValueError, KeyError, TypeError):
-        said = f"status {refused.response.status_code}"
+        text = f"status {refused.response.status_code}"
     hint = "; see `atlas token list` on the house's machine" if refused.response.status_code in DENIED else ""
-    return f"the house refuses: {said}{hint}"
+    return f"the house refuses: {text}{hint}"

@@ -59,8 +59,8 @@ def sound_system() -> str:
     """Return which sound system this machine has. Raises `EngineError` when there is no program to reach any."""
     if shutil.which("parec") and shutil.which("pactl"):
         with suppress(subprocess.TimeoutExpired):
-            asked = subprocess.run(["pactl", "info"], capture_output=True, timeout=ASK_SECONDS, check=False)  # noqa: S607
-            if asked.returncode == 0:
+            completed = subprocess.run(["pactl", "info"], capture_output=True, timeout=ASK_SECONDS, check=False)  # noqa: S607
+            if completed.returncode == 0:
                 return "pulse"
     if shutil.which("arecord"):
         return "alsa"

@@ -14,7 +14,7 @@ FORGET_SECONDS = 0.3  # a noise this long ago does not count towards the next wo
 ROUNDING_SECONDS = 1e-6  # frames of 0.032 s do not add up exactly
 
 
-class Heard(Enum):
+class EndpointDecision(Enum):
     """What a frame decided."""
 
     SPEECH = "speech"  # somebody began to speak, or went on after a PAUSE
@@ -64,7 +64,7 @@ class Endpoint:
         """How much of the utterance was speech, also before it was enough to report SPEECH; 0 between utterances."""
         return self._speech
 
-    def hear(self, seconds: float, probability: float) -> Heard | None:
+    def hear(self, seconds: float, probability: float) -> EndpointDecision | None:
         """Take the next frame, `seconds` long and speech with `probability` 0 to 1; return what it decided."""
         self.at_seconds += seconds
         if self._speaking:
@@ -82,7 +82,7 @@ class Endpoint:
         self._speech = self._silence = self._again = 0.0
         self._waiting_since = self.at_seconds
 
-    def _while_quiet(self, seconds: float, probability: float) -> Heard | None:
+    def _while_quiet(self, seconds: float, probability: float) -> EndpointDecision | None:
         o = self.options
         if probability >= o.threshold:
             if not self._speech:
@@ -92,17 +92,17 @@ class Endpoint:
             self.ended_seconds = self.at_seconds
             if _reached(self._speech, o.min_speech_seconds):
                 self._speaking = True
-                return Heard.SPEECH
+                return EndpointDecision.SPEECH
             return None
         self._silence += seconds
         if _reached(self._silence, FORGET_SECONDS):
             self._speech = 0.0
         if o.patience_seconds is not None and _reached(self.at_seconds - self._waiting_since, o.patience_seconds):
             self._listen()
-            return Heard.SILENCE
+            return EndpointDecision.SILENCE
         return None
 
-    def _while_speaking(self, seconds: float, probability: float) -> Heard | None:
+    def _while_speaking(self, seconds: float, probability: float) -> EndpointDecision | None:
         o, decided = self.options, None
         if probability >= o.threshold - o.hysteresis:
             decided = self._voice(seconds)
@@ -110,16 +110,16 @@ class Endpoint:
             self._again = 0.0
             self._silence += seconds
             if _reached(self._silence, min(o.silence_seconds, self._settle_seconds)):
-                decided = Heard.ENDPOINT
+                decided = EndpointDecision.ENDPOINT
             elif not self._paused and _reached(self._silence, o.pause_seconds):
-                self._paused, decided = True, Heard.PAUSE
+                self._paused, decided = True, EndpointDecision.PAUSE
         if _reached(self.at_seconds - self.began_seconds, o.max_utterance_seconds):
-            decided = Heard.ENDPOINT
-        if decided is Heard.ENDPOINT:
+            decided = EndpointDecision.ENDPOINT
+        if decided is EndpointDecision.ENDPOINT:
             self._listen()
         return decided
 
-    def _voice(self, seconds: float) -> Heard | None:
+    def _voice(self, seconds: float) -> EndpointDecision | None:
         self._again += seconds
         if self._silence and not _reached(self._again, RESUME_SECONDS):
             return None  # perhaps a click
@@ -128,7 +128,7 @@ class Endpoint:
         self.ended_seconds = self.at_seconds
         if self._paused:
             self._paused, self._settle_seconds = False, math.inf
-            return Heard.SPEECH
+            return EndpointDecision.SPEECH
         return None
 
 

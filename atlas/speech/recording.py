@@ -17,7 +17,7 @@ BATCH_FRAMES = 300  # about 10 s of sound, and 0.3 s of work that a cancelled re
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class TranscriptPassage:
     """A part of a recording: where it began, in seconds from the start, and what was said in it."""
 
     start_seconds: float
@@ -34,8 +34,8 @@ async def transcribe_long(
     stt: Stt,
     vad: Vad,
     limiter: CapacityLimiter,
-    tell: Callable[[Passage], Awaitable[None]] | None = None,
-) -> tuple[Passage, ...]:
+    tell: Callable[[TranscriptPassage], Awaitable[None]] | None = None,
+) -> tuple[TranscriptPassage, ...]:
     """Return the passages of `sound` that have words, in order; sound of any length at `HEARING_RATE`.
 
     `tell` gets each of them as soon as it is understood. Each step holds `limiter`, so that recordings which share one
@@ -44,18 +44,18 @@ async def transcribe_long(
     stays free. Cancelling is safe. Raises what `stt` raises.
     """
     assert sound.rate == HEARING_RATE, "words are heard at the hearing rate"
-    passages: list[Passage] = []
+    passages: list[TranscriptPassage] = []
     for start, part in await _parts(sound, vad, limiter):
         async with limiter:
             utterance = await stt.transcribe(part)
         if utterance.text:
-            passages.append(Passage(start / HEARING_RATE, utterance))
+            passages.append(TranscriptPassage(start / HEARING_RATE, utterance))
             if tell is not None:
                 await tell(passages[-1])
     return tuple(passages)
 
 
-def whole_text(passages: tuple[Passage, ...]) -> str:
+def whole_text(passages: tuple[TranscriptPassage, ...]) -> str:
     """Return the words of all passages as one text."""
     return " ".join(passage.utterance.text for passage in passages)
 

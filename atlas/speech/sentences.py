@@ -58,12 +58,12 @@ class Sentences:
         return [piece for piece in last if piece]
 
     def _cut(self, done: bool) -> list[str]:
-        found: list[str] = []
+        hits: list[str] = []
         while at := _next_cut(self._waiting, self._first, done):
-            found.append(self._waiting[:at])
+            hits.append(self._waiting[:at])
             self._waiting = self._waiting[at:]
-            self._first = self._first and not found[-1].strip()
-        return found
+            self._first = self._first and not hits[-1].strip()
+        return hits
 
 
 def pieces(text: str) -> list[str]:
@@ -95,22 +95,22 @@ def _fence_end(text: str) -> int:
 
 
 def _sentence_end(text: str, done: bool) -> int:
-    for found in _END.finditer(text):
-        if not text[: found.start()].strip():
+    for match in _END.finditer(text):
+        if not text[: match.start()].strip():
             continue  # white space and dots before any word
-        if found.group(1) is None or _is_end(text, found, done):
-            return found.end()
+        if match.group(1) is None or _is_end(text, match, done):
+            return match.end()
     return 0
 
 
-def _is_end(text: str, found: re.Match[str], done: bool) -> bool:
+def _is_end(text: str, match: re.Match[str], done: bool) -> bool:
     """Say whether this full stop, question or exclamation mark ends a sentence."""
-    mark, closers, rest = found.group(1), found.group(2), text[found.end() :]
+    mark, closers, rest = match.group(1), match.group(2), text[match.end() :]
     if mark[0] in "。！？":
         return True
     lower_goes_on = bool(closers) or (len(mark) > 1 and set(mark) == {"."}) or "…" in mark
     if mark == "." and not closers:
-        before = text[: found.start()]
+        before = text[: match.start()]
         last = _LAST_WORD.search(before)
         word = last.group() if last else ""
         if _LIST_NUMBER.match(before) or (len(word) == 1 and word.isupper() and word != "I"):
@@ -126,15 +126,15 @@ def _is_end(text: str, found: re.Match[str], done: bool) -> bool:
 
 
 def _clause_end(text: str) -> int:
-    for found in _CLAUSE.finditer(text):
-        if len(text[: found.start()].split()) >= CLAUSE_WORDS:
-            return found.end()
+    for match in _CLAUSE.finditer(text):
+        if len(text[: match.start()].split()) >= CLAUSE_WORDS:
+            return match.end()
     return 0
 
 
 def _too_many_words(text: str) -> int:
     """Return where to cut a first piece that goes on without a clause: before a joining word, else at its limit."""
-    starts = [found.start() for found in re.finditer(r"\S+", text)]
+    starts = [match.start() for match in re.finditer(r"\S+", text)]
     if len(starts) <= FIRST_WORDS:
         return 0
     for index in range(FIRST_WORDS, JOINT_WORDS - 1, -1):
@@ -147,7 +147,7 @@ def _too_many_words(text: str) -> int:
 def _forced(text: str) -> int:
     """Return the best place to cut a piece that is too long: its last clause, else its last space, else anywhere."""
     head = text[:LONGEST_CHARACTERS]
-    clauses = [found.end() for found in _CLAUSE.finditer(head) if found.end() > LONGEST_CHARACTERS // 3]
+    clauses = [match.end() for match in _CLAUSE.finditer(head) if match.end() > LONGEST_CHARACTERS // 3]
     if clauses:
         return clauses[-1]
     space = max(head.rfind(" "), head.rfind("\n"), head.rfind("\t"))

@@ -100,9 +100,9 @@ _ONE_CHARACTER = {"½": "1/2", "⅓": "1/3", "⅔": "2/3", "¼": "1/4", "¾": "3
 _NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
 
 
-def _money(found: re.Match[str]) -> str:
-    one, several, small, smalls = _MONEY[found["sign"]]
-    whole, part, many = found["whole"], found["part"] or "", found["many"] or found["word"] or ""
+def _money(match: re.Match[str]) -> str:
+    one, several, small, smalls = _MONEY[match["sign"]]
+    whole, part, many = match["whole"], match["part"] or "", match["many"] or match["word"] or ""
     if many:
         return f"{whole}{part} {_MANY.get(many, many)} {several}"
     amount = int(part[1:].ljust(2, "0")) if part else 0
@@ -114,12 +114,12 @@ def _money(found: re.Match[str]) -> str:
     return " and ".join(filter(None, [f"{whole} {one if whole == '1' else several}", cents]))
 
 
-def _unit(found: re.Match[str]) -> str:
-    return ("minus " if found["minus"] else "") + _counted(found["number"], found["unit"])
+def _unit(match: re.Match[str]) -> str:
+    return ("minus " if match["minus"] else "") + _counted(match["number"], match["unit"])
 
 
-def _hours(found: re.Match[str]) -> str:
-    return f"{_counted(found['h'], 'h')} {_counted(found['m'], 'min')}"
+def _hours(match: re.Match[str]) -> str:
+    return f"{_counted(match['h'], 'h')} {_counted(match['m'], 'min')}"
 
 
 def _counted(number: str, unit: str) -> str:
@@ -127,21 +127,21 @@ def _counted(number: str, unit: str) -> str:
     return f"{number} {one if number == '1' else several}"
 
 
-def _fraction(found: re.Match[str]) -> str:
-    whole, fraction = found["whole"], found["fraction"]
+def _fraction(match: re.Match[str]) -> str:
+    whole, fraction = match["whole"], match["fraction"]
     if fraction in _FRACTIONS:
         return f"{whole.strip()} and {_FRACTIONS[fraction][1]}" if whole else _FRACTIONS[fraction][0]
-    return found.group()
+    return match.group()
 
 
 # ── times and dates ────────────────────────────────────────────────────────────────────────────────
 
 
-def _clock(found: re.Match[str]) -> str:
-    hour, minute, half = int(found["hour"]), int(found["minute"]), (found["half"] or "").upper().replace(".", "")
+def _clock(match: re.Match[str]) -> str:
+    hour, minute, half = int(match["hour"]), int(match["minute"]), (match["half"] or "").upper().replace(".", "")
     if hour > 24 or minute > 59:
-        return found.group()
-    if not half and (hour > 12 or found["hour"] in ("0", "00")):
+        return match.group()
+    if not half and (hour > 12 or match["hour"] in ("0", "00")):
         half = "PM" if 12 < hour < 24 else "AM"
     hour = (hour - 1) % 12 + 1
     if minute == 0:
@@ -161,16 +161,16 @@ def _ordinal(day: int) -> str:
     return f"{day}{ending}"
 
 
-def _iso_date(found: re.Match[str]) -> str:
-    year, month, day = int(found[1]), int(found[2]), int(found[3])
+def _iso_date(match: re.Match[str]) -> str:
+    year, month, day = int(match[1]), int(match[2]), int(match[3])
     if not (1 <= month <= 12 and 1 <= day <= 31):
-        return found.group()
+        return match.group()
     return f"{_MONTHS[month - 1]} {_ordinal(day)}, {_year(str(year))}"
 
 
-def _slash_date(found: re.Match[str]) -> str:
+def _slash_date(match: re.Match[str]) -> str:
     """Read 21/11/2026 and 11/21/2026; of 5/6/2026 nobody knows which is the month, so the numbers are said."""
-    first, second, year = int(found[1]), int(found[2]), found[3]
+    first, second, year = int(match[1]), int(match[2]), match[3]
     if first > 12 >= second >= 1 and first <= 31:
         return f"{_MONTHS[second - 1]} {_ordinal(first)}, {_year(year)}"
     if second > 12 >= first >= 1 and second <= 31:
@@ -178,28 +178,28 @@ def _slash_date(found: re.Match[str]) -> str:
     return f"{first}, {second}, {_year(year)}"
 
 
-def _named_date(found: re.Match[str]) -> str:
-    month = next(month for month in _MONTHS if month.startswith(found["month"].rstrip(".")[:3]))
-    year = f", {_year(found['year'])}" if found["year"] else ""
-    return f"{month} {_ordinal(int(found['day']))}{year}"
+def _named_date(match: re.Match[str]) -> str:
+    month = next(month for month in _MONTHS if month.startswith(match["month"].rstrip(".")[:3]))
+    year = f", {_year(match['year'])}" if match["year"] else ""
+    return f"{month} {_ordinal(int(match['day']))}{year}"
 
 
 # ── addresses and digits ───────────────────────────────────────────────────────────────────────────
 
 
-def _address(found: re.Match[str]) -> str:
+def _address(match: re.Match[str]) -> str:
     """Say where a link leads, not how: the host alone."""
-    host = found["host"].removeprefix("www.")
+    host = match["host"].removeprefix("www.")
     return host.replace(".", " dot ")
 
 
-def _email(found: re.Match[str]) -> str:
-    said = found.group().replace("@", " at ").replace(".", " dot ").replace("_", " underscore ").replace("-", " dash ")
-    return re.sub(r" +", " ", said)
+def _email(match: re.Match[str]) -> str:
+    text = match.group().replace("@", " at ").replace(".", " dot ").replace("_", " underscore ").replace("-", " dash ")
+    return re.sub(r" +", " ", text)
 
 
-def _digits(found: re.Match[str]) -> str:
-    groups = re.findall(r"\d+", found.group())
+def _digits(match: re.Match[str]) -> str:
+    groups = re.findall(r"\d+", match.group())
     return ", ".join(" ".join(group) for group in groups)
 
 

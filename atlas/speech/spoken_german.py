@@ -86,9 +86,9 @@ _MASCULINE = re.compile(
 _DIALLED = r"11[0-9]|999|911|144|133|122|143|145|147"  # numbers of help
 
 
-def _one(found: re.Match[str]) -> str:
+def _one(match: re.Match[str]) -> str:
     """Return "eine Minute", "einen Tag", "vor einem Monat" of "1 Minute" and the like."""
-    before, noun = found["before"] or "", found["noun"]
+    before, noun = match["before"] or "", match["noun"]
     dative = re.fullmatch(_DATIVE, before.strip())
     if noun == "Uhr":
         article = "ein"
@@ -113,71 +113,71 @@ def _stem(day: int) -> str:
     return f"{before}{_TENS[tens]}st"
 
 
-def _ordinal(found: re.Match[str]) -> str:
+def _ordinal(match: re.Match[str]) -> str:
     """Return "am dritten Mai", "der dritte", and "dritter Mai" where nothing says its case."""
-    before, day = found["before"] or "", int(found["day"])
+    before, day = match["before"] or "", int(match["day"])
     if not 1 <= day <= 31:
-        return found.group()
+        return match.group()
     word = before.strip().casefold()
     ending = "e" if word in ("der", "die", "das") else "en" if word else "er"
     return f"{before}{_stem(day)}{ending}"
 
 
-def _date(found: re.Match[str]) -> str:
+def _date(match: re.Match[str]) -> str:
     """Return 24.12.2026 as a date with the month's name, whose ordinal is made after this."""
-    day, month = int(found["day"]), int(found["month"])
+    day, month = int(match["day"]), int(match["month"])
     if not (1 <= day <= 31 and 1 <= month <= 12):
-        return found.group()
-    return " ".join(filter(None, [f"{day}.", _MONTHS[month - 1], found["year"] or ""]))
+        return match.group()
+    return " ".join(filter(None, [f"{day}.", _MONTHS[month - 1], match["year"] or ""]))
 
 
-def _year(found: re.Match[str]) -> str:
-    century, rest = divmod(int(found["year"]), 100)
-    return f"{found['before']}{century} hundert{f' {rest}' if rest else ''}"
+def _year(match: re.Match[str]) -> str:
+    century, rest = divmod(int(match["year"]), 100)
+    return f"{match['before']}{century} hundert{f' {rest}' if rest else ''}"
 
 
-def _clock(found: re.Match[str]) -> str:
-    hour, minute = int(found["hour"]), int(found["minute"])
+def _clock(match: re.Match[str]) -> str:
+    hour, minute = int(match["hour"]), int(match["minute"])
     if hour > 24 or minute > 59:
-        return found.group()
+        return match.group()
     return f"{hour} Uhr{f' {minute}' if minute else ''}"
 
 
-def _unit(found: re.Match[str]) -> str:
-    one, several = _UNITS[found["unit"]]
-    minus = "minus " if found["minus"] else ""
-    return f"{minus}{found['number']} {one if found['number'] == '1' else several}"
+def _unit(match: re.Match[str]) -> str:
+    one, several = _UNITS[match["unit"]]
+    minus = "minus " if match["minus"] else ""
+    return f"{minus}{match['number']} {one if match['number'] == '1' else several}"
 
 
-def _money(found: re.Match[str]) -> str:
-    places = found.groupdict()
+def _money(match: re.Match[str]) -> str:
+    places = match.groupdict()
     more = (places["part"] or "").lstrip("0")
     whole = "ein" if places["whole"] == "1" else str(places["whole"])
     return " ".join(filter(None, [whole, _MONEY[places.get("sign") or places["behind"]], more]))
 
 
-def _fraction(found: re.Match[str]) -> str:
-    whole, fraction = (found["whole"] or "").strip(), _FRACTIONS[found["fraction"]]
+def _fraction(match: re.Match[str]) -> str:
+    whole, fraction = (match["whole"] or "").strip(), _FRACTIONS[match["fraction"]]
     if whole and fraction == "einhalb" and int(whole) < len(_SMALL):
         return f"{'ein' if whole == '1' else _SMALL[int(whole)]}einhalb"
     return f"{whole} {'und ' if whole else ''}{'ein halb' if fraction == 'einhalb' else fraction}".strip()
 
 
-def _digits(found: re.Match[str]) -> str:
-    return ", ".join(" ".join(group) for group in re.findall(r"\d+", found.group()))
+def _digits(match: re.Match[str]) -> str:
+    return ", ".join(" ".join(group) for group in re.findall(r"\d+", match.group()))
 
 
-def _dialled(found: re.Match[str]) -> str:
-    return found["before"] + " ".join(found["digits"])
+def _dialled(match: re.Match[str]) -> str:
+    return match["before"] + " ".join(match["digits"])
 
 
-def _address(found: re.Match[str]) -> str:
-    return found["host"].removeprefix("www.").replace(".", " Punkt ")
+def _address(match: re.Match[str]) -> str:
+    return match["host"].removeprefix("www.").replace(".", " Punkt ")
 
 
-def _email(found: re.Match[str]) -> str:
-    said = found.group().replace("@", " ät ").replace(".", " Punkt ").replace("_", " Unterstrich ")
-    return re.sub(r" +", " ", said.replace("-", " minus "))
+def _email(match: re.Match[str]) -> str:
+    text = match.group().replace("@", " ät ").replace(".", " Punkt ").replace("_", " Unterstrich ")
+    return re.sub(r" +", " ", text.replace("-", " minus "))
 
 
 WORDS: list[tuple[str, Change]] = [

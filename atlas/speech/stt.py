@@ -14,7 +14,7 @@ MAX_UTTERANCE_SECONDS = 28.0  # a Whisper window is 30 s; longer sound is cut by
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class SoundReading:
     """One text that the sound may be, and its mean log-probability of a token."""
 
     text: str
@@ -34,7 +34,7 @@ class Hearing(Protocol):
     """The sound of one utterance, while its recogniser has it at hand."""
 
     @property
-    def readings(self) -> Sequence[Reading]:
+    def readings(self) -> Sequence[SoundReading]:
         """What was read, best first; also what nobody would believe."""
         ...
 
@@ -64,7 +64,7 @@ class UnweighedHearing:
         self._heard = heard
         self.seconds = heard.seconds
         self.language = heard.language
-        self.readings = tuple(Reading(text, LIKELY) for text in (heard.text, *heard.alternatives))
+        self.readings = tuple(SoundReading(text, LIKELY) for text in (heard.text, *heard.alternatives))
 
     def weigh(self, texts: Sequence[str]) -> Sequence[Weight]:
         """Return the same for each word of each text."""

@@ -24,7 +24,7 @@ from atlas.config import SpeechConfig
 from atlas.conversation import Utterance
 from atlas.errors import EngineError
 from atlas.speech.loops import cut_loop
-from atlas.speech.stt import MAX_UTTERANCE_SECONDS, Judge, Reading, Stt, Weight
+from atlas.speech.stt import MAX_UTTERANCE_SECONDS, Judge, SoundReading, Stt, Weight
 from atlas.speech.worker import Worker
 
 PAD_SECONDS = 8.0  # less of it and words are lost, most of all at the end: see docs/log.md
@@ -104,7 +104,7 @@ class _Heard:
         self.language = whisper.language_of(self._encoded)
 
     @property
-    def readings(self) -> Sequence[Reading]:
+    def readings(self) -> Sequence[SoundReading]:
         """What was read, best first."""
         return self._read[0]
 
@@ -124,7 +124,7 @@ class _Heard:
         return Utterance(texts[0], self.seconds, texts[1:], doubtful=best.score < DOUBTFUL, language=self.language)
 
     @cached_property
-    def _read(self) -> tuple[Sequence[Reading], float]:
+    def _read(self) -> tuple[Sequence[SoundReading], float]:
         return self._whisper.readings(self._encoded, self.seconds, self.language)
 
 
@@ -162,16 +162,16 @@ class _Whisper:
         likely = {token.strip("<|>"): share for token, share in self._model.detect_language(encoded)[0]}
         return max(self._prompts, key=lambda language: likely.get(language, 0.0))
 
-    def readings(self, encoded: Any, seconds: float, language: str) -> tuple[Sequence[Reading], float]:
+    def readings(self, encoded: Any, seconds: float, language: str) -> tuple[Sequence[SoundReading], float]:
         """Return what may have been said, best first, and the probability that nobody spoke."""
         first, prompt = FIRST_TOKENS + int(FIRST_TOKENS_PER_SECOND * seconds), self._prompts[language]
         guesses, no_speech = self._generate(encoded, prompt, [], first, BEAMS)
-        texts = [Reading(self._whole(encoded, prompt, guesses[0], first, seconds), guesses[0].score)]
+        texts = [SoundReading(self._whole(encoded, prompt, guesses[0], first, seconds), guesses[0].score)]
         for guess in guesses[1:]:
             ended = len(guess.tokens) < first
             text, looped = cut_loop(self._text(guess.tokens), ended)
             if ended or looped:
-                texts.append(Reading(text, guess.score))
+                texts.append(SoundReading(text, guess.score))
         return texts, no_speech
 
     def weigh(self, encoded: Any, texts: Sequence[str], seconds: float, language: str) -> Sequence[Weight]:
@@ -201,10 +201,10 @@ class _Whisper:
         aligned = self._model.align(view, prompt, [list(sentence) for sentence in sentences], frames)
         return [float(np.sum(np.log(np.maximum(one.text_token_probs, LEAST_PROBABILITY)))) for one in aligned]
 
-    def _whole(self, encoded: Any, prompt: list[int], guess: _Guess, asked: int, seconds: float) -> str:
+    def _whole(self, encoded: Any, prompt: list[int], guess: _Guess, amount: int, seconds: float) -> str:
         """Return the text of the best guess, going on from where it ran out of tokens until it ends or repeats."""
         tokens, most = list(guess.tokens), MOST_TOKENS + int(MOST_TOKENS_PER_SECOND * seconds)
-        ended = len(tokens) < asked
+        ended = len(tokens) < amount
         text, looped = cut_loop(self._text(tokens), ended)
         while not ended and not looped and len(tokens) < most:
             more = self._generate(encoded, prompt, tokens, MORE_TOKENS, 1)[0][0].tokens

@@ -33,7 +33,7 @@ class ScriptedTts:
     def __init__(self, *, name: str = "scripted", seconds: float = 0.0, trouble: Exception | None = None) -> None:
         self.voice = name
         self.trouble = trouble
-        self.said: list[str] = []
+        self.texts: list[str] = []
         self.closed = 0
         self._seconds = seconds
         self._open = True
@@ -44,7 +44,7 @@ class ScriptedTts:
         assert 0.25 <= speed <= 4
         if not self._open:
             raise EngineError("the voice is closed")
-        self.said.append(text)
+        self.texts.append(text)
         whole = False
         try:
             for sentence in re.findall(r"[^.!?]+[.!?]*\s*", text):

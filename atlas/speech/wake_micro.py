@@ -66,13 +66,13 @@ class MicroWakeStream:
     def hear(self, chunk: AudioChunk) -> str | None:
         """Take the next chunk; return the phrase when it has just been said."""
         assert chunk.rate == HEARING_RATE, "wake words are heard at the hearing rate"
-        said: str | None = None
+        text: str | None = None
         for features in self._features.process_streaming(chunk.pcm):
-            found = [phrase for phrase, model in self._models.items() if model.process_streaming(features)]
-            if found and self._rest_samples <= 0 and said is None:
-                said = found[0]
-            self._rest_samples = REST_SAMPLES if found else self._rest_samples - SAMPLES_PER_CHUNK
-        return said
+            hits = [phrase for phrase, model in self._models.items() if model.process_streaming(features)]
+            if hits and self._rest_samples <= 0 and text is None:
+                text = hits[0]
+            self._rest_samples = REST_SAMPLES if hits else self._rest_samples - SAMPLES_PER_CHUNK
+        return text
 
     def reset(self) -> None:
         """Forget what was heard."""

@@ -52,15 +52,15 @@ class ScriptedWakeStream:
         """Take the next chunk; return the phrase when its tone has lasted long enough."""
         assert chunk.rate == HEARING_RATE
         self._waiting += chunk.pcm
-        said: str | None = None
+        text: str | None = None
         while len(self._waiting) >= FRAME_SAMPLES * 2:
             frame, self._waiting = self._waiting[: FRAME_SAMPLES * 2], self._waiting[FRAME_SAMPLES * 2 :]
             phrase = self._phrase_of(np.frombuffer(frame, "<i2"))
             self._count = self._count + 1 if phrase and phrase == self._phrase else 1 if phrase else 0
             self._phrase = phrase
             if self._count == FRAMES_TO_WAKE:
-                said = said or phrase
-        return said
+                text = text or phrase
+        return text
 
     def reset(self) -> None:
         """Forget what was heard."""

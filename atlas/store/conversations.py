@@ -98,10 +98,10 @@ def shorten(connection: sqlite3.Connection, turn_id: str, heard: str) -> bool:
         (turn_id,),
     ).fetchall()
     texts = [text for _, text in replies]
-    kept = list(_cut(texts, heard))
-    for (identity, _), text in zip(replies, kept, strict=True):
+    remainder = list(_cut(texts, heard))
+    for (identity, _), text in zip(replies, remainder, strict=True):
         connection.execute("UPDATE messages SET text = ? WHERE id = ?", (text, identity))
-    return kept != texts
+    return remainder != texts
 
 
 def _cut(texts: Sequence[str], heard: str) -> Iterator[str]:
@@ -117,10 +117,10 @@ def _cut(texts: Sequence[str], heard: str) -> Iterator[str]:
 
 def _message(row: tuple[str, str, str, str, int, int, float]) -> Message:
     author, text, calls, call_id, by_command, tainted, at = row
-    asked = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in json.loads(calls))
+    tool_calls = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in json.loads(calls))
     ours = author == "assistant" and bool(by_command)
     others = bool(tainted) and author != "user"  # what the person said is theirs, whatever was answered
-    return Message(author, text, asked, call_id, ours, others, at)  # type: ignore[arg-type]  # only `append` writes authors
+    return Message(author, text, tool_calls, call_id, ours, others, at)  # type: ignore[arg-type]  # only `append` writes authors
 
 
 def _calls_to_json(calls: Sequence[ToolCall]) -> str:

@@ -44,7 +44,7 @@ DEVICES: Migrations = (
 
 
 @dataclass(frozen=True, slots=True)
-class Device:
+class TokenDevice:
     """One row: a name, its standing, who alone uses it, and its room. The token itself is stored nowhere."""
 
     name: str
@@ -55,7 +55,7 @@ class Device:
     room: str = ""  # "" when it is carried about
 
 
-class Devices:
+class DeviceStore:
     """The devices that hold a token. Every verb raises `StoreError` when the file fails, and is safe to cancel."""
 
     def __init__(self, database: Database, now: Callable[[], float] = time.time) -> None:
@@ -138,14 +138,14 @@ class Devices:
                 )
         return Actor(person, device=name, role=role, room=room)
 
-    async def list(self) -> tuple[Device, ...]:
+    async def list(self) -> tuple[TokenDevice, ...]:
         """Return every device, in the order of their names."""
         rows = await self._database.read(
             lambda connection: connection.execute(
                 "SELECT name, role, created, used, person, room FROM devices ORDER BY name"
             ).fetchall()
         )
-        return tuple(Device(*row) for row in rows)
+        return tuple(TokenDevice(*row) for row in rows)
 
     async def move(self, name: str, room: str) -> bool:
         """Say that a device stands in `room`, "" for none, from its next connection on; False when there is none such.
@@ -167,10 +167,10 @@ class Devices:
 
 
 @asynccontextmanager
-async def open_devices(data: Path) -> AsyncIterator[Devices]:
+async def open_devices(data: Path) -> AsyncIterator[DeviceStore]:
     """Open the devices of a data directory; another process may have them open too."""
     async with open_database(data / FILE, DEVICES) as database:
-        yield Devices(database)
+        yield DeviceStore(database)
 
 
 def _check_room(room: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from atlas.store.conversations import Conversation
-from atlas.store.recall import Span, Whose, of
+from atlas.store.recall import TimeSpan, Whose, of
 
 SCRUB = ("scrub", "")
 _DEED = "calls <> '[]' AND calls NOT LIKE '%\"name\": \"conversation.%'"  # to search or forget is none
@@ -24,19 +24,23 @@ class Forgotten:
 
 
 def forget(
-    connection: sqlite3.Connection, whose: Whose, span: Span, last: int | None = None, busy: Iterable[Conversation] = ()
+    connection: sqlite3.Connection,
+    whose: Whose,
+    span: TimeSpan,
+    last: int | None = None,
+    busy: Iterable[Conversation] = (),
 ) -> Forgotten:
     """Delete turns with all that was said and noted in them; only the `last` so many when that is given.
 
     `busy` conversations are being read by a model, or were read ahead: it has something to forget in any case.
     """
     chosen, values = of(whose, span)
-    found = connection.execute(
+    results = connection.execute(
         f"SELECT t.number, c.id, c.agent, c.person, c.room{chosen} ORDER BY t.number DESC LIMIT :last",
         values | {"last": -1 if last is None else last},
     ).fetchall()
-    numbers = [(number,) for number, *_ in found]
-    touched = {identity: Conversation(*key) for _, identity, *key in found}
+    numbers = [(number,) for number, *_ in results]
+    touched = {identity: Conversation(*key) for _, identity, *key in results}
     deeds = sum(
         connection.execute(
             f"SELECT EXISTS (SELECT 1 FROM messages WHERE turn = ? AND {_DEED})",  # noqa: S608  no value is in it

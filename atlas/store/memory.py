@@ -19,7 +19,7 @@ from atlas.store.conversations import Conversation
 from atlas.store.database import Database, open_database
 from atlas.store.forgetting import SCRUB, Forgotten
 from atlas.store.migrations import MEMORY
-from atlas.store.recall import ALWAYS, Exchange, Found, Span, Whose, Words
+from atlas.store.recall import ALWAYS, MessageMatch, RememberedTurn, TimeSpan, Whose, Words
 from atlas.store.turns import TurnRecord
 
 DROP_SECONDS = 3.0  # how long a person waits for the model's server to drop what it read; then it is done later
@@ -117,27 +117,27 @@ class Memory:
         self,
         whose: Whose,
         words: str,
-        span: Span = ALWAYS,
+        span: TimeSpan = ALWAYS,
         *,
         by: Author | None = None,
         fit: Words = "begun",
         most: int = 20,
-    ) -> tuple[Found, ...]:
+    ) -> tuple[MessageMatch, ...]:
         """See `recall.search`."""
         return await self._database.read(lambda c: recall.search(c, whose, words, span, by=by, fit=fit, most=most))
 
-    async def count(self, whose: Whose, span: Span = ALWAYS) -> tuple[int, float]:
+    async def count(self, whose: Whose, span: TimeSpan = ALWAYS) -> tuple[int, float]:
         """See `recall.count`."""
         return await self._database.read(lambda c: recall.count(c, whose, span))
 
     async def exchanges(
-        self, whose: Whose, span: Span = ALWAYS, *, after: int = 0, most: int = 200
-    ) -> tuple[Exchange, ...]:
+        self, whose: Whose, span: TimeSpan = ALWAYS, *, after: int = 0, most: int = 200
+    ) -> tuple[RememberedTurn, ...]:
         """See `recall.exchanges`."""
         return await self._database.read(lambda c: recall.exchanges(c, whose, span, after=after, most=most))
 
     async def forget(
-        self, whose: Whose, span: Span = ALWAYS, *, last: int | None = None, by_turn: str = ""
+        self, whose: Whose, span: TimeSpan = ALWAYS, *, last: int | None = None, by_turn: str = ""
     ) -> Forgotten:
         """Forget turns for good: rows, index, the bytes of the file and its log, and what the model has read of them.
 
@@ -165,8 +165,8 @@ class Memory:
             self._wake.set()
         prefix = str(Conversation(whose.agent, whose.person, whose.room or ""))
         waiting = [key for what, key in left if what == "drop"]
-        own = [key for key in waiting if key == prefix or (whose.room is None and key.startswith(prefix))]
-        return replace(gone, scrubbed=SCRUB not in left, dropped=not own)
+        own_names = [key for key in waiting if key == prefix or (whose.room is None and key.startswith(prefix))]
+        return replace(gone, scrubbed=SCRUB not in left, dropped=not own_names)
 
     async def tidy(self) -> Errands:
         """Do what is still to be done for what was forgotten; return what must wait."""

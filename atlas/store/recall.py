@@ -43,23 +43,23 @@ def belonging_to(agent: str, actor: Actor, *, here: bool = False) -> Whose:
 
     Who is not known by name has this room's conversation, or this device's, and never another's.
     """
-    own = conversation_of(agent, actor)
-    return Whose(own.agent, own.person, None if actor.person and not here else own.room)
+    conversation = conversation_of(agent, actor)
+    return Whose(conversation.agent, conversation.person, None if actor.person and not here else conversation.room)
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TimeSpan:
     """From when until when, in seconds since 1970; the end is not in it."""
 
     since: float = -math.inf
     until: float = math.inf
 
 
-ALWAYS = Span()
+ALWAYS = TimeSpan()
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MessageMatch:
     """One message that was found, and when its turn began."""
 
     turn: str
@@ -70,7 +70,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class RememberedMessage:
     """One message of an exchange; `tools` are the names of those it called."""
 
     author: Author
@@ -79,7 +79,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class RememberedTurn:
     """One turn as it is remembered. `number` orders the turns of a memory."""
 
     number: int
@@ -91,7 +91,7 @@ class Exchange:
     device: str
     spoken: bool
     end: End
-    said: tuple[Said, ...]
+    messages: tuple[RememberedMessage, ...]
 
 
 _OF = (
@@ -101,7 +101,7 @@ _OF = (
 )
 
 
-def of(whose: Whose, span: Span, more: str = "") -> tuple[str, dict[str, Any]]:
+def of(whose: Whose, span: TimeSpan, more: str = "") -> tuple[str, dict[str, Any]]:
     """Return the SQL that chooses turns `t` of conversations `c`, from its FROM on, and its values."""
     values = {"agent": whose.agent, "person": whose.person, "room": whose.room}
     return _OF.format(more=more), values | {"since": span.since, "until": span.until}
@@ -111,12 +111,12 @@ def search(
     connection: sqlite3.Connection,
     whose: Whose,
     words: str,
-    span: Span = ALWAYS,
+    span: TimeSpan = ALWAYS,
     *,
     by: Author | None = None,
     fit: Words = "begun",
     most: int = 20,
-) -> tuple[Found, ...]:
+) -> tuple[MessageMatch, ...]:
     """Return the messages that hold all of `words`, newest first; of anybody, or only those `by` one author.
 
     Letters count without their accents, and in either case. Words that only begin so are found too, unless they are to
@@ -133,10 +133,10 @@ def search(
         " ORDER BY t.number DESC, m.id DESC LIMIT :most",
         values | {"wanted": wanted, "by": by, "most": most},
     )
-    return tuple(Found(*row) for row in rows)
+    return tuple(MessageMatch(*row) for row in rows)
 
 
-def count(connection: sqlite3.Connection, whose: Whose, span: Span = ALWAYS) -> tuple[int, float]:
+def count(connection: sqlite3.Connection, whose: Whose, span: TimeSpan = ALWAYS) -> tuple[int, float]:
     """Return how many turns there are, and when the first of them began."""
     chosen, values = of(whose, span)
     number, first = connection.execute(f"SELECT count(*), min(t.began){chosen}", values).fetchone()
@@ -144,8 +144,8 @@ def count(connection: sqlite3.Connection, whose: Whose, span: Span = ALWAYS) -> 
 
 
 def exchanges(
-    connection: sqlite3.Connection, whose: Whose, span: Span = ALWAYS, *, after: int = 0, most: int = 200
-) -> tuple[Exchange, ...]:
+    connection: sqlite3.Connection, whose: Whose, span: TimeSpan = ALWAYS, *, after: int = 0, most: int = 200
+) -> tuple[RememberedTurn, ...]:
     """Return the turns after the one with the number `after`, oldest first, with everything said in them."""
     chosen, values = of(whose, span)
     turns = (
@@ -160,19 +160,19 @@ def exchanges(
     return tuple(_exchanges(rows))
 
 
-def _exchanges(rows: sqlite3.Cursor) -> Iterator[Exchange]:
+def _exchanges(rows: sqlite3.Cursor) -> Iterator[RememberedTurn]:
     for turn, messages in groupby(rows, itemgetter(slice(9))):
         number, identity, at, agent, person, room, device, spoken, end = turn
-        said = tuple(
-            Said(author, text, tuple(call["name"] for call in json.loads(calls)))
+        remembered_messages = tuple(
+            RememberedMessage(author, text, tuple(call["name"] for call in json.loads(calls)))
             for *_, author, text, calls in messages
             if author in ("user", "assistant")
         )
-        yield Exchange(number, identity, at, agent, person, room, device, bool(spoken), end, said)
+        yield RememberedTurn(number, identity, at, agent, person, room, device, bool(spoken), end, remembered_messages)
 
 
 def _query(words: str, fit: Words) -> str | None:
     """Return `words` in the language of SQLite's index; `None` when there are none. Nothing in them is an operator."""
-    found: Sequence[str] = re.findall(r"[^\W_]+", unicodedata.normalize("NFC", words))[:MOST_WORDS]
+    hits: Sequence[str] = re.findall(r"[^\W_]+", unicodedata.normalize("NFC", words))[:MOST_WORDS]
     star = "*" if fit == "begun" else ""
-    return " ".join(f'"{word}"{star}' for word in found) or None
+    return " ".join(f'"{word}"{star}' for word in hits) or None

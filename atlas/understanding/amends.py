@@ -11,7 +11,7 @@ from typing import Any
 from atlas.conversation import Message, ToolCall
 from atlas.understanding import durations, moments
 from atlas.understanding.devices import Arguments
-from atlas.understanding.dialogue import UNDO, Dialogue, Exchange
+from atlas.understanding.dialogue import UNDO, Dialogue, EarlierTurn
 from atlas.understanding.grammar import Grammar, Half
 from atlas.understanding.names import NOBODY, Names
 from atlas.understanding.slots import Command
@@ -25,41 +25,43 @@ class Amends:
     """How one language corrects and continues what was just done."""
 
     def __init__(self, grammar: Grammar, dialogue: Dialogue) -> None:
-        own = grammar.own
+        tables = grammar.tables
         self._grammar = grammar
         self._dialogue = dialogue
         self._table = open_spoken_tools()
-        self._corrected = re.compile(own["corrected"], re.IGNORECASE)
-        self._shifts = re.compile(own["shifts"], re.IGNORECASE)
-        self._meant = re.compile(own["meant"], re.IGNORECASE)
-        self._followed = re.compile(own["followed"], re.IGNORECASE)
-        self._taken_back = re.compile(own["taken_back"], re.IGNORECASE)
-        self._again = re.compile(own["again"], re.IGNORECASE)
-        self._contrast = re.compile(own["contrast"], re.IGNORECASE)
-        self._same = re.compile(own["same_for"], re.IGNORECASE)
-        self._slips = re.compile(own["slips"], re.IGNORECASE)
-        self._at_hour: str = own.get("frames", {}).get("clock", "")
-        self._another = re.compile(own["another"], re.IGNORECASE)
-        self._quarters = re.compile(own["bare_quarters"], re.IGNORECASE)
-        self._more_time = re.compile(own["more_time"], re.IGNORECASE)
-        self._left_alone = re.compile(own["left_alone"], re.IGNORECASE)
-        self._switched = re.compile(own["switched"], re.IGNORECASE)
-        self._around = re.compile(own["around_an_answer"], re.IGNORECASE)
-        self._left: Mapping[str, str] = own["left"]
-        self._in_minutes: str = own["in_minutes"]
-        self._number = re.compile(own["a_number"], re.IGNORECASE)
-        self._place = re.compile(own["a_place"], re.IGNORECASE)
-        self._lead = {of: re.compile(rf"^(?:{before})", re.IGNORECASE) for of, before in own["before_the_new"].items()}
-        self._later = re.compile(own["later"], re.IGNORECASE)
-        self._weather_at: str = own["weather_at"]
-        self._on: Mapping[str, bool] = own["on_or_off"]
-        self._places = Places(own)
+        self._corrected = re.compile(tables["corrected"], re.IGNORECASE)
+        self._shifts = re.compile(tables["shifts"], re.IGNORECASE)
+        self._meant = re.compile(tables["meant"], re.IGNORECASE)
+        self._followed = re.compile(tables["followed"], re.IGNORECASE)
+        self._taken_back = re.compile(tables["taken_back"], re.IGNORECASE)
+        self._again = re.compile(tables["again"], re.IGNORECASE)
+        self._contrast = re.compile(tables["contrast"], re.IGNORECASE)
+        self._same = re.compile(tables["same_for"], re.IGNORECASE)
+        self._slips = re.compile(tables["slips"], re.IGNORECASE)
+        self._at_hour: str = tables.get("frames", {}).get("clock", "")
+        self._another = re.compile(tables["another"], re.IGNORECASE)
+        self._quarters = re.compile(tables["bare_quarters"], re.IGNORECASE)
+        self._more_time = re.compile(tables["more_time"], re.IGNORECASE)
+        self._left_alone = re.compile(tables["left_alone"], re.IGNORECASE)
+        self._switched = re.compile(tables["switched"], re.IGNORECASE)
+        self._around = re.compile(tables["around_an_answer"], re.IGNORECASE)
+        self._left: Mapping[str, str] = tables["left"]
+        self._in_minutes: str = tables["in_minutes"]
+        self._number = re.compile(tables["a_number"], re.IGNORECASE)
+        self._place = re.compile(tables["a_place"], re.IGNORECASE)
+        self._lead = {
+            of: re.compile(rf"^(?:{before})", re.IGNORECASE) for of, before in tables["before_the_new"].items()
+        }
+        self._later = re.compile(tables["later"], re.IGNORECASE)
+        self._weather_at: str = tables["weather_at"]
+        self._on: Mapping[str, bool] = tables["on_or_off"]
+        self._places = Places(tables)
 
     def correction(
         self,
         text: str,
         history: Sequence[Message],
-        exchanges: Sequence[Exchange] = (),
+        exchanges: Sequence[EarlierTurn] = (),
         names: Names = NOBODY,
         room: str = "",
     ) -> tuple[Command, ...] | str:
@@ -76,10 +78,10 @@ class Amends:
             return (Command(UNDO, {}),) if back else ()
         if last and changed and (shift := self._shift(last, words)):
             return (shift,)
-        found = self._corrected.match(words)
-        if last is None or (found and found["moved"] and self._table.of(last.name).reads):
+        match = self._corrected.match(words)
+        if last is None or (match and match["moved"] and self._table.of(last.name).reads):
             return ()
-        rest = found["rest"] if found else self._grammar.unmarked(self.contrasted(text))
+        rest = match["rest"] if match else self._grammar.unmarked(self.contrasted(text))
         if not rest:
             return ()
         things = exchanges[0].things if exchanges else ()
@@ -89,7 +91,7 @@ class Amends:
             if whole and whole.tool == last.name:
                 made = whole
         made = made or self._other_kind(last, rest) or self._dialogue.elsewhere(last, things, rest, names, room)
-        if made is None and (found is None or self._meant.search(found["how"])):
+        if made is None and (match is None or self._meant.search(match["how"])):
             made = self._other_things(last, rest) or self._other_number(last, rest)
         made = made or self._dialogue.other_one(last, rest, exchanges, names)
         if made is None:
@@ -108,22 +110,22 @@ class Amends:
 
     def contrasted(self, text: str) -> str:
         """Return what is meant in place of what is not: "not three, four" → "four"; "" for anything else."""
-        found = self._contrast.fullmatch(text.strip())
-        return found["rest"] if found else ""
+        match = self._contrast.fullmatch(text.strip())
+        return match["rest"] if match else ""
 
-    def _shift(self, last: ToolCall, said: str) -> Command | None:
+    def _shift(self, last: ToolCall, text: str) -> Command | None:
         """Return what "put it an hour later" does with what was just written down: it moves from where it stands."""
-        found, shift = self._shifts.fullmatch(said), self._table.of(last.name).shift
-        if found is None or not shift or moments.whole(found["by"]) is None:
+        match, shift = self._shifts.fullmatch(text), self._table.of(last.name).shift
+        if match is None or not shift or moments.whole(match["by"]) is None:
             return None
         names = [shift["new"], shift["name"]] if "new" in shift else [shift["name"]]
         named = next(filter(None, (last.arguments.get(name) for name in names)), "")
-        return Command(shift["tool"], ({shift["which"]: named} if named else {}) | {shift["when"]: found["by"]})
+        return Command(shift["tool"], ({shift["which"]: named} if named else {}) | {shift["when"]: match["by"]})
 
-    def _so_already(self, said: str) -> str:
+    def _so_already(self, text: str) -> str:
         """Return what is said of a last command that has what it was corrected to; a whole sentence is not repeated."""
-        so: Mapping[str, str] = self._grammar.own["so_already"]
-        return so["whole"] if self._grammar.commands(said) else so["part"].format(said)
+        so: Mapping[str, str] = self._grammar.tables["so_already"]
+        return so["whole"] if self._grammar.commands(text) else so["part"].format(text)
 
     def left_alone(self, text: str) -> str:
         """Return what is said to "never mind" and to "don't set a timer", which nothing is done for; "" to the rest."""
@@ -135,7 +137,7 @@ class Amends:
         self,
         text: str,
         history: Sequence[Message],
-        exchanges: Sequence[Exchange] = (),
+        exchanges: Sequence[EarlierTurn] = (),
         names: Names = NOBODY,
         room: str = "",
     ) -> Command | None:
@@ -157,9 +159,9 @@ class Amends:
             seconds = self._seconds(more["more"] or more["longer"] or more["less"])
             if longer := self._longer(last, seconds, shorter=bool(more["less"])):
                 return longer
-        if (found := self._followed.match(words)) is None:
+        if (match := self._followed.match(words)) is None:
             return None
-        rest = self._slips.split(next(part for part in found.groups() if part))[-1]  # "upstairs, I mean the hall"
+        rest = self._slips.split(next(part for part in match.groups() if part))[-1]  # "upstairs, I mean the hall"
         if row.things:
             return self._other_things(last, rest)
         if row.more:
@@ -172,7 +174,7 @@ class Amends:
         return None
 
     def _the_same(
-        self, last: ToolCall, same: re.Match[str], exchanges: Sequence[Exchange], names: Names, room: str
+        self, last: ToolCall, same: re.Match[str], exchanges: Sequence[EarlierTurn], names: Names, room: str
     ) -> Command | None:
         """Return the last command for another device, room or person: "the same for Ben, but at half past"."""
         things, words = exchanges[0].things if exchanges else (), next(part for part in same.groups() if part).split()
@@ -191,8 +193,8 @@ class Amends:
         """Return what `text` answers when the last thing said was a question about half a command."""
         if not history or history[-1].author != "assistant":
             return None
-        asked = next((message.text for message in reversed(history) if message.author == "user"), "")
-        half = self._grammar.half(asked)
+        request = next((message.text for message in reversed(history) if message.author == "user"), "")
+        half = self._grammar.half(request)
         if half is None or not history[-1].text.endswith(half.question):
             return None
         words = self._grammar.unmarked(text)
@@ -200,14 +202,14 @@ class Amends:
             return self._left["says"]
         if self._grammar.is_negated(text):
             return None
-        said = self._around.sub("", self._grammar.plain_words(text))
-        place = self._places.of(said, len(half.asks["choices"]))
+        sentence = self._around.sub("", self._grammar.plain_words(text))
+        place = self._places.of(sentence, len(half.asks["choices"]))
         for at, choice in enumerate(half.asks["choices"]):
-            if at == place or re.fullmatch(choice.get("answers", "(?!)"), said, re.IGNORECASE):
+            if at == place or re.fullmatch(choice.get("answers", "(?!)"), sentence, re.IGNORECASE):
                 whole = half.asks | choice
                 return self._done(half, whole["tool"], whole["says"], choice.get("is", ""))
-        if told := self._told(half.asks.get("open", ""), said, words):
-            return self._done(half, half.asks["tool"], half.asks["says"], told)
+        if statement := self._told(half.asks.get("open", ""), sentence, words):
+            return self._done(half, half.asks["tool"], half.asks["says"], statement)
         return None
 
     def _done(self, half: Half, tool: str, says: str, answer: str) -> Command | None:
@@ -215,52 +217,52 @@ class Amends:
         command = self._grammar.read(half.says(says, answer))
         return command if command and command.tool == tool else None
 
-    def _told(self, asked: str, said: str, words: str) -> str:
+    def _told(self, request: str, text: str, words: str) -> str:
         """Return what an open question was answered with, as it belongs into the command; "" when it was not."""
-        number = self._number_in(said)
-        match asked:
-            case "when" if moment := moments.whole(said) or moments.whole(words):  # "um acht" is more than "acht"
+        number = self._number_in(text)
+        match request:
+            case "when" if moment := moments.whole(text) or moments.whole(words):  # "um acht" is more than "acht"
                 return moment.text
             case "length" if number and not number["unit"]:
-                return self._in_minutes.format(said)
-            case "length" if self._seconds(said):
-                return said
+                return self._in_minutes.format(text)
+            case "length" if self._seconds(text):
+                return text
             case "percent" if number and number["unit"] in (None, "percent"):
                 return number["number"]
-            case "words" if self._grammar.slots.is_doing(said) and not self._grammar.commands(words):
-                return said
+            case "words" if self._grammar.slots.is_doing(text) and not self._grammar.commands(words):
+                return text
         return ""
 
-    def _anew(self, last: ToolCall, said: str) -> Command | None:
+    def _anew(self, last: ToolCall, text: str) -> Command | None:
         """Return the last command with its time, place, room or number said anew; `None` when that is not said."""
         arguments: Arguments = dict(last.arguments)
-        row, seconds = self._table.of(last.name), self._seconds(said)
+        row, seconds = self._table.of(last.name), self._seconds(text)
         if row.length and seconds:
             before = arguments.get(row.length)
             sign = -1 if row.signed and isinstance(before, (int, float)) and before < 0 else 1
             return Command(last.name, arguments | {row.length: sign * seconds})
         if row.minutes and seconds >= 60:
             return Command(last.name, arguments | {row.minutes: round(seconds / 60)})
-        if row.when and self._quarters.fullmatch(said) and (hour := _hour(str(arguments.get(row.when, "")))):
-            said = f"{said} {hour}"
+        if row.when and self._quarters.fullmatch(text) and (hour := _hour(str(arguments.get(row.when, "")))):
+            text = f"{text} {hour}"
         timed = row.when or row.moves_on
-        if timed and self._grammar.own["moments"]:
-            new = self._new(said, "when")
+        if timed and self._grammar.tables["moments"]:
+            new = self._new(text, "when")
             hour = f"{self._at_hour} {new}" if row.when and not row.reads else ""  # "no, half eight"
             if moment := moments.whole(new) or moments.whole(hour):
                 return self._at(last, arguments, moment)
-        if row.place and (place := self._place.fullmatch(said)):
+        if row.place and (place := self._place.fullmatch(text)):
             return Command(last.name, arguments | {row.place: place["place"]})
-        room = self._new(said, "room")
+        room = self._new(text, "room")
         if row.room and room.lower() in self._grammar.slots.devices.rooms:
-            kept = {key: value for key, value in arguments.items() if key != "everything"}
-            return Command(last.name, kept | {row.room: room})
-        if row.numbers and (number := self._number_in(said)):
+            remainder = {key: value for key, value in arguments.items() if key != "everything"}
+            return Command(last.name, remainder | {row.room: room})
+        if row.numbers and (number := self._number_in(text)):
             for name in (*row.numbers,):
                 if name in arguments:
                     return Command(last.name, arguments | {name: int(number["number"])})
-        if row.switch and said.lower() in self._on:
-            return Command(last.name, arguments | {row.switch: self._on[said.lower()]})
+        if row.switch and text.lower() in self._on:
+            return Command(last.name, arguments | {row.switch: self._on[text.lower()]})
         return None
 
     def _at(self, last: ToolCall, arguments: Arguments, moment: moments.Moment) -> Command | None:
@@ -276,9 +278,9 @@ class Amends:
             return Command(last.name, arguments | dict(weather.arguments)) if weather else None
         return Command(last.name, arguments | {row.when: new})
 
-    def _other_kind(self, last: ToolCall, said: str) -> Command | None:
+    def _other_kind(self, last: ToolCall, text: str) -> Command | None:
         """Return the last things with one of another kind, which says its name again: milk → "no, oat milk"."""
-        if (new := self._other_things(last, said)) is None or len(new.arguments["items"]) != 1:
+        if (new := self._other_things(last, text)) is None or len(new.arguments["items"]) != 1:
             return None
         [thing] = new.arguments["items"]
         before = last.arguments.get("items")
@@ -289,19 +291,19 @@ class Amends:
         items[alike[0]] = thing
         return Command(last.name, dict(last.arguments) | {"items": items})
 
-    def _other_things(self, last: ToolCall, said: str) -> Command | None:
+    def _other_things(self, last: ToolCall, text: str) -> Command | None:
         if not self._table.of(last.name).things:
             return None
-        things = self._grammar.slots.things(said, said)
+        things = self._grammar.slots.things(text, text)
         if not things or not all(self._grammar.slots.is_thing(thing) for thing in things):
             return None
         return Command(last.name, dict(last.arguments) | {"items": things})
 
-    def _other_number(self, last: ToolCall, said: str) -> Command | None:
+    def _other_number(self, last: ToolCall, text: str) -> Command | None:
         """Return a timer of another number of minutes, or of seconds when it was of seconds: "make it fifteen"."""
         row = self._table.of(last.name)
         seconds = 0 if row.signed or not row.length else int(last.arguments.get(row.length, 0))
-        number = self._number_in(said)
+        number = self._number_in(text)
         if number is None or number["unit"] or not 0 < seconds < 3600:
             return None
         return Command(
@@ -320,22 +322,25 @@ class Amends:
             which["seconds"] = last.arguments["seconds"]  # which is how long it was set for, however long it runs
         return Command("timers.add", which | {"by_seconds": -seconds if shorter else seconds})
 
-    def _number_in(self, said: str) -> re.Match[str] | None:
+    def _number_in(self, text: str) -> re.Match[str] | None:
         """Return the number that `said` is, in digits, and its unit."""
-        return self._number.fullmatch(self._grammar.digits(said))
+        return self._number.fullmatch(self._grammar.digits(text))
 
-    def _seconds(self, said: str) -> int:
+    def _seconds(self, text: str) -> int:
         """Return the length of time that `said` is, from end to end; 0 when it is none."""
-        words = self._new(said, "length")
-        for told in (words, self._grammar.plain_words(words)):
-            found = durations.find(told)
-            if len(found) == 1 and (found[0].start, found[0].end) == (0, len(told)):
-                return found[0].seconds
+        words = self._new(text, "length")
+        for message in (words, self._grammar.plain_words(words)):
+            matching_durations = durations.find(message)
+            if len(matching_durations) == 1 and (matching_durations[0].start, matching_durations[0].end) == (
+                0,
+                len(message),
+            ):
+                return matching_durations[0].seconds
         return 0
 
-    def _new(self, said: str, of: str) -> str:
+    def _new(self, text: str, of: str) -> str:
         """Return what is said anew, without the words that lead to it."""
-        return self._lead[of].sub("", said, count=1)
+        return self._lead[of].sub("", text, count=1)
 
 
 def last_call(history: Sequence[Message]) -> tuple[ToolCall | None, bool]:
@@ -349,24 +354,24 @@ def last_call(history: Sequence[Message]) -> tuple[ToolCall | None, bool]:
         if message.author == "user":
             break
         calls += [call for call in reversed(message.calls) if call.name != UNDO]
-        if message.author == "tool" and (told := _read(message.text)).get("ok") is True:
-            worked[message.call_id] = told.get("changed") is True
+        if message.author == "tool" and (details := _read(message.text)).get("ok") is True:
+            worked[message.call_id] = details.get("changed") is True
     if calls and calls[0].id not in worked and open_spoken_tools().of(calls[0].name).reads:
         return calls[0], False  # "I don't know where home is" – "in London?"
     return (calls[0], worked[calls[0].id]) if calls and calls[0].id in worked else (None, False)
 
 
-def _look_before(exchanges: Sequence[Exchange]) -> ToolCall | None:
+def _look_before(exchanges: Sequence[EarlierTurn]) -> ToolCall | None:
     """Return the look that led to what was done last, to the same thing."""
     if len(exchanges) < 2 or not (look := exchanges[1].last) or look.name != "home.state":
         return None
     return look if {*exchanges[0].things} & {*exchanges[1].things} else None
 
 
-def _for_person(last: ToolCall, said: str, names: Names) -> Command | None:
+def _for_person(last: ToolCall, text: str, names: Names) -> Command | None:
     """Return a call with one person of the house in the place of another."""
     people = {*names.people, *(one.name for one in names.devices if one.kind == "person")}
-    new = next((person for person in people if person.casefold() == said.casefold()), "")
+    new = next((person for person in people if person.casefold() == text.casefold()), "")
     others = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(people - {new}))) or '(?!)'})\b", re.IGNORECASE)
     anew = {name: others.sub(new, value) for name, value in last.arguments.items() if isinstance(value, str)}
     changed = new and any(anew[name] != last.arguments[name] for name in anew)
@@ -390,10 +395,10 @@ def _took_back(history: Sequence[Message]) -> bool:
 def _read(result: str) -> Mapping[str, Any]:
     """Read what `prompt.result` wrote."""
     try:
-        told: Any = json.loads(result)
+        details: Any = json.loads(result)
     except (ValueError, RecursionError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return details if isinstance(details, dict) else {}
 
 
 def _of_one_kind(thing: str, other: str) -> bool:

@@ -15,7 +15,7 @@ MOST_FACTS = 3  # of one answer; the latest
 _WORD = re.compile(r"\w+(?:'\w+)?")
 
 
-class Fact(Protocol):
+class StatedFact(Protocol):
     """Something that was told, in its words."""
 
     @property
@@ -24,11 +24,11 @@ class Fact(Protocol):
         ...
 
 
-F = TypeVar("F", bound=Fact)
+F = TypeVar("F", bound=StatedFact)
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class FactQuestion:
     """What somebody asks for, and in which words."""
 
     kind: str
@@ -57,8 +57,8 @@ class Answering:
     another's car, gets no answer from "my car is red".
     """
 
-    def __init__(self, own: Mapping[str, Any]) -> None:
-        words = own["answering"]
+    def __init__(self, tables: Mapping[str, Any]) -> None:
+        words = tables["answering"]
         kinds: Mapping[str, Mapping[str, Any]] = words["kinds"]
         self._lead = re.compile(rf"(?:(?:{'|'.join(words['lead'])})(?!\w)[ ,]*)*")
         self._asks = {name: re.compile(rf"(?:{kind['asks']})\b") for name, kind in kinds.items()}
@@ -67,40 +67,44 @@ class Answering:
         self._topical = {name for name, kind in kinds.items() if kind.get("topical")}
         self._private = re.compile("|".join(filled(one, words["private_parts"]) for one in words["private"]))
         self._not_about = re.compile(rf"\b(?:{words['not_about']})\b")
-        self._same = [(re.compile(said), to) for said, to in words["same"]]
+        self._same = [(re.compile(text), to) for text, to in words["same"]]
         self._small = frozenset(words["small"].split())
         self._definite = re.compile(rf"\b(?:{words['definite']})\b|{words['owned']}")
         self._introduced = re.compile(rf"(?:{words['definite']}|{words['indefinite']})\b", re.IGNORECASE)
         self._any = re.compile(rf"\b(?:{words['indefinite']}) (.*)")
         self._ending = re.compile(words["endings"])
-        self._verb = re.compile(rf"{own['fact']}|^[^:?]{{1,60}}:(?= )", re.IGNORECASE)
+        self._verb = re.compile(rf"{tables['fact']}|^[^:?]{{1,60}}:(?= )", re.IGNORECASE)
 
-    def question(self, text: str) -> Question | None:
+    def question(self, text: str) -> FactQuestion | None:
         """Return what `text` asks; `None` when nothing that somebody told could answer it."""
         if len(text) > LONGEST_CHARACTERS:
             return None
         plain = " ".join(re.sub(r"[^\w' ]+", " ", text.lower().replace("’", "'")).split())
         plain = self._lead.sub("", plain, count=1)
         for kind, asks in self._asks.items():
-            if found := asks.match(plain):
-                rest = plain[found.end() :]
-                asked = None if self._not_about.search(rest) else self._of(kind, rest)
-                return replace(asked, private=True) if asked and self._private.fullmatch(plain) else asked
+            if match := asks.match(plain):
+                rest = plain[match.end() :]
+                question = None if self._not_about.search(rest) else self._of(kind, rest)
+                return replace(question, private=True) if question and self._private.fullmatch(plain) else question
         return None
 
-    def speaks_of(self, text: str, question: Question) -> bool:
+    def speaks_of(self, text: str, question: FactQuestion) -> bool:
         """Tell whether `text` has a word of what is asked about."""
         return self._any_in(set(question.words) - question.light, self._words(text))
 
-    def answers(self, question: Question, facts: Iterable[F]) -> Sequence[F]:
+    def answers(self, question: FactQuestion, facts: Iterable[F]) -> Sequence[F]:
         """Return the facts that answer `question`, in their order. Each costs a tenth of a millisecond.
 
         Nothing is kept of them: whoever has one forgotten has it forgotten here too.
         """
-        fitting = [fact for fact in facts if (told := self._taken_apart(fact.text)) and self._answers(question, told)]
+        fitting = [
+            fact
+            for fact in facts
+            if (stated_fact := self._taken_apart(fact.text)) and self._answers(question, stated_fact)
+        ]
         return fitting[-MOST_FACTS:]
 
-    def _of(self, kind: str, rest: str) -> Question | None:
+    def _of(self, kind: str, rest: str) -> FactQuestion | None:
         if kind == "named" and (verb := self._verb.match(rest.strip())) and verb.end() < len(rest.strip()):
             return None  # it tells something
         words, light = self._words(rest), self._light[kind]
@@ -110,36 +114,38 @@ class Answering:
         definite = bool(self._definite.search(rest))
         if not words or (kind == "what" and not definite and len(words) == 1):
             return None  # "what is love" asks about the world
-        return Question(kind, words, light, definite, self._words(any_of[1])[:1] if any_of else ())
+        return FactQuestion(kind, words, light, definite, self._words(any_of[1])[:1] if any_of else ())
 
-    def _answers(self, asked: Question, told: _Told) -> bool:
-        known = (*told.about, *told.says)
-        if not self._all(set(asked.words) - asked.light, known) or not self._any_in(asked.words, known):
+    def _answers(self, question: FactQuestion, fact: _Told) -> bool:
+        known = (*fact.about, *fact.says)
+        if not self._all(set(question.words) - question.light, known) or not self._any_in(question.words, known):
             return False
-        if self._any_in(asked.any_of, told.about or told.says) or (asked.kind in self._topical and not told.about):
+        if self._any_in(question.any_of, fact.about or fact.says) or (
+            question.kind in self._topical and not fact.about
+        ):
             return False
-        if asked.kind == "who" and told.about and self._all(asked.words, told.says):
-            return self._all(told.says, asked.words)  # "who is our dentist" of "Mario is our dentist"
-        if not self._all(set(told.about) - asked.light, asked.words):
+        if question.kind == "who" and fact.about and self._all(question.words, fact.says):
+            return self._all(fact.says, question.words)  # "who is our dentist" of "Mario is our dentist"
+        if not self._all(set(fact.about) - question.light, question.words):
             return False
-        if told.about and told.introduced and not asked.definite and asked.kind != "when":
+        if fact.about and fact.introduced and not question.definite and question.kind != "when":
             return False
-        more = asked.kind == "whether" or not self._all(known, asked.words)
-        return more and bool(self._holds[asked.kind].search(told.rest))
+        more = question.kind == "whether" or not self._all(known, question.words)
+        return more and bool(self._holds[question.kind].search(fact.rest))
 
     def _taken_apart(self, text: str) -> _Told | None:
-        found = self._verb.match(text)
-        if found is None:
+        match = self._verb.match(text)
+        if match is None:
             return None
-        about = found[0] if found[0].endswith(":") else found[0].rpartition(" ")[0]
+        about = match[0] if match[0].endswith(":") else match[0].rpartition(" ")[0]
         rest = text[len(about) :].rstrip(" .!")
         return _Told(self._words(about), self._words(rest), rest, bool(self._introduced.match(text)))
 
     def _words(self, text: str) -> tuple[str, ...]:
         """Return the words that say something."""
         plain = re.sub(r"[^\w' ]+", " ", text.lower().replace("’", "'"))
-        for said, to in self._same:
-            plain = said.sub(to, plain)
+        for pattern, to in self._same:
+            plain = pattern.sub(to, plain)
         return tuple(word for word in _WORD.findall(plain) if word not in self._small)
 
     def _all(self, some: Iterable[str], among: Sequence[str]) -> bool:

@@ -19,7 +19,7 @@ _WORDS = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class MeaningChoice:
     """One thing that may have been meant, in the words of the question, and what to do when it was."""
 
     label: str  # "the pizza timer"
@@ -31,7 +31,7 @@ class Choices:
     """A question, and its one or two choices: of one choice, a yes or no is asked."""
 
     question: str
-    choices: tuple[Choice, ...]
+    choices: tuple[MeaningChoice, ...]
 
     def __post_init__(self) -> None:
         assert 1 <= len(self.choices) <= 2, "nobody remembers three"
@@ -40,8 +40,8 @@ class Choices:
 class ChoiceWords:
     """How one language asks for a choice, and how it is answered."""
 
-    def __init__(self, own: Mapping[str, Any], ordinals: Sequence[re.Pattern[str]]) -> None:
-        words: Mapping[str, str] = own["choices"]
+    def __init__(self, tables: Mapping[str, Any], ordinals: Sequence[re.Pattern[str]]) -> None:
+        words: Mapping[str, str] = tables["choices"]
         self._ask = words["ask"]
         self._whether = words["whether"]
         self._yes = re.compile(words["yes"], re.IGNORECASE)
@@ -49,9 +49,9 @@ class ChoiceWords:
         self._both = re.compile(words["both"], re.IGNORECASE)
         self._light = frozenset(words["light"].split())
         self._ordinals = ordinals
-        self._around = re.compile(own["around_an_answer"], re.IGNORECASE)
+        self._around = re.compile(tables["around_an_answer"], re.IGNORECASE)
 
-    def ask(self, choices: Sequence[Choice]) -> Choices:
+    def ask(self, choices: Sequence[MeaningChoice]) -> Choices:
         """Return the question between two choices, or whether the only one is meant."""
         form = self._ask if len(choices) == 2 else self._whether
         text = form.format(*(choice.label for choice in choices))
@@ -73,7 +73,7 @@ class ChoiceWords:
                 return choice.commands
         return self._named(words, choices)
 
-    def _named(self, words: str, choices: Sequence[Choice]) -> tuple[Command, ...] | None:
+    def _named(self, words: str, choices: Sequence[MeaningChoice]) -> tuple[Command, ...] | None:
         """Return the one choice whose label has all of the words that tell something, and which the other has not."""
         telling = self._telling(words)
         labels = [self._telling(choice.label) for choice in choices]

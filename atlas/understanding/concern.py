@@ -29,11 +29,11 @@ About = Literal["house", "deed", "present", "world", "talk"]
 class Concerns:
     """How one language tells what words are about. Immutable; takes a fraction of a millisecond."""
 
-    def __init__(self, own: Mapping[str, Any]) -> None:
-        table: Mapping[str, Any] = own.get("concern", {})
+    def __init__(self, tables: Mapping[str, Any]) -> None:
+        table: Mapping[str, Any] = tables.get("concern", {})
         self._known = bool(table)
         self._forms = _forms_of(table)
-        self._others = [forms for language, forms in _all_forms().items() if language != own.get("language")]
+        self._others = [forms for language, forms in _all_forms().items() if language != tables.get("language")]
         self._small_talk = [
             (re.compile(one["heard"], re.IGNORECASE), str(one["says"])) for one in table.get("small_talk", ())
         ]
@@ -49,20 +49,20 @@ class Concerns:
         foreign = about == "talk" and any(has(forms, one, words) for forms in self._others for one in OF_HOUSE)
         return "house" if foreign else about
 
-    def strays(self, sentence: str, asked: str, names: Names) -> bool:
+    def strays(self, sentence: str, request: str, names: Names) -> bool:
         """Tell whether a sentence said to somebody who `asked` about the world is about this house, in any language.
 
         A text that is written at somebody's wish may be about anything.
         """
-        if has(self._forms, "writing", asked):
+        if has(self._forms, "writing", request):
             return False
         words = " ".join(sentence[:LONGEST_CHARACTERS].replace("’", "'").split())
         every = (self._forms, *self._others)
-        of_gear = any(has(forms, "gear", asked) for forms in every)  # how a lock works
+        of_gear = any(has(forms, "gear", request) for forms in every)  # how a lock works
         if any(has(forms, "unasked", words) or (has(forms, "gear", words) and not of_gear) for forms in every):
             return True
         named = self._of_names(names).search(words)
-        return named is not None and named[0].lower() not in asked.lower()
+        return named is not None and named[0].lower() not in request.lower()
 
     def _of_own(self, words: str, names: Names) -> About:
         if not self._known:

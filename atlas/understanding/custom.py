@@ -19,7 +19,7 @@ from hassil.intents import Intents, TextSlotList
 from atlas.understanding.grammar import LONGEST_CHARACTERS
 from atlas.understanding.intents import PublicReader
 from atlas.understanding.names import Names
-from atlas.understanding.public import HERE, Reading, named_here, reading_of
+from atlas.understanding.public import HERE, IntentReading, named_here, reading_of
 from atlas.understanding.slots import Command
 
 REMEMBERED = 32  # sentences
@@ -61,8 +61,8 @@ class CustomSentences:
 
     def possible(self, tools: Collection[str]) -> Sequence[str]:
         """Return the examples of what these tools are enough for; none with a place where any words may stand."""
-        possible = [said for intent, said in self.examples.items() if self._needed(intent) <= {*tools}]
-        return [said for said in possible if ANY not in said]
+        possible = [text for intent, text in self.examples.items() if self._needed(intent) <= {*tools}]
+        return [text for text in possible if ANY not in text]
 
     def _needed(self, intent: str) -> set[str]:
         if intent in self.scripts:
@@ -93,7 +93,7 @@ class CustomReader:
         ranked = sorted((reading_of(match, room or HERE) for match in matches), key=lambda one: one.score)
         return next(filter(None, (self._meaning(one, names, room) for one in ranked)), None)
 
-    def _meaning(self, reading: Reading, names: Names, room: str) -> CustomMeaning | None:
+    def _meaning(self, reading: IntentReading, names: Names, room: str) -> CustomMeaning | None:
         script = self.sentences.scripts.get(reading.intent)
         slots = {name: _whole(value) for name, value in reading.slots.items()}
         if reading.here and not room:

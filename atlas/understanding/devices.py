@@ -15,21 +15,21 @@ _NUMBER = re.compile(rf"\d+|{durations.UP_TO_99}", re.IGNORECASE)
 Arguments = dict[str, Any]
 
 
-class Devices:
+class DeviceWords:
     """The words of one language for what is in a house."""
 
-    def __init__(self, own: Mapping[str, Any]) -> None:
-        self._never_names = frozenset(own["never_names"])
-        self._never_devices = frozenset(own["never_devices"])
-        self._tidied = frozenset(own["tidied"])
-        self._devices = frozenset(own["device_words"])
+    def __init__(self, tables: Mapping[str, Any]) -> None:
+        self._never_names = frozenset(tables["never_names"])
+        self._never_devices = frozenset(tables["never_devices"])
+        self._tidied = frozenset(tables["tidied"])
+        self._devices = frozenset(tables["device_words"])
         self._covers, self._doors, self._media = (
-            frozenset(own[key]) for key in ("cover_words", "door_words", "media_words")
+            frozenset(tables[key]) for key in ("cover_words", "door_words", "media_words")
         )
-        self._whole_house = re.compile(rf" {own['whole_house']}$", re.IGNORECASE)
-        self.rooms = frozenset(own["lists"]["area"]["values"])
+        self._whole_house = re.compile(rf" {tables['whole_house']}$", re.IGNORECASE)
+        self.rooms = frozenset(tables["lists"]["area"]["values"])
         self.kinds = {
-            word: row["out"] for row in own["lists"]["kind"]["values"] for word in row["in"].strip("()").split("|")
+            word: row["out"] for row in tables["lists"]["kind"]["values"] for word in row["in"].strip("()").split("|")
         }
 
     def targets(self, named: str, *, doors: bool = False) -> list[Arguments]:
@@ -41,7 +41,7 @@ class Devices:
             return [{"device": words}]
         if moments.find(named) or durations.find(named):
             return []  # "the light at five" is no light
-        found: list[Arguments] = []
+        rows: list[Arguments] = []
         bare: list[Arguments] = []  # rooms that wait for the kind which is named last: "the kitchen and hall lights"
         for piece in re.split(r"\s+and\s+", named):
             one = self._target(piece)
@@ -53,10 +53,10 @@ class Devices:
                 bare.append(one)
                 continue
             if bare and "kind" in one:
-                found += [room | {"kind": one["kind"]} for room in bare]
+                rows += [room | {"kind": one["kind"]} for room in bare]
                 bare = []
-            found.append(one)
-        return [] if bare else found
+            rows.append(one)
+        return [] if bare else rows
 
     def _target(self, piece: str) -> Arguments | None:
         one: Arguments = {}

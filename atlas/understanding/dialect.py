@@ -35,7 +35,7 @@ _SOUNDS = (  # in this order: what dialects keep apart or not
     (r"(?:e[rl]|l[ae]?|[ae]?n?[ae]?)$", ""),
     (r"[aeiouäöüy]+", "-"),
 )
-_STEPS = [(re.compile(sound), kept) for sound, kept in _SOUNDS]
+_STEPS = [(re.compile(sound), remainder) for sound, remainder in _SOUNDS]
 _VOWELS = (  # of words with few consonants: what one vowel of the written language may become
     *(
         {"a", "o"},
@@ -67,21 +67,21 @@ _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 def sound(word: str) -> str:
     """Return what dialects leave of a word: "Hintertür" and "Hinnerdür" sound alike."""
     heard = word.casefold()
-    for step, kept in _STEPS:
-        heard = step.sub(kept, heard)
+    for step, remainder in _STEPS:
+        heard = step.sub(remainder, heard)
     return heard.strip("-").replace("-", "")
 
 
 class Dialect:
     """One language's regional speech; a language without a table has none."""
 
-    def __init__(self, own: Mapping[str, Any]) -> None:
-        table = own.get("dialect", {})
-        parts = [(re.compile(said, re.IGNORECASE), meant) for said, meant in table.get("parts", ())]
+    def __init__(self, tables: Mapping[str, Any]) -> None:
+        table = tables.get("dialect", {})
+        parts = [(re.compile(text, re.IGNORECASE), meant) for text, meant in table.get("parts", ())]
         self._words = parts + [
-            (re.compile(rf"(?<!\w)(?:{said})(?!\w)", re.IGNORECASE), meant) for said, meant in table.get("words", ())
+            (re.compile(rf"(?<!\w)(?:{text})(?!\w)", re.IGNORECASE), meant) for text, meant in table.get("words", ())
         ]
-        self._order = [(re.compile(said, re.IGNORECASE), meant) for said, meant in table.get("order", ())]
+        self._order = [(re.compile(text, re.IGNORECASE), meant) for text, meant in table.get("order", ())]
         self._things: tuple[str, ...] = tuple(table.get("things", ()))
         self._known = frozenset(word.casefold() for word in table.get("known", ()))
 
@@ -90,14 +90,14 @@ class Dialect:
         if not self._words or len(text) > LONGEST_CHARACTERS:
             return "", 0
         words, count = text.replace("’", "'").replace("`", "'"), 0
-        for said, meant in self._words:
-            changed = said.sub(meant, words)
+        for phrase, meant in self._words:
+            changed = phrase.sub(meant, words)
             count += changed != words
             words = changed
-        for said, meant in self._order:
-            words = said.sub(meant, words)
+        for phrase, meant in self._order:
+            words = phrase.sub(meant, words)
         known = self._names(names)
-        named = _WORD.sub(lambda found: _named(found[0], known, self._known, marked=count > 0), words)
+        named = _WORD.sub(lambda match: _named(match[0], known, self._known, marked=count > 0), words)
         count += named != words
         return (" ".join(named.split()), count) if count else ("", 0)
 
@@ -137,9 +137,9 @@ def _named(word: str, known: Mapping[str, frozenset[str]], common: frozenset[str
     return next(iter(fitting)) if len(fitting) == 1 else word
 
 
-def _vowels_fit(said: str, name: str) -> bool:
+def _vowels_fit(text: str, name: str) -> bool:
     """Tell whether the vowels of a short word are those of a name, or what dialects make of them."""
-    mine, theirs = (re.findall(r"[aeiouäöüå]+", word) for word in (said, name))
-    if not mine or abs(len(mine) - len(theirs)) > 1 or said.startswith(mine[0]) != name.startswith(theirs[0]):
+    mine, theirs = (re.findall(r"[aeiouäöüå]+", word) for word in (text, name))
+    if not mine or abs(len(mine) - len(theirs)) > 1 or text.startswith(mine[0]) != name.startswith(theirs[0]):
         return False
     return all(one == other or {one, other} in _VOWELS for one, other in zip(mine, theirs, strict=False))

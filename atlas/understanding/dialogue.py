@@ -14,12 +14,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from atlas.conversation import Message, ToolCall, Turn
-from atlas.understanding.choices import Choice, Choices, ChoiceWords
+from atlas.understanding.choices import Choices, ChoiceWords, MeaningChoice
 from atlas.understanding.devices import Arguments, without
 from atlas.understanding.frame_deeds import without_kind
 from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import Grammar
-from atlas.understanding.names import NOBODY, Device, Names
+from atlas.understanding.names import NOBODY, NamedDevice, Names
 from atlas.understanding.parser import act_of
 from atlas.understanding.slots import Command
 from atlas.understanding.spoken_tools import Rows, SpokenTools, open_spoken_tools
@@ -45,7 +45,7 @@ Commands = Callable[[str], tuple[Command, ...]]  # what a text is by itself
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class Referent:
     """One thing that a result was about."""
 
     topic: str  # the tools that it belongs to: "home"
@@ -58,12 +58,12 @@ class Thing:
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class EarlierTurn:
     """One earlier turn: the calls that worked, what they were about, and which of them changed something."""
 
     calls: tuple[ToolCall, ...]
     changed: tuple[bool, ...]
-    things: tuple[Thing, ...]
+    things: tuple[Referent, ...]
     tried: tuple[ToolCall, ...] = ()  # all calls, also those that did not work
 
     @property
@@ -87,8 +87,8 @@ class Dialogue:
     """How one language speaks of what was just spoken about. Immutable."""
 
     def __init__(self, grammar: Grammar, choices: ChoiceWords, frames: Frames) -> None:
-        own = grammar.own
-        words: Mapping[str, Any] = own["dialogue"]
+        tables = grammar.tables
+        words: Mapping[str, Any] = tables["dialogue"]
         self._grammar = grammar
         self._frames = frames
         self._choices = choices
@@ -111,8 +111,8 @@ class Dialogue:
         relative, self._such = words["relative"]
         self._relative = re.compile(relative, re.IGNORECASE)
         self._differ = {pronoun: re.compile(name, re.IGNORECASE) for pronoun, name in words["differ"].items()}
-        self._ordinals = [re.compile(way, re.IGNORECASE) for way in own["ordinals"]]
-        follows: Mapping[str, Sequence[Sequence[str]]] = own["follows"]
+        self._ordinals = [re.compile(way, re.IGNORECASE) for way in tables["ordinals"]]
+        follows: Mapping[str, Sequence[Sequence[str]]] = tables["follows"]
         self._follows = {
             topic: [(re.compile(way, re.IGNORECASE), to) for way, to in rows] for topic, rows in follows.items()
         }
@@ -120,7 +120,7 @@ class Dialogue:
 
     # ── what was spoken about ───────────────────────────────────────────────────────────────────────
 
-    def exchanges(self, history: Sequence[Message]) -> Iterator[Exchange]:
+    def exchanges(self, history: Sequence[Message]) -> Iterator[EarlierTurn]:
         """Yield the last exchanges, the latest first."""
         messages: list[Message] = []
         count = 0
@@ -134,18 +134,18 @@ class Dialogue:
             else:
                 messages.append(message)
 
-    def _exchange(self, messages: Sequence[Message]) -> Exchange:
+    def _exchange(self, messages: Sequence[Message]) -> EarlierTurn:
         results = {message.call_id: _read(message.text) for message in messages if message.author == "tool"}
         calls = [call for message in messages for call in message.calls if results.get(call.id, {}).get("ok") is True]
         changed = tuple(results[call.id].get("changed") is True for call in calls)
-        things: dict[tuple[str, str], Thing] = {}
+        things: dict[tuple[str, str], Referent] = {}
         for call in calls:
             for thing in self._things(call, results[call.id].get("data")):
                 things[thing.topic, thing.id] = thing
         tried = tuple(call for message in messages for call in message.calls)
-        return Exchange(tuple(calls), changed, tuple(things.values()), tried)
+        return EarlierTurn(tuple(calls), changed, tuple(things.values()), tried)
 
-    def _things(self, call: ToolCall, data: object) -> Iterator[Thing]:
+    def _things(self, call: ToolCall, data: object) -> Iterator[Referent]:
         topic = call.name.partition(".")[0]
         rows = self._table.things.get(topic)
         if rows is None or not isinstance(data, dict):
@@ -158,7 +158,7 @@ class Dialogue:
 
     # ── what leans on it ────────────────────────────────────────────────────────────────────────────
 
-    def follow(self, text: str, last: Exchange, commands: Commands) -> tuple[Command, ...]:
+    def follow(self, text: str, last: EarlierTurn, commands: Commands) -> tuple[Command, ...]:
         """Return what a sentence means that only makes sense in the topic of the last call: "and jam", after a list."""
         if last.last is None:
             return ()
@@ -166,13 +166,13 @@ class Dialogue:
         words = self._grammar.unmarked(text)
         context = {"list": "shopping", "name": ""} | {k: v for k, v in last.last.arguments.items() if v}
         for way, to in (*self._follows.get(last.last.name, ()), *self._follows.get(topic, ())):
-            if said := way.fullmatch(words):
-                made = commands(said.expand(to).format_map(context))
+            if phrase := way.fullmatch(words):
+                made = commands(phrase.expand(to).format_map(context))
                 if made and all(command.tool.startswith(f"{topic}.") for command in made):
                     return self._told_which(made, last)
         return ()
 
-    def _told_which(self, made: Sequence[Command], last: Exchange) -> tuple[Command, ...]:
+    def _told_which(self, made: Sequence[Command], last: EarlierTurn) -> tuple[Command, ...]:
         """Return commands with the thing they are about, where there is but one and they name none."""
         if len(last.things) != 1 or last.things[0].argument == "items":
             return tuple(made)
@@ -184,7 +184,7 @@ class Dialogue:
             for command in made
         )
 
-    def placed(self, text: str, last: Exchange, room: str = "") -> str:
+    def placed(self, text: str, last: EarlierTurn, room: str = "") -> str:
         """Return a text with the room in the place of "there", and of "here" where other rooms were spoken of."""
         if (spoken_of := _room(last)) and (there := self._place.search(text)):
             return text[: there.start()] + self._at_place.format(spoken_of) + text[there.end() :]
@@ -194,7 +194,7 @@ class Dialogue:
         return text
 
     def referring(
-        self, text: str, exchanges: Sequence[Exchange], commands: Commands, names: Names = NOBODY, room: str = ""
+        self, text: str, exchanges: Sequence[EarlierTurn], commands: Commands, names: Names = NOBODY, room: str = ""
     ) -> tuple[Command, ...] | Choices | None:
         """Return what words with an "it" in them mean; a question when two things can be meant.
 
@@ -234,33 +234,35 @@ class Dialogue:
             return True
         return bool(self._except.search(text) and self._refers.search(text))
 
-    def _spoken_of(self, pronoun: str, exchanges: Sequence[Exchange]) -> Iterator[Sequence[Exchange]]:
+    def _spoken_of(self, pronoun: str, exchanges: Sequence[EarlierTurn]) -> Iterator[Sequence[EarlierTurn]]:
         """Yield the last exchange, and those before it; first of all the one whose things a pronoun agrees with."""
         near = exchanges[:AGREES_BACK] if exchanges[0].of_devices else exchanges[:1]
         rows = [exchanges[at:] for at, one in enumerate(near) if one.things and one.calls]
         fitting = [row for row in rows if self._agrees(pronoun, row[0].things)]
         yield from [*fitting, *(row for row in rows if row not in fitting)]
 
-    def _agrees(self, pronoun: str, things: Sequence[Thing]) -> bool:
+    def _agrees(self, pronoun: str, things: Sequence[Referent]) -> bool:
         """Whether a pronoun can stand for things of these names: "them" for the blinds, but not for the lamp."""
         differs = self._differ.get(pronoun.casefold())
         several = "s" if len(things) > 1 else ""
         return differs is None or not all(differs.search(thing.name + several) for thing in things)
 
     def _unlike(
-        self, words: str, refers: re.Match[str], things: Sequence[Thing], commands: Commands
+        self, words: str, refers: re.Match[str], things: Sequence[Referent], commands: Commands
     ) -> tuple[Command, ...] | None:
         """Return a deed for those of several that are not so yet: "lock the one that isn't"."""
         made = {thing: self._about(words, refers, thing, commands) for thing in things}
-        unlike = {thing: each for thing, each in made.items() if any(not _is_so(thing, one) for one in each)}
-        return tuple(one for each in (unlike or made).values() for one in each) or None
+        unlike = {
+            thing: readings for thing, readings in made.items() if any(not _is_so(thing, one) for one in readings)
+        }
+        return tuple(one for readings in (unlike or made).values() for one in readings) or None
 
     def _all_but(
         self,
         words: str,
         left: re.Match[str],
         refers: re.Match[str],
-        last: Exchange,
+        last: EarlierTurn,
         commands: Commands,
         names: Names,
         room: str,
@@ -278,20 +280,20 @@ class Dialogue:
         self,
         words: str,
         refers: re.Match[str],
-        exchanges: Sequence[Exchange],
+        exchanges: Sequence[EarlierTurn],
         commands: Commands,
         names: Names,
     ) -> tuple[Command, ...] | Choices | None:
         last, things = exchanges[0], exchanges[0].things
 
-        def about(thing: Thing) -> tuple[Command, ...]:
+        def about(thing: Referent) -> tuple[Command, ...]:
             return self._about(words, refers, thing, commands)
 
         def about_all() -> tuple[Command, ...]:
             if whole := self._about_the_same(words, refers, last, commands):
                 return whole
-            each = [about(thing) for thing in things]
-            return tuple(command for made in each for command in made) if all(each) else ()
+            items = [about(thing) for thing in things]
+            return tuple(command for made in items for command in made) if all(items) else ()
 
         if len(things) > MOST_THINGS:
             return None
@@ -311,8 +313,8 @@ class Dialogue:
                 alike = [thing for thing in (_one_before(exchanges, refers.lastgroup == "both"), things[0]) if thing]
                 if refers.lastgroup == "both" and len(alike) != 2:
                     return None
-                each = [about(thing) for thing in alike]
-                return tuple(command for made in each for command in made) if all(each) else None
+                items = [about(thing) for thing in alike]
+                return tuple(command for made in items for command in made) if all(items) else None
             case "both" if len(things) != 2:
                 return None
             case "both" | "several":
@@ -321,17 +323,17 @@ class Dialogue:
             return about_all() or None
         return self._one_of_these({thing: made for thing in things if (made := about(thing))})
 
-    def _one_of_these(self, meant: Mapping[Thing, tuple[Command, ...]]) -> tuple[Command, ...] | Choices | None:
+    def _one_of_these(self, meant: Mapping[Referent, tuple[Command, ...]]) -> tuple[Command, ...] | Choices | None:
         """Return what "it" means when the words fit but one thing; of two, and of more, a question."""
-        choices = [Choice(self._label(thing), made) for thing, made in meant.items()]
+        choices = [MeaningChoice(self._label(thing), made) for thing, made in meant.items()]
         if len(choices) < 2:
             return choices[0].commands if choices else None
         if len(choices) == 2:
             return self._choices.ask(choices)
         every = tuple(command for choice in choices for command in choice.commands)
-        return self._choices.ask([Choice(self._all, every)])
+        return self._choices.ask([MeaningChoice(self._all, every)])
 
-    def _about(self, words: str, refers: re.Match[str], thing: Thing, commands: Commands) -> tuple[Command, ...]:
+    def _about(self, words: str, refers: re.Match[str], thing: Referent, commands: Commands) -> tuple[Command, ...]:
         """Return the one command that the words are when they name this thing."""
         named = thing.name if thing.topic not in self._called else ""
         for name in filter(None, (named, self._called.get(thing.kind or thing.topic, "").format(thing.name))):
@@ -341,7 +343,7 @@ class Dialogue:
         return ()
 
     def _about_the_same(
-        self, words: str, refers: re.Match[str], last: Exchange, commands: Commands
+        self, words: str, refers: re.Match[str], last: EarlierTurn, commands: Commands
     ) -> tuple[Command, ...]:
         """Return the command for all that one deed was done to, named as they were then: by room and kind."""
         call = last.calls[0]
@@ -356,18 +358,18 @@ class Dialogue:
         same = {name: call.arguments[name] for name in TARGETS if name in call.arguments}
         return tuple(_with_target(command, same) for command in made) if same else ()
 
-    def _of(self, command: Command, thing: Thing) -> Command:
+    def _of(self, command: Command, thing: Referent) -> Command:
         """Return a command that is about this thing and no other."""
         if thing.topic == "home":
             return _with_target(command, {"device": thing.name})
         value: Any = [thing.id] if thing.argument == "items" else thing.id
         return Command(command.tool, {**command.arguments, thing.argument: value}, command.whole)
 
-    def _label(self, thing: Thing) -> str:
+    def _label(self, thing: Referent) -> str:
         form = self._labels.get(thing.kind) or self._labels.get(thing.topic) or "{}"
         return form.format(thing.name)
 
-    def set_anew(self, text: str, last: Exchange) -> tuple[Command, ...]:
+    def set_anew(self, text: str, last: EarlierTurn) -> tuple[Command, ...]:
         """Return the setting of what was last spoken of: brighter, not so bright, a bit more, to so much."""
         if last.last is None or not self._table.of(last.last.name).target:
             return ()
@@ -391,7 +393,7 @@ class Dialogue:
         tool = "home.adjust" if "by" in anew else "home.set"
         return tuple(Command(tool, target | anew) for target in self._targets(last)) if anew else ()
 
-    def _targets(self, last: Exchange) -> Sequence[Arguments]:
+    def _targets(self, last: EarlierTurn) -> Sequence[Arguments]:
         """Return how the calls named their devices; when there was one device, or one call for each, those."""
         assert last.last
         if len(last.things) in (1, len(last.calls)):
@@ -401,12 +403,12 @@ class Dialogue:
     # ── another target ──────────────────────────────────────────────────────────────────────────────
 
     def elsewhere(
-        self, call: ToolCall, things: Sequence[Thing], rest: str, names: Names, here: str = ""
+        self, call: ToolCall, things: Sequence[Referent], rest: str, names: Names, here: str = ""
     ) -> Command | None:
         """Return a call for another device, room or floor; `None` when `rest` names none."""
         if not self._table.of(call.name).target:
             return None
-        kept = {key: value for key, value in call.arguments.items() if key == "shape" or key not in TARGETS}
+        remainder = {key: value for key, value in call.arguments.items() if key == "shape" or key not in TARGETS}
         kind = call.arguments.get("kind") or _kind_of(things) or self._kind_named(str(call.arguments.get("device", "")))
         named = self._one_of.sub(lambda one: f"{one[1]} {self._noun(call, things)}", rest)
         target = self._named(named, kind, names)
@@ -418,10 +420,10 @@ class Dialogue:
         if kind and others - {kind} and names.devices:
             return self._likewise(call, rest, names, here)
         shape = {"shape": call.arguments["shape"]} if call.arguments.get("shape") and "device" not in target else {}
-        kept.pop("shape", None)
-        return Command(call.name, kept | shape | (without_kind(target) if call.name in OF_ONE_KIND else target))
+        remainder.pop("shape", None)
+        return Command(call.name, remainder | shape | (without_kind(target) if call.name in OF_ONE_KIND else target))
 
-    def other_one(self, call: ToolCall, rest: str, exchanges: Sequence[Exchange], names: Names) -> Command | None:
+    def other_one(self, call: ToolCall, rest: str, exchanges: Sequence[EarlierTurn], names: Names) -> Command | None:
         """Return a call for "the other one" instead, or for "the first one"; `None` when `rest` is neither."""
         refers = self._refers.fullmatch(self._grammar.plain_words(rest))
         if refers is None or refers.lastgroup != "other" or not exchanges or not exchanges[0].things:
@@ -430,7 +432,7 @@ class Dialogue:
         return self._of(Command(call.name, call.arguments), other) if other else None
 
     def _described(
-        self, call: ToolCall, things: Sequence[Thing], rest: str, names: Names, here: str
+        self, call: ToolCall, things: Sequence[Referent], rest: str, names: Names, here: str
     ) -> Arguments | None:
         """Return how devices of this house are named that other words than their names describe: "the big one"."""
         like = _devices(things, names) or [one for one in names.devices if one.name == call.arguments.get("device")]
@@ -463,7 +465,7 @@ class Dialogue:
             return targets[0]
         return None
 
-    def _noun(self, call: ToolCall, things: Sequence[Thing]) -> str:
+    def _noun(self, call: ToolCall, things: Sequence[Referent]) -> str:
         """Return what "the hall one" is one of: the last word of what was named, "light"."""
         name = things[0].name if things else str(call.arguments.get("device", ""))
         return (
@@ -479,22 +481,22 @@ class Dialogue:
 
 def _is_meant(call: ToolCall, row: Mapping[str, Any]) -> bool:
     """Tell whether an answer named this device: of those that were asked for, which is which are so."""
-    state, asked = row.get("state"), str(call.arguments.get("quantity")) in ("which", "any", "how_many")
+    state, is_question = row.get("state"), str(call.arguments.get("quantity")) in ("which", "any", "how_many")
     wanted = _STATES.get(str(call.arguments.get("value")))
-    if not asked or wanted is None or not isinstance(state, dict):
+    if not is_question or wanted is None or not isinstance(state, dict):
         return True
     name, value = wanted
     return state.get(name) is value
 
 
-def _thing(topic: str, rows: Rows, row: Mapping[str, Any]) -> Thing:
+def _thing(topic: str, rows: Rows, row: Mapping[str, Any]) -> Referent:
     name, id = str(row.get(rows.name) or ""), str(row.get(rows.id) or row.get(rows.name) or "")
     state = row.get("state")
     kind, room = str(row.get("kind") or ""), str(row.get("room") or "")
-    return Thing(topic, name, id, rows.argument, kind, room, state if isinstance(state, dict) else {})
+    return Referent(topic, name, id, rows.argument, kind, room, state if isinstance(state, dict) else {})
 
 
-def _other(exchanges: Sequence[Exchange], names: Names) -> Thing | None:
+def _other(exchanges: Sequence[EarlierTurn], names: Names) -> Referent | None:
     """Return the one of two that nothing was done to since they were named together, or that share a room."""
     since: set[str] = set()
     for exchange in exchanges:
@@ -506,21 +508,23 @@ def _other(exchanges: Sequence[Exchange], names: Names) -> Thing | None:
     if len(devices) != 1:
         return None
     [one] = devices
-    beside = [each for each in names.devices if (each.kind, each.room) == (one.kind, one.room) and each != one]
+    beside = [
+        device for device in names.devices if (device.kind, device.room) == (one.kind, one.room) and device != one
+    ]
     if len(beside) != 1 or (beside[0].shape or one.shape) != one.shape:
         return None
     return replace(exchanges[0].things[0], name=beside[0].name, id=beside[0].name, state={})
 
 
-def _one_by_one(exchanges: Sequence[Exchange]) -> Sequence[Thing]:
+def _one_by_one(exchanges: Sequence[EarlierTurn]) -> Sequence[Referent]:
     """Return things of one kind that were named one after the other, the first one first."""
-    row: dict[str, Thing] = {}
+    row: dict[str, Referent] = {}
     for exchange in reversed(exchanges):
         row |= {thing.id: thing for thing in exchange.things if thing.topic == exchanges[0].things[0].topic}
     return [thing for thing in row.values() if thing.kind == exchanges[0].things[0].kind]
 
 
-def _devices(things: Sequence[Thing], names: Names) -> list[Device]:
+def _devices(things: Sequence[Referent], names: Names) -> list[NamedDevice]:
     return [device for device in names.devices if device.name in {one.name for one in things if one.topic == "home"}]
 
 
@@ -530,21 +534,21 @@ def _is_called(name: Any, names: Names) -> bool:
     return not called or name is None or str(name).casefold() in called
 
 
-def _is_among(device: Device, named: Mapping[str, Any]) -> bool:
+def _is_among(device: NamedDevice, named: Mapping[str, Any]) -> bool:
     """Whether a device is one of those that these arguments name."""
     if "device" in named:
         return bool(device.name == named["device"])
     return named.get("kind") == device.kind and named.get("room") == device.room
 
 
-def _is_so(thing: Thing, command: Command) -> bool:
+def _is_so(thing: Referent, command: Command) -> bool:
     """Whether a thing was already as a command would have it."""
     on = ("on", command.arguments.get("on") is True) if command.tool == "home.turn" else None
     wanted = on or _GOALS.get(command.tool)
     return wanted is not None and thing.state.get(wanted[0]) is wanted[1]
 
 
-def _one_before(exchanges: Sequence[Exchange], any_kind: bool) -> Thing | None:
+def _one_before(exchanges: Sequence[EarlierTurn], any_kind: bool) -> Referent | None:
     """Return the one thing of the last exchange but one, of a kind with the last unless `any_kind`: with that, two."""
     last, *before = exchanges
     if not before or len(before[0].things) != 1 or before[0].things[0].topic != last.things[0].topic:
@@ -565,11 +569,11 @@ def _with_target(command: Command, target: Mapping[str, Any]) -> Command:
     if command.tool == LATER:
         inner = {k: v for k, v in dict(command.arguments["arguments"]).items() if k not in TARGETS} | dict(target)
         return Command(LATER, {**command.arguments, "arguments": inner}, command.whole)
-    kept = {name: value for name, value in command.arguments.items() if name not in TARGETS}
-    return Command(command.tool, kept | dict(target), command.whole)
+    remainder = {name: value for name, value in command.arguments.items() if name not in TARGETS}
+    return Command(command.tool, remainder | dict(target), command.whole)
 
 
-def _room(last: Exchange) -> str:
+def _room(last: EarlierTurn) -> str:
     """Return the one room that was spoken of; "" when there were several."""
     rooms = {thing.room for thing in last.things if thing.room} or {
         str(call.arguments["room"]) for call in last.calls if call.arguments.get("room")
@@ -603,7 +607,7 @@ _KIND_OF_SETTING = {
 }
 
 
-def _kind(last: Exchange) -> str:
+def _kind(last: EarlierTurn) -> str:
     """Return the kind of all that was spoken of; "" when there were several kinds."""
     assert last.last
     arguments = last.last.arguments
@@ -611,7 +615,7 @@ def _kind(last: Exchange) -> str:
     return str(arguments.get("kind") or _kind_of(last.things) or by_setting)
 
 
-def _kind_of(things: Sequence[Thing]) -> str:
+def _kind_of(things: Sequence[Referent]) -> str:
     kinds = {thing.kind for thing in things}
     return kinds.pop() if len(kinds) == 1 else ""
 
@@ -619,7 +623,7 @@ def _kind_of(things: Sequence[Thing]) -> str:
 def _read(result: str) -> Mapping[str, Any]:
     """Read what `prompt.result` wrote."""
     try:
-        told: Any = json.loads(result)
+        details: Any = json.loads(result)
     except (ValueError, RecursionError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return details if isinstance(details, dict) else {}

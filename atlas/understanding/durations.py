@@ -59,7 +59,7 @@ class Duration:
 
 def find(text: str) -> tuple[Duration, ...]:
     """Return the lengths of time in `text`, in order. "1 hour and 5 minutes" is one; so is "an hour and a half"."""
-    found: list[Duration] = []
+    durations: list[Duration] = []
     at = 0
     while part := _PART.search(text, at):
         at = part.end()
@@ -70,8 +70,8 @@ def find(text: str) -> tuple[Duration, ...]:
                 break
             seconds, unit, at = seconds + further, smaller, more.end()
         if 1 <= round(seconds) <= LONGEST_SECONDS:
-            found.append(Duration(round(seconds), part.start(), at))
-    return tuple(found)
+            durations.append(Duration(round(seconds), part.start(), at))
+    return tuple(durations)
 
 
 def find_in_any_language(text: str) -> tuple[Duration, ...]:
@@ -79,8 +79,8 @@ def find_in_any_language(text: str) -> tuple[Duration, ...]:
     english = find(text)
     taken = {at for one in english for at in range(one.start, one.end)}
     german = (Duration(round(seconds), start, end) for seconds, start, end in german_durations.find(text))
-    found = [*english, *(one for one in german if one.start not in taken and 1 <= one.seconds <= LONGEST_SECONDS)]
-    return tuple(sorted(found, key=lambda one: one.start))
+    durations = [*english, *(one for one in german if one.start not in taken and 1 <= one.seconds <= LONGEST_SECONDS)]
+    return tuple(sorted(durations, key=lambda one: one.start))
 
 
 def _seconds(part: re.Match[str]) -> tuple[float, int]:

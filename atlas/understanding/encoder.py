@@ -53,7 +53,7 @@ class Tokens:
         return self._tokenizer.encode(word, add_special_tokens=False).ids or [UNKNOWN]
 
 
-class Encoder:
+class SentenceEncoder:
     """The encoder in a folder of the models folder. Immutable; safe to call from several threads.
 
     Raises `EngineError` when its files are missing, or are no encoder.

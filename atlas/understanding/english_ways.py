@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atlas.ways import Chain, Slot, Values, Way, Words, either, maybe
+from atlas.ways import Slot, SpokenWords, Values, Way, WaySeries, either, maybe
 
 _ONES = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
@@ -27,14 +27,14 @@ def lengths() -> Way:
     """Return the ways to say how long."""
     count = Slot("", "1-100")
     minutes, hours, seconds = either("minute", "minutes"), either("hour", "hours"), either("second", "seconds")
-    rest = Chain((maybe(Words("and")), count, minutes))
-    some_seconds = Chain((maybe(Words("and")), count, seconds))
+    rest = WaySeries((maybe(SpokenWords("and")), count, minutes))
+    some_seconds = WaySeries((maybe(SpokenWords("and")), count, seconds))
     return either(
-        Chain((count, seconds)),
-        Chain((count, minutes, maybe(some_seconds))),
-        Chain((count, hours, maybe(rest))),
-        Chain((Words("an hour"), maybe(either(Words("and a half"), rest)))),
-        Chain((count, Words("and a half"), either(minutes, hours))),
+        WaySeries((count, seconds)),
+        WaySeries((count, minutes, maybe(some_seconds))),
+        WaySeries((count, hours, maybe(rest))),
+        WaySeries((SpokenWords("an hour"), maybe(either(SpokenWords("and a half"), rest)))),
+        WaySeries((count, SpokenWords("and a half"), either(minutes, hours))),
         *("half an hour", "a minute", "a minute and a half", "a quarter of an hour", "three quarters of an hour"),
     )
 
@@ -46,18 +46,23 @@ def moments() -> Way:
         *(f"{part} {side}" for part in ("half", "quarter", "ten", "five", "twenty") for side in ("past", "to"))
     )
     clock = either(
-        Chain((hour, maybe(minute), maybe(either("am", "pm")))),
-        Chain((hour, Words("o'clock"))),
-        Chain((before, hour)),
+        WaySeries((hour, maybe(minute), maybe(either("am", "pm")))),
+        WaySeries((hour, SpokenWords("o'clock"))),
+        WaySeries((before, hour)),
         *("noon", "midnight"),
     )
     part = either("in the morning", "in the afternoon", "in the evening", "at night")
     days = "today|tonight|tomorrow|tomorrow morning|tomorrow afternoon|tomorrow evening|this evening|this afternoon"
     named = [*days.split("|"), "the day after tomorrow", "next week"]
-    day = either(*named, *(Chain((maybe(either("on", "next")), Words(one))) for one in _DAYS))
-    at = Chain((Words("at"), clock, maybe(part)))
+    day = either(*named, *(WaySeries((maybe(either("on", "next")), SpokenWords(one))) for one in _DAYS))
+    at = WaySeries((SpokenWords("at"), clock, maybe(part)))
     return either(
-        at, day, Chain((day, at)), Chain((at, day)), Chain((Words("in"), lengths())), Chain((Words("for"), clock))
+        at,
+        day,
+        WaySeries((day, at)),
+        WaySeries((at, day)),
+        WaySeries((SpokenWords("in"), lengths())),
+        WaySeries((SpokenWords("for"), clock)),
     )
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from atlas.understanding import durations, moments
 from atlas.understanding.names import NOBODY, Names
 from atlas.understanding.patterns import filled
-from atlas.understanding.slots import LONGEST_NAME_WORDS, Command, Heard, Slots
+from atlas.understanding.slots import LONGEST_NAME_WORDS, Command, MaskedSentence, Slots
 
 # Where a tool keeps the moment that was said.
 _MOMENT = {"calendar.add": "start", "calendar.list": "day", "calendar.free": "day", "weather.forecast": "day"}
@@ -64,40 +64,40 @@ class _Bag:
 class Forms:
     """The forms of one language, by tool."""
 
-    def __init__(self, own: Mapping[str, Any], slots: Slots) -> None:
+    def __init__(self, tables: Mapping[str, Any], slots: Slots) -> None:
         self._slots = slots
-        self._articles = frozenset(own["tidied"])
-        parts: Mapping[str, str] = own.get("form_parts", {})
-        self._negation = re.compile(own["negations"], re.IGNORECASE)
-        self._on = re.compile(rf"^(?:{own.get('before_a_day', '(?!)')}) ", re.IGNORECASE)
-        self._more = re.compile(own.get("more", "(?!)"), re.IGNORECASE)
-        self._forbids = re.compile(own.get("forbids", "(?!)"), re.IGNORECASE)
-        self._asks = re.compile(own.get("asking", "(?!)"), re.IGNORECASE)
-        self._kin = frozenset(own.get("clauses", {}).get("kin", ())) | frozenset(own["relatives"])
-        self._audiences: Mapping[str, str] = own.get("audiences", {})
+        self._articles = frozenset(tables["tidied"])
+        parts: Mapping[str, str] = tables.get("form_parts", {})
+        self._negation = re.compile(tables["negations"], re.IGNORECASE)
+        self._on = re.compile(rf"^(?:{tables.get('before_a_day', '(?!)')}) ", re.IGNORECASE)
+        self._more = re.compile(tables.get("more", "(?!)"), re.IGNORECASE)
+        self._forbids = re.compile(tables.get("forbids", "(?!)"), re.IGNORECASE)
+        self._asks = re.compile(tables.get("asking", "(?!)"), re.IGNORECASE)
+        self._kin = frozenset(tables.get("clauses", {}).get("kin", ())) | frozenset(tables["relatives"])
+        self._audiences: Mapping[str, str] = tables.get("audiences", {})
         self._number = re.compile(rf"\b(?:\d{{1,3}}|{durations.UP_TO_99})\b", re.IGNORECASE)
         self._shapes = [
             _Shape(tool, _compiled(shape.pop("says"), parts), **shape)
-            for tool, shapes in own.get("forms", {}).items()
+            for tool, shapes in tables.get("forms", {}).items()
             for shape in ({"says": one} if isinstance(one, str) else dict(one) for one in shapes)
         ]
-        self._bags = [_bag(tool, bag, parts, own) for tool, bags in own.get("bags", {}).items() for bag in bags]
+        self._bags = [_bag(tool, bag, parts, tables) for tool, bags in tables.get("bags", {}).items() for bag in bags]
 
-    def read(self, words: str, asked: bool, names: Names = NOBODY) -> Command | None:
+    def read(self, words: str, is_question: bool, names: Names = NOBODY) -> Command | None:
         """Return the command that all of `words` are; `asked` tells whether they ended in a question mark."""
         if self.forbids(words):
             return None
         marked = self._marked(words)
-        asked = asked or bool(self._asks.match(marked.words))
+        is_question = is_question or bool(self._asks.match(marked.words))
         for shape in self._shapes:
-            if shape.question and not asked:
+            if shape.question and not is_question:
                 continue
             if (heard := shape.pattern.fullmatch(marked.words)) and (
                 command := self._of_shape(shape, heard, marked, names)
             ):
                 return command
         for bag in self._bags:
-            if (not bag.question or asked) and (command := self._of_bag(bag, marked, names)):
+            if (not bag.question or is_question) and (command := self._of_bag(bag, marked, names)):
                 return command
         return None
 
@@ -110,13 +110,13 @@ class Forms:
         for moment in moments.find(words)[: len(_ENDING)]:
             lengths = durations.find(moment.text) if {part.kind for part in moment.parts} == {"length"} else ()
             spans.append((moment.start, moment.end, moment.text, lengths[0].seconds if len(lengths) == 1 else 0))
-        for found in durations.find(words):
-            if all(found.end <= start or found.start >= end for start, end, _, _ in spans):
-                spans.append((found.start, found.end, words[found.start : found.end], found.seconds))
+        for duration in durations.find(words):
+            if all(duration.end <= start or duration.start >= end for start, end, _, _ in spans):
+                spans.append((duration.start, duration.end, words[duration.start : duration.end], duration.seconds))
         pieces: list[str] = []
         seconds: dict[str, int] = {}
         long: dict[str, str] = {}
-        said: dict[str, str] = {}
+        values: dict[str, str] = {}
         at = 0
         for (start, end, text, length), ending in zip(sorted(spans), _ENDING, strict=False):
             more = self._more.search(text) if length else None
@@ -124,11 +124,11 @@ class Forms:
             if length:
                 seconds[mark], long[mark] = length, text
             else:
-                said[mark] = text
+                values[mark] = text
             pieces += [words[at:start], f"{more[0]} {mark}" if more else mark]
             at = end
         marked = " ".join("".join([*pieces, words[at:]]).split())
-        return _Marked(marked, seconds, long, said, words)
+        return _Marked(marked, seconds, long, values, words)
 
     # ── shapes ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -176,16 +176,16 @@ class Forms:
 
     def _put_audience(self, arguments: dict[str, Any], value: str, names: Names) -> bool:
         """Put in which room is spoken, if only one; somebody whom nobody knows is not spoken to."""
-        said = value.casefold()
+        text = value.casefold()
         rooms = {room.name.casefold(): room.name for room in names.rooms}
-        if (room := self._audiences.get(said)) is not None:
+        if (room := self._audiences.get(text)) is not None:
             if room in rooms:
                 arguments["room"] = rooms[room]
             return True
-        if said in rooms:
-            arguments["room"] = rooms[said]
+        if text in rooms:
+            arguments["room"] = rooms[text]
             return True
-        return said in {person.casefold() for person in names.people}
+        return text in {person.casefold() for person in names.people}
 
     def _put_moments(self, tool: str, arguments: dict[str, Any], value: str, marked: _Marked) -> None:
         slot = _MOMENT.get(tool, "when")
@@ -289,7 +289,7 @@ class Forms:
         return " ".join(pieces)
 
     def _settled(self, tool: str, arguments: Mapping[str, Any], marked: _Marked) -> Command | None:
-        heard = Heard(marked.written, marked.written, {})
+        heard = MaskedSentence(marked.written, marked.written, {})
         made = tuple(self._slots.settled(Command(tool, arguments), heard))
         return made[0] if len(made) == 1 else None
 
@@ -311,7 +311,7 @@ def _compiled(pattern: str, parts: Mapping[str, str]) -> re.Pattern[str]:
     return re.compile(re.sub(r"\(\?P<(\w+)>", numbered, filled(pattern, parts)), re.IGNORECASE)
 
 
-def _bag(tool: str, bag: Mapping[str, Any], parts: Mapping[str, str], own: Mapping[str, Any]) -> _Bag:
+def _bag(tool: str, bag: Mapping[str, Any], parts: Mapping[str, str], tables: Mapping[str, Any]) -> _Bag:
     groups = [name for name in ("says", "also", "light") if name in bag]
     words = "|".join(f"(?P<{name}>{filled(bag[name], parts)})" for name in groups)
     return _Bag(
@@ -321,7 +321,7 @@ def _bag(tool: str, bag: Mapping[str, Any], parts: Mapping[str, str], own: Mappi
         bag.get("holds", ""),
         bag.get("name", ""),
         bool(bag.get("named")),
-        frozenset(own[bag["only"]]) if "only" in bag else frozenset(),
+        frozenset(tables[bag["only"]]) if "only" in bag else frozenset(),
         bool(bag.get("question")),
         re.compile(bag.get("never", "(?!)"), re.IGNORECASE),
         int(bag.get("sign", 1)),

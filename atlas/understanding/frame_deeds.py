@@ -49,7 +49,7 @@ Arguments = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class FrameTarget:
     """Devices that a phrase names, all of one kind, and the arguments that name them to the tool server."""
 
     kind: str
@@ -62,7 +62,7 @@ class Frame:
     """What one clause says, on its way."""
 
     actions: list[str] = field(default_factory=list)
-    targets: list[Target] = field(default_factory=list)
+    targets: list[FrameTarget] = field(default_factory=list)
     values: Arguments = field(default_factory=dict)  # percent, degrees, colour, kelvin, by
     room: str = ""  # named without a device in it
     refers: bool = False  # "it", "them"
@@ -171,7 +171,7 @@ def joined(frames: Sequence[Frame]) -> list[Frame]:
             frame.actions, frame.values = list(last.actions), dict(last.values)
         elif last and frame.room and not frame.targets and not frame.actions and _plain_kind(last):
             kind = _plain_kind(last)
-            targets = [Target(kind, {"kind": kind, "room": frame.room})]
+            targets = [FrameTarget(kind, {"kind": kind, "room": frame.room})]
             frame = replace(frame, targets=targets, room="", actions=list(last.actions), values=dict(last.values))
         elif (
             last
@@ -219,7 +219,7 @@ def _alone(action: str, frame: Frame, names: Names) -> Command | None:
     return None
 
 
-def _command(action: str, target: Target, frame: Frame) -> Command | None:
+def _command(action: str, target: FrameTarget, frame: Frame) -> Command | None:
     """Return what is wanted of one target; `None` when that cannot be done to such a thing."""
     kind, named, values = target.kind, dict(target.arguments), frame.values
     if action == "out":  # the mower comes out, a light goes out
@@ -269,7 +269,7 @@ def _command(action: str, target: Target, frame: Frame) -> Command | None:
     return None
 
 
-def _setting(action: str, target: Target, values: Mapping[str, Any]) -> Command | None:
+def _setting(action: str, target: FrameTarget, values: Mapping[str, Any]) -> Command | None:
     """Return the setting of a target: "to 20 percent", "red"."""
     kind = target.kind
     wanted: Arguments = {}

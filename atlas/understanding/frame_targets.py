@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from atlas.understanding.frame_deeds import Target
+from atlas.understanding.frame_deeds import FrameTarget
 from atlas.understanding.frame_words import LEAST_LETTERS, Token
-from atlas.understanding.names import Device, Names
+from atlas.understanding.names import NamedDevice, Names
 
 
 class Targets:
@@ -16,7 +16,7 @@ class Targets:
     def __init__(self, words: Mapping[str, Any]) -> None:
         self._nicknames: Mapping[str, Sequence[str]] = words.get("nicknames", {})
 
-    def of(self, tokens: Sequence[Token], names: Names, here: str) -> tuple[list[Target], str]:
+    def of(self, tokens: Sequence[Token], names: Names, here: str) -> tuple[list[FrameTarget], str]:
         """Return what is named, and a room that nothing was named in."""
         places = [token for token in tokens if token.category in ("room", "floor")]
         kinds = [token for token in tokens if token.category == "kind"]
@@ -32,7 +32,7 @@ class Targets:
         alone = next((place.value for place in places if place.category == "room"), "") if not targets else ""
         return targets, alone
 
-    def _called_in_short(self, tokens: Sequence[Token], places: Sequence[Token], names: Names) -> list[Target]:
+    def _called_in_short(self, tokens: Sequence[Token], places: Sequence[Token], names: Names) -> list[FrameTarget]:
         """Return the door that only its place was said of: "unlock the back", "close the garage"."""
         doings = {token.value for token in tokens if token.category in ("action", "state")}
         if not doings & {"open", "close", "closed", "lock", "locked", "unlock", "unlocked"}:
@@ -43,10 +43,10 @@ class Targets:
         words = {word for word in words if len(word) >= LEAST_LETTERS}
         doors = [one for one in names.devices if one.kind == "lock" or one.shape in ("garage", "gate", "door")]
         called = [one for one in doors if any(part.startswith(word) for part in _parts(one) for word in words)]
-        return [Target(called[0].kind, {"device": called[0].name}, called[0].shape)] if len(called) == 1 else []
+        return [FrameTarget(called[0].kind, {"device": called[0].name}, called[0].shape)] if len(called) == 1 else []
 
-    def _of_device(self, token: Token, names: Names, tokens: Sequence[Token], here: str) -> Target:
-        device: Device = token.value
+    def _of_device(self, token: Token, names: Names, tokens: Sequence[Token], here: str) -> FrameTarget:
+        device: NamedDevice = token.value
         places = [one for one in tokens if one.category in ("room", "floor")]
         namesakes = [one for one in names.devices if one.name.casefold() == device.name.casefold()]
         device = next((one for one in namesakes if one.room in {place.value for place in places} | {here}), device)
@@ -56,11 +56,11 @@ class Targets:
                 kind = Token("kind", (device.kind, device.shape, False), token.text)
                 return self._of_kind(kind, {place.category: place.value}, tokens, names, here)
         where = {"room": device.room} if len(namesakes) > 1 and device.room else {}
-        return Target(device.kind, {"device": device.name, **where}, device.shape)
+        return FrameTarget(device.kind, {"device": device.name, **where}, device.shape)
 
     def _of_kind(
         self, token: Token, where: Mapping[str, str], tokens: Sequence[Token], names: Names, here: str
-    ) -> Target:
+    ) -> FrameTarget:
         """Return the devices of a kind in a room, on a floor, or where the speaker is."""
         kind, shape, many = token.value
         if shape == "door" and not any(one.shape == shape for one in names.devices):
@@ -79,26 +79,26 @@ class Targets:
                     little = [one for one in near if _has_word(one, self._nicknames.get("little", ()))]
                     fits = [one for one in near if one not in little] if little else []
                 if len(fits) == 1:
-                    return Target(kind, {"device": fits[0].name}, fits[0].shape)
+                    return FrameTarget(kind, {"device": fits[0].name}, fits[0].shape)
         if rooms and not inside and len(all_of_it) == 1:
-            return Target(kind, {"device": all_of_it[0].name}, all_of_it[0].shape)
+            return FrameTarget(kind, {"device": all_of_it[0].name}, all_of_it[0].shape)
         if not many:
             near = inside if rooms else (nearby or inside)
             called = [one for one in near if any(_ends_in(part, token.text) for part in _parts(one))] or near
             if len(called) == 1:
-                return Target(kind, {"device": called[0].name}, called[0].shape)
+                return FrameTarget(kind, {"device": called[0].name}, called[0].shape)
         extra = {"shape": shape} if shape else {}
         everything = everything or bool(here and not where and not nearby and _means_every_one(tokens))
         if everything or (many and kind == "lock" and not where):
-            return Target(kind, {"kind": kind, **extra, "everything": True}, shape)
-        return Target(kind, {"kind": kind, **extra, **where}, shape)
+            return FrameTarget(kind, {"kind": kind, **extra, "everything": True}, shape)
+        return FrameTarget(kind, {"kind": kind, **extra, **where}, shape)
 
 
 def _means_every_one(tokens: Sequence[Token]) -> bool:
     return any(one.category == "quantity" and one.value == "all" for one in tokens)
 
 
-def _is_named_by(kind: Token, targets: Sequence[Target]) -> bool:
+def _is_named_by(kind: Token, targets: Sequence[FrameTarget]) -> bool:
     return any(target.kind == kind.value[0] for target in targets)
 
 
@@ -115,11 +115,11 @@ def _ends_in(part: str, word: str) -> bool:
     return part == word or (len(word) >= LEAST_LETTERS and part.endswith(word))
 
 
-def _parts(device: Device) -> list[str]:
+def _parts(device: NamedDevice) -> list[str]:
     return device.name.casefold().split()
 
 
-def _has_word(device: Device, wanted: Sequence[str]) -> bool:
+def _has_word(device: NamedDevice, wanted: Sequence[str]) -> bool:
     parts = _parts(device)
     compound = len(parts) == 1  # "Hintertür"
     return any(part == word or (compound and part.startswith(word)) for part in parts for word in wanted)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from atlas.understanding.names import Device, Names, Place
+from atlas.understanding.names import NamedDevice, NamedPlace, Names
 
 LONGEST_PHRASE_WORDS = 5
 LEAST_LETTERS = 4  # of a part of a name that stands for the whole
@@ -113,7 +113,7 @@ class Lexicon:
                 known.setdefault((word,), Token("device", devices[0], word))
         return known
 
-    def _also_called(self, room: Place, names: Names) -> Sequence[str]:
+    def _also_called(self, room: NamedPlace, names: Names) -> Sequence[str]:
         """Return other words for a room, where no other room of the house is meant by them."""
         for words in self._synonyms:
             if room.name.casefold() in words:
@@ -121,9 +121,9 @@ class Lexicon:
                 return () if others else words
         return ()
 
-    def _other_words(self, names: Names) -> Mapping[str, Sequence[Device]]:
+    def _other_words(self, names: Names) -> Mapping[str, Sequence[NamedDevice]]:
         """Return what devices are called as well, by other words for the same thing: a telly is a television."""
-        called: dict[str, list[Device]] = {}
+        called: dict[str, list[NamedDevice]] = {}
         for device in names.devices:
             for name in (device.name, *device.aliases):
                 for words in self._things:
@@ -152,9 +152,9 @@ def spelled(text: str) -> list[str]:
     return _WORD.findall(text.casefold().translate(_UMLAUTS))
 
 
-def _parts(names: Names, *, asking: bool) -> Mapping[str, Sequence[Device]]:
+def _parts(names: Names, *, asking: bool) -> Mapping[str, Sequence[NamedDevice]]:
     """Return the words that names of devices are made of, and whose they are."""
-    parts: dict[str, list[Device]] = {}
+    parts: dict[str, list[NamedDevice]] = {}
     of_places = {word for place in (*names.rooms, *names.floors) for word in spelled(place.name)}
     for device in names.devices:
         if device.kind not in ("person", "scene") and (asking or device.kind != "sensor"):

@@ -21,7 +21,7 @@ from atlas.understanding.frame_deeds import (
     KIND_OF_ACT,
     Arguments,
     Frame,
-    Target,
+    FrameTarget,
     action_of,
     amounts,
     changed,
@@ -33,7 +33,7 @@ from atlas.understanding.frame_deeds import (
 )
 from atlas.understanding.frame_targets import Targets
 from atlas.understanding.frame_words import Lexicon, Token
-from atlas.understanding.names import Device, Names
+from atlas.understanding.names import NamedDevice, Names
 from atlas.understanding.slots import Command
 
 LONGEST_CHARACTERS = 200
@@ -48,16 +48,16 @@ class Frames:
 
     def __init__(self, words: Mapping[str, Any], digits: Callable[[str], str]) -> None:
         self._digits = digits
-        self._rewrites = [(re.compile(said, re.IGNORECASE), to) for said, to in words.get("rewrites", ())]
+        self._rewrites = [(re.compile(text, re.IGNORECASE), to) for text, to in words.get("rewrites", ())]
         self._rejected = re.compile(words.get("rejected", "(?!)"), re.IGNORECASE)
         self._aside = re.compile(words.get("asides", "(?!)"), re.IGNORECASE)
         self._joint = re.compile(words.get("joints", r"[,.;!?]+"), re.IGNORECASE)
         self._question = re.compile(words.get("questions", "(?!)"), re.IGNORECASE)
         self._either = re.compile(words.get("either", "(?!)"), re.IGNORECASE)  # "on or off" asks, and wants neither
         self._unlookable = re.compile(words.get("unlookable", "(?!)"), re.IGNORECASE)
-        self._hints = [(re.compile(said, re.IGNORECASE), hint) for said, hint in words.get("hints", ())]
+        self._hints = [(re.compile(text, re.IGNORECASE), hint) for text, hint in words.get("hints", ())]
         self._delay = re.compile(words.get("delays", "(?!)"), re.IGNORECASE)
-        self._music = [re.compile(said, re.IGNORECASE) for said in words.get("music", ())]
+        self._music = [re.compile(text, re.IGNORECASE) for text in words.get("music", ())]
         self._polite = re.compile(words.get("polite", ""), re.IGNORECASE)
         self._at: str = words.get("clock", "")  # the word before an hour
         self._warmth = re.compile(words.get("warmth", "(?!)"), re.IGNORECASE)
@@ -87,14 +87,14 @@ class Frames:
             return ()
         frames: list[Frame] = []
         spoken_of = [device for device in names.devices if device.name in before]
-        antecedent = [Target(device.kind, {"device": device.name}, device.shape) for device in spoken_of]
+        antecedent = [FrameTarget(device.kind, {"device": device.name}, device.shape) for device in spoken_of]
         places: list[Token] = []  # that an aside names
         hinted: tuple[Command, ...] = ()
         for clause in clauses:
             if not frames and (music := self._wants_music(clause, names, room)):
                 return (music,)
-            asked = self._question.match(clause)
-            tokens = None if asked else self._clause(self._unaddressed(clause), names)
+            match = self._question.match(clause)
+            tokens = None if match else self._clause(self._unaddressed(clause), names)
             if tokens and all(token.category == "person" for token in tokens):
                 continue  # the house was spoken to as well
             if tokens is None:
@@ -123,7 +123,7 @@ class Frames:
         return tuple(later(command, seconds) for command in commands)
 
     @staticmethod
-    def _kind_spoken_of(tokens: Sequence[Token], spoken_of: Sequence[Device]) -> list[Token]:
+    def _kind_spoken_of(tokens: Sequence[Token], spoken_of: Sequence[NamedDevice]) -> list[Token]:
         """Return the kind that was spoken of, for a place in which something is to be done: "off in the hall"."""
         kinds, categories = {(one.kind, one.shape) for one in spoken_of}, {token.category for token in tokens}
         if len(kinds) != 1 or categories & {"device", "kind"} or not categories & {"room", "floor", "nickname"}:
@@ -241,8 +241,8 @@ class Frames:
 
     def _plain(self, text: str) -> str:
         words = " ".join(text.replace("’", "'").split())
-        for said, to in self._rewrites:
-            words = said.sub(to, words)
+        for pattern, to in self._rewrites:
+            words = pattern.sub(to, words)
         return self._digits(words)
 
     def _unaddressed(self, clause: str) -> str:
@@ -289,8 +289,8 @@ class Frames:
         return self._here.search(text)
 
     def named(
-        self, words: str, like: Sequence[Device], names: Names, room: str, *, many: bool = False
-    ) -> Sequence[Target]:
+        self, words: str, like: Sequence[NamedDevice], names: Names, room: str, *, many: bool = False
+    ) -> Sequence[FrameTarget]:
         """Return the devices that all of some words name; without a kind, those of the kind that `like` are of.
 
         "The hall", "upstairs", "the big one", "the one in here"; none when a word is not known or says more than that.
@@ -374,7 +374,7 @@ class Frames:
         return frame
 
     def _commands(
-        self, frames: Sequence[Frame], antecedent: Sequence[Target], names: Names, room: str
+        self, frames: Sequence[Frame], antecedent: Sequence[FrameTarget], names: Names, room: str
     ) -> Iterator[Command]:
         made: list[Command] = []
         for frame in frames:
@@ -391,8 +391,8 @@ class Frames:
 
     def _hinted(self, words: str, names: Names, room: str) -> tuple[Command, ...]:
         """Return what somebody wants who only says how it is: "it's a bit dark in here", "I'm freezing"."""
-        for said, hint in self._hints:
-            if heard := said.search(words):
+        for pattern, hint in self._hints:
+            if heard := pattern.search(words):
                 if "device" in heard.groupdict():
                     device = self.lexicon.tokens(heard["device"], names)
                     targets = self._targets.of(device or [], names, room)[0]
@@ -402,17 +402,17 @@ class Frames:
                 where = token.value if token and token.category == "room" else room
                 if named and token is None:
                     return ()
-                frame = Frame([hint["action"]], [Target(hint["kind"], {"kind": hint["kind"]})])
+                frame = Frame([hint["action"]], [FrameTarget(hint["kind"], {"kind": hint["kind"]})])
                 inside = [one for one in names.devices if one.kind == hint["kind"] and one.room == where]
                 only = [one for one in names.devices if one.kind == hint["kind"]]
                 if where and inside:
-                    frame.targets = [Target(hint["kind"], {"kind": hint["kind"], "room": where})]
+                    frame.targets = [FrameTarget(hint["kind"], {"kind": hint["kind"], "room": where})]
                 elif hint["kind"] == "climate" and only:
                     frame.targets = [
-                        Target("climate", {"device": only[0].name} if len(only) == 1 else {"kind": "climate"})
+                        FrameTarget("climate", {"device": only[0].name} if len(only) == 1 else {"kind": "climate"})
                     ]
                 elif not where:
-                    frame.targets = [Target(hint["kind"], {"kind": hint["kind"]})]
+                    frame.targets = [FrameTarget(hint["kind"], {"kind": hint["kind"]})]
                 else:
                     return ()
                 return tuple(deeds(frame, names))
@@ -420,8 +420,8 @@ class Frames:
 
     def _wants_music(self, clause: str, names: Names, room: str) -> Command | None:
         """Return what shall be played, where: "play some Queen in the kitchen", "Bluey on the telly"."""
-        for said in self._music:
-            if not (heard := said.fullmatch(clause)) or self.lexicon.tokens(heard["query"], names) is not None:
+        for pattern in self._music:
+            if not (heard := pattern.fullmatch(clause)) or self.lexicon.tokens(heard["query"], names) is not None:
                 continue
             where = heard.groupdict().get("where") or ""
             tokens = self.lexicon.tokens(where, names) if where else []
@@ -461,7 +461,7 @@ class Frames:
         return Command("home.state", arguments)
 
 
-def _look_at(target: Target, measure: str, state: str, ask: str) -> Command:
+def _look_at(target: FrameTarget, measure: str, state: str, ask: str) -> Command:
     if target.kind == "sensor" and "device" in target.arguments:
         measure = ""  # it says the one thing that it measures
     quantity = ask if "device" not in target.arguments and ask in ("any", "all", "which", "how_many") else ""

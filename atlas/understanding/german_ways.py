@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atlas.ways import Chain, Slot, Values, Way, Words, either, maybe
+from atlas.ways import Slot, SpokenWords, Values, Way, WaySeries, either, maybe
 
 _ONES = (
     *("null", "eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "elf", "zwölf"),
@@ -32,17 +32,17 @@ def numbers(first: int, last: int) -> list[tuple[str, str]]:
 def lengths() -> Way:
     """Return the ways to say how long."""
     count = Slot("", "2-100")
-    minutes = either(Chain((count, Words("Minuten"))), "eine Minute", "einer Minute")
-    seconds = either(Chain((count, Words("Sekunden"))), "eine Sekunde", "einer Sekunde")
-    hours = either(Chain((count, Words("Stunden"))), "eine Stunde", "einer Stunde")
+    minutes = either(WaySeries((count, SpokenWords("Minuten"))), "eine Minute", "einer Minute")
+    seconds = either(WaySeries((count, SpokenWords("Sekunden"))), "eine Sekunde", "einer Sekunde")
+    hours = either(WaySeries((count, SpokenWords("Stunden"))), "eine Stunde", "einer Stunde")
     either_half = ("anderthalb", "eineinhalb", "zweieinhalb", "dreieinhalb")
     an = either("eine", "einer")
     return either(
         seconds,
-        Chain((minutes, maybe(Chain((maybe(Words("und")), seconds))))),
-        Chain((hours, maybe(Chain((maybe(Words("und")), minutes))))),
-        Chain((either(*either_half), either("Stunden", "Minuten"))),
-        Chain((an, either("Viertelstunde", "Dreiviertelstunde"))),
+        WaySeries((minutes, maybe(WaySeries((maybe(SpokenWords("und")), seconds))))),
+        WaySeries((hours, maybe(WaySeries((maybe(SpokenWords("und")), minutes))))),
+        WaySeries((either(*either_half), either("Stunden", "Minuten"))),
+        WaySeries((an, either("Viertelstunde", "Dreiviertelstunde"))),
         *("eine halbe Stunde", "einer halben Stunde", "eine halbe Minute", "einer halben Minute"),
     )
 
@@ -52,17 +52,24 @@ def moments() -> Way:
     hour, half, minute = Slot("", "hours"), Slot("", "halves"), Slot("", "minutes")
     side = either("vor", "nach")
     clock = either(
-        Chain((hour, Words("Uhr"), maybe(minute))),
-        Chain((either("halb", "dreiviertel"), half)),
-        Chain((either("viertel", "fünf", "zehn", "zwanzig"), side, half)),
+        WaySeries((hour, SpokenWords("Uhr"), maybe(minute))),
+        WaySeries((either("halb", "dreiviertel"), half)),
+        WaySeries((either("viertel", "fünf", "zehn", "zwanzig"), side, half)),
     )
     daily = either("morgens", "vormittags", "mittags", "nachmittags", "abends", "nachts")
-    at = Chain((either(Chain((maybe(Words("um")), clock)), Chain((Words("um"), half)), "um Mitternacht"), maybe(daily)))
+    at = WaySeries(
+        (
+            either(
+                WaySeries((maybe(SpokenWords("um")), clock)), WaySeries((SpokenWords("um"), half)), "um Mitternacht"
+            ),
+            maybe(daily),
+        )
+    )
     named = [f"{day} {part}" for day in ("heute", "morgen", "übermorgen") for part in _PARTS]
-    weekly = Chain((either("am", "nächsten", "am nächsten", "jeden"), either(*_DAYS)))
+    weekly = WaySeries((either("am", "nächsten", "am nächsten", "jeden"), either(*_DAYS)))
     relative = either("heute", "morgen", "übermorgen", *named, "am Wochenende", "nächste Woche")
     day = either(relative, weekly, "jeden Tag", "jeden Morgen", "jeden Abend", "jeden Werktag")
-    return either(at, day, Chain((day, at)), Chain((at, day)), Chain((Words("in"), lengths())))
+    return either(at, day, WaySeries((day, at)), WaySeries((at, day)), WaySeries((SpokenWords("in"), lengths())))
 
 
 def _number(number: int) -> str:

@@ -15,8 +15,8 @@ from atlas.understanding import durations, moments
 from atlas.understanding.clauses import Clauses
 from atlas.understanding.durations import number_of
 from atlas.understanding.forms import Forms
-from atlas.understanding.names import NOBODY, Names, Place
-from atlas.understanding.slots import Command, Heard, Slots
+from atlas.understanding.names import NOBODY, NamedPlace, Names
+from atlas.understanding.slots import Command, MaskedSentence, Slots
 from atlas.understanding.templates import Templates, open_sentences
 
 __all__ = ["Command", "Grammar", "Half", "open_grammar"]
@@ -56,35 +56,35 @@ class Half:
 class Grammar:
     """The commands of one language. Immutable once opened; matching takes a few milliseconds and no I/O."""
 
-    def __init__(self, own: Mapping[str, Any], templates: Templates) -> None:
-        self.own = own  # its words, for whoever reads sentences about commands
+    def __init__(self, tables: Mapping[str, Any], templates: Templates) -> None:
+        self.tables = tables  # its words, for whoever reads sentences about commands
         self._templates = templates
-        self.slots = Slots(own)
-        self._asks: Mapping[str, Mapping[str, Any]] = own["asks"]
-        self._seconds: str = own["seconds"]
-        numbers: Sequence[str] = own["numbers"]
+        self.slots = Slots(tables)
+        self._asks: Mapping[str, Mapping[str, Any]] = tables["asks"]
+        self._seconds: str = tables["seconds"]
+        numbers: Sequence[str] = tables["numbers"]
         self._numbers = {word: str(value) for value, word in enumerate(numbers)}
         self._written = re.compile(rf"\b(?:{'|'.join(numbers[::-1]) or _NUMBER})\b", re.IGNORECASE)
-        self._counted = re.compile(rf"\b({'|'.join(numbers[::-1]) or '(?!)'})(?={own['units']})", re.IGNORECASE)
-        self._marks = [(re.compile(pattern, re.IGNORECASE), to) for pattern, to in own["marks"]]
-        self._rewrites = [(re.compile(pattern, re.IGNORECASE), to) for pattern, to in own["rewrites"]]
-        self._opener = re.compile(rf"(?:{'|'.join(own['openers'])})(?![\w'-])[ ,]*(?=\S)", re.IGNORECASE)
-        self._closer = re.compile(rf"[ ,]+(?:{'|'.join(own['closers'])})$", re.IGNORECASE)
-        self._filler = re.compile(rf"[ ,]+(?:{'|'.join(own['fillers'])})$", re.IGNORECASE)
-        self._negation = re.compile(own["negations"], re.IGNORECASE)
-        self._denied = [(re.compile(pattern, re.IGNORECASE), to) for pattern, to in own["denied"]]
-        self._told = re.compile(own["told"], re.IGNORECASE)
-        self._second_command = re.compile(own["second_commands"], re.IGNORECASE)
+        self._counted = re.compile(rf"\b({'|'.join(numbers[::-1]) or '(?!)'})(?={tables['units']})", re.IGNORECASE)
+        self._marks = [(re.compile(pattern, re.IGNORECASE), to) for pattern, to in tables["marks"]]
+        self._rewrites = [(re.compile(pattern, re.IGNORECASE), to) for pattern, to in tables["rewrites"]]
+        self._opener = re.compile(rf"(?:{'|'.join(tables['openers'])})(?![\w'-])[ ,]*(?=\S)", re.IGNORECASE)
+        self._closer = re.compile(rf"[ ,]+(?:{'|'.join(tables['closers'])})$", re.IGNORECASE)
+        self._filler = re.compile(rf"[ ,]+(?:{'|'.join(tables['fillers'])})$", re.IGNORECASE)
+        self._negation = re.compile(tables["negations"], re.IGNORECASE)
+        self._denied = [(re.compile(pattern, re.IGNORECASE), to) for pattern, to in tables["denied"]]
+        self._told = re.compile(tables["told"], re.IGNORECASE)
+        self._second_command = re.compile(tables["second_commands"], re.IGNORECASE)
         # A voice asks about the same words several times, at a pause, at their end, and when they are answered; and so
         # do the minds, one after the other.
         self._all = lru_cache(REMEMBERED)(self._one_or_several)
         self._free = lru_cache(REMEMBERED)(self._freely)
         self._one = lru_cache(REMEMBERED)(self._matched)
         self._bare = lru_cache(REMEMBERED)(self._unwrapped)
-        self._joint = re.compile(own["joints"], re.IGNORECASE)
-        self._silence = re.compile(own["silence"], re.IGNORECASE)
-        self._clauses = Clauses(own.get("clauses", {}), own.get("form_parts", {}))
-        self._forms = Forms(own, self.slots)
+        self._joint = re.compile(tables["joints"], re.IGNORECASE)
+        self._silence = re.compile(tables["silence"], re.IGNORECASE)
+        self._clauses = Clauses(tables.get("clauses", {}), tables.get("form_parts", {}))
+        self._forms = Forms(tables, self.slots)
 
     def commands(self, text: str, names: Names = NOBODY) -> tuple[Command, ...]:
         """Return the commands that `text` is, from its first word to its last; else none at all.
@@ -99,8 +99,8 @@ class Grammar:
 
     def read(self, text: str) -> Command | None:
         """Return the command that `text` is when it is exactly one; else `None`."""
-        found = self.commands(text)
-        return found[0] if len(found) == 1 else None
+        commands = self.commands(text)
+        return commands[0] if len(commands) == 1 else None
 
     def half(self, text: str, names: Names = NOBODY) -> Half | None:
         """Return what `text` asks for when one thing is missing; `None` for anything else."""
@@ -143,10 +143,10 @@ class Grammar:
             slots = {entity.name: " ".join(entity.text.split()) for entity in result.entities_list}
             if not all(self._may_be_asked_about(key, value) for key, value in slots.items()):
                 continue
-            if len(heard.said) > len({*slots} & {"when", "length"}):
+            if len(heard.substitutes) > len({*slots} & {"when", "length"}):
                 continue  # it says when, and yet not in a place where that was understood
             asks = self._asks[name]
-            slots = {key: heard.said.get(value, value) for key, value in slots.items()}
+            slots = {key: heard.substitutes.get(value, value) for key, value in slots.items()}
             tools = {choice["tool"] for choice in asks["choices"] if "tool" in choice} | {
                 *filter(None, [asks.get("tool")])
             }
@@ -180,7 +180,7 @@ class Grammar:
 
     def digits(self, words: str) -> str:
         """Return the words with every number that is written out as digits."""
-        return self._written.sub(lambda found: self._numbers.get(found[0].lower()) or str(number_of(found[0])), words)
+        return self._written.sub(lambda match: self._numbers.get(match[0].lower()) or str(number_of(match[0])), words)
 
     def _matched(self, text: str) -> tuple[Command, ...]:
         """Return what one match of the whole text says."""
@@ -188,29 +188,29 @@ class Grammar:
         if not words:
             return ()
         with_moments = self._heard(words, text)
-        without = Heard(text, *self._with_plain_durations(words))
+        without = MaskedSentence(text, *self._with_plain_durations(words))
         for heard in (with_moments, without) if with_moments.plain != without.plain else (without,):
-            found = [
+            results = [
                 (_guessed(result), commands)
                 for result in self._templates.match(heard.plain)
                 if not result.intent.name.startswith("ask.") and (commands := self.slots.commands(result, heard))
             ]
-            if found:
-                _, surest = min(found, key=lambda one: one[0])  # the first of equals
+            if results:
+                _, surest = min(results, key=lambda one: one[0])  # the first of equals
                 last = replace(surest[-1], whole=True)
-                closed = closed or any(commands[-1] == last for _, commands in found)
+                closed = closed or any(commands[-1] == last for _, commands in results)
                 return (*surest[:-1], replace(surest[-1], whole=closed))
         return ()
 
-    def _freely(self, text: str, people: tuple[str, ...], rooms: tuple[Place, ...]) -> tuple[Command, ...]:
+    def _freely(self, text: str, people: tuple[str, ...], rooms: tuple[NamedPlace, ...]) -> tuple[Command, ...]:
         """Return the commands of a sentence that no template knows as it stands: with asides, or in any order."""
-        asked = text.rstrip().endswith("?")
+        is_question = text.rstrip().endswith("?")
         names = Names(people=people, rooms=rooms)
         candidates = self._clauses.candidates(text, people)
         if candidates and self._forms.forbids(candidates[0]):
             return ()
         for core in candidates:
-            if command := self._forms.read(core, asked, names):
+            if command := self._forms.read(core, is_question, names):
                 return (command,)
         core = candidates[-1] if candidates else text  # one match costs milliseconds
         return () if core == text or self._denies(core) else self._all(core)
@@ -241,49 +241,51 @@ class Grammar:
         while ending := self._closer.search(words) or self._filler.search(words):
             closed = closed or bool(self._closer.search(words))
             words = words[: ending.start()]
-        words = self._counted.sub(lambda found: self._numbers[found[1].lower()], words)
+        words = self._counted.sub(lambda match: self._numbers[match[1].lower()], words)
         for pattern, to in self._rewrites:
             words = pattern.sub(to, words)
         return words.strip(), closed
 
-    def _heard(self, words: str, text: str) -> Heard:
+    def _heard(self, words: str, text: str) -> MaskedSentence:
         """Return the words with everything that says when, and every length of time, as something to match."""
-        words = _COUNTED.sub(lambda found: str(number_of(found[1])), words)
+        words = _COUNTED.sub(lambda match: str(number_of(match[1])), words)
         if _SET.search(words):
-            words = _SET_TO.sub(lambda found: str(number_of(found[1])), words)
+            words = _SET_TO.sub(lambda match: str(number_of(match[1])), words)
         pieces: list[str] = []
-        said: dict[str, str] = {}
+        values: dict[str, str] = {}
         at = 0
         for placeholder, moment in zip(_PLACEHOLDERS, self._moments(words), strict=False):
-            said[placeholder] = moment.text
+            values[placeholder] = moment.text
             pieces += [words[at : moment.start], placeholder]
             at = moment.end
         plain, lengths = self._with_plain_durations("".join([*pieces, words[at:]]))
-        return Heard(text, plain, lengths | said)
+        return MaskedSentence(text, plain, lengths | values)
 
     def _moments(self, words: str) -> Sequence[moments.Moment]:
         """Return the words that say when; none in a language that `moments` does not read."""
-        return moments.find(words) if self.own["moments"] else ()
+        return moments.find(words) if self.tables["moments"] else ()
 
     def _with_plain_durations(self, words: str) -> tuple[str, dict[str, str]]:
         """Return the words with every length of time as "N seconds", and how each was really said."""
         pieces: list[str] = []
-        said: dict[str, str] = {}
+        values: dict[str, str] = {}
         at = 0
-        for found in durations.find(words):
-            plain = f"{found.seconds} {self._seconds}"
-            said[plain] = words[found.start : found.end]
-            pieces += [words[at : found.start], plain]
-            at = found.end
-        return "".join([*pieces, words[at:]]), said
+        for duration in durations.find(words):
+            plain = f"{duration.seconds} {self._seconds}"
+            values[plain] = words[duration.start : duration.end]
+            pieces += [words[at : duration.start], plain]
+            at = duration.end
+        return "".join([*pieces, words[at:]]), values
 
     def _may_be_asked_about(self, slot: str, value: str) -> bool:
         """Tell whether a slot is clear enough for a question: "add milk" is, "add two and two" is not."""
         if slot in ("when", "length"):
             return True
         if slot in ("hour", "number"):
-            said = _NUMBERS.fullmatch(value)
-            return bool(said) and (1 <= (int(value) if value.isdigit() else number_of(value)) <= 12) == (slot == "hour")
+            match = _NUMBERS.fullmatch(value)
+            return bool(match) and (1 <= (int(value) if value.isdigit() else number_of(value)) <= 12) == (
+                slot == "hour"
+            )
         if slot == "target":
             return self.slots.devices.are_known(value) and bool(self.slots.devices.targets(value))
         if slot == "text":
@@ -310,6 +312,6 @@ def open_grammar(language: str) -> Grammar:
     Raises `ConfigError` when there are no sentences in that language.
     """
     grammar = Grammar(*open_sentences(language))
-    for sentence in grammar.own["warming"]:
+    for sentence in grammar.tables["warming"]:
         grammar.half(sentence)
     return grammar

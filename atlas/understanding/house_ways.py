@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from atlas.understanding import english_ways, german_ways
-from atlas.understanding.names import Device, Names, Place
+from atlas.understanding.names import NamedDevice, NamedPlace, Names
 from atlas.understanding.public import DOMAINS, FROM_NAMES
 from atlas.understanding.sayable import Sayable, list_values, said_by
-from atlas.ways import Anything, Chain, Part, Slot, Values, Way, either, maybe
+from atlas.ways import Anything, SharedWay, Slot, Values, Way, WaySeries, either, maybe
 
 MOST_COUNTED = 100
 _SECONDS = re.compile(r"\{timer_seconds:\w+\}(?:<s>| second\[s\]| second| Sekunden)")
@@ -26,11 +26,11 @@ LANGUAGES = tuple(_SPOKEN)  # whose numbers and times can be said
 class HouseWays:
     """What can be said in one language. `own` and `public` are its grammars, as their files have them."""
 
-    def __init__(self, own: Mapping[str, Any], public: Mapping[str, Any]) -> None:
-        self._spoken = _SPOKEN[own["language"]]
+    def __init__(self, tables: Mapping[str, Any], public: Mapping[str, Any]) -> None:
+        self._spoken = _SPOKEN[tables["language"]]
         self._values: dict[str, list[tuple[str, str]]] = {}
-        self._kinds = [word for word, _ in list_values(own["lists"]["kind"])]
-        self.ways = (*self._own_ways(own), *self._public_ways(public))
+        self._kinds = [word for word, _ in list_values(tables["lists"]["kind"])]
+        self.ways = (*self._own_ways(tables), *self._public_ways(public))
 
     def values(self, names: Names) -> Values:
         """Return what can stand in the slots in a house with these names."""
@@ -47,12 +47,14 @@ class HouseWays:
             "person": [(name, name) for name in names.people],
         }
 
-    def _own_ways(self, own: Mapping[str, Any]) -> Iterator[Way]:
-        length, moment = Part("length", self._spoken.lengths()), Part("moment", self._spoken.moments())
+    def _own_ways(self, tables: Mapping[str, Any]) -> Iterator[Way]:
+        length, moment = SharedWay("length", self._spoken.lengths()), SharedWay("moment", self._spoken.moments())
         kind = self._slot("kind", "kind", [(word, word) for word in self._kinds])
         the = maybe(either("the", "my", "all the"))
         target = either(
-            Chain((the, Slot("name", "name/"))), Chain((the, kind)), Chain((the, Slot("area", "area"), kind))
+            WaySeries((the, Slot("name", "name/"))),
+            WaySeries((the, kind)),
+            WaySeries((the, Slot("area", "area"), kind)),
         )
 
         def fill(name: str, slot: str) -> Way | None:
@@ -62,15 +64,15 @@ class HouseWays:
                 case "when":
                     return moment
                 case "target":
-                    return Part("target", target)
+                    return SharedWay("target", target)
                 case "area" | "floor":
                     return Slot(slot, name)
                 case "list":
                     return Slot(slot, "name/todo")
-            return self._filled(name, slot, own["lists"])
+            return self._filled(name, slot, tables["lists"])
 
-        sayable = Sayable(own["expansion_rules"], fill)
-        for intent, block in own["intents"].items():
+        sayable = Sayable(tables["expansion_rules"], fill)
+        for intent, block in tables["intents"].items():
             if not intent.startswith("ask."):
                 for data in block["data"]:
                     for sentence in data["sentences"]:
@@ -147,9 +149,9 @@ def _devices(names: Names, domains: tuple[str, ...]) -> list[tuple[str, str]]:
     return [*named, *((person, person) for person in names.people if "person" in domains)]
 
 
-def _names_of(device: Device) -> Iterable[str]:
+def _names_of(device: NamedDevice) -> Iterable[str]:
     return (device.name, *device.aliases)
 
 
-def _called(places: Iterable[Place]) -> list[tuple[str, str]]:
+def _called(places: Iterable[NamedPlace]) -> list[tuple[str, str]]:
     return [(name, name) for place in places for name in (place.name, *place.aliases)]

@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import Any
 
 from atlas.understanding.grammar import Half
-from atlas.understanding.names import Device, Names
-from atlas.understanding.public import KIND_OF_DOMAIN, PublicGrammar, Reading
+from atlas.understanding.names import NamedDevice, Names
+from atlas.understanding.public import KIND_OF_DOMAIN, IntentReading, PublicGrammar
 from atlas.understanding.slots import Command
 from atlas.understanding.templates import TOOL_OF_PUBLIC_INTENT
 
@@ -115,7 +115,7 @@ class PublicReader:
                 return meant
         return None
 
-    def meant(self, reading: Reading, names: Names, room: str) -> Meant:
+    def meant(self, reading: IntentReading, names: Names, room: str) -> Meant:
         """Return what one reading asks of this house; `None` when a slot holds what it cannot mean."""
         if any(len(words.split()) > LONGEST_WORDS for slot, words in reading.wildcards.items() if slot in _SHORT):
             return None
@@ -127,21 +127,21 @@ class PublicReader:
         commands = [_command(one, names, room) for one in _of_one_shape(reading, names, room)]
         return tuple(filter(None, commands)) or None
 
-    def _later(self, reading: Reading, names: Names, room: str) -> Meant:
-        said = str(reading.slots["conversation_command"]).strip()
-        inner = self.read(said, names, room)
-        commands = inner if isinstance(inner, tuple) else self._again(said) if self._again else ()
+    def _later(self, reading: IntentReading, names: Names, room: str) -> Meant:
+        text = str(reading.slots["conversation_command"]).strip()
+        inner = self.read(text, names, room)
+        commands = inner if isinstance(inner, tuple) else self._again(text) if self._again else ()
         if len(commands) != 1 or commands[0].tool == "later.do":
             return None
         [command] = commands
-        waiting = {"tool": command.tool, "arguments": dict(command.arguments), "text": said}
+        waiting = {"tool": command.tool, "arguments": dict(command.arguments), "text": text}
         return (Command("later.do", {"seconds": _seconds(reading.slots), **waiting}, whole=True),)
 
 
 _SHORT = ("item", "name", "zone")
 
 
-def _command(reading: Reading, names: Names, room: str) -> Command | None:
+def _command(reading: IntentReading, names: Names, room: str) -> Command | None:
     """Return the tool call that a reading is."""
     intent, slots = reading.intent, reading.slots
     if intent in ("HassTurnOn", "HassTurnOff"):
@@ -164,7 +164,7 @@ def _command(reading: Reading, names: Names, room: str) -> Command | None:
     return _rarer(reading, names, room)
 
 
-def _rarer(reading: Reading, names: Names, room: str) -> Command | None:
+def _rarer(reading: IntentReading, names: Names, room: str) -> Command | None:
     slots = reading.slots
     match reading.intent:
         case "HassGetState":
@@ -190,7 +190,7 @@ def _rarer(reading: Reading, names: Names, room: str) -> Command | None:
 # ── which devices ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _target(reading: Reading, names: Names, kind: str = "") -> dict[str, Any]:
+def _target(reading: IntentReading, names: Names, kind: str = "") -> dict[str, Any]:
     """Return the devices that a reading is about. The speaker's own room is not said: the actor has it."""
     slots = reading.slots
     domain, shape = str(slots.get("domain", "")), slots.get("device_class", "")
@@ -206,12 +206,12 @@ def _target(reading: Reading, names: Names, kind: str = "") -> dict[str, Any]:
     return target
 
 
-def _everywhere(reading: Reading) -> dict[str, Any]:
+def _everywhere(reading: IntentReading) -> dict[str, Any]:
     """Return that the whole house is meant, when no place and no name was said and none is meant by being there."""
     return {"everything": True} if not {"name", "area", "floor"} & set(reading.slots) else {}
 
 
-def _of_one_shape(reading: Reading, names: Names, room: str) -> list[Reading]:
+def _of_one_shape(reading: IntentReading, names: Names, room: str) -> list[IntentReading]:
     """Return a reading for every shape that is there, where one word is for several: "stores" are blinds and shades."""
     shapes = reading.slots.get("device_class")
     if not isinstance(shapes, list):
@@ -222,7 +222,7 @@ def _of_one_shape(reading: Reading, names: Names, room: str) -> list[Reading]:
     return [replace(reading, slots={**reading.slots, "device_class": shape}) for shape in some]
 
 
-def _called(name: str, names: Names) -> list[Device]:
+def _called(name: str, names: Names) -> list[NamedDevice]:
     wanted = name.casefold()
     return [
         device
@@ -231,7 +231,7 @@ def _called(name: str, names: Names) -> list[Device]:
     ]
 
 
-def _one(target: Mapping[str, Any], names: Names) -> Device | None:
+def _one(target: Mapping[str, Any], names: Names) -> NamedDevice | None:
     """Return the only device of a target, by its own name, kind, shape and place; `None` when there is not one."""
     floors = {room.name.casefold(): room.floor.casefold() for room in names.rooms}
     fitting = [
@@ -245,7 +245,7 @@ def _one(target: Mapping[str, Any], names: Names) -> Device | None:
     return fitting[0] if len(fitting) == 1 else None
 
 
-def _one_door(target: Mapping[str, Any], names: Names, room: str) -> Device | None:
+def _one_door(target: Mapping[str, Any], names: Names, room: str) -> NamedDevice | None:
     """Return the one door that is to be opened; of several, that of the room where this is said."""
     door = _one(target, names) or (None if target["room"] else _one({**target, "room": room}, names))
     return door if door and door.kind == "cover" and door.shape in _GUARDED else None
@@ -254,7 +254,7 @@ def _one_door(target: Mapping[str, Any], names: Names, room: str) -> Device | No
 # ── one by one ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _turned(reading: Reading, names: Names, room: str) -> Command | None:
+def _turned(reading: IntentReading, names: Names, room: str) -> Command | None:
     on = reading.intent == "HassTurnOn"
     kind = KIND_OF_DOMAIN.get(reading.domain or str(reading.slots.get("domain", "")), "")
     target = _target(reading, names) | _everywhere(reading)
@@ -279,7 +279,7 @@ def _turned(reading: Reading, names: Names, room: str) -> Command | None:
     return _call("home.turn", {"on": on, **target})
 
 
-def _setting(reading: Reading, names: Names) -> Command | None:
+def _setting(reading: IntentReading, names: Names) -> Command | None:
     arguments, kind = _SET[reading.intent]
     wanted = {argument: reading.slots[slot] for slot, argument in arguments.items() if slot in reading.slots}
     if "temperature" in wanted and wanted["temperature"] > HOTTEST_CELSIUS:
@@ -287,16 +287,16 @@ def _setting(reading: Reading, names: Names) -> Command | None:
     return _call("home.set", _target(reading, names, kind) | _everywhere(reading) | wanted)
 
 
-def _state(reading: Reading, names: Names) -> Command | None:
+def _state(reading: IntentReading, names: Names) -> Command | None:
     slots = reading.slots
     if reading.domain == "person":
         where = {"place": slots["state"]} if "state" in slots else {}
         return _call("presence.where", {"person": slots["name"], **where})
-    asked = {"quantity": _QUANTITIES.get(reading.response, ""), "value": slots.get("state", "")}
-    return _call("home.state", _target(reading, names) | _everywhere(reading) | asked)
+    arguments = {"quantity": _QUANTITIES.get(reading.response, ""), "value": slots.get("state", "")}
+    return _call("home.state", _target(reading, names) | _everywhere(reading) | arguments)
 
 
-def _timer(reading: Reading) -> Command | None:
+def _timer(reading: IntentReading) -> Command | None:
     slots = reading.slots
     name = str(slots.get("name", ""))
     which: dict[str, Any] = {"name": name, "room": "" if reading.here else slots.get("area", "")}
@@ -316,9 +316,9 @@ def _seconds(slots: Mapping[str, Any], start: str = "") -> int:
     return sum(int(slots.get(f"{start}{unit}", 0)) * length for unit, length in lengths)
 
 
-def _step(said: Any) -> int:
+def _step(text: Any) -> int:
     """Return by how many percent points: "up" and "down" are a step."""
-    return {"up": VOLUME_STEP, "down": -VOLUME_STEP}[said] if isinstance(said, str) else int(said)
+    return {"up": VOLUME_STEP, "down": -VOLUME_STEP}[text] if isinstance(text, str) else int(text)
 
 
 def _call(tool: str, arguments: Mapping[str, Any]) -> Command:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atlas.errors import EngineError
-from atlas.understanding.encoder import BEGIN, END, Encoder, Tokens
+from atlas.understanding.encoder import BEGIN, END, SentenceEncoder, Tokens
 
 log = logging.getLogger("atlas")
 CORPUS = Path(__file__).parent / "corpus"
@@ -81,7 +81,7 @@ def _words(masks: Sequence[str]) -> Iterator[tuple[str, int]]:
 class Learned:
     """Reads masked requests by what was learnt. Immutable; safe to call from several threads."""
 
-    def __init__(self, stored: Mapping[str, NDArray[np.generic]], encoder: Encoder) -> None:
+    def __init__(self, stored: Mapping[str, NDArray[np.generic]], encoder: SentenceEncoder) -> None:
         self.acts: Sequence[str] = json.loads(str(stored["acts"]))
         self._encoder = encoder
         self._heads = {
@@ -144,7 +144,7 @@ def open_learned(folder: Path) -> Learned | None:
     Takes half a second.
     """
     try:
-        encoder = Encoder(folder)
+        encoder = SentenceEncoder(folder)
     except EngineError as trouble:
         log.warning("nothing that was learnt helps to understand: %s", trouble)
         return None

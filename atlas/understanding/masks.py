@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from atlas.understanding import durations, moments
 from atlas.understanding.frame_words import HOUSES, LONGEST_PHRASE_WORDS, Lexicon, Token, spelled
-from atlas.understanding.names import Device, Names
+from atlas.understanding.names import NamedDevice, Names
 
 NAMED = ("device", "room", "floor", "person", "kind", "list")  # categories of words that name something
 _WORD = re.compile(r"[^\W_]+(?:['’.][^\W_]+)*|°|%")
@@ -22,7 +22,7 @@ _NOUNS = {"switch": "appliance", "climate": "heating", "media": "player", "valve
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class MaskedPiece:
     """One word or phrase: what it is in the eyes of who learns, and characters `start` up to `end` of the text."""
 
     mask: str  # "{LIGHT}" for a name, "{lights}" for a word for a kind of device, else the word
@@ -44,7 +44,7 @@ class Masks:
         self._digits = digits
         self._known = lru_cache(HOUSES)(self._names_of)
 
-    def pieces(self, text: str, names: Names) -> list[Piece]:
+    def pieces(self, text: str, names: Names) -> list[MaskedPiece]:
         """Return the pieces of a text, in order."""
         known = self._known(names)
         every = [(spelled(self._lexicon.bare(match[0])), match.start(), match.end()) for match in _WORD.finditer(text)]
@@ -52,7 +52,7 @@ class Masks:
             span for span in _times(text) if not (_in_a_name(span, every, known) or _is_amount(text[span[1] :], known))
         ]
         words = [word for word in every if not any(start <= word[1] < end for start, end, _ in spans)]
-        pieces = [Piece(mask, start, end) for start, end, mask in spans]
+        pieces = [MaskedPiece(mask, start, end) for start, end, mask in spans]
         at = 0
         while at < len(words):
             size, token = _longest(words, at, known)
@@ -61,9 +61,9 @@ class Masks:
             if token is None:
                 word = " ".join(words[at][0])
                 number = self._digits(word).replace(".", "", 1).isdigit() and word not in _ARTICLES
-                pieces.append(Piece("{N}" if number else word, words[at][1], words[at][2]))
+                pieces.append(MaskedPiece("{N}" if number else word, words[at][1], words[at][2]))
             else:
-                pieces.append(Piece(_mask(token), words[at][1], words[at + size - 1][2], token))
+                pieces.append(MaskedPiece(_mask(token), words[at][1], words[at + size - 1][2], token))
             at += size
         return sorted(pieces, key=lambda piece: piece.start)
 
@@ -73,7 +73,7 @@ class Masks:
         return {**self._lexicon.known(names), **lists}
 
 
-def noun(device: Device) -> str:
+def noun(device: NamedDevice) -> str:
     """Return the common noun for a device."""
     if device.kind == "cover":
         return {"garage": "garage door", "curtain": "curtains"}.get(device.shape, "blinds")

@@ -90,7 +90,7 @@ _BARE_AFTER_DAY = re.compile(rf" {_N}(?: {_N})?(?![\w'-]| (?:percent|degrees|{UN
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class MomentPart:
     """One piece of a moment: a day, a time of day, how often …"""
 
     kind: Kind
@@ -102,14 +102,14 @@ class Moment:
     """Words that say when, and where they stand: characters `start` up to `end` (not included)."""
 
     text: str
-    parts: tuple[Part, ...]
+    parts: tuple[MomentPart, ...]
     start: int
     end: int
 
 
 def find(text: str) -> tuple[Moment, ...]:
     """Return the moments in `text`, in order. "tomorrow at five" is one; "tomorrow to call at five" holds two."""
-    found: list[Moment] = []
+    moments: list[Moment] = []
     at = 0
     while atom := _ATOM.search(text, at):
         parts, end = [_part(atom)], atom.end()
@@ -117,17 +117,17 @@ def find(text: str) -> tuple[Moment, ...]:
             part = _part(more)
             if part.kind in ("clock", "event") and any(part.kind == other.kind for other in parts):
                 break  # "at five and at six" are two
-            parts.append(Part(part.kind, joint.group().strip(" ,") + " " + part.text))
+            parts.append(MomentPart(part.kind, joint.group().strip(" ,") + " " + part.text))
             end = more.end()
         # "tomorrow six thirty": a bare number says when only right after a day.
         clocked = any(part.kind == "clock" for part in parts)
         if not clocked and parts[-1].kind == "day" and (bare := _BARE_AFTER_DAY.match(text, end)):
-            parts.append(Part("clock", bare.group()))
+            parts.append(MomentPart("clock", bare.group()))
             end = bare.end()
-        told = tuple(Part(part.kind, part.text.strip()) for part in parts)
-        found.append(Moment(text[atom.start() : end], told, atom.start(), end))
+        pieces = tuple(MomentPart(part.kind, part.text.strip()) for part in parts)
+        moments.append(Moment(text[atom.start() : end], pieces, atom.start(), end))
         at = end
-    return tuple(found)
+    return tuple(moments)
 
 
 def whole(text: str) -> Moment | None:
@@ -137,24 +137,24 @@ def whole(text: str) -> Moment | None:
         if (moment.start, moment.end) == (0, len(words)):
             return moment
     if german_moments.HOUR.fullmatch(words):
-        return Moment(f"um {words}", (Part("clock", f"um {words}"),), 0, len(words))
+        return Moment(f"um {words}", (MomentPart("clock", f"um {words}"),), 0, len(words))
     if _BARE.fullmatch(words):
-        return Moment(f"at {words}", (Part("clock", f"at {words}"),), 0, len(words))
+        return Moment(f"at {words}", (MomentPart("clock", f"at {words}"),), 0, len(words))
     return None
 
 
-def corrected(said: str, by: Moment) -> str:
+def corrected(text: str, by: Moment) -> str:
     """Return `said` with the parts that `by` says otherwise: ("tomorrow at five", "at six") → "tomorrow at six"."""
     replaced = {part.kind for part in by.parts}
     # "in ten minutes" is a whole answer to when, and is replaced by any other; so is "every day" by a day.
     if replaced & {"length", "event", "often"}:
         return by.text
-    kept = [
-        part.text for moment in find(said) for part in moment.parts if part.kind not in replaced | {"length", "event"}
+    remainder = [
+        part.text for moment in find(text) for part in moment.parts if part.kind not in replaced | {"length", "event"}
     ]
-    return " ".join([*kept, by.text]) if "clock" in replaced else " ".join([by.text, *kept])
+    return " ".join([*remainder, by.text]) if "clock" in replaced else " ".join([by.text, *remainder])
 
 
-def _part(atom: re.Match[str]) -> Part:
+def _part(atom: re.Match[str]) -> MomentPart:
     kind: Kind = next(kind for kind in _ATOMS if atom[kind])
-    return Part(kind, atom.group())
+    return MomentPart(kind, atom.group())

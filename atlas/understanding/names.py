@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Device:
+class NamedDevice:
     """One device, by the names that people may say. `kind` and `shape` are the tool server's ("cover", "curtain")."""
 
     name: str
@@ -18,7 +18,7 @@ class Device:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NamedPlace:
     """A room or a floor; a room may lie on a floor."""
 
     name: str
@@ -30,9 +30,9 @@ class Place:
 class Names:
     """Everything of one house that has a name. Immutable: when the house changes, there is another one."""
 
-    devices: tuple[Device, ...] = ()
-    rooms: tuple[Place, ...] = ()
-    floors: tuple[Place, ...] = ()
+    devices: tuple[NamedDevice, ...] = ()
+    rooms: tuple[NamedPlace, ...] = ()
+    floors: tuple[NamedPlace, ...] = ()
     people: tuple[str, ...] = ()
     lists: tuple[str, ...] = ()
 

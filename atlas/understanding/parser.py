@@ -16,12 +16,12 @@ from typing import Any
 import yaml
 
 from atlas.understanding import durations, moments
-from atlas.understanding.choices import Choice
+from atlas.understanding.choices import MeaningChoice
 from atlas.understanding.frame_words import LEAST_LETTERS, Token, spelled
 from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.learned import CORPUS, Learned
-from atlas.understanding.masks import Masks, Piece
+from atlas.understanding.masks import MaskedPiece, Masks
 from atlas.understanding.names import Names
 from atlas.understanding.slots import Command
 
@@ -70,7 +70,7 @@ class Parse:
     follows: bool = False  # something was done just before
     named: bool = False  # a device, a kind of them or a place is named
     unclear: bool = False  # a deed is wanted, and of which device is not said
-    choices: tuple[Choice, ...] = ()  # one or two, to ask about when it is not sure
+    choices: tuple[MeaningChoice, ...] = ()  # one or two, to ask about when it is not sure
 
     @property
     def looks(self) -> bool:
@@ -112,7 +112,7 @@ class Parser:
         self._masks = Masks(frames.lexicon, grammar.digits)
         self._learned = learned
         self._slots: Mapping[str, Mapping[str, str]] = yaml.safe_load((CORPUS / "acts.yaml").read_text("utf-8"))
-        words: Mapping[str, Any] = grammar.own.get("acts", {})
+        words: Mapping[str, Any] = grammar.tables.get("acts", {})
         self._canonical: Mapping[str, Sequence[Sequence[str]]] = words.get("plainly", {})
         self._unwanted = re.compile(words.get("unwanted", "(?!)"), re.IGNORECASE)
         self._wondering = re.compile(words.get("wondering", "(?!)"), re.IGNORECASE)
@@ -145,9 +145,11 @@ class Parser:
         for one in read.likely[:2]:
             reading = _Reading(text, pieces, read.labels(one.act))
             made = self._commands(one.act, reading, names, room, before) if one.chance >= LIKELY else ()
-            said = "later.do" if made and made[0].tool == "later.do" else one.act
-            if made and said in self._says:
-                choices.append(Choice(self._says[said].format(**reading.words(self._says["nothing"])), tuple(made)))
+            act = "later.do" if made and made[0].tool == "later.do" else one.act
+            if made and act in self._says:
+                choices.append(
+                    MeaningChoice(self._says[act].format(**reading.words(self._says["nothing"])), tuple(made))
+                )
         unclear = not commands and best.act in _DEEDS and not self._forbids(best.act, text, names)
         return replace(parse, choices=tuple(choices), unclear=unclear)
 
@@ -257,7 +259,7 @@ class _Reading:
     """A sentence with its pieces and their labels."""
 
     text: str
-    pieces: Sequence[Piece]
+    pieces: Sequence[MaskedPiece]
     labels: Sequence[str]
 
     def targets(self, names: Names) -> list[Token]:
@@ -332,8 +334,12 @@ class _Reading:
             case "place":
                 return self.phrase("P")
             case "seconds" | "minutes":
-                said = [p for p in outside if p.mask in ("{DURATION}", "{DELAY}")]
-                lengths = durations.find_in_any_language(self.text[said[-1].start : said[-1].end]) if said else ()
+                lengths_named = [p for p in outside if p.mask in ("{DURATION}", "{DELAY}")]
+                lengths = (
+                    durations.find_in_any_language(self.text[lengths_named[-1].start : lengths_named[-1].end])
+                    if lengths_named
+                    else ()
+                )
                 counted = [p for p in outside if p.mask == "{N}"] if not lengths else ()
                 number = grammar.digits(self.text[counted[-1].start : counted[-1].end]) if counted else ""
                 seconds = lengths[0].seconds if lengths else 60 * int(number) if number.isdecimal() else 0
@@ -348,7 +354,7 @@ class _Reading:
             case _:
                 raise AssertionError(f"nobody reads a {name}")
 
-    def _when(self, outside: Sequence[Piece]) -> str:
+    def _when(self, outside: Sequence[MaskedPiece]) -> str:
         """Return the words that say when; what is said again later corrects what was said before."""
         words = ""
         for piece in outside:
@@ -357,7 +363,7 @@ class _Reading:
                 words = moments.corrected(words, one) if words else one.text
         return words
 
-    def _is_corrected_at(self, piece: Piece) -> bool:
+    def _is_corrected_at(self, piece: MaskedPiece) -> bool:
         return bool(_CORRECTING.search(self.text[: piece.start]))
 
 
@@ -413,6 +419,6 @@ _ACTS = {
 
 def open_parser(grammar: Grammar, learned: Learned | None) -> Parser | None:
     """Return the parser of the grammar's language; `None` without a corpus of it, or where nothing was learnt."""
-    if learned is None or not (CORPUS / f"{grammar.own['language']}.txt").is_file():
+    if learned is None or not (CORPUS / f"{grammar.tables['language']}.txt").is_file():
         return None
-    return Parser(grammar, Frames(grammar.own.get("frames", {}), grammar.digits), learned)
+    return Parser(grammar, Frames(grammar.tables.get("frames", {}), grammar.digits), learned)

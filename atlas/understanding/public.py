@@ -54,7 +54,7 @@ _Block = tuple[Intent, IntentData]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class IntentReading:
     """One way in which a sentence can be meant."""
 
     intent: str
@@ -110,15 +110,15 @@ class PublicGrammar:
         """Make ready for the names of a house, so that no sentence waits for it."""
         self._house(names)
 
-    def best(self, text: str, names: Names, room: str = "") -> Reading | None:
+    def best(self, text: str, names: Names, room: str = "") -> IntentReading | None:
         """Return the likeliest reading of all of `text`, said in `room`; `None` when there is none."""
         return next(iter(self.readings(text, names, room)), None)
 
-    def readings(self, text: str, names: Names, room: str = "") -> Sequence[Reading]:
+    def readings(self, text: str, names: Names, room: str = "") -> Sequence[IntentReading]:
         """Return every way in which all of `text` can be meant, the best first, none twice."""
         if len(text) > LONGEST_CHARACTERS:
             return ()
-        ranked: dict[tuple[str, str], Reading] = {}
+        ranked: dict[tuple[str, str], IntentReading] = {}
         for result in self._matches(text, self._house(names), room or HERE):
             reading = reading_of(result, room or HERE)
             key = reading.intent, repr(sorted(reading.slots.items(), key=lambda slot: slot[0]))
@@ -151,12 +151,12 @@ class PublicGrammar:
             required = template.data.requires_context.get("domain")
             if required is not None and "name" in template.lists and domains.isdisjoint(required):
                 continue
-            kept = blocks.setdefault(template.intent.name, {}).setdefault(id(template.data), (template.data, []))
-            kept[1].append(template.sentence)
+            remainder = blocks.setdefault(template.intent.name, {}).setdefault(id(template.data), (template.data, []))
+            remainder[1].append(template.sentence)
         whole = self._all
         intents = {
-            name: Intent(name, [_with(data, sentences) for data, sentences in kept.values()])
-            for name, kept in blocks.items()
+            name: Intent(name, [_with(data, sentences) for data, sentences in remainder.values()])
+            for name, remainder in blocks.items()
         }
         return Intents(
             whole.language, intents, whole.slot_lists, whole.expansion_rules, whole.skip_words, whole.settings
@@ -215,9 +215,9 @@ def _with_places(raw: dict[str, Any]) -> dict[str, Any]:
 
 def _with(data: IntentData, sentences: list[Sentence]) -> IntentData:
     """Return a block of an intent with only some of its sentences, which stay the same objects."""
-    kept = replace(data)
-    kept.__dict__["sentences"] = sentences  # where hassil itself caches them
-    return kept
+    intent_data = replace(data)
+    intent_data.__dict__["sentences"] = sentences  # where hassil itself caches them
+    return intent_data
 
 
 def _house(names: Names) -> _House:
@@ -248,7 +248,7 @@ def _trie(name: str, values: Iterable[tuple[str, str, Any]]) -> Any:
     return trie
 
 
-def reading_of(result: RecognizeResult, room: str) -> Reading:
+def reading_of(result: RecognizeResult, room: str) -> IntentReading:
     """Return what one match says; `room` is what stands for the speaker's."""
     entities = result.entities_list
     area = result.entities.get("area")
@@ -257,7 +257,7 @@ def reading_of(result: RecognizeResult, room: str) -> Reading:
     assert not exact or name is not None
     guessed = [entity for entity in entities if entity.is_wildcard]
     context = result.context or {}
-    return Reading(
+    return IntentReading(
         intent=result.intent.name,
         slots={entity.name: entity.value for entity in result.entities.values()},
         here=area is not None and not area.text and area.value == room,

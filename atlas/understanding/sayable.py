@@ -24,7 +24,7 @@ from hassil.expression import (
     TextChunk,
 )
 
-from atlas.ways import SILENCE, Anything, Chain, Choice, Slot, Values, Way, Words
+from atlas.ways import SILENCE, Anything, OneOf, Slot, SpokenWords, Values, Way, WaySeries
 
 MOST_SPELLINGS = 24  # of one word with endings in brackets: "light[s]", "day[ ]light"
 MOST_JOINED = 500  # that are looked at for those; many come to the same
@@ -62,7 +62,7 @@ class Sayable:
                 return self._permuted(items)
             case Alternative(items=items):
                 options = tuple(way for item in items if (way := self._of(item)) is not None)
-                return Choice(options) if options else None
+                return OneOf(options) if options else None
             case Group(items=items):
                 return self._in_a_row(items)
         raise AssertionError(f"hassil has a new expression: {part}")
@@ -70,7 +70,7 @@ class Sayable:
     def _permuted(self, items: Sequence[Expression]) -> Way | None:
         orders = [self._in_a_row(order) for order in permutations(items[:MOST_PERMUTED])]
         options = tuple(way for way in orders if way is not None)
-        return Choice(options) if options else None
+        return OneOf(options) if options else None
 
     def _in_a_row(self, items: Sequence[Expression]) -> Way | None:
         ways: list[Way] = []
@@ -78,17 +78,17 @@ class Sayable:
             way = self._of(run[0]) if len(run) == 1 else _spellings(run)
             if way is None and len(run) > 1:
                 apart = [self._of(item) for item in run]
-                way = None if None in apart else Chain(tuple(one for one in apart if one is not None))
+                way = None if None in apart else WaySeries(tuple(one for one in apart if one is not None))
             if way is None:
                 return None
             if way != SILENCE:
                 ways.append(way)
-        return ways[0] if len(ways) == 1 else Chain(tuple(ways))
+        return ways[0] if len(ways) == 1 else WaySeries(tuple(ways))
 
 
 def _spoken(text: str) -> Way:
     words = " ".join(word for word in _MARK.sub(" ", text).replace("-", " ").split() if _LETTERS.search(word))
-    return Words(words) if words else SILENCE
+    return SpokenWords(words) if words else SILENCE
 
 
 def _glued(items: Sequence[Expression]) -> Iterator[list[Expression]]:
@@ -121,7 +121,7 @@ def _spellings(run: Sequence[Expression]) -> Way | None:
     if len(spelled) > MOST_SPELLINGS or len(joined) > MOST_JOINED:
         return None
     options = tuple(_spoken(text) for text in sorted(spelled))
-    return options[0] if len(options) == 1 else Choice(options)
+    return options[0] if len(options) == 1 else OneOf(options)
 
 
 def _texts(item: Expression) -> list[str] | None:
@@ -132,20 +132,20 @@ def _texts(item: Expression) -> list[str] | None:
         case Permutation() | ListReference() | RuleReference():
             return None
         case Alternative(items=items):
-            each = [_texts(one) for one in items]
-            return None if any(one is None for one in each) else [text for one in each for text in one or ()]
+            group = [_texts(one) for one in items]
+            return None if any(one is None for one in group) else [text for one in group for text in one or ()]
         case Group(items=items):
-            each = [_texts(one) for one in items]
-            if any(one is None for one in each):
+            group = [_texts(one) for one in items]
+            if any(one is None for one in group):
                 return None
-            return _joined([one or [] for one in each], MOST_SPELLINGS)
+            return _joined([one or [] for one in group], MOST_SPELLINGS)
     return None
 
 
-def _joined(each: Sequence[Sequence[str]], most: int) -> list[str]:
+def _joined(items: Sequence[Sequence[str]], most: int) -> list[str]:
     """Return the texts that pieces make, one of each; one more than `most` where there are more."""
     texts = [""]
-    for pieces in each:
+    for pieces in items:
         texts = [before + piece for before in texts for piece in pieces][: most + 1]
     return texts
 

@@ -11,7 +11,7 @@ from hassil.models import MatchEntity
 from hassil.recognize import RecognizeResult
 
 from atlas.understanding import durations, moments
-from atlas.understanding.devices import Arguments, Devices, without
+from atlas.understanding.devices import Arguments, DeviceWords, without
 from atlas.understanding.templates import TOOL_OF_PUBLIC_INTENT
 
 LONGEST_NAME_WORDS = 3  # "pizza dough"; a longer name is a half-understood sentence
@@ -52,47 +52,47 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class MaskedSentence:
     """A sentence on its way through: as it was written, as it was matched, and what stands for what in that."""
 
     written: str
     plain: str
-    said: Mapping[str, str]
+    substitutes: Mapping[str, str]
 
 
 class Slots:
     """The words of one language that slots are judged by."""
 
-    def __init__(self, own: Mapping[str, Any]) -> None:
-        self._never_names = frozenset(own["never_names"])
-        self._never_things = frozenset(own["never_things"])
-        self._never_starts = frozenset(own["never_starts"])
-        self.tidied = frozenset(own["tidied"])
-        self.devices = Devices(own)
-        self._everyone = frozenset(own["everyone"])
-        self._doings = frozenset(own["doings"])
-        self._second_command = re.compile(own["second_commands"], re.IGNORECASE)
-        self._owning = re.compile(own["owning"])
-        self._destinations = re.compile(own["destinations"], re.IGNORECASE)
-        self._spoken_to = re.compile(own["spoken_to"], re.IGNORECASE)
-        self._and = re.compile(own["and"], re.IGNORECASE)
-        self._before_things = re.compile(rf"^(?:(?:{own['before_things']})\s+)+|[.!?]+$", re.IGNORECASE)
-        self._shopping = frozenset(own["shopping"])
-        self._fact = re.compile(own["fact"], re.IGNORECASE)
-        self._relatives = frozenset(own["relatives"])
-        self._after_a_time = re.compile(own["after_a_time"], re.IGNORECASE)
-        sums: Mapping[str, str] = own["arithmetic"]
-        self._seconds: str = own["seconds"]
+    def __init__(self, tables: Mapping[str, Any]) -> None:
+        self._never_names = frozenset(tables["never_names"])
+        self._never_things = frozenset(tables["never_things"])
+        self._never_starts = frozenset(tables["never_starts"])
+        self.tidied = frozenset(tables["tidied"])
+        self.devices = DeviceWords(tables)
+        self._everyone = frozenset(tables["everyone"])
+        self._doings = frozenset(tables["doings"])
+        self._second_command = re.compile(tables["second_commands"], re.IGNORECASE)
+        self._owning = re.compile(tables["owning"])
+        self._destinations = re.compile(tables["destinations"], re.IGNORECASE)
+        self._spoken_to = re.compile(tables["spoken_to"], re.IGNORECASE)
+        self._and = re.compile(tables["and"], re.IGNORECASE)
+        self._before_things = re.compile(rf"^(?:(?:{tables['before_things']})\s+)+|[.!?]+$", re.IGNORECASE)
+        self._shopping = frozenset(tables["shopping"])
+        self._fact = re.compile(tables["fact"], re.IGNORECASE)
+        self._relatives = frozenset(tables["relatives"])
+        self._after_a_time = re.compile(tables["after_a_time"], re.IGNORECASE)
+        sums: Mapping[str, str] = tables["arithmetic"]
+        self._seconds: str = tables["seconds"]
         self._numbers = frozenset(sums["numbers"].split())
         self._operators = frozenset(sums["operators"].split())
         self._alone = frozenset(sums["alone"].split())
         self._counted = self._numbers - self._alone - frozenset(sums["between"].split())
         self._in_sums = self._numbers | self._operators | frozenset(sums["between"].split())
         self._joins = re.compile(sums["joins"], re.IGNORECASE)
-        self._shifted = re.compile(own["shifted"], re.IGNORECASE)
-        self._forecast_days = re.compile(rf"\b(?:{own['forecast_days']})\b", re.IGNORECASE)
+        self._shifted = re.compile(tables["shifted"], re.IGNORECASE)
+        self._forecast_days = re.compile(rf"\b(?:{tables['forecast_days']})\b", re.IGNORECASE)
 
-    def commands(self, result: RecognizeResult, heard: Heard) -> tuple[Command, ...]:
+    def commands(self, result: RecognizeResult, heard: MaskedSentence) -> tuple[Command, ...]:
         """Return the command of one match, several when it names several devices, or none."""
         metadata = result.intent_metadata or {}
         arguments: Arguments = {}
@@ -130,7 +130,7 @@ class Slots:
         made = [Command(tool, arguments, whole)]
         return tuple(done for command in made for done in self.settled(command, heard))
 
-    def settled(self, command: Command, heard: Heard) -> Iterator[Command]:
+    def settled(self, command: Command, heard: MaskedSentence) -> Iterator[Command]:
         """Yield a command with its arguments as its tool wants them; nothing when they do not fit each other."""
         settle = _SETTLED.get(command.tool.split(".")[0])
         yield from settle(self, command, heard) if settle else (command,)
@@ -238,14 +238,14 @@ class Slots:
     def things(self, items: str, written: str) -> list[str]:
         """Return the things that were named one by one; commas are looked for in what was written."""
         anyhow = r"[\s,;.]+".join(map(re.escape, items.split()))
-        found = re.search(anyhow, written, re.IGNORECASE)
-        parts = [part.strip() for part in self._and.split(found.group() if found else items)]
+        match = re.search(anyhow, written, re.IGNORECASE)
+        parts = [part.strip() for part in self._and.split(match.group() if match else items)]
         tidy = [self._before_things.sub("", part) for part in parts]
         return [part for part in tidy if part][:MOST_THINGS]
 
     # ── what belongs to one topic ───────────────────────────────────────────────────────────────────
 
-    def _of_home(self, command: Command, heard: Heard) -> Iterator[Command]:
+    def _of_home(self, command: Command, heard: MaskedSentence) -> Iterator[Command]:
         arguments = dict(command.arguments)
         if (named := arguments.pop("target", None)) is None:
             player = {"kind": "media"} if "volume" in arguments else {}
@@ -260,7 +260,7 @@ class Slots:
         if all(made):
             yield from (Command(*one, whole=command.whole) for one in made if one)
 
-    def _of_lists(self, command: Command, heard: Heard) -> Iterator[Command]:
+    def _of_lists(self, command: Command, heard: MaskedSentence) -> Iterator[Command]:
         arguments = dict(command.arguments)
         items = arguments.get("items", "")
         # "The list" is the shopping list, unless what is put on it is something to do.
@@ -271,12 +271,12 @@ class Slots:
             return
         if items:
             more = arguments.pop("more", "")
-            arguments["items"] = [thing for each in (items, more) for thing in self.things(each, heard.written)]
+            arguments["items"] = [thing for item in (items, more) for thing in self.things(item, heard.written)]
         if arguments.get("list", "").lower() in self._shopping:
             del arguments["list"]
         yield replace(command, arguments=arguments)
 
-    def _of_reminders(self, command: Command, heard: Heard) -> Iterator[Command]:
+    def _of_reminders(self, command: Command, heard: MaskedSentence) -> Iterator[Command]:
         arguments = dict(command.arguments)
         if _TWO_MOMENTS.search(heard.plain):
             return  # "that it closes at six tomorrow at five": nobody can tell when
@@ -287,21 +287,21 @@ class Slots:
         if then := arguments.pop("when2", ""):
             arguments["when"] += f" {then}"
         if later := arguments.pop("later", ""):
-            found = durations.find(later)
-            if not found:
+            matching_durations = durations.find(later)
+            if not matching_durations:
                 return
-            arguments["seconds"] = found[0].seconds
+            arguments["seconds"] = matching_durations[0].seconds
         yield from _in_minutes(replace(command, arguments=arguments))
 
-    def _of_alarms(self, command: Command, heard: Heard) -> Iterator[Command]:
+    def _of_alarms(self, command: Command, heard: MaskedSentence) -> Iterator[Command]:
         arguments = dict(command.arguments)
         if then := arguments.pop("when2", ""):
             arguments["when"] += f" {then}"
         if command.tool == "alarms.set" and "seconds" in arguments:
-            arguments["when"] = "in " + heard.said[f"{arguments.pop('seconds')} seconds"]
+            arguments["when"] = "in " + heard.substitutes[f"{arguments.pop('seconds')} seconds"]
         if {"time", "day"} & {*arguments}:
-            said = moments.whole(arguments.pop("time", "")), moments.whole(arguments.pop("day", ""))
-            parts = [part for moment in said if moment for part in moment.parts]
+            texts = moments.whole(arguments.pop("time", "")), moments.whole(arguments.pop("day", ""))
+            parts = [part for moment in texts if moment for part in moment.parts]
             kinds = [part.kind for part in parts]
             if len({*kinds}) < len(kinds) or {*kinds} - {"day", "clock"}:
                 return  # "my alarm for every Monday": whether once or for good depends on which that is
@@ -311,21 +311,21 @@ class Slots:
             arguments |= {names[part.kind]: re.sub(r"^(?:at|on) ", "", part.text) for part in parts}
         yield from _in_minutes(replace(command, arguments=arguments))
 
-    def _of_calendar(self, command: Command, heard: Heard) -> Iterator[Command]:
+    def _of_calendar(self, command: Command, heard: MaskedSentence) -> Iterator[Command]:
         title = str(command.arguments.get("title", "")).lower().split()
         if command.tool == "calendar.find":
             yield from self._of_searches(command, heard)
         elif not title or (title[0] not in self._never_names and title[-1] not in self._never_names):
             yield from _in_minutes(command)
 
-    def _of_searches(self, command: Command, heard: Heard) -> Iterator[Command]:
+    def _of_searches(self, command: Command, heard: MaskedSentence) -> Iterator[Command]:
         """Yield a search without the articles, which what is looked for need not hold."""
         arguments = dict(command.arguments)
         if words := " ".join(without(str(arguments.get("words", "")).split(), self.tidied)):
             arguments["words"] = words
         yield replace(command, arguments=arguments)
 
-    def _of_email(self, command: Command, heard: Heard) -> Iterator[Command]:
+    def _of_email(self, command: Command, heard: MaskedSentence) -> Iterator[Command]:
         arguments = dict(command.arguments)
         if command.tool == "email.search" and "text" in arguments:
             arguments["text"] = " ".join(without(arguments["text"].split(), self.tidied))
@@ -333,21 +333,21 @@ class Slots:
             arguments["to"] = [arguments["to"]]
         yield replace(command, arguments=arguments)
 
-    def _of_weather(self, command: Command, heard: Heard) -> Iterator[Command]:
+    def _of_weather(self, command: Command, heard: MaskedSentence) -> Iterator[Command]:
         arguments = dict(command.arguments)
         if (seconds := arguments.pop("seconds", None)) is not None:
             if seconds % DAY_SECONDS or seconds > MOST_FORECAST_DAYS * DAY_SECONDS:
                 return
             arguments["days"] = seconds // DAY_SECONDS
         if "day" in arguments:
-            found = self._forecast_days.search(arguments["day"])
-            if not found:
+            match = self._forecast_days.search(arguments["day"])
+            if not match:
                 return  # the service looks a week ahead, not to Christmas
-            day = found.group()
+            day = match.group()
             arguments["day"] = "today" if day.lower().startswith("this ") else re.sub(r"^the ", "", day, flags=re.I)
         yield replace(command, arguments=arguments)
 
-    def _of_world(self, command: Command, heard: Heard) -> Iterator[Command]:
+    def _of_world(self, command: Command, heard: MaskedSentence) -> Iterator[Command]:
         arguments = dict(command.arguments)
         if "expression" in arguments and (bracketed := _BRACKETED.search(heard.written)):
             arguments["expression"] = bracketed[0]  # marks are not matched, and brackets count
@@ -356,12 +356,12 @@ class Slots:
             if len(parts) < 2 or not all(parts):
                 return
             arguments["options"] = parts
-        length = heard.said.get(f"{arguments.get('amount')} {self._seconds}")
+        length = heard.substitutes.get(f"{arguments.get('amount')} {self._seconds}")
         if length and (lasting := _LASTING.fullmatch(length)):
             arguments |= {"amount": lasting["amount"], "unit": lasting["unit"].lower()}
         yield replace(command, arguments=arguments)
 
-    def _of_clock(self, command: Command, heard: Heard) -> Iterator[Command]:
+    def _of_clock(self, command: Command, heard: MaskedSentence) -> Iterator[Command]:
         arguments = dict(command.arguments)
         if command.tool == "clock.date" and arguments.get("when", "").lower() == "today":
             del arguments["when"]
@@ -379,7 +379,7 @@ def _in_minutes(command: Command) -> Iterator[Command]:
     yield replace(command, arguments=arguments)
 
 
-_SETTLED: Mapping[str, Callable[[Slots, Command, Heard], Iterator[Command]]] = {
+_SETTLED: Mapping[str, Callable[[Slots, Command, MaskedSentence], Iterator[Command]]] = {
     "alarms": Slots._of_alarms,
     "calendar": Slots._of_calendar,
     "clock": Slots._of_clock,
@@ -394,7 +394,7 @@ _SETTLED: Mapping[str, Callable[[Slots, Command, Heard], Iterator[Command]]] = {
 }
 
 
-def _argument(intent: str, entity: MatchEntity, heard: Heard) -> tuple[str, Any]:
+def _argument(intent: str, entity: MatchEntity, heard: MaskedSentence) -> tuple[str, Any]:
     """Return a slot as an argument of the tool."""
     name = ARGUMENT_OF_PUBLIC_SLOT.get(entity.name, entity.name)
     if intent in _CHANGES_A_TIMER and entity.name == "seconds":
@@ -403,7 +403,7 @@ def _argument(intent: str, entity: MatchEntity, heard: Heard) -> tuple[str, Any]
     if isinstance(value, float):
         return name, int(value)
     if isinstance(value, str):
-        for plain, original in heard.said.items():
+        for plain, original in heard.substitutes.items():
             value = value.replace(plain, original)
         return name, " ".join(value.split())
     return name, value
@@ -412,8 +412,8 @@ def _argument(intent: str, entity: MatchEntity, heard: Heard) -> tuple[str, Any]
 def _as_written(value: str, written: str) -> str:
     """Return a free text with the marks that were written inside a word: in "anna.smith@example.org", in a password."""
     words = _BETWEEN.join(map(re.escape, value.split()))
-    found = re.search(rf"(?<!\w){words}(?!\w)", written.replace("’", "'"), re.IGNORECASE)
-    return " ".join(filter(None, (word.strip(_MARKS) for word in found[0].split()))) if found else value
+    match = re.search(rf"(?<!\w){words}(?!\w)", written.replace("’", "'"), re.IGNORECASE)
+    return " ".join(filter(None, (word.strip(_MARKS) for word in match[0].split()))) if match else value
 
 
 def _ends_openly(result: RecognizeResult, plain: str) -> bool:

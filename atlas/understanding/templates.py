@@ -65,9 +65,9 @@ def _last(text: str) -> str:
 class Templates:
     """Everything that may be said in one language. Immutable once opened, but for what hassil compiles on first use."""
 
-    def __init__(self, own: Mapping[str, Any], public: Mapping[str, Any]) -> None:
-        self._all = Intents.from_dict(_joined(own, public))
-        found: dict[tuple[str, str], list[_Template]] = defaultdict(list)
+    def __init__(self, tables: Mapping[str, Any], public: Mapping[str, Any]) -> None:
+        self._all = Intents.from_dict(_joined(tables, public))
+        results: dict[tuple[str, str], list[_Template]] = defaultdict(list)
         for intent in self._all.intents.values():
             for data in intent.data:
                 for sentence in data.sentences:
@@ -75,11 +75,11 @@ class Templates:
                     starts, _ = self._edges(sentence.expression, _first)
                     ends, _ = self._edges(sentence.expression, _last)
                     for keys in product(starts, ends):
-                        found[keys].append((intent, data, sentence))
-        starts, ends = ({keys[edge] for keys in found} | {_ANY} for edge in (0, 1))
+                        results[keys].append((intent, data, sentence))
+        starts, ends = ({keys[edge] for keys in results} | {_ANY} for edge in (0, 1))
         self._by_edges = {
             (start, end): self._only(
-                [one for keys in dict.fromkeys(product((start, _ANY), (end, _ANY))) for one in found.get(keys, ())]
+                [one for keys in dict.fromkeys(product((start, _ANY), (end, _ANY))) for one in results.get(keys, ())]
             )
             for start, end in product(starts, ends)
         }
@@ -94,23 +94,23 @@ class Templates:
 
     def _only(self, some: Iterable[_Template]) -> Intents:
         """Return the grammar of a few sentences. They share all that hassil has compiled with each other."""
-        kept: dict[str, dict[int, tuple[IntentData, list[Sentence]]]] = {}
+        remainder: dict[str, dict[int, tuple[IntentData, list[Sentence]]]] = {}
         for intent, data, sentence in some:
-            sentences = kept.setdefault(intent.name, {}).setdefault(id(data), (data, []))[1]
+            sentences = remainder.setdefault(intent.name, {}).setdefault(id(data), (data, []))[1]
             if not any(sentence is other for other in sentences):  # its two beginnings may share a key
                 sentences.append(sentence)
         intents = {
             name: Intent(name, [_with(data, sentences) for data, sentences in blocks.values()])
-            for name, blocks in kept.items()
+            for name, blocks in remainder.items()
         }
         whole = self._all
         return Intents(
             whole.language, intents, whole.slot_lists, whole.expansion_rules, whole.skip_words, whole.settings
         )
 
-    def _edges(self, said: Expression, edge: Edge) -> tuple[set[str], bool]:
+    def _edges(self, expression: Expression, edge: Edge) -> tuple[set[str], bool]:
         """Return the letters an expression may start or end with, and whether it may be nothing at all."""
-        match said:
+        match expression:
             case TextChunk(text=text):
                 return {edge(text.casefold())} if text.strip() else set(), not text.strip()
             case RuleReference(rule_name=name):
@@ -121,58 +121,58 @@ class Templates:
                     return {_ANY}, False
                 return set().union(*(self._edges(value.text_in, edge)[0] for value in values.values)), False
             case Alternative(items=items):
-                each = [self._edges(item, edge) for item in items]
-                return set().union(*(letters for letters, _ in each)), any(empty for _, empty in each)
+                group = [self._edges(item, edge) for item in items]
+                return set().union(*(letters for letters, _ in group)), any(empty for _, empty in group)
             case Permutation():
                 return {_ANY}, False
             case Group(items=items):
-                found: set[str] = set()
+                hits: set[str] = set()
                 for item in items if edge is _first else reversed(items):
                     letters, empty = self._edges(item, edge)
-                    found |= letters
+                    hits |= letters
                     if not empty:
-                        return found, False
-                return found, True
+                        return hits, False
+                return hits, True
         return {_ANY}, False
 
 
 def _with(data: IntentData, sentences: list[Sentence]) -> IntentData:
     """Return a block of an intent with only some of its sentences, which stay the same objects."""
-    kept = replace(data)
-    kept.__dict__["sentences"] = sentences  # where hassil itself caches them
-    return kept
+    intent_data = replace(data)
+    intent_data.__dict__["sentences"] = sentences  # where hassil itself caches them
+    return intent_data
 
 
 def open_sentences(language: str) -> tuple[Mapping[str, Any], Templates]:
     """Return the words of `language` and its sentences. Raises `ConfigError` when there are none."""
     folder = SENTENCES / language
     if not language.isalpha() or not folder.is_dir():
-        known = ", ".join(sorted(each.name for each in SENTENCES.iterdir() if each.is_dir()))
+        known = ", ".join(sorted(path.name for path in SENTENCES.iterdir() if path.is_dir()))
         raise ConfigError(
             f"there are no sentences for the language {language!r}", hint=f"set house.language to one of {known}"
         )
-    own: dict[str, Any] = {"intents": {}, "lists": {}, "expansion_rules": {}}
+    tables: dict[str, Any] = {"intents": {}, "lists": {}, "expansion_rules": {}}
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     for file in (SENTENCES / "unsaid.yaml", *sorted(folder.glob("*.yaml"))):
-        for key, told in yaml.load(file.read_text(encoding="utf-8"), loader).items():  # noqa: S506 (both are safe loaders)
-            own[key] = own[key] | told if isinstance(own.get(key), dict) else told
+        for key, details in yaml.load(file.read_text(encoding="utf-8"), loader).items():  # noqa: S506 (both are safe loaders)
+            tables[key] = tables[key] | details if isinstance(tables.get(key), dict) else details
     public = files("home_assistant_intents") / "data" / f"{language}.json"
-    return own, Templates(own, json.loads(public.read_text(encoding="utf-8")))
+    return tables, Templates(tables, json.loads(public.read_text(encoding="utf-8")))
 
 
-def _joined(own: Mapping[str, Any], public: Mapping[str, Any]) -> dict[str, Any]:
+def _joined(tables: Mapping[str, Any], public: Mapping[str, Any]) -> dict[str, Any]:
     """Return one hassil grammar: the public intents that are tools of ours, and our own."""
-    shared = TOOL_OF_PUBLIC_INTENT if own["timers"] else ()
+    shared = TOOL_OF_PUBLIC_INTENT if tables["timers"] else ()
     intents = {name: {"data": list(_needed(public["intents"][name]["data"]))} for name in shared}
-    article = re.compile(rf"(?<![\w\[(|{{<])({own['articles']})(?= [^{{])")
-    for intent in own["intents"].values():
+    article = re.compile(rf"(?<![\w\[(|{{<])({tables['articles']})(?= [^{{])")
+    for intent in tables["intents"].values():
         for block in intent["data"]:
             block["sentences"] = [article.sub(r"[\1]", sentence) for sentence in block["sentences"]]
     return {
-        "language": own["language"],
-        "intents": intents | own["intents"],
-        "lists": {k: v for k, v in public["lists"].items() if k.startswith("timer_")} | own["lists"],
-        "expansion_rules": public["expansion_rules"] | own["expansion_rules"],
+        "language": tables["language"],
+        "intents": intents | tables["intents"],
+        "lists": {k: v for k, v in public["lists"].items() if k.startswith("timer_")} | tables["lists"],
+        "expansion_rules": public["expansion_rules"] | tables["expansion_rules"],
     }
 
 

@@ -14,11 +14,11 @@ from typing import Any, Literal, Protocol
 
 from atlas.conversation import HOUSE, Turn
 from atlas.understanding.amends import Amends
-from atlas.understanding.answering import Answering, Question
-from atlas.understanding.choices import Choice, Choices, ChoiceWords
+from atlas.understanding.answering import Answering, FactQuestion
+from atlas.understanding.choices import Choices, ChoiceWords, MeaningChoice
 from atlas.understanding.custom import CustomMeaning, CustomReader
 from atlas.understanding.dialect import STRONG, Dialect
-from atlas.understanding.dialogue import LATER, UNDO, Dialogue, Exchange, recent
+from atlas.understanding.dialogue import LATER, UNDO, Dialogue, EarlierTurn, recent
 from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import OPEN_COMMAND_SECONDS, Command, Grammar, Half
 from atlas.understanding.names import NOBODY, Names
@@ -51,7 +51,7 @@ class Understanding:
     reply: str = ""  # what is to be said, because nothing is to be done: "All right."
     leans: bool = False  # on the last exchange: "no, at five", "and eggs", the answer to a question
     negated: bool = False  # some reading says not to do something
-    question: Question | None = None  # that something told before may answer
+    question: FactQuestion | None = None  # that something told before may answer
     past: Command | None = None  # a search or a wish to forget, of what was said
     past_beside: bool = False  # that, joined with something else
     that: That = ""
@@ -102,28 +102,28 @@ class Reader:
         parser: Parser | None = None,
         custom: Callable[[], CustomReader | None] = lambda: None,
     ) -> None:
-        own = grammar.own
+        tables = grammar.tables
         self.grammar = grammar
         self._public = public
-        ordinals = [re.compile(way, re.IGNORECASE) for way in own["ordinals"]]
-        self.choices = ChoiceWords(own, ordinals)
-        self._which_device: str = own.get("frames", {}).get("which", "")
-        self._frames = parser.frames if parser else Frames(own.get("frames", {}), grammar.digits)
+        ordinals = [re.compile(way, re.IGNORECASE) for way in tables["ordinals"]]
+        self.choices = ChoiceWords(tables, ordinals)
+        self._which_device: str = tables.get("frames", {}).get("which", "")
+        self._frames = parser.frames if parser else Frames(tables.get("frames", {}), grammar.digits)
         self._parser = parser
         self._custom = custom
-        self._dialect = Dialect(own)
-        self._corrects = re.compile(own.get("acts", {}).get("corrects", "(?!)"), re.IGNORECASE)
-        self._taken_back = re.compile(own.get("acts", {}).get("taken_back", "(?!)"), re.IGNORECASE)
+        self._dialect = Dialect(tables)
+        self._corrects = re.compile(tables.get("acts", {}).get("corrects", "(?!)"), re.IGNORECASE)
+        self._taken_back = re.compile(tables.get("acts", {}).get("taken_back", "(?!)"), re.IGNORECASE)
         self._dialogue = Dialogue(grammar, self.choices, self._frames)
         self._amends = Amends(grammar, self._dialogue)
         self._wholes = Wholes(grammar, self._dialogue)
         self._which = Which(grammar)
-        self._answering = Answering(own) if "answering" in own else None
-        that: Mapping[str, str] = own.get("forget_that", {})
+        self._answering = Answering(tables) if "answering" in tables else None
+        that: Mapping[str, str] = tables.get("forget_that", {})
         self._that = {name: re.compile(words, re.IGNORECASE) for name, words in that.items()}
-        self._says_left: str = own["left"]["says"]
-        self._restart = re.compile(own["restart"], re.IGNORECASE)
-        self._help = re.compile(own["help"]["asked"], re.IGNORECASE)
+        self._says_left: str = tables["left"]["says"]
+        self._restart = re.compile(tables["restart"], re.IGNORECASE)
+        self._help = re.compile(tables["help"]["asked"], re.IGNORECASE)
 
     def understand(self, turn: Turn, names: Names = NOBODY, waiting: Choices | None = None) -> Understanding:
         """Return what `turn` means in a house with these names, where one question may be `waiting` for its answer.
@@ -178,11 +178,11 @@ class Reader:
         Two that come to the same are one; and what only looks is done, for the answer shows what was heard.
         """
         alone = replace(turn, alternatives=(), possible=(), doubtful=False, history=())
-        meant: dict[str, Choice] = {}
+        meant: dict[str, MeaningChoice] = {}
         for text in turn.possible:
             commands = self.understand(replace(alone, text=text), names).commands
             if commands:
-                meant.setdefault(repr(commands), Choice(_label(text), commands))
+                meant.setdefault(repr(commands), MeaningChoice(_label(text), commands))
         if not meant or (len(meant) == 1 and turn.text in turn.possible):
             return None
         first, *others = meant.values()
@@ -311,7 +311,7 @@ class Reader:
         of_devices = not nothing and all(one.tool.startswith("home.") for one in commands)
         return meant if of_devices or _only_looks(commands) else {}
 
-    def _wanted(self, text: str, last: Exchange, names: Names) -> str:
+    def _wanted(self, text: str, last: EarlierTurn, names: Names) -> str:
         """Return what of a text is wanted, where it is about what was done last: without why, and without "I'm in"."""
         wanted = self._frames.without_asides(text, names)
         whole = self._amends.slips(text) or self._dialogue.chooses(text)
@@ -336,7 +336,7 @@ class Reader:
         if back and not self._dialogue.chooses(readings[0]):  # "lock the one that is not"
             return {}
         exchanges = tuple(self._dialogue.exchanges(history))
-        last = exchanges[0] if exchanges else Exchange((), (), ())
+        last = exchanges[0] if exchanges else EarlierTurn((), (), ())
         before = _before(exchanges)
         room = heard.turn.actor.room
         if before.act:
@@ -478,7 +478,7 @@ def _learned(parse: Parse, before: Before) -> dict[str, Any]:
     return {"commands": parse.commands, "leans": bool(before.act)}
 
 
-def _before(exchanges: Sequence[Exchange]) -> Before:
+def _before(exchanges: Sequence[EarlierTurn]) -> Before:
     """Return the last that was done or looked up, in the last exchange or the one before."""
     for exchange in exchanges[:2]:
         if exchange.tried and (call := exchange.tried[-1]).name != UNDO:
@@ -533,8 +533,8 @@ def _reads_closer(public: Sequence[Command], commands: Sequence[Command]) -> boo
     if theirs.tool in ("lists.check", "lists.remove"):
         return ours.tool in ("lists.add", "lists.check")
     if theirs.tool == ours.tool == "lists.add":  # a verb of theirs is no part of the thing
-        said, thing = (one.arguments.get("items", [""]) for one in (ours, theirs))
-        return len(said) == 1 and str(said[0]).endswith(f" {thing[0]}")
+        text, thing = (one.arguments.get("items", [""]) for one in (ours, theirs))
+        return len(text) == 1 and str(text[0]).endswith(f" {thing[0]}")
     place = str(theirs.arguments.get("place", ""))
     return theirs.tool == ours.tool == "weather.now" and str(ours.arguments.get("place", "")).startswith(f"{place} ")
 

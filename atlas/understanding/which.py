@@ -25,39 +25,39 @@ One = tuple[Called, frozenset[str]]  # and the words that tell it from the other
 class Places:
     """How one language counts off what was named: the second one, the last one, the other one."""
 
-    def __init__(self, own: Mapping[str, Any]) -> None:
-        ways = [*own["ordinals"], own["last_one"], own["other_one"]]
+    def __init__(self, tables: Mapping[str, Any]) -> None:
+        ways = [*tables["ordinals"], tables["last_one"], tables["other_one"]]
         *self._ordinals, self._last, self._other = [re.compile(way, re.IGNORECASE) for way in ways]
 
-    def of(self, said: str, count: int, *, more: bool = False) -> int | None:
+    def of(self, text: str, count: int, *, more: bool = False) -> int | None:
         """Return which of `count` is said, from 0 on; `None` when none is. With `more` than were named none is last."""
-        if not more and (self._last.fullmatch(said) or (count == 2 and self._other.fullmatch(said))):
+        if not more and (self._last.fullmatch(text) or (count == 2 and self._other.fullmatch(text))):
             return count - 1
-        return next((at for at, way in enumerate(self._ordinals[:count]) if way.fullmatch(said)), None)
+        return next((at for at, way in enumerate(self._ordinals[:count]) if way.fullmatch(text)), None)
 
-    def is_beyond(self, said: str, count: int) -> bool:
+    def is_beyond(self, text: str, count: int) -> bool:
         """Tell whether one is said that comes after the last of `count`."""
-        return any(way.fullmatch(said) for way in self._ordinals[count:])
+        return any(way.fullmatch(text) for way in self._ordinals[count:])
 
 
 class Labels:
     """How one language tells one thing from others like it: by its name, its time, its room …"""
 
     def __init__(self, grammar: Grammar) -> None:
-        own = grammar.own["tells"]
+        tables = grammar.tables["tells"]
         self._digits = grammar.digits
-        self._same = [(re.compile(said), to) for said, to in own["same"]]
-        self._clocks = [(re.compile(said), step) for said, step in own["clocks"]]
-        self._units: Sequence[tuple[int, str]] = own["units"]
+        self._same = [(re.compile(text), to) for text, to in tables["same"]]
+        self._clocks = [(re.compile(text), step) for text, step in tables["clocks"]]
+        self._units: Sequence[tuple[int, str]] = tables["units"]
 
     def plain(self, words: str) -> frozenset[str]:
         """Return words without case, with times as "7:30" and numbers as digits: "half past seven" is one of them."""
-        told = self._digits(words.lower())
-        for said, to in self._same:
-            told = said.sub(to, told)
-        for said, step in self._clocks:
-            told = said.sub(partial(_clock, step=step), told)
-        return frozenset(_WORDS.findall(told))
+        message = self._digits(words.lower())
+        for pattern, to in self._same:
+            message = pattern.sub(to, message)
+        for pattern, step in self._clocks:
+            message = pattern.sub(partial(_clock, step=step), message)
+        return frozenset(_WORDS.findall(message))
 
     def several(self, call: ToolCall, data: Mapping[str, Any]) -> list[One]:
         """Return what `data` names to choose from: none, when `call` cannot be told which."""
@@ -79,36 +79,36 @@ class Labels:
         """Return the words that a person would tell a reminder, an alarm or a timer by."""
         seconds = int(row.get("seconds", 0))
         length = next(
-            (said.format(seconds // unit) for unit, said in self._units if seconds and seconds % unit == 0), ""
+            (text.format(seconds // unit) for unit, text in self._units if seconds and seconds % unit == 0), ""
         )
-        said = (str(row.get(key, "")) for key in ("text", "name", "person", "room", "when"))
-        return self.plain(" ".join([*said, length]))
+        texts = (str(row.get(key, "")) for key in ("text", "name", "person", "room", "when"))
+        return self.plain(" ".join([*texts, length]))
 
 
 class Which:
     """How one language says which of several is meant."""
 
     def __init__(self, grammar: Grammar) -> None:
-        own = grammar.own
+        tables = grammar.tables
         self._grammar = grammar
-        self._places = Places(own)
+        self._places = Places(tables)
         self._labels = Labels(grammar)
-        self._every = re.compile(own["every_one"], re.IGNORECASE)
-        verbs: Mapping[str, str] = own["answer_verbs"]
+        self._every = re.compile(tables["every_one"], re.IGNORECASE)
+        verbs: Mapping[str, str] = tables["answer_verbs"]
         self._verbs = {done: re.compile(rf"(?:{verb})\b ?", re.IGNORECASE) for done, verb in verbs.items()}
-        self._around = re.compile(own["around_an_answer"], re.IGNORECASE)
-        self._left: Mapping[str, str] = own["left"]
-        self._only: Sequence[str] = own["only"]
-        self._unsaid = re.compile(own["says_not_which"], re.IGNORECASE)
+        self._around = re.compile(tables["around_an_answer"], re.IGNORECASE)
+        self._left: Mapping[str, str] = tables["left"]
+        self._only: Sequence[str] = tables["only"]
+        self._unsaid = re.compile(tables["says_not_which"], re.IGNORECASE)
 
     def answer(self, text: str, history: Sequence[Message]) -> tuple[Command, ...] | str:
         """Return the calls that `text` chooses when a tool has just asked which; `()` for none.
 
         To a "no", and to one that was not named, what to say.
         """
-        if (found := _asked(history)) is None:
+        if (results := _asked(history)) is None:
             return ()
-        call, data = found
+        call, data = results
         several, more = self._labels.several(call, data), bool(data.get("more"))
         if len(several) < 2:
             return ()
@@ -132,15 +132,15 @@ class Which:
             return words
         if any(command.tool != call.name for command in self._grammar.commands(text)):
             return ""
-        own = self._verbs.get(call.name.rpartition(".")[2])
-        return own.sub("", words, count=1) if own and own.match(words) else words
+        tables = self._verbs.get(call.name.rpartition(".")[2])
+        return tables.sub("", words, count=1) if tables and tables.match(words) else words
 
     def _chosen(self, words: str, several: Sequence[One], *, more: bool) -> Sequence[Called]:
-        said = self._around.sub("", words)
+        text = self._around.sub("", words)
         every = [called for called, _ in several]
-        if self._every.fullmatch(words) or self._every.fullmatch(said):
+        if self._every.fullmatch(words) or self._every.fullmatch(text):
             return every if len(every) <= MOST_AT_ONCE and not more else ()
-        if (place := self._places.of(said, len(every), more=more)) is not None:
+        if (place := self._places.of(text, len(every), more=more)) is not None:
             return [every[place]]
         telling = self._labels.plain(self._unsaid.sub(" ", words))
         fitting = [called for called, label in several if telling and telling <= label]
@@ -161,14 +161,14 @@ def _device(call: ToolCall, id: str) -> Called:
 def _asked(history: Sequence[Message]) -> tuple[ToolCall, Mapping[str, Any]] | None:
     """Return the call whose tool asked which is meant, as the last thing said, and what it named."""
     calls: dict[str, ToolCall] = {}
-    told: dict[str, Any] = {}
+    details: dict[str, Any] = {}
     for message in reversed(history):
         if message.author == "user":
             break
         calls |= {call.id: call for call in message.calls}
         if message.author == "tool":
-            told[message.call_id] = _read(message.text)
-    for id, result in told.items():
+            details[message.call_id] = _read(message.text)
+    for id, result in details.items():
         # Only who heard the tool's own words heard its order.
         if id in calls and result and history[-1].text.endswith(result["text"]):
             return calls[id], result["data"]
@@ -183,15 +183,17 @@ def _rows(data: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
 def _read(result: str) -> Any:
     """Return what `prompt.result` wrote of a tool that asked something; `None` for anything else."""
     try:
-        told: Any = json.loads(result)
+        details: Any = json.loads(result)
     except (ValueError, RecursionError):
         return None
-    asked = isinstance(told, dict) and told.get("error") == "invalid" and str(told.get("text", "")).endswith("?")
-    return told if asked and isinstance(told.get("data"), dict) else None
+    request = (
+        isinstance(details, dict) and details.get("error") == "invalid" and str(details.get("text", "")).endswith("?")
+    )
+    return details if request and isinstance(details.get("data"), dict) else None
 
 
-def _clock(found: re.Match[str], step: int) -> str:
+def _clock(match: re.Match[str], step: int) -> str:
     """Return a time that was told by an hour and minutes before or after it, as "7:30"; a full hour as "7"."""
-    minutes = int(found["hour"]) * 60 + step * int(found.groupdict().get("minutes", 1) or 0)
+    minutes = int(match["hour"]) * 60 + step * int(match.groupdict().get("minutes", 1) or 0)
     hour, minute = (minutes // 60 - 1) % 12 + 1, minutes % 60
     return f"{hour}:{minute:02d}" if minute else str(hour)

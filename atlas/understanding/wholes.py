@@ -12,7 +12,7 @@ from itertools import islice
 
 from atlas.conversation import ToolCall
 from atlas.understanding import durations, moments
-from atlas.understanding.dialogue import Commands, Dialogue, Exchange
+from atlas.understanding.dialogue import Commands, Dialogue, EarlierTurn
 from atlas.understanding.grammar import MOST_COMMANDS, MOST_JOINTS, Grammar
 from atlas.understanding.names import Names
 from atlas.understanding.slots import Command
@@ -26,12 +26,12 @@ class Wholes:
     """How one language corrects and shortens itself."""
 
     def __init__(self, grammar: Grammar, dialogue: Dialogue) -> None:
-        own = grammar.own
+        tables = grammar.tables
         self._grammar = grammar
         self._dialogue = dialogue
-        self._slip = re.compile(own["slips"], re.IGNORECASE)
-        self._joint = re.compile(own["joints"], re.IGNORECASE)
-        self._too = re.compile(own["too"], re.IGNORECASE)
+        self._slip = re.compile(tables["slips"], re.IGNORECASE)
+        self._joint = re.compile(tables["joints"], re.IGNORECASE)
+        self._too = re.compile(tables["too"], re.IGNORECASE)
 
     def corrected(self, text: str, commands: Commands) -> tuple[Command, ...]:
         """Return what a sentence means that corrects itself; `()` when it does not, or when that is not clear."""
@@ -60,9 +60,9 @@ class Wholes:
         if old and new:
             rest = before[old[-1].end() :] if new.end() == len(after) else ""
             yield before[: old[-1].start()] + after + rest
-        said, anew = moments.find(before), moments.whole(after)
-        if said and anew:
-            yield before[: said[-1].start] + after + before[said[-1].end :]
+        spoken_moments, anew = moments.find(before), moments.whole(after)
+        if spoken_moments and anew:
+            yield before[: spoken_moments[-1].start] + after + before[spoken_moments[-1].end :]
         if words[-1].casefold() in after.casefold().split():  # "milk | oat milk"
             yield " ".join([*words[:-1], after])
 
@@ -81,7 +81,7 @@ class Wholes:
         if made := commands(rest):
             return made
         call = ToolCall("", last.tool, last.arguments)
-        if more := self._dialogue.follow(rest, Exchange((call,), (True,), ()), commands):
+        if more := self._dialogue.follow(rest, EarlierTurn((call,), (True,), ()), commands):
             return more
         bare = self._too.sub("", rest).strip(" .,!?")
         if one := self._dialogue.elsewhere(call, (), bare, names):

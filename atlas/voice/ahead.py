@@ -11,7 +11,7 @@ from atlas.conversation import Turn
 Prepare = Callable[[Turn], Awaitable[None]]
 
 
-class Ahead:
+class Prefill:
     """What is being got ready for. Lives as long as its session, whose tasks `get_ready` runs in."""
 
     def __init__(self, prepare: Prepare) -> None:

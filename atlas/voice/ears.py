@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from atlas.audio import HEARING_RATE, SAMPLE_BYTES, AudioChunk
-from atlas.speech.endpoint import PRE_ROLL_SECONDS, Endpoint, EndpointOptions, Heard
+from atlas.speech.endpoint import PRE_ROLL_SECONDS, Endpoint, EndpointDecision, EndpointOptions
 from atlas.speech.stt import MAX_UTTERANCE_SECONDS
 from atlas.speech.vad import FRAME_SAMPLES, VadStream
 from atlas.speech.wake import WakeStream
@@ -15,10 +15,10 @@ from atlas.voice.turns import Input
 MAX_SAMPLES = int(MAX_UTTERANCE_SECONDS * HEARING_RATE)
 FRAME_SECONDS = FRAME_SAMPLES / HEARING_RATE
 _INPUT_OF = {
-    Heard.SPEECH: Input.SPEECH,
-    Heard.PAUSE: Input.PAUSE,
-    Heard.ENDPOINT: Input.ENDPOINT,
-    Heard.SILENCE: Input.SILENCE,
+    EndpointDecision.SPEECH: Input.SPEECH,
+    EndpointDecision.PAUSE: Input.PAUSE,
+    EndpointDecision.ENDPOINT: Input.ENDPOINT,
+    EndpointDecision.SILENCE: Input.SILENCE,
 }
 
 
@@ -153,9 +153,9 @@ class Ears:
 
     def _judge(self, frame: AudioChunk) -> Iterator[Notice]:
         heard = self._endpoint.hear(FRAME_SECONDS, self._vad.probability(frame))
-        if heard is Heard.SPEECH:
+        if heard is EndpointDecision.SPEECH:
             self._utterance = True
-        if heard is Heard.ENDPOINT:
+        if heard is EndpointDecision.ENDPOINT:
             self._sustained = False
         if heard is not None:
             yield Notice(_INPUT_OF[heard], self._position(heard))
@@ -164,8 +164,8 @@ class Ears:
             if self._sustained:
                 yield Notice(Input.SUSTAINED, self.heard_samples)
 
-    def _position(self, heard: Heard) -> int:
-        if heard is not Heard.SPEECH:
+    def _position(self, heard: EndpointDecision) -> int:
+        if heard is not EndpointDecision.SPEECH:
             return self.heard_samples
         began = self._epoch + round(self._endpoint.began_seconds * HEARING_RATE)
         return max(0, began - round(self.pre_roll_seconds * HEARING_RATE))

@@ -25,7 +25,7 @@ CHARACTERS_PER_SECOND = 15.0  # how fast a voice speaks, for a piece whose whole
 
 
 @dataclass(slots=True)
-class Piece:
+class ReplyPiece:
     """A stretch of the reply, as it was written, and where its sound lies."""
 
     text: str
@@ -58,9 +58,9 @@ class Mouth:
         self._emit = emit
         self._speed = speed
         self._sentences = Sentences()
-        self._pieces: list[Piece] = []
+        self._pieces: list[ReplyPiece] = []
         # As many pieces as a reply has sentences: they are only text, and the model must not wait for the voice.
-        self._intake, self._pending = anyio.create_memory_object_stream[Piece](math.inf)
+        self._intake, self._pending = anyio.create_memory_object_stream[ReplyPiece](math.inf)
         self._given = 0.0  # seconds of sound given out
         self._silent_at = -math.inf  # when the last of it will have been played
 
@@ -70,7 +70,7 @@ class Mouth:
 
     def aside(self, text: str) -> None:
         """Say a sentence that is no part of the reply, such as that it takes a moment."""
-        self._put(Piece("", aside=text))
+        self._put(ReplyPiece("", aside=text))
 
     def finish(self) -> None:
         """Say that there are no more words."""
@@ -79,7 +79,7 @@ class Mouth:
 
     async def run(self) -> None:
         """Speak until everything has been heard."""
-        sounds, made = anyio.create_memory_object_stream[tuple[Piece, AudioChunk | None]](PIECES_AHEAD)
+        sounds, made = anyio.create_memory_object_stream[tuple[ReplyPiece, AudioChunk | None]](PIECES_AHEAD)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._synthesise, sounds)
             await self._play(made)
@@ -97,24 +97,24 @@ class Mouth:
 
     def heard(self, played_ms: int) -> str:
         """Return the reply's words up to `played_ms` of its sound, whole words only."""
-        said = ""
+        text = ""
         for piece in self._pieces:
             words = piece.heard(played_ms / 1000)
-            said += words
+            text += words
             if words != piece.text:
                 break
-        return said.rstrip()
+        return text.rstrip()
 
     def _take(self, texts: list[str]) -> None:
         for text in texts:
-            self._put(Piece(text))
+            self._put(ReplyPiece(text))
 
-    def _put(self, piece: Piece) -> None:
+    def _put(self, piece: ReplyPiece) -> None:
         self._pieces.append(piece)
         with suppress(anyio.BrokenResourceError):  # cancelled, and the model's last words come too late to be said
             self._intake.send_nowait(piece)
 
-    async def _synthesise(self, sounds: MemoryObjectSendStream[tuple[Piece, AudioChunk | None]]) -> None:
+    async def _synthesise(self, sounds: MemoryObjectSendStream[tuple[ReplyPiece, AudioChunk | None]]) -> None:
         """Make sound, piece after piece; `None` ends a piece."""
         async with sounds, self._pending:
             async for piece in self._pending:
@@ -126,7 +126,9 @@ class Mouth:
                 piece.whole = True
                 await sounds.send((piece, None))
 
-    async def _say(self, piece: Piece, sounds: MemoryObjectSendStream[tuple[Piece, AudioChunk | None]]) -> None:
+    async def _say(
+        self, piece: ReplyPiece, sounds: MemoryObjectSendStream[tuple[ReplyPiece, AudioChunk | None]]
+    ) -> None:
         async with aclosing(self._tts.speak(spoken((piece.aside or piece.text).strip()), speed=self._speed)) as chunks:
             while True:
                 with trace.current().stage("tts"):
@@ -136,7 +138,7 @@ class Mouth:
                 piece.seconds += chunk.seconds
                 await sounds.send((piece, chunk))
 
-    async def _play(self, made: MemoryObjectReceiveStream[tuple[Piece, AudioChunk | None]]) -> None:
+    async def _play(self, made: MemoryObjectReceiveStream[tuple[ReplyPiece, AudioChunk | None]]) -> None:
         async with made:
             async for piece, chunk in made:
                 if chunk is None:
@@ -148,7 +150,7 @@ class Mouth:
                 for start in range(0, chunk.samples, step):
                     await self._give(piece, chunk.cut(start, start + step))
 
-    async def _give(self, piece: Piece, sound: AudioChunk) -> None:
+    async def _give(self, piece: ReplyPiece, sound: AudioChunk) -> None:
         """Give out a slice, not before the listener is within `AHEAD_SECONDS` of needing it."""
         # One deadline for the whole reply, moved only when the voice was too slow: single sleeps' errors do not add up.
         await anyio.sleep_until(self._silent_at + sound.seconds - AHEAD_SECONDS)

@@ -29,7 +29,7 @@ class Guess:
 
 
 @dataclass(slots=True, eq=False)
-class Heard:
+class CommittedUtterance:
     """An utterance that is committed, and its words when they are known."""
 
     id: str
@@ -59,7 +59,7 @@ class Recogniser:
         guess.seconds = time.monotonic() - began
         guess.known.set()
 
-    async def know(self, heard: Heard, sound: AudioChunk, guess: Guess | None) -> None:
+    async def know(self, heard: CommittedUtterance, sound: AudioChunk, guess: Guess | None) -> None:
         """Fill in the words of a committed utterance: those of a guess at the same sound, where there is one."""
         if guess is not None:
             await guess.known.wait()

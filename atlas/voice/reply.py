@@ -14,7 +14,7 @@ from atlas.events import Emit, End, Event, Hush, SpeechOut, TextDelta, TurnEnded
 from atlas.speech.tts import Tts
 from atlas.trace import Trace
 from atlas.voice.mouth import Mouth
-from atlas.voice.wishes import Wish
+from atlas.voice.wishes import ReplyOptions
 
 WAITING_SECONDS = 2.0  # without a word; then a voice says that it takes a moment: longer, people ask again
 REMEMBERING_SECONDS = 5.0  # what a reply may take to be remembered, also when it was cancelled
@@ -24,11 +24,11 @@ Remember = Callable[[str, str], Awaitable[None]]
 
 
 @dataclass(slots=True, eq=False)
-class Reply:
+class SpokenReply:
     """A reply that is alive. Cancelling `scope` ends it: model, tools and voice are inside."""
 
-    wish: Wish
-    asked: bool  # a client waits for it, and must not wait in vain
+    wish: ReplyOptions
+    by_request: bool  # a client waits for it, and must not wait in vain
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     gone: anyio.Event = field(default_factory=anyio.Event)
     mouth: Mouth | None = None
@@ -70,7 +70,7 @@ class Reply:
                 timed.mark("first_sound")
             await emit(event)
 
-        async def told(event: Event) -> None:
+        async def report(event: Event) -> None:
             match event:
                 case TurnEnded():
                     self.ended = event
@@ -93,7 +93,7 @@ class Reply:
                     async with anyio.create_task_group() as patience:
                         if self.mouth is not None and waiting:
                             patience.start_soon(self._wait_aloud, self.mouth, waiting)
-                        await self._worked(turn, work, told)
+                        await self._worked(turn, work, report)
                         patience.cancel_scope.cancel()
                     if self.mouth is not None:
                         self.mouth.finish()
@@ -106,14 +106,14 @@ class Reply:
         if not self.text:
             mouth.aside(waiting)
 
-    async def _worked(self, turn: Turn, work: Answer, told: Emit) -> None:
+    async def _worked(self, turn: Turn, work: Answer, event: Emit) -> None:
         try:
-            await work(turn, told)
+            await work(turn, event)
         except AtlasError as trouble:
             if not self.started:
-                await told(TurnStarted(turn.id, "house", "the turn failed"))
-            await told(TextDelta(f" {trouble.spoken}" if self.text else trouble.spoken))
-            await told(TurnEnded(turn.id, "failed", self.text, "model", error=str(trouble)))
+                await event(TurnStarted(turn.id, "house", "the turn failed"))
+            await event(TextDelta(f" {trouble.spoken}" if self.text else trouble.spoken))
+            await event(TurnEnded(turn.id, "failed", self.text, "model", error=str(trouble)))
 
     async def _close(self, turn: Turn, emit: Emit, remember: Remember) -> None:
         """Tell how the turn ended, and have remembered what was heard of it. Not to be cancelled, but bounded."""

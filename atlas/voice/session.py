@@ -34,13 +34,13 @@ from atlas.speech.tts import Tts
 from atlas.speech.vad import Vad
 from atlas.speech.wake import Wake
 from atlas.trace import Trace
-from atlas.voice.ahead import Ahead, Prepare
+from atlas.voice.ahead import Prefill, Prepare
 from atlas.voice.ears import Ears, Notice
 from atlas.voice.mouth import Mouth
-from atlas.voice.recognising import Guess, Heard, Pick, Recogniser
-from atlas.voice.reply import Answer, Remember, Reply
-from atlas.voice.turns import Action, Input, State, step
-from atlas.voice.wishes import Options, Wish
+from atlas.voice.recognising import CommittedUtterance, Guess, Pick, Recogniser
+from atlas.voice.reply import Answer, Remember, SpokenReply
+from atlas.voice.turns import Input, TurnAction, TurnState, step
+from atlas.voice.wishes import ReplyOptions, SessionOptions
 
 WAITING_CHUNKS = 16  # sound that arrives faster than it is listened to waits at the door, not in memory
 STEP_SAMPLES = HEARING_RATE // 10  # a chunk is listened to in steps, so that a long one stops nobody else
@@ -49,7 +49,7 @@ MAX_UNANSWERED = 32  # utterances that wait for a client to ask for an answer; o
 TRUNCATABLE = 16  # replies whose heard words can still be corrected
 
 
-Work = Callable[[Reply], Awaitable[None]]
+Work = Callable[[SpokenReply], Awaitable[None]]
 
 
 class Session:
@@ -76,11 +76,11 @@ class Session:
         wants_silence: Callable[[str], bool],  # said over a reply, no answer is wanted
         emit: Emit,
         waiting: str = "",  # what a voice says while nobody has a word yet
-        options: Options | None = None,
-        wish: Wish | None = None,
+        options: SessionOptions | None = None,
+        wish: ReplyOptions | None = None,
     ) -> None:
-        self.options = options or Options()
-        self.wish = wish or Wish()  # what holds for replies that nobody asked for in particular
+        self.options = options or SessionOptions()
+        self.wish = wish or ReplyOptions()  # what holds for replies that nobody asked for in particular
         self.actor = actor
         self._recogniser = Recogniser(stt, pick, actor.device)
         self._tts = tts
@@ -94,7 +94,7 @@ class Session:
         self._ears = Ears(vad.listen(), wake.listen() if wake else None, self.options.endpoint)
         self._apply()
 
-        self._state = State.LISTENING if wake is None else State.ASLEEP
+        self._state = TurnState.LISTENING if wake is None else TurnState.ASLEEP
         self._changed = anyio.Event()
         self._turnstile = anyio.Lock()  # inputs are carried out one after the other, whoever brings them
         self._telling = anyio.Lock()
@@ -106,17 +106,17 @@ class Session:
         self._speech_at = 0
         self._over_reply = False  # the utterance interrupted a reply
         self._guess: Guess | None = None
-        self._ahead = Ahead(prepare)
+        self._ahead = Prefill(prepare)
         self._wake_word = ""  # what woke the house; it holds until the house sleeps again
-        self._unanswered: deque[Heard] = deque(maxlen=MAX_UNANSWERED)
-        self._reply: Reply | None = None
+        self._unanswered: deque[CommittedUtterance] = deque(maxlen=MAX_UNANSWERED)
+        self._reply: SpokenReply | None = None
         self._announcement = ""
-        self._announced: Reply | None = None
+        self._announced: SpokenReply | None = None
         self._over = False
         self._said: OrderedDict[str, Mouth] = OrderedDict()
 
     @property
-    def state(self) -> State:
+    def state(self) -> TurnState:
         """Whose turn it is."""
         return self._state
 
@@ -138,7 +138,7 @@ class Session:
         """Take sound at `HEARING_RATE`; waits while the session is behind."""
         await self._sound.send(chunk)
 
-    async def configure(self, options: Options) -> None:
+    async def configure(self, options: SessionOptions) -> None:
         """Go on by other options. What was heard is dropped when somebody else now decides where an utterance ends."""
         await self._heard_so_far()
         if options.detect_turns != self.options.detect_turns:
@@ -168,7 +168,7 @@ class Session:
         await self._heard_so_far()
         await self._happens(Input.CLEAR)
 
-    async def respond(self, wish: Wish | None = None) -> None:
+    async def respond(self, wish: ReplyOptions | None = None) -> None:
         """Start a reply to what was said or typed and not answered yet; returns when it has started.
 
         Raises `RequestError` while another reply is alive.
@@ -195,7 +195,7 @@ class Session:
             self._announcement, self._announced = text, None
             while self._announced is None and not self._over:
                 changed = self._changed
-                if self._state in (State.LISTENING, State.ASLEEP):
+                if self._state in (TurnState.LISTENING, TurnState.ASLEEP):
                     await self._happens(Input.ANNOUNCE)
                 else:
                     await changed.wait()
@@ -243,7 +243,12 @@ class Session:
         await self._happens(happened)
 
     async def _happens(
-        self, happened: Input, *, guess: Guess | None = None, reply: Reply | None = None, wish: Wish | None = None
+        self,
+        happened: Input,
+        *,
+        guess: Guess | None = None,
+        reply: SpokenReply | None = None,
+        wish: ReplyOptions | None = None,
     ) -> bool:
         """Carry out a row of the table; False when it was refused, or came from a guess or reply that is gone."""
         async with self._turnstile:
@@ -258,39 +263,39 @@ class Session:
                     await self._act(action, happened, wish or self.wish)
             self._changed.set()
             self._changed = anyio.Event()
-            return Action.REFUSE not in row.actions
+            return TurnAction.REFUSE not in row.actions
 
-    async def _act(self, action: Action, happened: Input, wish: Wish) -> None:
+    async def _act(self, action: TurnAction, happened: Input, wish: ReplyOptions) -> None:
         match action:
-            case Action.SPEECH_STARTED:
+            case TurnAction.SPEECH_STARTED:
                 self._utterance_id = fresh_id("utt")
                 await self._emit(SpeechStarted(self._utterance_id, self._speech_at))
-            case Action.SPEECH_STOPPED:
+            case TurnAction.SPEECH_STOPPED:
                 await self._emit(SpeechStopped(self._utterance_id, self._ears.heard_samples))
-            case Action.GUESS:
+            case TurnAction.GUESS:
                 self._begin_guess()
-            case Action.FORGET_GUESS:
+            case TurnAction.FORGET_GUESS:
                 self._forget_guess()
-            case Action.PREPARE:
+            case TurnAction.PREPARE:
                 self._prepare()
-            case Action.COMMIT:
+            case TurnAction.COMMIT:
                 await self._commit()
-            case Action.ANSWER:
-                self._begin_reply(self._answer, wish, asked=happened is Input.RESPOND)
-            case Action.ANNOUNCE:
-                self._announced = self._begin_reply(self._speak_announcement, Wish())
-            case Action.HUSH:
+            case TurnAction.ANSWER:
+                self._begin_reply(self._answer, wish, is_question=happened is Input.RESPOND)
+            case TurnAction.ANNOUNCE:
+                self._announced = self._begin_reply(self._speak_announcement, ReplyOptions())
+            case TurnAction.HUSH:
                 await self._hush("cancelled" if happened is Input.CANCEL else "interrupted")
-            case Action.DROP:
+            case TurnAction.DROP:
                 self._forget_guess()
                 self._ears.drop()
                 self._over_reply = False
-            case Action.WATCH:
+            case TurnAction.WATCH:
                 self._ears.watch()
-            case Action.SLEEP:
+            case TurnAction.SLEEP:
                 self._wake_word = ""
                 self._ears.sleep()
-            case Action.REFUSE:
+            case TurnAction.REFUSE:
                 pass
 
     async def _heard_so_far(self) -> None:
@@ -329,7 +334,7 @@ class Session:
         """Return what the guessed words are reason for; those that only could be complete shorten the pause."""
         if words is None or not words.text:
             return Input.NOTHING
-        over_reply = self._over_reply or self._state in (State.REPLYING, State.OVERTALKED, State.ASIDE)
+        over_reply = self._over_reply or self._state in (TurnState.REPLYING, TurnState.OVERTALKED, TurnState.ASIDE)
         if over_reply and self._wants_silence(words.text):
             return Input.STOP
         settle = self._settle_seconds(words.text) if self.options.answer else None
@@ -351,7 +356,7 @@ class Session:
         """Fix the utterance's sound, and find its words by a task of their own."""
         silence = self._ears.silence_seconds if self._utterance_id else 0.0
         sound, guess, self._guess = self._ears.take(), self._guess, None
-        heard = Heard(self._utterance_id or fresh_id("utt"), Trace(), self._over_reply)
+        heard = CommittedUtterance(self._utterance_id or fresh_id("utt"), Trace(), self._over_reply)
         heard.trace.began -= silence  # marks count from the last sound of speech
         heard.trace.stages["vad"] = silence
         self._utterance_id, self._over_reply = "", False
@@ -359,20 +364,20 @@ class Session:
         await self._emit(Committed(heard.id, sound.seconds))
         self._start(self._recognise, heard, sound, guess)
 
-    async def _recognise(self, heard: Heard, sound: AudioChunk, guess: Guess | None) -> None:
+    async def _recognise(self, heard: CommittedUtterance, sound: AudioChunk, guess: Guess | None) -> None:
         await self._recogniser.know(heard, sound, guess)
         await self._emit(Transcribed(heard.id, heard.words.text, str(heard.trouble or "")))
         heard.known.set()
 
     # ── replying ───────────────────────────────────────────────────────────────────────────────────
 
-    def _begin_reply(self, work: Work, wish: Wish, *, asked: bool = False) -> Reply:
+    def _begin_reply(self, work: Work, wish: ReplyOptions, *, is_question: bool = False) -> SpokenReply:
         assert self._reply is None, "two replies at once"
-        self._reply = Reply(wish, asked)
+        self._reply = SpokenReply(wish, is_question)
         self._start(self._replying, self._reply, work)
         return self._reply
 
-    async def _replying(self, reply: Reply, work: Work) -> None:
+    async def _replying(self, reply: SpokenReply, work: Work) -> None:
         try:
             with reply.scope:
                 await work(reply)
@@ -387,12 +392,12 @@ class Session:
         self._over_reply = why == "interrupted"
         reply.hush(why)
         await reply.gone.wait()
-        if reply.asked and not reply.started:  # whoever asked is told an end, even of what never began
+        if reply.by_request and not reply.started:  # whoever asked is told an end, even of what never began
             turn_id = reply.wish.turn_id or fresh_id("turn")
             await self._emit(TurnStarted(turn_id, "house", "cancelled before it began"))
             await self._emit(TurnEnded(turn_id, why, "", "command"))
 
-    async def _answer(self, reply: Reply) -> None:
+    async def _answer(self, reply: SpokenReply) -> None:
         """Reply to everything that was said and not answered yet, once its words are known."""
         wish = reply.wish
         heard = list(self._unanswered) if wish.remembered else []
@@ -411,22 +416,24 @@ class Session:
             await self._give(reply, self._turn_of(spoken, wish), timed, self._house_replies)
         elif trouble is not None:
             await self._own_words(reply, wish, timed, trouble.spoken, "the recogniser failed", str(trouble))
-        elif reply.asked:
+        elif reply.by_request:
             await self._own_words(reply, wish, timed, own("I didn't hear anything."), "there were no words")
 
-    async def _speak_announcement(self, reply: Reply) -> None:
+    async def _speak_announcement(self, reply: SpokenReply) -> None:
         await self._own_words(reply, reply.wish, Trace(), self._announcement, "announcement")
 
     async def _announcement_is_over(self) -> None:
-        said = self._announced
-        if said is not None:
+        reply = self._announced
+        if reply is not None:
             # Whoever gives up on what is being said would have it said again.
             with anyio.move_on_after(ANNOUNCING_SECONDS, shield=True):
-                await said.gone.wait()
-        if said is None or not (said.complete or said.hushed):
+                await reply.gone.wait()
+        if reply is None or not (reply.complete or reply.hushed):
             raise EngineError(f"the speaker of {self.actor.device!r} is gone")
 
-    async def _own_words(self, reply: Reply, wish: Wish, timed: Trace, text: str, reason: str, error: str = "") -> None:
+    async def _own_words(
+        self, reply: SpokenReply, wish: ReplyOptions, timed: Trace, text: str, reason: str, error: str = ""
+    ) -> None:
         """Say what the session, not an agent, has to say."""
 
         async def say(turn: Turn, emit: Emit) -> None:
@@ -436,7 +443,7 @@ class Session:
 
         await self._give(reply, self._turn_of([], replace(wish, remembered=False)), timed, say)
 
-    async def _give(self, reply: Reply, turn: Turn, timed: Trace, work: Answer) -> None:
+    async def _give(self, reply: SpokenReply, turn: Turn, timed: Trace, work: Answer) -> None:
         async def tell(event: Event) -> None:
             if isinstance(event, TurnEnded) and reply.mouth is not None:  # from now on it can be truncated
                 self._said[turn.id] = reply.mouth
@@ -455,7 +462,7 @@ class Session:
             waiting=self._waiting,
         )
 
-    def _turn_of(self, spoken: list[Utterance], wish: Wish) -> Turn:
+    def _turn_of(self, spoken: list[Utterance], wish: ReplyOptions) -> Turn:
         only = spoken[0] if len(spoken) == 1 and not wish.text else None
         return Turn(
             id=wish.turn_id or fresh_id("turn"),

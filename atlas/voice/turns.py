@@ -6,7 +6,7 @@ from enum import Enum
 from typing import NamedTuple
 
 
-class State(Enum):
+class TurnState(Enum):
     """What goes on between one microphone and one speaker."""
 
     ASLEEP = "asleep"  # the wake word is waited for; nothing else is listened to
@@ -40,7 +40,7 @@ class Input(Enum):
     CANCEL = "cancel"  # the client wants the reply stopped
 
 
-class Action(Enum):
+class TurnAction(Enum):
     """What to do, in the order given."""
 
     SPEECH_STARTED = "speech started"  # tell the door
@@ -58,107 +58,107 @@ class Action(Enum):
     REFUSE = "refuse"  # tell the client that this cannot be done now
 
 
-class Step(NamedTuple):
+class Move(NamedTuple):
     """A row's right side."""
 
-    state: State
-    actions: tuple[Action, ...] = ()
+    state: TurnState
+    actions: tuple[TurnAction, ...] = ()
 
 
-S, I, A = State, Input, Action  # noqa: E741  (a table is read by its columns)
+S, I, A = TurnState, Input, TurnAction  # noqa: E741  (a table is read by its columns)
 
 # fmt: off
-TABLE: dict[tuple[State, Input], Step] = {
-    (S.ASLEEP, I.WAKE):          Step(S.LISTENING, (A.WATCH, A.PREPARE)),
-    (S.ASLEEP, I.RESPOND):       Step(S.REPLYING, (A.ANSWER,)),
-    (S.ASLEEP, I.ANNOUNCE):      Step(S.REPLYING, (A.ANNOUNCE,)),
-    (S.ASLEEP, I.CANCEL):        Step(S.ASLEEP, (A.REFUSE,)),
-    (S.ASLEEP, I.COMMIT):        Step(S.ASLEEP, (A.REFUSE,)),
-    (S.ASLEEP, I.CLEAR):         Step(S.ASLEEP, (A.DROP,)),
+TABLE: dict[tuple[TurnState, Input], Move] = {
+    (S.ASLEEP, I.WAKE):          Move(S.LISTENING, (A.WATCH, A.PREPARE)),
+    (S.ASLEEP, I.RESPOND):       Move(S.REPLYING, (A.ANSWER,)),
+    (S.ASLEEP, I.ANNOUNCE):      Move(S.REPLYING, (A.ANNOUNCE,)),
+    (S.ASLEEP, I.CANCEL):        Move(S.ASLEEP, (A.REFUSE,)),
+    (S.ASLEEP, I.COMMIT):        Move(S.ASLEEP, (A.REFUSE,)),
+    (S.ASLEEP, I.CLEAR):         Move(S.ASLEEP, (A.DROP,)),
 
-    (S.LISTENING, I.WAKE):       Step(S.LISTENING, (A.DROP, A.WATCH, A.PREPARE)),  # heard by an ear that is not ours
-    (S.LISTENING, I.SPEECH):     Step(S.HEARING, (A.FORGET_GUESS, A.SPEECH_STARTED, A.PREPARE)),
-    (S.LISTENING, I.UNHEEDED):   Step(S.HEARING, (A.FORGET_GUESS, A.SPEECH_STARTED, A.PREPARE)),
-    (S.LISTENING, I.SILENCE):    Step(S.ASLEEP, (A.SLEEP,)),
-    (S.LISTENING, I.FULL):       Step(S.LISTENING, (A.COMMIT,)),
-    (S.LISTENING, I.COMMIT):     Step(S.LISTENING, (A.COMMIT,)),
-    (S.LISTENING, I.CLEAR):      Step(S.LISTENING, (A.DROP,)),
-    (S.LISTENING, I.RESPOND):    Step(S.REPLYING, (A.ANSWER,)),
-    (S.LISTENING, I.ANNOUNCE):   Step(S.REPLYING, (A.ANNOUNCE,)),
-    (S.LISTENING, I.CANCEL):     Step(S.LISTENING, (A.REFUSE,)),
+    (S.LISTENING, I.WAKE):       Move(S.LISTENING, (A.DROP, A.WATCH, A.PREPARE)),  # heard by an ear that is not ours
+    (S.LISTENING, I.SPEECH):     Move(S.HEARING, (A.FORGET_GUESS, A.SPEECH_STARTED, A.PREPARE)),
+    (S.LISTENING, I.UNHEEDED):   Move(S.HEARING, (A.FORGET_GUESS, A.SPEECH_STARTED, A.PREPARE)),
+    (S.LISTENING, I.SILENCE):    Move(S.ASLEEP, (A.SLEEP,)),
+    (S.LISTENING, I.FULL):       Move(S.LISTENING, (A.COMMIT,)),
+    (S.LISTENING, I.COMMIT):     Move(S.LISTENING, (A.COMMIT,)),
+    (S.LISTENING, I.CLEAR):      Move(S.LISTENING, (A.DROP,)),
+    (S.LISTENING, I.RESPOND):    Move(S.REPLYING, (A.ANSWER,)),
+    (S.LISTENING, I.ANNOUNCE):   Move(S.REPLYING, (A.ANNOUNCE,)),
+    (S.LISTENING, I.CANCEL):     Move(S.LISTENING, (A.REFUSE,)),
     # Words said over the last of a reply, and understood only after it. Kept, a "stop" would open the next question.
-    (S.LISTENING, I.COMMAND):    Step(S.REPLYING, (A.SPEECH_STARTED, A.SPEECH_STOPPED, A.COMMIT, A.ANSWER)),
-    (S.LISTENING, I.STOP):       Step(S.LISTENING, (A.DROP,)),
-    (S.LISTENING, I.NOTHING):    Step(S.LISTENING, (A.DROP,)),
+    (S.LISTENING, I.COMMAND):    Move(S.REPLYING, (A.SPEECH_STARTED, A.SPEECH_STOPPED, A.COMMIT, A.ANSWER)),
+    (S.LISTENING, I.STOP):       Move(S.LISTENING, (A.DROP,)),
+    (S.LISTENING, I.NOTHING):    Move(S.LISTENING, (A.DROP,)),
 
     # A pause may have begun before this state: while a reply went on, and the guess at it is still there.
-    (S.HEARING, I.SPEECH):       Step(S.HEARING, (A.FORGET_GUESS,)),
-    (S.HEARING, I.UNHEEDED):     Step(S.HEARING, (A.FORGET_GUESS,)),
-    (S.HEARING, I.PAUSE):        Step(S.PAUSED, (A.GUESS,)),
-    (S.HEARING, I.ENDPOINT):     Step(S.REPLYING, (A.SPEECH_STOPPED, A.COMMIT, A.ANSWER)),
-    (S.HEARING, I.FULL):         Step(S.LISTENING, (A.SPEECH_STOPPED, A.COMMIT, A.WATCH)),
-    (S.HEARING, I.COMMIT):       Step(S.LISTENING, (A.SPEECH_STOPPED, A.COMMIT, A.WATCH)),
-    (S.HEARING, I.CLEAR):        Step(S.LISTENING, (A.SPEECH_STOPPED, A.DROP, A.WATCH)),
-    (S.HEARING, I.RESPOND):      Step(S.ASIDE, (A.ANSWER,)),
-    (S.HEARING, I.CANCEL):       Step(S.HEARING, (A.REFUSE,)),
+    (S.HEARING, I.SPEECH):       Move(S.HEARING, (A.FORGET_GUESS,)),
+    (S.HEARING, I.UNHEEDED):     Move(S.HEARING, (A.FORGET_GUESS,)),
+    (S.HEARING, I.PAUSE):        Move(S.PAUSED, (A.GUESS,)),
+    (S.HEARING, I.ENDPOINT):     Move(S.REPLYING, (A.SPEECH_STOPPED, A.COMMIT, A.ANSWER)),
+    (S.HEARING, I.FULL):         Move(S.LISTENING, (A.SPEECH_STOPPED, A.COMMIT, A.WATCH)),
+    (S.HEARING, I.COMMIT):       Move(S.LISTENING, (A.SPEECH_STOPPED, A.COMMIT, A.WATCH)),
+    (S.HEARING, I.CLEAR):        Move(S.LISTENING, (A.SPEECH_STOPPED, A.DROP, A.WATCH)),
+    (S.HEARING, I.RESPOND):      Move(S.ASIDE, (A.ANSWER,)),
+    (S.HEARING, I.CANCEL):       Move(S.HEARING, (A.REFUSE,)),
 
-    (S.PAUSED, I.SPEECH):        Step(S.HEARING, (A.FORGET_GUESS,)),
-    (S.PAUSED, I.UNHEEDED):      Step(S.HEARING, (A.FORGET_GUESS,)),
-    (S.PAUSED, I.COMMAND):       Step(S.REPLYING, (A.SPEECH_STOPPED, A.COMMIT, A.ANSWER)),
-    (S.PAUSED, I.NOTHING):       Step(S.PAUSED, (A.PREPARE,)),
-    (S.PAUSED, I.STOP):          Step(S.LISTENING, (A.SPEECH_STOPPED, A.COMMIT, A.WATCH)),
-    (S.PAUSED, I.ENDPOINT):      Step(S.REPLYING, (A.SPEECH_STOPPED, A.COMMIT, A.ANSWER)),
-    (S.PAUSED, I.FULL):          Step(S.LISTENING, (A.SPEECH_STOPPED, A.COMMIT, A.WATCH)),
-    (S.PAUSED, I.COMMIT):        Step(S.LISTENING, (A.SPEECH_STOPPED, A.COMMIT, A.WATCH)),
-    (S.PAUSED, I.CLEAR):         Step(S.LISTENING, (A.SPEECH_STOPPED, A.DROP, A.WATCH)),
-    (S.PAUSED, I.RESPOND):       Step(S.ASIDE, (A.ANSWER,)),
-    (S.PAUSED, I.CANCEL):        Step(S.PAUSED, (A.REFUSE,)),
+    (S.PAUSED, I.SPEECH):        Move(S.HEARING, (A.FORGET_GUESS,)),
+    (S.PAUSED, I.UNHEEDED):      Move(S.HEARING, (A.FORGET_GUESS,)),
+    (S.PAUSED, I.COMMAND):       Move(S.REPLYING, (A.SPEECH_STOPPED, A.COMMIT, A.ANSWER)),
+    (S.PAUSED, I.NOTHING):       Move(S.PAUSED, (A.PREPARE,)),
+    (S.PAUSED, I.STOP):          Move(S.LISTENING, (A.SPEECH_STOPPED, A.COMMIT, A.WATCH)),
+    (S.PAUSED, I.ENDPOINT):      Move(S.REPLYING, (A.SPEECH_STOPPED, A.COMMIT, A.ANSWER)),
+    (S.PAUSED, I.FULL):          Move(S.LISTENING, (A.SPEECH_STOPPED, A.COMMIT, A.WATCH)),
+    (S.PAUSED, I.COMMIT):        Move(S.LISTENING, (A.SPEECH_STOPPED, A.COMMIT, A.WATCH)),
+    (S.PAUSED, I.CLEAR):         Move(S.LISTENING, (A.SPEECH_STOPPED, A.DROP, A.WATCH)),
+    (S.PAUSED, I.RESPOND):       Move(S.ASIDE, (A.ANSWER,)),
+    (S.PAUSED, I.CANCEL):        Move(S.PAUSED, (A.REFUSE,)),
 
     # Only a reply that began while asleep, as a bell does, hears the wake word.
-    (S.REPLYING, I.WAKE):        Step(S.LISTENING, (A.HUSH, A.WATCH, A.PREPARE)),
-    (S.REPLYING, I.SPEECH):      Step(S.OVERTALKED, (A.FORGET_GUESS,)),
-    (S.REPLYING, I.UNHEEDED):    Step(S.ASIDE, (A.FORGET_GUESS, A.SPEECH_STARTED)),
-    (S.REPLYING, I.STOP):        Step(S.LISTENING, (A.SPEECH_STARTED, A.HUSH, A.SPEECH_STOPPED, A.COMMIT, A.WATCH)),
-    (S.REPLYING, I.COMMAND):     Step(S.REPLYING, (A.SPEECH_STARTED, A.HUSH, A.SPEECH_STOPPED, A.COMMIT, A.ANSWER)),
-    (S.REPLYING, I.NOTHING):     Step(S.REPLYING, (A.DROP,)),
-    (S.REPLYING, I.FULL):        Step(S.REPLYING, (A.COMMIT,)),
-    (S.REPLYING, I.COMMIT):      Step(S.REPLYING, (A.COMMIT,)),
-    (S.REPLYING, I.CLEAR):       Step(S.REPLYING, (A.DROP,)),
-    (S.REPLYING, I.RESPOND):     Step(S.REPLYING, (A.REFUSE,)),
-    (S.REPLYING, I.ENDED):       Step(S.LISTENING, (A.WATCH,)),
-    (S.REPLYING, I.CANCEL):      Step(S.LISTENING, (A.HUSH, A.WATCH)),
+    (S.REPLYING, I.WAKE):        Move(S.LISTENING, (A.HUSH, A.WATCH, A.PREPARE)),
+    (S.REPLYING, I.SPEECH):      Move(S.OVERTALKED, (A.FORGET_GUESS,)),
+    (S.REPLYING, I.UNHEEDED):    Move(S.ASIDE, (A.FORGET_GUESS, A.SPEECH_STARTED)),
+    (S.REPLYING, I.STOP):        Move(S.LISTENING, (A.SPEECH_STARTED, A.HUSH, A.SPEECH_STOPPED, A.COMMIT, A.WATCH)),
+    (S.REPLYING, I.COMMAND):     Move(S.REPLYING, (A.SPEECH_STARTED, A.HUSH, A.SPEECH_STOPPED, A.COMMIT, A.ANSWER)),
+    (S.REPLYING, I.NOTHING):     Move(S.REPLYING, (A.DROP,)),
+    (S.REPLYING, I.FULL):        Move(S.REPLYING, (A.COMMIT,)),
+    (S.REPLYING, I.COMMIT):      Move(S.REPLYING, (A.COMMIT,)),
+    (S.REPLYING, I.CLEAR):       Move(S.REPLYING, (A.DROP,)),
+    (S.REPLYING, I.RESPOND):     Move(S.REPLYING, (A.REFUSE,)),
+    (S.REPLYING, I.ENDED):       Move(S.LISTENING, (A.WATCH,)),
+    (S.REPLYING, I.CANCEL):      Move(S.LISTENING, (A.HUSH, A.WATCH)),
 
     # Nobody is told of speech over a reply before it is known to be meant: a stock client falls silent at once.
-    (S.OVERTALKED, I.SPEECH):    Step(S.OVERTALKED, (A.FORGET_GUESS,)),
-    (S.OVERTALKED, I.UNHEEDED):  Step(S.ASIDE, (A.FORGET_GUESS, A.SPEECH_STARTED)),
-    (S.OVERTALKED, I.SUSTAINED): Step(S.HEARING, (A.FORGET_GUESS, A.SPEECH_STARTED, A.HUSH, A.PREPARE)),
-    (S.OVERTALKED, I.PAUSE):     Step(S.OVERTALKED, (A.GUESS,)),
-    (S.OVERTALKED, I.ENDPOINT):  Step(S.REPLYING, (A.GUESS,)),
-    (S.OVERTALKED, I.FULL):      Step(S.REPLYING, (A.GUESS,)),
-    (S.OVERTALKED, I.NOTHING):   Step(S.REPLYING, (A.DROP,)),
-    (S.OVERTALKED, I.STOP):      Step(S.LISTENING, (A.SPEECH_STARTED, A.HUSH, A.SPEECH_STOPPED, A.COMMIT, A.WATCH)),
-    (S.OVERTALKED, I.COMMAND):   Step(S.REPLYING, (A.SPEECH_STARTED, A.HUSH, A.SPEECH_STOPPED, A.COMMIT, A.ANSWER)),
-    (S.OVERTALKED, I.COMMIT):    Step(S.REPLYING, (A.SPEECH_STARTED, A.SPEECH_STOPPED, A.COMMIT)),
-    (S.OVERTALKED, I.CLEAR):     Step(S.REPLYING, (A.DROP,)),
-    (S.OVERTALKED, I.RESPOND):   Step(S.OVERTALKED, (A.REFUSE,)),
-    (S.OVERTALKED, I.ENDED):     Step(S.HEARING, (A.FORGET_GUESS, A.SPEECH_STARTED, A.PREPARE)),
-    (S.OVERTALKED, I.CANCEL):    Step(S.HEARING, (A.FORGET_GUESS, A.SPEECH_STARTED, A.HUSH, A.PREPARE)),
+    (S.OVERTALKED, I.SPEECH):    Move(S.OVERTALKED, (A.FORGET_GUESS,)),
+    (S.OVERTALKED, I.UNHEEDED):  Move(S.ASIDE, (A.FORGET_GUESS, A.SPEECH_STARTED)),
+    (S.OVERTALKED, I.SUSTAINED): Move(S.HEARING, (A.FORGET_GUESS, A.SPEECH_STARTED, A.HUSH, A.PREPARE)),
+    (S.OVERTALKED, I.PAUSE):     Move(S.OVERTALKED, (A.GUESS,)),
+    (S.OVERTALKED, I.ENDPOINT):  Move(S.REPLYING, (A.GUESS,)),
+    (S.OVERTALKED, I.FULL):      Move(S.REPLYING, (A.GUESS,)),
+    (S.OVERTALKED, I.NOTHING):   Move(S.REPLYING, (A.DROP,)),
+    (S.OVERTALKED, I.STOP):      Move(S.LISTENING, (A.SPEECH_STARTED, A.HUSH, A.SPEECH_STOPPED, A.COMMIT, A.WATCH)),
+    (S.OVERTALKED, I.COMMAND):   Move(S.REPLYING, (A.SPEECH_STARTED, A.HUSH, A.SPEECH_STOPPED, A.COMMIT, A.ANSWER)),
+    (S.OVERTALKED, I.COMMIT):    Move(S.REPLYING, (A.SPEECH_STARTED, A.SPEECH_STOPPED, A.COMMIT)),
+    (S.OVERTALKED, I.CLEAR):     Move(S.REPLYING, (A.DROP,)),
+    (S.OVERTALKED, I.RESPOND):   Move(S.OVERTALKED, (A.REFUSE,)),
+    (S.OVERTALKED, I.ENDED):     Move(S.HEARING, (A.FORGET_GUESS, A.SPEECH_STARTED, A.PREPARE)),
+    (S.OVERTALKED, I.CANCEL):    Move(S.HEARING, (A.FORGET_GUESS, A.SPEECH_STARTED, A.HUSH, A.PREPARE)),
 
-    (S.ASIDE, I.SPEECH):         Step(S.ASIDE, (A.FORGET_GUESS,)),
-    (S.ASIDE, I.UNHEEDED):       Step(S.ASIDE, (A.FORGET_GUESS,)),
-    (S.ASIDE, I.PAUSE):          Step(S.ASIDE, (A.GUESS,)),
-    (S.ASIDE, I.STOP):           Step(S.LISTENING, (A.HUSH, A.SPEECH_STOPPED, A.COMMIT, A.WATCH)),
-    (S.ASIDE, I.ENDPOINT):       Step(S.REPLYING, (A.SPEECH_STOPPED, A.COMMIT)),
-    (S.ASIDE, I.FULL):           Step(S.REPLYING, (A.SPEECH_STOPPED, A.COMMIT)),
-    (S.ASIDE, I.COMMIT):         Step(S.REPLYING, (A.SPEECH_STOPPED, A.COMMIT)),
-    (S.ASIDE, I.CLEAR):          Step(S.REPLYING, (A.SPEECH_STOPPED, A.DROP)),
-    (S.ASIDE, I.RESPOND):        Step(S.ASIDE, (A.REFUSE,)),
-    (S.ASIDE, I.ENDED):          Step(S.HEARING, (A.PREPARE,)),
-    (S.ASIDE, I.CANCEL):         Step(S.HEARING, (A.HUSH, A.PREPARE)),
+    (S.ASIDE, I.SPEECH):         Move(S.ASIDE, (A.FORGET_GUESS,)),
+    (S.ASIDE, I.UNHEEDED):       Move(S.ASIDE, (A.FORGET_GUESS,)),
+    (S.ASIDE, I.PAUSE):          Move(S.ASIDE, (A.GUESS,)),
+    (S.ASIDE, I.STOP):           Move(S.LISTENING, (A.HUSH, A.SPEECH_STOPPED, A.COMMIT, A.WATCH)),
+    (S.ASIDE, I.ENDPOINT):       Move(S.REPLYING, (A.SPEECH_STOPPED, A.COMMIT)),
+    (S.ASIDE, I.FULL):           Move(S.REPLYING, (A.SPEECH_STOPPED, A.COMMIT)),
+    (S.ASIDE, I.COMMIT):         Move(S.REPLYING, (A.SPEECH_STOPPED, A.COMMIT)),
+    (S.ASIDE, I.CLEAR):          Move(S.REPLYING, (A.SPEECH_STOPPED, A.DROP)),
+    (S.ASIDE, I.RESPOND):        Move(S.ASIDE, (A.REFUSE,)),
+    (S.ASIDE, I.ENDED):          Move(S.HEARING, (A.PREPARE,)),
+    (S.ASIDE, I.CANCEL):         Move(S.HEARING, (A.HUSH, A.PREPARE)),
 }
 # fmt: on
 
 
-def step(state: State, happened: Input) -> Step:
+def step(state: TurnState, happened: Input) -> Move:
     """Return what follows. A pair without a row changes nothing: such an input has come too late to matter."""
-    return TABLE.get((state, happened), Step(state))
+    return TABLE.get((state, happened), Move(state))

@@ -9,7 +9,7 @@ from atlas.speech.endpoint import PRE_ROLL_SECONDS, EndpointOptions
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class SessionOptions:
     """How a session takes turns. May be replaced while it runs."""
 
     detect_turns: bool = True  # False: the client commits utterances itself (push to talk)
@@ -24,7 +24,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ReplyOptions:
     """What is special about one reply. `None` leaves it to the session."""
 
     text: str = ""  # typed words, answered together with what was said and not answered yet

@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-from atlas.agents.agent import Agent, Answer
+from atlas.agents.agent import Agent, AgentAnswer
 from atlas.agents.agent_chat import Chat
 from atlas.agents.agent_commands import Commands
 from atlas.agents.minds import InOrder
 from atlas.agents.persona import Persona
 from atlas.agents.spoken import Speech, Spoken
-from atlas.assent import Assents
+from atlas.assent import HouseConfirmations
 from atlas.conversation import Actor, ToolCall, Turn
 from atlas.events import Emit, Event, TextDelta
-from atlas.llm.backend import Backend, Calls, Words
-from atlas.llm.backend_scripted import Line, Prompt, ScriptedBackend, ScriptedSettings
+from atlas.llm.backend import Backend, Calls, TextPiece
+from atlas.llm.backend_scripted import Line, ScriptedBackend, ScriptedPrompt, ScriptedSettings
 from atlas.mcp.tools import Tools
-from atlas.mcp.tools_scripted import Household, ScriptedTools
+from atlas.mcp.tools_scripted import ScriptedHousehold, ScriptedTools
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.names import Names
 from atlas.understanding.understanding import Reader, Understanding
@@ -38,13 +38,13 @@ def turn(text: str, **more: Any) -> Turn:
 
 def says(*rounds: Sequence[Line | str] | Exception) -> ScriptedBackend:
     """A backend that plays one round each time it is asked, and the last again; an exception is raised instead."""
-    prompts: list[Prompt] = []
+    prompts: list[ScriptedPrompt] = []
 
-    def answer(_: Prompt) -> Sequence[Line]:
+    def answer(_: ScriptedPrompt) -> Sequence[Line]:
         now = rounds[min(len(prompts), len(rounds)) - 1]
         if isinstance(now, Exception):
             raise now
-        return [Words(part) if isinstance(part, str) else part for part in now]
+        return [TextPiece(part) if isinstance(part, str) else part for part in now]
 
     return ScriptedBackend(ScriptedSettings(answer, prompts=prompts))
 
@@ -71,7 +71,7 @@ def wants(tool: str, **arguments: object) -> Calls:
     return Calls((ToolCall(f"call_{tool}", tool, arguments),))
 
 
-async def ask(agent: Agent, text: str, **more: Any) -> tuple[Answer, Room]:
+async def ask(agent: Agent, text: str, **more: Any) -> tuple[AgentAnswer, Room]:
     room = Room()
     answer = await agent.respond(turn(text, **more), room.emit)
     assert answer is not None
@@ -83,7 +83,7 @@ class OfAnything(Speech):
     """Takes every turn for one about the world."""
 
     def __init__(self) -> None:
-        super().__init__(english().own, Names, trusted=True, answers=True)
+        super().__init__(english().tables, Names, trusted=True, answers=True)
 
     def of(self, meant: Understanding, turn: Turn) -> Spoken:
         return Spoken()
@@ -100,7 +100,7 @@ class Alone:
             persona, backend, tools, choosing(), OfAnything(), trusted=trusted, context_tokens=context_tokens
         )
 
-    async def respond(self, turn: Turn, emit: Emit) -> Answer:
+    async def respond(self, turn: Turn, emit: Emit) -> AgentAnswer:
         return await self._chat.answer(Understanding(turn.text, plain=turn.text), turn, emit)
 
     async def prepare(self, turn: Turn) -> bool:
@@ -109,11 +109,11 @@ class Alone:
 
 def commands_of(grammar: Grammar, tools: Tools, *, model_has_tools: bool = True) -> InOrder:
     """An agent that does nothing but commands."""
-    return InOrder("family", Reader(grammar), [Commands(grammar.own, tools, model_has_tools=model_has_tools)])
+    return InOrder("family", Reader(grammar), [Commands(grammar.tables, tools, model_has_tools=model_has_tools)])
 
 
 @pytest.fixture
-def assents(tools: ScriptedTools) -> Assents:
+def assents(tools: ScriptedTools) -> HouseConfirmations:
     return assents_of(tools)
 
 
@@ -123,12 +123,12 @@ def grammar() -> Grammar:
 
 
 @pytest.fixture
-def house() -> Household:
-    return Household()
+def house() -> ScriptedHousehold:
+    return ScriptedHousehold()
 
 
 @pytest.fixture
-def tools(house: Household) -> ScriptedTools:
+def tools(house: ScriptedHousehold) -> ScriptedTools:
     return house.tools()
 
 
@@ -136,4 +136,4 @@ def labelled(name: str, label: str) -> list[tuple[str, str]]:
     """Return what was asked and what was said, of the sentences with this label."""
     lines = (CLAIMS / f"{name}.tsv").read_text(encoding="utf-8").splitlines()
     rows = [line.split("\t") for line in lines if not line.startswith("#")]
-    return [(asked, said) for kind, asked, said in rows if kind == label]
+    return [(question, text) for kind, question, text in rows if kind == label]

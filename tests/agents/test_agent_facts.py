@@ -12,11 +12,11 @@ import pytest
 from atlas.agents.agent import Agent
 from atlas.agents.minds import open_agent
 from atlas.agents.prompt import words_of_others
-from atlas.assent import Assents
+from atlas.assent import HouseConfirmations
 from atlas.config import LlmConfig
 from atlas.conversation import Actor, Message, Tool, Turn
 from atlas.llm.backend_scripted import ScriptedBackend
-from atlas.mcp.tools_scripted import Action, Done, Preview, Refused, ScriptedTools
+from atlas.mcp.tools_scripted import Action, Preview, ScriptedRefusal, ScriptedResult, ScriptedTools
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.understanding import Reader
 
@@ -43,22 +43,24 @@ class Knowing:
             {"facts.forget": Preview(lambda arguments, actor: f"Forget that {arguments['text']}?")},
         )
 
-    def list(self, arguments: Mapping[str, Any], actor: Actor) -> Done:
-        own = self.facts.get(actor.person, []) if actor.person else []
-        rows = [{"text": fact, "own": False} for fact in self.facts[""]] + [{"text": fact, "own": True} for fact in own]
-        return Done("I was told things.", {"facts": rows}, untrusted=self.untrusted)
+    def list(self, arguments: Mapping[str, Any], actor: Actor) -> ScriptedResult:
+        own_names = self.facts.get(actor.person, []) if actor.person else []
+        rows = [{"text": fact, "own": False} for fact in self.facts[""]] + [
+            {"text": fact, "own": True} for fact in own_names
+        ]
+        return ScriptedResult("I was told things.", {"facts": rows}, untrusted=self.untrusted)
 
-    def remember(self, arguments: Mapping[str, Any], actor: Actor) -> Done:
+    def remember(self, arguments: Mapping[str, Any], actor: Actor) -> ScriptedResult:
         fact = str(arguments["text"])
         self.facts.setdefault(actor.person, []).append(fact)
-        return Done(f"I'll remember: {fact}.", {"fact": fact}, f"remembered {fact}")
+        return ScriptedResult(f"I'll remember: {fact}.", {"fact": fact}, f"remembered {fact}")
 
-    def forget(self, arguments: Mapping[str, Any], actor: Actor) -> Done:
+    def forget(self, arguments: Mapping[str, Any], actor: Actor) -> ScriptedResult:
         self.facts[actor.person].remove(str(arguments["text"]))
-        return Done(f"I forgot: {arguments['text']}.", changed="forgot a fact")
+        return ScriptedResult(f"I forgot: {arguments['text']}.", changed="forgot a fact")
 
-    def find(self, arguments: Mapping[str, Any], actor: Actor) -> Done:
-        return Done(f"I found {self.events}.", {"events": self.events})
+    def find(self, arguments: Mapping[str, Any], actor: Actor) -> ScriptedResult:
+        return ScriptedResult(f"I found {self.events}.", {"events": self.events})
 
 
 def _tool(name: str, does: Action, *, reads: bool = False) -> tuple[Tool, Action]:
@@ -80,24 +82,24 @@ class Talk:
 
     async def __call__(self, text: str, **more: Any) -> str:
         answer, _ = await ask(self.agent, text, history=self.history, **more)
-        kept = [replace(m, ours=answer.path == "command" and m.author == "assistant") for m in answer.messages]
-        self.history += (Message("user", text), *kept)
+        messages = [replace(m, ours=answer.path == "command" and m.author == "assistant") for m in answer.messages]
+        self.history += (Message("user", text), *messages)
         return answer.text
 
 
-def opened(knowing: Knowing, grammar: Grammar, assents: Assents, *, trusted: bool = False) -> Talk:
+def opened(knowing: Knowing, grammar: Grammar, assents: HouseConfirmations, *, trusted: bool = False) -> Talk:
     assents.tools = knowing.tools
     model = says(["The moon knows."])
     return Talk(open_agent("family", LlmConfig(tools=trusted), model, knowing.tools, Reader(grammar), assents), model)
 
 
 @pytest.fixture
-def talk(knowing: Knowing, grammar: Grammar, assents: Assents) -> Talk:
+def talk(knowing: Knowing, grammar: Grammar, assents: HouseConfirmations) -> Talk:
     return opened(knowing, grammar, assents)
 
 
 @pytest.fixture
-def talk_with_tools(knowing: Knowing, grammar: Grammar, assents: Assents) -> Talk:
+def talk_with_tools(knowing: Knowing, grammar: Grammar, assents: HouseConfirmations) -> Talk:
     """A model with tools answers, and is shown the facts."""
     return opened(knowing, grammar, assents, trusted=True)
 
@@ -174,7 +176,7 @@ UNREAD = "I can't look up what I was told right now, so I don't know."
 
 
 @pytest.mark.parametrize(
-    ("refusal", "said"),
+    ("refusal", "text"),
     [
         (
             ("failed", "I could not read facts/Anna.md: it is not text."),
@@ -186,20 +188,20 @@ UNREAD = "I can't look up what I was told right now, so I don't know."
     ],
 )
 async def test_where_the_paper_cannot_be_read_it_says_so_and_makes_nothing_up(
-    talk: Talk, knowing: Knowing, refusal: tuple[str, str], said: str
+    talk: Talk, knowing: Knowing, refusal: tuple[str, str], text: str
 ) -> None:
-    def refused(arguments: Mapping[str, Any], actor: Actor) -> Done:
-        raise Refused(*refusal)
+    def refused(arguments: Mapping[str, Any], actor: Actor) -> ScriptedResult:
+        raise ScriptedRefusal(*refusal)
 
     knowing.tools._actions["facts.list"] = _tool("facts.list", refused, reads=True)
     answer, _ = await ask(talk.agent, "where is my coat")
-    assert answer.text == said
+    assert answer.text == text
     assert (answer.end, bool(answer.error)) == (("done", False) if refusal[0] == "denied" else ("failed", True))
     assert await talk("where is the Eiffel Tower") == "The moon knows.", "for that no paper is needed"
 
 
 async def test_a_tool_server_that_was_never_reached_has_not_said_that_it_knows_nothing(
-    knowing: Knowing, grammar: Grammar, assents: Assents
+    knowing: Knowing, grammar: Grammar, assents: HouseConfirmations
 ) -> None:
     knowing.tools = ScriptedTools([])
     assert await opened(knowing, grammar, assents)("where is my coat") == UNREAD
@@ -211,7 +213,7 @@ async def test_what_was_only_told_in_passing_is_not_looked_up(talk: Talk) -> Non
 
 
 async def test_a_house_that_remembers_no_facts_does_not_offer_to(
-    knowing: Knowing, grammar: Grammar, assents: Assents
+    knowing: Knowing, grammar: Grammar, assents: HouseConfirmations
 ) -> None:
     knowing.tools = ScriptedTools([_tool("calendar.find", knowing.find, reads=True)])
     assert await opened(knowing, grammar, assents)("where are my keys") == LOOKED_UP
@@ -264,7 +266,9 @@ async def test_a_client_that_instructs_the_model_gets_the_model(talk: Talk, know
     assert await talk("when is bin day?", instructions="Translate into French.") == "The moon knows."
 
 
-async def test_a_model_that_has_tools_is_not_asked_either(knowing: Knowing, grammar: Grammar, assents: Assents) -> None:
+async def test_a_model_that_has_tools_is_not_asked_either(
+    knowing: Knowing, grammar: Grammar, assents: HouseConfirmations
+) -> None:
     talk = opened(knowing, grammar, assents, trusted=True)
     knowing.facts["Anna"] = ["Bin day is Thursday"]
     assert await talk("when is bin day?") == "You told me: Bin day is Thursday."
@@ -272,7 +276,7 @@ async def test_a_model_that_has_tools_is_not_asked_either(knowing: Knowing, gram
 
 @pytest.mark.parametrize("trusted", [True, False])
 async def test_a_birthday_that_is_not_in_the_calendar_may_have_been_told(
-    knowing: Knowing, grammar: Grammar, assents: Assents, trusted: bool
+    knowing: Knowing, grammar: Grammar, assents: HouseConfirmations, trusted: bool
 ) -> None:
     talk = opened(knowing, grammar, assents, trusted=trusted)
     knowing.facts["Anna"] = ["Mum's birthday is on the 3rd of May"]
@@ -303,8 +307,8 @@ async def test_a_program_forgets_no_fact_by_that(talk: Talk, knowing: Knowing) -
 
 async def test_of_several_facts_none_is_meant(talk: Talk, knowing: Knowing) -> None:
     knowing.facts["Anna"] = ["The key is under the mat", "The key is in the shed"]
-    told = await talk("where is the key")
-    assert told == "You told me: The key is under the mat; The key is in the shed."
+    message = await talk("where is the key")
+    assert message == "You told me: The key is under the mat; The key is in the shed."
     await talk("forget that")
     assert "facts.forget" not in [call.name for call in knowing.tools.calls]
 
@@ -326,7 +330,7 @@ def looks(knowing: Knowing) -> int:
 
 @pytest.mark.parametrize("trusted", [True, False])
 async def test_one_turn_looks_once_whoever_answers_it(
-    knowing: Knowing, grammar: Grammar, assents: Assents, trusted: bool
+    knowing: Knowing, grammar: Grammar, assents: HouseConfirmations, trusted: bool
 ) -> None:
     talk = opened(knowing, grammar, assents, trusted=trusted)
     assert await talk("when is the war over?") == "The moon knows."
@@ -352,7 +356,7 @@ async def test_while_somebody_speaks_it_is_looked_up_once_and_by_the_turn_itself
 
 
 async def test_what_was_forgotten_is_not_read_ahead_again(
-    knowing: Knowing, grammar: Grammar, assents: Assents, talk_with_tools: Talk
+    knowing: Knowing, grammar: Grammar, assents: HouseConfirmations, talk_with_tools: Talk
 ) -> None:
     talk = talk_with_tools
 
@@ -382,13 +386,13 @@ async def test_what_was_read_ahead_for_nothing_is_not_believed_much_later(
 
 
 async def test_two_people_at_once_are_each_told_their_own(
-    knowing: Knowing, grammar: Grammar, assents: Assents, talk: Talk, talk_with_tools: Talk
+    knowing: Knowing, grammar: Grammar, assents: HouseConfirmations, talk: Talk, talk_with_tools: Talk
 ) -> None:
     knowing.facts |= {"Anna": ["My pin is 4711"], "Ben": ["My pin is 1234"]}
-    said: dict[str, str] = {}
+    values: dict[str, str] = {}
 
     async def asks(actor: Actor) -> None:
-        said[actor.person] = (await ask(talk.agent, "what is my pin", actor=actor, id="one"))[0].text
+        values[actor.person] = (await ask(talk.agent, "what is my pin", actor=actor, id="one"))[0].text
         await ask(talk_with_tools.agent, "tell me a story", actor=actor, id="two")
 
     for actor in (ANNA, BEN):
@@ -396,7 +400,7 @@ async def test_two_people_at_once_are_each_told_their_own(
     async with anyio.create_task_group() as tasks:
         for actor in (ANNA, BEN):
             tasks.start_soon(asks, actor)
-    assert said == {"Anna": "You told me: My pin is 4711.", "Ben": "You told me: My pin is 1234."}
+    assert values == {"Anna": "You told me: My pin is 4711.", "Ben": "You told me: My pin is 1234."}
     model = talk_with_tools.model
     shown = [prompt.messages[-1].text for prompt in (*model.read_ahead, *model.prompts)]
     assert sorted(text.rpartition("pin is ")[2][:4] for text in shown) == ["1234", "1234", "4711", "4711"]

@@ -11,8 +11,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from atlas.agents.agent import Agent, Answer
-from atlas.agents.agent_asking import Asking, Assents
+from atlas.agents.agent import Agent, AgentAnswer
+from atlas.agents.agent_asking import Asking, ConfirmationSource
 from atlas.agents.agent_commands import Commands
 from atlas.agents.agent_memory import Recall, WithMemory
 from atlas.agents.minds import InOrder, open_agent
@@ -23,7 +23,7 @@ from atlas.events import Emit, TextDelta
 from atlas.mcp.tools_scripted import ScriptedTools
 from atlas.store.conversations import conversation_of
 from atlas.store.memory import Memory, open_memory
-from atlas.store.recall import Span, belonging_to
+from atlas.store.recall import TimeSpan, belonging_to
 from atlas.store.turns import TurnRecord
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.understanding import Reader, Understanding
@@ -42,9 +42,9 @@ def whole(data: Path) -> bytes:
 class Hums:
     """A model's place: whatever nobody else answers gets "Hm."."""
 
-    async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> Answer:
+    async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> AgentAnswer:
         await emit(TextDelta("Hm."))
-        return Answer("Hm.", "model", "done", (Message("assistant", "Hm."),))
+        return AgentAnswer("Hm.", "model", "done", (Message("assistant", "Hm."),))
 
     async def prepare(self, meant: Understanding, turn: Turn) -> bool:
         return True
@@ -82,15 +82,17 @@ class World:
 
     async def remembered(self, actor: Actor = ANNA) -> list[str]:
         """What that actor's past holds now, without what was said about it."""
-        kept = await self.memory.exchanges(belonging_to("family", actor))
-        return [one.said[0].text for one in kept if one.said[-1].text == "Hm."]
+        exchanges = await self.memory.exchanges(belonging_to("family", actor))
+        return [one.messages[0].text for one in exchanges if one.messages[-1].text == "Hm."]
 
 
 @pytest.fixture
-async def world(data: Path, tools: ScriptedTools, grammar: Grammar, assents: Assents) -> AsyncIterator[World]:
+async def world(
+    data: Path, tools: ScriptedTools, grammar: Grammar, assents: ConfirmationSource
+) -> AsyncIterator[World]:
     assents.now = NOW.timestamp  # type: ignore[attr-defined]
     async with open_memory(data / "atlas.db") as memory:
-        answerers = Recall("family", grammar, memory, UTC), Commands(grammar.own, tools), Hums()
+        answerers = Recall("family", grammar, memory, UTC), Commands(grammar.tables, tools), Hums()
         with_memory = WithMemory("family", tools, memory, grammar)
         yield World(Asking(InOrder("family", Reader(grammar), answerers), with_memory, assents), memory)
 
@@ -107,7 +109,7 @@ async def test_the_last_minutes_are_forgotten_at_once_and_counted(world: World) 
 
 
 @pytest.mark.parametrize(
-    ("wish", "said"),
+    ("wish", "text"),
     [
         ("forget what I just said", "I've forgotten that: one exchange."),
         ("please forget the last thing I said", "I've forgotten that: one exchange."),
@@ -117,10 +119,10 @@ async def test_the_last_minutes_are_forgotten_at_once_and_counted(world: World) 
         ("forget everything I said in the last two hours", "I've forgotten the last two hours: three exchanges."),
     ],
 )
-async def test_there_are_many_ways_to_say_what_shall_be_forgotten(world: World, wish: str, said: str) -> None:
+async def test_there_are_many_ways_to_say_what_shall_be_forgotten(world: World, wish: str, text: str) -> None:
     for number in (20, 15, 10):
         await world.told(f"{number} minutes ago", number * MINUTE)
-    assert await world.ask(wish) == said
+    assert await world.ask(wish) == text
 
 
 async def test_much_is_forgotten_only_after_a_yes(world: World) -> None:
@@ -176,8 +178,8 @@ async def test_who_forgets_what_was_done_is_told_that_it_stays_done(world: World
     with world.memory.under_way(conversation_of("family", ANNA), "turn_x") as one:
         record = TurnRecord("turn_x", "family", "default", "command", "phone", False, NOW.timestamp(), 0.0, "done")
         await world.memory.keep(record, (Message("user", "a timer"), Message("assistant", calls=(call,))), one)
-    said = await world.ask("forget what I just said")
-    assert said == "I've forgotten that: one exchange. What I did then stays done, and on record."
+    text = await world.ask("forget what I just said")
+    assert text == "I've forgotten that: one exchange. What I did then stays done, and on record."
 
 
 async def test_to_ask_about_the_past_or_to_forget_it_is_no_deed(world: World) -> None:
@@ -220,16 +222,16 @@ async def test_a_reading_that_says_not_to_wins(world: World) -> None:
 
 async def test_a_wish_together_with_another_is_asked_for_by_itself(world: World) -> None:
     await world.told("the code is 4711", MINUTE)
-    said = await world.ask("set a timer for five minutes and forget the last ten minutes")
-    assert said == "Please ask me that by itself."
+    text = await world.ask("set a timer for five minutes and forget the last ten minutes")
+    assert text == "Please ask me that by itself."
     assert len(await world.remembered()) == 1
 
 
 async def test_a_program_or_an_app_that_keeps_the_conversation_forgets_nothing(world: World) -> None:
     await world.told("the code is 4711", MINUTE)
     assert await world.ask("forget the last ten minutes", channel=None) == "Only a person can ask me that."
-    said = await world.ask("forget the last ten minutes", remembered=False)
-    assert said == "This app keeps our conversation itself; I remember nothing of it."
+    text = await world.ask("forget the last ten minutes", remembered=False)
+    assert text == "This app keeps our conversation itself; I remember nothing of it."
     assert len(await world.remembered()) == 1
 
 
@@ -265,8 +267,8 @@ async def test_only_forget_that_alone_is_asked_about(world: World, text: str) ->
 
 
 async def test_an_app_that_keeps_the_conversation_is_not_asked_which(world: World) -> None:
-    said = await world.ask("forget that", remembered=False)
-    assert said == "This app keeps our conversation itself; I remember nothing of it."
+    text = await world.ask("forget that", remembered=False)
+    assert text == "This app keeps our conversation itself; I remember nothing of it."
     assert await world.ask("forget that", channel=None) == "Only a person can ask me that."
 
 
@@ -295,9 +297,9 @@ async def test_what_was_said_about_something_is_quoted_with_its_time(world: Worl
 async def test_of_many_the_newest_are_said_and_all_are_counted(world: World) -> None:
     for number in range(5):
         await world.told(f"boiler {number}", (10 - number) * MINUTE)
-    said = await world.ask("what did I say about boilers")
-    assert "boiler 1" not in said
-    assert said.endswith("“boiler 4.” There are five in all.")
+    text = await world.ask("what did I say about boilers")
+    assert "boiler 1" not in text
+    assert text.endswith("“boiler 4.” There are five in all.")
 
 
 async def test_asking_about_the_past_is_no_talk_about_it_and_leaves_no_copy_of_it(world: World, data: Path) -> None:
@@ -362,26 +364,26 @@ BERLIN = ZoneInfo("Europe/Berlin")
 )
 def test_a_day_gone_by_is_a_span(grammar: Grammar, words: str, first: str, last: str) -> None:
     wanted = (datetime.fromisoformat(edge).replace(tzinfo=BERLIN).timestamp() for edge in (first, last))
-    assert Past(grammar.own["remembering"]).span(words, NOW.astimezone(BERLIN)) == Span(*wanted)
+    assert Past(grammar.tables["remembering"]).span(words, NOW.astimezone(BERLIN)) == TimeSpan(*wanted)
 
 
 @pytest.mark.parametrize("words", ["tomorrow", "next Monday", "at five", "on the 3rd of May", "every day", ""])
 def test_what_is_no_known_day_of_the_past_is_none(grammar: Grammar, words: str) -> None:
-    assert Past(grammar.own["remembering"]).span(words, NOW) is None
+    assert Past(grammar.tables["remembering"]).span(words, NOW) is None
 
 
 def test_a_day_on_which_the_clock_jumps_still_goes_from_midnight_to_midnight(grammar: Grammar) -> None:
     after = datetime(2026, 10, 26, 9, 0, tzinfo=BERLIN)
-    span = Past(grammar.own["remembering"]).span("yesterday", after)
+    span = Past(grammar.tables["remembering"]).span("yesterday", after)
     assert span
     assert span.until - span.since == timedelta(hours=25).total_seconds()
 
 
 async def test_a_language_without_words_for_the_past_still_has_an_agent(
-    data: Path, tools: ScriptedTools, grammar: Grammar, assents: Assents, monkeypatch: pytest.MonkeyPatch
+    data: Path, tools: ScriptedTools, grammar: Grammar, assents: ConfirmationSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where nobody wrote down how a language speaks of what was said, such as German, the model gets such wishes."""
-    monkeypatch.delitem(grammar.own, "remembering")  # type: ignore[arg-type]
+    monkeypatch.delitem(grammar.tables, "remembering")  # type: ignore[arg-type]
     async with open_memory(data / "atlas.db") as memory:
         agent = open_agent("family", LlmConfig(), says(["Hm."]), tools, Reader(grammar), assents, UTC, memory)
         answer, _ = await ask(agent, "what is the capital of France?")

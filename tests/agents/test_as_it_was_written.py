@@ -8,7 +8,7 @@ from tests.houses import english
 
 
 @pytest.mark.parametrize(
-    ("said", "kept"),
+    ("text", "remainder"),
     [
         ("remember that the wifi password is Hell0,World!x", "the wifi password is Hell0,World!x"),
         ("remember that my email is anna.smith@example.org.", "my email is anna.smith@example.org"),
@@ -19,6 +19,6 @@ from tests.houses import english
         ("remember that Anna, Ben and Mia are allergic to nuts!", "Anna Ben and Mia are allergic to nuts"),
     ],
 )
-def test_marks_inside_a_word_are_kept(said: str, kept: str) -> None:
-    [command] = english().commands(said)
-    assert kept in command.arguments.values()
+def test_marks_inside_a_word_are_kept(text: str, remainder: str) -> None:
+    [command] = english().commands(text)
+    assert remainder in command.arguments.values()

@@ -8,13 +8,13 @@ import pytest
 from atlas.agents.agent import Agent
 from atlas.agents.minds import open_agent
 from atlas.agents.reply import ONE_AT_A_TIME
-from atlas.assent import Assents, open_wording
+from atlas.assent import HouseConfirmations, open_wording
 from atlas.config import LlmConfig
 from atlas.conversation import HOUSE, Message, ToolCall
 from atlas.events import TextDelta, ToolFinished
 from atlas.llm.backend import Calls
 from atlas.llm.backend_scripted import ScriptedBackend
-from atlas.mcp.tools_scripted import Household, ScriptedTools
+from atlas.mcp.tools_scripted import ScriptedHousehold, ScriptedTools
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.understanding import Reader
 
@@ -30,7 +30,7 @@ async def waiting(tools: ScriptedTools) -> list[str]:
 
 
 @pytest.fixture
-def open_with(grammar: Grammar, tools: ScriptedTools, assents: Assents, house: Household):
+def open_with(grammar: Grammar, tools: ScriptedTools, assents: HouseConfirmations, house: ScriptedHousehold):
     house.tasks["buy milk"] = "todo"
 
     def opened(model: ScriptedBackend) -> Agent:
@@ -41,8 +41,8 @@ def open_with(grammar: Grammar, tools: ScriptedTools, assents: Assents, house: H
 
 async def test_a_command_that_takes_something_away_asks_and_then_does_it_once(open_with, house, tools) -> None:
     agent = open_with(says(["Mhm."]))
-    asked, room = await ask(agent, "remove the task buy milk")
-    assert (asked.text, asked.end, asked.receipts) == (QUESTION, "done", ())
+    answer, room = await ask(agent, "remove the task buy milk")
+    assert (answer.text, answer.end, answer.receipts) == (QUESTION, "done", ())
     assert room.kinds == ["ToolStarted", "ToolFinished", "TextDelta"]
     assert house.tasks
     done, _ = await ask(agent, "Yes, please.")
@@ -56,12 +56,12 @@ async def test_a_command_that_takes_something_away_asks_and_then_does_it_once(op
 
 async def test_the_exchange_is_remembered_like_any_other(open_with) -> None:
     agent = open_with(says(["Mhm."]))
-    asked, _ = await ask(agent, "remove the task buy milk")
-    assert asked.messages[-1] == Message("assistant", QUESTION)
+    answer, _ = await ask(agent, "remove the task buy milk")
+    assert answer.messages[-1] == Message("assistant", QUESTION)
     done, _ = await ask(agent, "yes")
     assert [message.author for message in done.messages] == ["assistant", "tool", "assistant"]
     assert done.messages[0].calls[0].name == "tasks.remove"
-    assert done.messages[0].calls[0].id == done.messages[1].call_id != asked.messages[0].calls[0].id
+    assert done.messages[0].calls[0].id == done.messages[1].call_id != answer.messages[0].calls[0].id
 
 
 async def test_a_no_leaves_it_and_closes_the_question_at_the_tool_server(open_with, house, tools) -> None:
@@ -89,13 +89,13 @@ async def test_other_words_are_a_new_request_and_nothing_is_done(open_with, hous
 async def test_what_is_not_answered_is_taken_back_at_the_tool_server(open_with, house, tools) -> None:
     agent = open_with(says(["Mhm."]))
     first, _ = await ask(agent, "remove the task buy milk")
-    assert await waiting(tools) == [first.asked.ask.id]
+    assert await waiting(tools) == [first.pending.ask.id]
     await ask(agent, "what time is it")
     assert await waiting(tools) == [], "nobody can press yes to it any more"
     second, _ = await ask(agent, "remove the task buy milk")
     third, _ = await ask(agent, "remove the task buy milk")
-    assert second.asked.ask.id != third.asked.ask.id, "who asks again has the whole minute again"
-    assert await waiting(tools) == [third.asked.ask.id]
+    assert second.pending.ask.id != third.pending.ask.id, "who asks again has the whole minute again"
+    assert await waiting(tools) == [third.pending.ask.id]
     assert house.tasks
 
 
@@ -104,8 +104,8 @@ async def test_a_model_that_wants_it_is_asked_through_the_person_and_not_through
 ) -> None:
     model = says(["Sure, I've removed buy milk from your tasks. ", REMOVE], ["Done, it's gone!"])
     agent = open_with(model)
-    asked, _ = await ask(agent, "we have milk now, that task of mine can go away")
-    assert asked.text == QUESTION
+    answer, _ = await ask(agent, "we have milk now, that task of mine can go away")
+    assert answer.text == QUESTION
     assert len(model.prompts) == 1, "the model is not asked what it thinks of the question"
     assert house.tasks
     done, _ = await ask(agent, "yes")
@@ -128,8 +128,8 @@ async def test_what_was_done_before_the_question_is_told_and_what_comes_after_wa
         ToolCall("c3", "timers.start", {"seconds": 60}),
     )
     agent = open_with(says([Calls(calls)], ["never asked"]))
-    asked, room = await ask(agent, "add eggs to my tasks in the place of milk, and start a timer too")
-    assert asked.text == f"Added buy eggs to your tasks. {ONE_AT_A_TIME}{QUESTION}"
+    answer, room = await ask(agent, "add eggs to my tasks in the place of milk, and start a timer too")
+    assert answer.text == f"Added buy eggs to your tasks. {ONE_AT_A_TIME}{QUESTION}"
     assert not house.timers
     assert room.kinds.count("ToolFinished") == 3
     last = [event.result for event in room.events if isinstance(event, ToolFinished)][-1]
@@ -188,13 +188,13 @@ NOTHING_OPEN = "There is nothing open that waits for a yes or a no."
 
 
 @pytest.fixture
-def small(grammar: Grammar, tools: ScriptedTools, assents: Assents) -> Agent:
+def small(grammar: Grammar, tools: ScriptedTools, assents: HouseConfirmations) -> Agent:
     """An agent whose model would imitate anything."""
     return open_agent("family", LlmConfig(tools=False), says(["Yes yes yes."]), tools, Reader(grammar), assents)
 
 
 @pytest.mark.parametrize(
-    ("said", "answered"),
+    ("text", "answered"),
     [
         ("Yes.", NOTHING_OPEN),
         ("no", NOTHING_OPEN),
@@ -205,15 +205,15 @@ def small(grammar: Grammar, tools: ScriptedTools, assents: Assents) -> Agent:
     ],
 )
 @pytest.mark.parametrize("before", [(), (Message("user", "hello"), Message("assistant", "Good evening."))])
-async def test_a_yes_to_nothing_is_answered_calmly_and_never_imitated(small, said, answered, before) -> None:
-    assert await small.prepare(turn(said, history=before))
-    answer, _ = await ask(small, said, history=before)
+async def test_a_yes_to_nothing_is_answered_calmly_and_never_imitated(small, text, answered, before) -> None:
+    assert await small.prepare(turn(text, history=before))
+    answer, _ = await ask(small, text, history=before)
     assert (answer.text, answer.path) == (answered, "command"), "what a command said is shown to no small model"
 
 
-@pytest.mark.parametrize("said", ["yes and no", "yes, it rains", "no idea", "okay then", "well", "hello", "thanks"])
-async def test_what_says_more_than_a_yes_or_a_no_is_talk(small, said) -> None:
-    assert (await ask(small, said))[0].text != NOTHING_OPEN
+@pytest.mark.parametrize("text", ["yes and no", "yes, it rains", "no idea", "okay then", "well", "hello", "thanks"])
+async def test_what_says_more_than_a_yes_or_a_no_is_talk(small, text) -> None:
+    assert (await ask(small, text))[0].text != NOTHING_OPEN
 
 
 async def test_a_yes_to_what_the_model_asked_goes_to_the_model(small) -> None:
@@ -235,7 +235,7 @@ async def test_a_yes_that_answers_a_question_is_heard_as_that_by_a_small_model_t
     assert (await ask(small, "yes"))[0].text == NOTHING_OPEN
 
 
-async def test_in_german_too(tools: ScriptedTools, grammar: Grammar, assents: Assents) -> None:
+async def test_in_german_too(tools: ScriptedTools, grammar: Grammar, assents: HouseConfirmations) -> None:
     assents.wording = open_wording("de")
     agent = open_agent("family", LlmConfig(tools=False), says(["Ja ja."]), tools, Reader(grammar), assents)
     assert (await ask(agent, "Ja."))[0].text == "Es ist nichts offen, worauf ein Ja oder Nein fehlt."

@@ -21,7 +21,7 @@ from atlas.events import Event, TurnEnded
 from atlas.house import Mind
 from atlas.llm.backend import Delta
 from atlas.llm.backend_scripted import ScriptedBackend, ScriptedSettings
-from atlas.mcp.tools_scripted import Household
+from atlas.mcp.tools_scripted import ScriptedHousehold
 from atlas.store.memory import open_memory
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.names import Names
@@ -36,10 +36,10 @@ OWNER = Actor("Ada", "phone", "owner", "study")
 class Hung(ScriptedBackend):
     """A model that takes a request and never says a word."""
 
-    asked: anyio.Event
+    event: anyio.Event
 
     async def stream(self, messages: Sequence[Message], *args: Any, **named: Any) -> AsyncGenerator[Delta, None]:
-        self.asked.set()
+        self.event.set()
         await anyio.sleep_forever()
         async for delta in super().stream(messages, *args, **named):
             yield delta
@@ -50,34 +50,34 @@ async def test_family_turns_and_commands_do_not_wait_for_a_work_model_that_hangs
     config: Config, data: Path, grammar: Grammar, spoken: bool
 ) -> None:
     hung = Hung(ScriptedSettings())
-    hung.asked = anyio.Event()
-    tools = Household().tools()
+    hung.event = anyio.Event()
+    tools = ScriptedHousehold().tools()
     backends = {"work": hung, "family": says(["Paris."])}
     async with AsyncExitStack() as stack:
         minds = {}
         for name, agent in config.agents.items():
-            speech = Speech(grammar.own, Names, trusted=True, answers=True)
+            speech = Speech(grammar.tables, Names, trusted=True, answers=True)
             chat = Chat(
                 open_persona(name), backends[name], tools, choosing(), speech, trusted=True, context_tokens=4096
             )
-            mind = InOrder(name, Reader(grammar), [Commands(grammar.own, tools), chat])
+            mind = InOrder(name, Reader(grammar), [Commands(grammar.tables, tools), chat])
             minds[name] = Mind(mind, await stack.enter_async_context(open_memory(data / agent.memory)))
         house = house_of(config, minds)
 
         async def ask(agent: str, text: str) -> str:
-            told: list[Event] = []
+            happening: list[Event] = []
 
             async def emit(event: Event) -> None:
-                told.append(event)
+                happening.append(event)
 
             await house.reply(Turn(fresh_id("turn"), text, OWNER, 1.8e9, agent=agent, spoken=spoken), emit)
-            (ended,) = [event for event in told if isinstance(event, TurnEnded)]
+            (ended,) = [event for event in happening if isinstance(event, TurnEnded)]
             return ended.text
 
         async with anyio.create_task_group() as group:
             group.start_soon(ask, "work", "summarise the contract")
             with anyio.fail_after(5):
-                await hung.asked.wait()
+                await hung.event.wait()
                 assert await ask("family", "what is the capital of France") == "Paris."
                 assert "Timer set" in await ask("family", "set a timer for ten minutes")
             group.cancel_scope.cancel()

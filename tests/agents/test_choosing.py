@@ -30,59 +30,59 @@ def held(name: str) -> list[tuple[str, str]]:
     """Return sentences and the tool that would serve each."""
     lines = (CORPUS / f"{name}.tsv").read_text(encoding="utf-8").splitlines()
     rows = [line.split("\t") for line in lines if not line.startswith("#")]
-    return [(said, tool) for said, tool in rows]
+    return [(text, tool) for text, tool in rows]
 
 
 @pytest.fixture(scope="module")
 def choosing(grammar: Grammar) -> Choosing:
-    return Choosing(grammar.own, grammar.plain_words)
+    return Choosing(grammar.tables, grammar.plain_words)
 
 
-def names(choosing: Choosing, said: str, past: Sequence[Message] = (), tools: Sequence[Tool] = TOOLS) -> list[str]:
-    return [tool.name for tool in choosing.few(said, past, tools)]
+def names(choosing: Choosing, text: str, past: Sequence[Message] = (), tools: Sequence[Tool] = TOOLS) -> list[str]:
+    return [tool.name for tool in choosing.few(text, past, tools)]
 
 
-def talked(*said: str) -> list[Message]:
+def talked(*texts: str) -> list[Message]:
     """A conversation in which these things were said."""
-    return [message for text in said for message in (Message("user", text), Message("assistant", "All right."))]
+    return [message for text in texts for message in (Message("user", text), Message("assistant", "All right."))]
 
 
 def test_what_a_command_is_about_is_among_the_eight(choosing: Choosing) -> None:
     missed = []
     for row in COMMANDS:
-        few = names(choosing, row.said)
+        few = names(choosing, row.sentence)
         assert 0 < len(few) <= MOST_TOOLS
         if not {tool for tool, _ in row.wanted} <= set(few):
-            missed.append(row.said)
+            missed.append(row.sentence)
     assert len(missed) <= (1 - WANTED) * len(COMMANDS), missed
 
 
 def test_a_question_is_shown_only_tools_that_read_and_the_right_one_among_them(choosing: Choosing) -> None:
-    asked = [row for row in COMMANDS if choosing.is_question(row.said)]
-    assert len(asked) > 300
+    rows = [row for row in COMMANDS if choosing.is_question(row.sentence)]
+    assert len(rows) > 300
     missed = []
-    for row in asked:
-        few = set(names(choosing, row.said))
-        assert few <= READS, row.said
+    for row in rows:
+        few = set(names(choosing, row.sentence))
+        assert few <= READS, row.sentence
         if not {tool for tool, _ in row.wanted} <= few:
-            missed.append(row.said)
-    assert len(missed) <= (1 - WANTED) * len(asked), missed
+            missed.append(row.sentence)
+    assert len(missed) <= (1 - WANTED) * len(rows), missed
 
 
 def test_sentences_that_the_grammar_cannot_read_find_their_tool(choosing: Choosing) -> None:
     """82 % of these at the first run; then their words were taken in."""
-    assert [said for said, tool in held("en") if tool not in names(choosing, said)] == []
+    assert [text for text, tool in held("en") if tool not in names(choosing, text)] == []
 
 
 def test_strangers_are_served_worse_and_it_is_known_how_much(choosing: Choosing) -> None:
     """Roundabout sentences that no word was chosen for. Every one that is found adds to the floor."""
     rows = held("heldout")
-    found = [said for said, tool in rows if tool in names(choosing, said)]
-    assert len(found) / len(rows) >= 0.64
+    hits = [text for text, tool in rows if tool in names(choosing, text)]
+    assert len(hits) / len(rows) >= 0.64
 
 
 @pytest.mark.parametrize(
-    ("said", "asks"),
+    ("text", "asks"),
     [
         ("Is the light on?", True),
         ("how do I set a timer", True),
@@ -98,24 +98,24 @@ def test_strangers_are_served_worse_and_it_is_known_how_much(choosing: Choosing)
         ("yes please", False),
     ],
 )
-def test_a_question_is_known_by_how_it_begins(choosing: Choosing, said: str, asks: bool) -> None:
-    assert choosing.is_question(said) is asks
+def test_a_question_is_known_by_how_it_begins(choosing: Choosing, text: str, asks: bool) -> None:
+    assert choosing.is_question(text) is asks
 
 
 @pytest.mark.parametrize(
-    "said",
+    "texts",
     [
         ["set a timer for ten minutes", "make that twelve", "and five more", "thanks"],
         ["turn on the lights in the kitchen", "a bit dimmer please", "still too bright", "lovely, leave it at that"],
         ["remind me to call mum at five", "make it six", "cancel the one about the bins"],
         ["it is too dark in here", "still too dark", "and it's cold as well"],
     ],
-    ids=lambda said: said[0],
+    ids=lambda text: text[0],
 )
-def test_a_conversation_that_stays_with_its_subject_keeps_its_tools(choosing: Choosing, said: list[str]) -> None:
-    first = names(choosing, said[0])
-    for number in range(1, len(said)):
-        assert names(choosing, said[number], talked(*said[:number])) == first
+def test_a_conversation_that_stays_with_its_subject_keeps_its_tools(choosing: Choosing, texts: list[str]) -> None:
+    first = names(choosing, texts[0])
+    for number in range(1, len(texts)):
+        assert names(choosing, texts[number], talked(*texts[:number])) == first
 
 
 def test_questions_in_between_do_not_change_what_requests_are_shown(choosing: Choosing) -> None:
@@ -124,9 +124,9 @@ def test_questions_in_between_do_not_change_what_requests_are_shown(choosing: Ch
 
 
 def test_before_anything_is_said_the_tools_are_those_of_the_turn_before(choosing: Choosing) -> None:
-    for said in ("turn on the lights in the kitchen", "what's on my calendar tomorrow?"):
-        assert names(choosing, "", talked("add milk to the list", said)) == names(
-            choosing, said, talked("add milk to the list")
+    for text in ("turn on the lights in the kitchen", "what's on my calendar tomorrow?"):
+        assert names(choosing, "", talked("add milk to the list", text)) == names(
+            choosing, text, talked("add milk to the list")
         )
     assert len(names(choosing, "")) == MOST_TOOLS
 
@@ -148,15 +148,15 @@ def test_small_talk_changes_nothing(choosing: Choosing) -> None:
 
 def test_the_tools_come_in_the_order_they_are_listed_in(choosing: Choosing) -> None:
     for row in COMMANDS[::20]:
-        few = names(choosing, row.said)
+        few = names(choosing, row.sentence)
         assert few == sorted(few)
 
 
 def test_the_same_conversation_gives_the_same_tools_always(grammar: Grammar, choosing: Choosing) -> None:
-    past = talked(*(row.said for row in COMMANDS[::97]))
-    fresh = Choosing(grammar.own, grammar.plain_words)
+    past = talked(*(row.sentence for row in COMMANDS[::97]))
+    fresh = Choosing(grammar.tables, grammar.plain_words)
     for row in COMMANDS[::50]:
-        assert names(choosing, row.said, past) == names(fresh, row.said, past)
+        assert names(choosing, row.sentence, past) == names(fresh, row.sentence, past)
 
 
 def test_a_tool_that_nobody_foresaw_is_found_by_its_own_words(choosing: Choosing) -> None:
@@ -175,7 +175,7 @@ def test_a_house_without_tools_shows_none(choosing: Choosing) -> None:
 
 
 def test_every_word_for_choosing_is_about_a_tool_that_there_is(grammar: Grammar) -> None:
-    words = grammar.own["choosing"]
+    words = grammar.tables["choosing"]
     known = {tool.name for tool in TOOLS}
     assert {*words["tools"], *words["usual"]} <= known
     assert set(words["families"]) <= {name.split(".")[0] for name in known}

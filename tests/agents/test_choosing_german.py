@@ -14,24 +14,26 @@ from tests.agents.test_choosing import READS, TOOLS, held, names
 @pytest.fixture(scope="module")
 def german() -> Choosing:
     grammar = Grammar(*open_sentences("de"))  # not warmed: only its words are needed
-    return Choosing(grammar.own, grammar.plain_words)
+    return Choosing(grammar.tables, grammar.plain_words)
 
 
 def test_what_is_asked_in_german_finds_its_tool(german: Choosing) -> None:
     """11 of 59 before there were German words for it."""
-    assert [said for said, tool in held("de") if tool not in names(german, said)] == []
+    assert [text for text, tool in held("de") if tool not in names(german, text)] == []
     commands = [row for row in corpus("de") if row.wanted]
-    assert [row.said for row in commands if not {tool for tool, _ in row.wanted} <= set(names(german, row.said))] == []
+    assert [
+        row.sentence for row in commands if not {tool for tool, _ in row.wanted} <= set(names(german, row.sentence))
+    ] == []
 
 
 def test_german_strangers_are_served_worse_and_it_is_known_how_much(german: Choosing) -> None:
     """Roundabout sentences that no word was chosen for: 23 of 32."""
     rows = held("heldout_de")
-    assert len([said for said, tool in rows if tool in names(german, said)]) / len(rows) >= 0.71
+    assert len([text for text, tool in rows if tool in names(german, text)]) / len(rows) >= 0.71
 
 
 @pytest.mark.parametrize(
-    ("said", "asks"),
+    ("text", "asks"),
     [
         ("Ist das Licht im Flur noch an?", True),
         ("wie stelle ich einen Timer", True),
@@ -44,23 +46,23 @@ def test_german_strangers_are_served_worse_and_it_is_known_how_much(german: Choo
         ("ja bitte", False),
     ],
 )
-def test_a_german_question_is_shown_only_tools_that_read(german: Choosing, said: str, asks: bool) -> None:
-    assert german.is_question(said) is asks
-    assert (set(names(german, said)) <= READS) is asks
+def test_a_german_question_is_shown_only_tools_that_read(german: Choosing, text: str, asks: bool) -> None:
+    assert german.is_question(text) is asks
+    assert (set(names(german, text)) <= READS) is asks
 
 
 def test_a_compound_is_what_it_ends_with(german: Choosing) -> None:
-    for said in ("Nachttischlampe bitte", "das Badezimmerlicht", "Terrassenbeleuchtung"):
-        assert "home.turn" in names(german, said)
+    for text in ("Nachttischlampe bitte", "das Badezimmerlicht", "Terrassenbeleuchtung"):
+        assert "home.turn" in names(german, text)
     assert len(names(german, "Donaudampfschifffahrt")) <= MOST_TOOLS
 
 
 def test_every_german_word_for_choosing_is_about_a_tool_that_there_is() -> None:
-    own, _ = open_sentences("de")
-    words, known = own["choosing"], {tool.name for tool in TOOLS}
+    own_values, _ = open_sentences("de")
+    words, known = own_values["choosing"], {tool.name for tool in TOOLS}
     assert {*words["tools"], *words["usual"]} <= known
     assert set(words["families"]) <= {name.split(".")[0] for name in known}
-    assert all(isinstance(said, str) for said in (*words["tools"].values(), *words["families"].values()))
+    assert all(isinstance(text, str) for text in (*words["tools"].values(), *words["families"].values()))
 
 
 def test_without_a_model_a_german_house_says_in_german_what_still_works(german: Choosing) -> None:

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 import tools_server.tools
 from atlas.errors import ConfigError
 from atlas.events import ToolFinished
-from atlas.mcp.tools_scripted import Done, Household, ScriptedTools
+from atlas.mcp.tools_scripted import ScriptedHousehold, ScriptedResult, ScriptedTools
 from atlas.understanding.grammar import LONGEST_CHARACTERS, OPEN_COMMAND_SECONDS, Command, Grammar, open_grammar
 from atlas.understanding.understanding import Reader
 from bench.commands import corpus
@@ -24,7 +24,7 @@ from .conftest import Room, ask, commands_of, turn
 
 ROWS = [row for row in corpus("en") if not row.held_out]
 COMMANDS = [row for row in ROWS if row.wanted]
-SAID = [row.said for row in COMMANDS]
+SAID = [row.sentence for row in COMMANDS]
 URGENT = "stop"  # acted on at once, though "stop the music" begins so: it stops nothing but an alarm that rings
 
 
@@ -35,8 +35,8 @@ def calls(commands: Sequence[Command]) -> list[tuple[str, dict[str, Any]]]:
 @pytest.mark.parametrize("file", sorted({row.file for row in ROWS}))
 def test_a_sentence_becomes_its_calls_with_all_its_words_or_nothing_at_all(grammar: Grammar, file: str) -> None:
     read = Reader(grammar).read
-    heard = {row.said: (calls(read(row.said).commands), list(row.wanted)) for row in ROWS if row.file == file}
-    assert {said: got for said, (got, wanted) in heard.items() if got != wanted} == {}
+    heard = {row.sentence: (calls(read(row.sentence).commands), list(row.wanted)) for row in ROWS if row.file == file}
+    assert {text: got for text, (got, wanted) in heard.items() if got != wanted} == {}
 
 
 def test_every_command_is_a_call_that_the_tool_server_takes() -> None:
@@ -47,17 +47,17 @@ def test_every_command_is_a_call_that_the_tool_server_takes() -> None:
 
 
 def test_a_command_is_understood_however_it_was_written_down(grammar: Grammar) -> None:
-    for said in SAID[::5]:
-        usual = [command.tool for command in grammar.commands(said)]
-        for written in (f"  {said.strip(' .?!')}. ", f"Hey, {said[0].lower()}{said[1:]}"):
+    for text in SAID[::5]:
+        usual = [command.tool for command in grammar.commands(text)]
+        for written in (f"  {text.strip(' .?!')}. ", f"Hey, {text[0].lower()}{text[1:]}"):
             assert [command.tool for command in grammar.commands(written)] == usual, written
 
 
 def test_a_denied_command_does_nothing(grammar: Grammar) -> None:
-    for said in SAID:
-        if "forget" not in said:  # "don't forget" asks for something
-            assert grammar.commands(f"don't {said}") == ()
-            assert grammar.commands(f"Please do not {said}") == ()
+    for text in SAID:
+        if "forget" not in text:  # "don't forget" asks for something
+            assert grammar.commands(f"don't {text}") == ()
+            assert grammar.commands(f"Please do not {text}") == ()
 
 
 @pytest.mark.parametrize(
@@ -75,14 +75,14 @@ def test_a_fact_is_told_without_a_that_as_well(grammar: Grammar, fact: str) -> N
 
 
 def test_a_fact_may_come_before_the_wish_to_have_it_remembered(grammar: Grammar) -> None:
-    told = [("facts.remember", {"text": "my favourite colour is green"})]
-    assert calls(grammar.commands("my favourite colour is green, please remember that.")) == told
+    rows = [("facts.remember", {"text": "my favourite colour is green"})]
+    assert calls(grammar.commands("my favourite colour is green, please remember that.")) == rows
     assert grammar.commands("my favourite colour is green, don't remember that") == ()
     assert grammar.commands("the teacher has always said remember that") == ()
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         "remember the film that was on last night",
         "remember the day we were in Rome",
@@ -93,30 +93,30 @@ def test_a_fact_may_come_before_the_wish_to_have_it_remembered(grammar: Grammar)
         "remember kids it is only a game",
     ],
 )
-def test_what_is_only_called_to_mind_is_no_fact(grammar: Grammar, said: str) -> None:
-    assert grammar.commands(said) == ()
+def test_what_is_only_called_to_mind_is_no_fact(grammar: Grammar, text: str) -> None:
+    assert grammar.commands(text) == ()
 
 
-@pytest.mark.parametrize("said", ["hey " * 250_000, "set a timer for ten minutes " * 40_000, "a" * 1_000_000])
-def test_a_text_as_long_as_a_book_is_no_command_and_costs_nothing(grammar: Grammar, said: str) -> None:
-    assert grammar.read(said) is None
-    assert not grammar.is_negated(said)
+@pytest.mark.parametrize("text", ["hey " * 250_000, "set a timer for ten minutes " * 40_000, "a" * 1_000_000])
+def test_a_text_as_long_as_a_book_is_no_command_and_costs_nothing(grammar: Grammar, text: str) -> None:
+    assert grammar.read(text) is None
+    assert not grammar.is_negated(text)
 
 
 @given(st.text(max_size=LONGEST_CHARACTERS))
-def test_any_text_at_all_can_be_read(grammar: Grammar, said: str) -> None:
-    command = grammar.read(said)
+def test_any_text_at_all_can_be_read(grammar: Grammar, text: str) -> None:
+    command = grammar.read(text)
     assert command is None or command.tool
 
 
 def test_a_door_that_is_to_open_later_is_nothing_to_be_done_now(grammar: Grammar) -> None:
-    for said in ("open the door tomorrow", "lock the garage tomorrow", "close the gate at five"):
-        assert grammar.commands(said) == ()
+    for text in ("open the door tomorrow", "lock the garage tomorrow", "close the gate at five"):
+        assert grammar.commands(text) == ()
 
 
 def test_a_day_is_neither_the_name_nor_the_hour_of_an_alarm(grammar: Grammar) -> None:
-    for said in ("turn off today's alarm", "disable my alarm for tomorrow", "cancel my alarm for every Monday"):
-        assert grammar.commands(said) == ()
+    for literal in ("turn off today's alarm", "disable my alarm for tomorrow", "cancel my alarm for every Monday"):
+        assert grammar.commands(literal) == ()
 
 
 # ── may a voice act at the first pause? ────────────────────────────────────────────────────────────
@@ -132,20 +132,20 @@ def test_a_command_that_could_go_on_needs_a_moment_of_silence_and_no_command_is_
 def test_nothing_that_can_be_continued_counts_as_whole(grammar: Grammar) -> None:
     """Whoever pauses inside a command of the table is not interrupted before its end."""
     wrong = []
-    for said in SAID[::6]:  # of each topic some: all of them take as long as everything else here together
-        words = said.strip(" .?!").split()
-        full = calls(grammar.commands(said))
+    for text in SAID[::6]:  # of each topic some: all of them take as long as everything else here together
+        words = text.strip(" .?!").split()
+        full = calls(grammar.commands(text))
         for length in range(1, len(words)):
             begun = grammar.commands(" ".join(words[:length]))
             if length == 1 and words[0].lower() == URGENT:
                 continue
             if begun and begun[-1].whole and full[: len(begun)] != calls(begun):
-                wrong.append((" ".join(words[:length]), said))
+                wrong.append((" ".join(words[:length]), text))
     assert wrong == []
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         "set a timer for ten",
         "set a timer for ten minutes",  # and thirty seconds
@@ -166,13 +166,13 @@ def test_nothing_that_can_be_continued_counts_as_whole(grammar: Grammar) -> None
         "",
     ],
 )
-def test_a_sentence_that_may_go_on_is_waited_for(grammar: Grammar, said: str) -> None:
-    command = grammar.read(said)
+def test_a_sentence_that_may_go_on_is_waited_for(grammar: Grammar, text: str) -> None:
+    command = grammar.read(text)
     assert command is None or not command.whole
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         "set a ten minute pizza timer",
         "set a timer for ten minutes please",
@@ -187,8 +187,8 @@ def test_a_sentence_that_may_go_on_is_waited_for(grammar: Grammar, said: str) ->
         "what time is it please",
     ],
 )
-def test_a_sentence_that_is_closed_may_be_acted_on(grammar: Grammar, said: str) -> None:
-    command = grammar.read(said)
+def test_a_sentence_that_is_closed_may_be_acted_on(grammar: Grammar, text: str) -> None:
+    command = grammar.read(text)
     assert command and command.whole
 
 
@@ -196,7 +196,7 @@ def test_a_sentence_that_is_closed_may_be_acted_on(grammar: Grammar, said: str) 
 
 
 async def test_a_command_is_done_and_told_in_the_tools_own_words(
-    grammar: Grammar, tools: ScriptedTools, house: Household
+    grammar: Grammar, tools: ScriptedTools, house: ScriptedHousehold
 ) -> None:
     answer, room = await ask(commands_of(grammar, tools), "Set a timer for ten minutes.")
     assert house.timers == {"": 600}
@@ -215,7 +215,7 @@ async def test_what_is_no_command_is_declined_without_a_sound(grammar: Grammar, 
 
 
 async def test_the_first_reading_that_is_a_command_is_taken(
-    grammar: Grammar, tools: ScriptedTools, house: Household
+    grammar: Grammar, tools: ScriptedTools, house: ScriptedHousehold
 ) -> None:
     readings = ("set a time for ten minutes", "set a timer for ten minutes", "set a timer for two minutes")
     await ask(commands_of(grammar, tools), "said a timer for ten minutes", alternatives=readings)
@@ -224,20 +224,20 @@ async def test_the_first_reading_that_is_a_command_is_taken(
 
 async def test_when_any_reading_says_dont_none_is_acted_on(grammar: Grammar, tools: ScriptedTools) -> None:
     commands = commands_of(grammar, tools)
-    asked = turn("set a timer for ten minutes", alternatives=("don't set a timer for ten minutes",))
-    assert await commands.respond(asked, Room().emit) is None
+    question_turn = turn("set a timer for ten minutes", alternatives=("don't set a timer for ten minutes",))
+    assert await commands.respond(question_turn, Room().emit) is None
     assert tools.calls == []
 
 
 async def test_a_tool_this_agent_may_not_use_is_left_to_a_model_that_has_tools(
-    grammar: Grammar, house: Household
+    grammar: Grammar, house: ScriptedHousehold
 ) -> None:
     only_clock = ScriptedTools([entry for entry in house.tools()._actions.values() if entry[0].name == "clock.time"])
     assert await commands_of(grammar, only_clock).respond(turn("cancel all timers"), Room().emit) is None
 
 
 async def test_what_nobody_here_has_a_tool_for_is_said_so_instead_of_being_made_up(
-    grammar: Grammar, house: Household
+    grammar: Grammar, house: ScriptedHousehold
 ) -> None:
     only_clock = ScriptedTools([entry for entry in house.tools()._actions.values() if entry[0].name == "clock.time"])
     room = Room()
@@ -255,12 +255,12 @@ async def test_what_is_not_there_is_an_answer_and_no_breakdown(grammar: Grammar,
 async def test_an_interrupted_command_still_reports_how_its_tool_ended(grammar: Grammar) -> None:
     began = anyio.Event()
 
-    async def forever(arguments: object, actor: object) -> Done:
+    async def forever(arguments: object, actor: object) -> ScriptedResult:
         began.set()
         await anyio.sleep_forever()
         raise AssertionError
 
-    tool = (await Household().tools().listed())[0]
+    tool = (await ScriptedHousehold().tools().listed())[0]
     assert tool.name == "clock.date"
     room = Room()
     async with anyio.create_task_group() as group:
@@ -274,7 +274,7 @@ async def test_an_interrupted_command_still_reports_how_its_tool_ended(grammar: 
     assert isinstance(finished, ToolFinished) and (finished.result.ok, finished.result.error) == (False, "cancelled")
 
 
-async def test_two_asked_at_once_do_not_mix(grammar: Grammar, tools: ScriptedTools, house: Household) -> None:
+async def test_two_asked_at_once_do_not_mix(grammar: Grammar, tools: ScriptedTools, house: ScriptedHousehold) -> None:
     commands = commands_of(grammar, tools)
     async with anyio.create_task_group() as group:
         for number in range(2, 12):
@@ -292,17 +292,17 @@ def test_what_is_said_over_a_reply_may_want_silence(grammar: Grammar) -> None:
         "That's enough.",
         "stop talking, please",
     )
-    assert [said for said in wanted if not grammar.wants_silence(said)] == []
+    assert [text for text in wanted if not grammar.wants_silence(text)] == []
     unwanted = ("stop the timer", "Quiet night.", "What is enough?", "enough of what", "")
-    assert [said for said in unwanted if grammar.wants_silence(said)] == []
+    assert [text for text in unwanted if grammar.wants_silence(text)] == []
 
 
 def test_another_language_is_another_folder() -> None:
     """Whatever a household says in German is understood by sentences, and what is only talk is left alone."""
     german = open_grammar("de")
-    heard = {row.said: (calls(german.commands(row.said)), list(row.wanted)) for row in corpus("de")}
+    heard = {row.sentence: (calls(german.commands(row.sentence)), list(row.wanted)) for row in corpus("de")}
     assert len(heard) > 300
-    assert {said: got for said, (got, wanted) in heard.items() if got != wanted} == {}
+    assert {text: got for text, (got, wanted) in heard.items() if got != wanted} == {}
     assert german.is_negated("Stell keinen Timer")
     assert german.wants_silence("Bitte sei still.")
     assert not german.wants_silence("Stopp den Timer.")

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
-from atlas.agents.agent_emergency import HELPLINES, Emergencies, Helplines, open_helplines, wording
+from atlas.agents.agent_emergency import HELPLINES, EmergencyMind, Helplines, open_helplines, wording
 from atlas.agents.minds import open_agent
-from atlas.assent import Assents
+from atlas.assent import HouseConfirmations
 from atlas.config import LlmConfig
 from atlas.conversation import Turn
 from atlas.errors import ConfigError
@@ -33,15 +33,15 @@ def lines(name: str) -> list[list[str]]:
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_who_is_in_need_is_understood(language: str) -> None:
     emergencies = open_emergencies(language)
-    read = {said: emergencies.read(said) for _, said in lines(f"{language}.tsv")}
-    assert [(kind, said) for kind, said in lines(f"{language}.tsv") if getattr(read[said], "kind", "") != kind] == []
+    read = {text: emergencies.read(text) for _, text in lines(f"{language}.tsv")}
+    assert [(kind, text) for kind, text in lines(f"{language}.tsv") if getattr(read[text], "kind", "") != kind] == []
     assert len(lines("en.tsv")) > 80
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_everyday_talk_is_no_emergency(language: str) -> None:
     emergencies = open_emergencies(language)
-    assert [said for (said,) in lines(f"{language}_none.tsv") if emergencies.read(said)] == []
+    assert [text for (text,) in lines(f"{language}_none.tsv") if emergencies.read(text)] == []
     assert len(lines("en_none.tsv")) > 120
 
 
@@ -52,7 +52,7 @@ def test_a_german_house_understands_a_cry_in_english_and_answers_in_it() -> None
 
 
 @pytest.mark.parametrize(
-    ("kind", "helplines", "said"),
+    ("kind", "helplines", "text"),
     [
         ("danger", BRITAIN, "Call 999 or 112 now"),
         ("danger", GERMANY, "Or call Maria, 0170 1234567."),
@@ -65,8 +65,8 @@ def test_a_german_house_understands_a_cry_in_english_and_answers_in_it() -> None
         ("fire", open_helplines("no"), "call 110 from outside"),
     ],
 )
-def test_the_numbers_are_those_of_the_country(kind: str, helplines: Helplines, said: str) -> None:
-    assert said in wording(_english(kind), helplines, spoken=False)
+def test_the_numbers_are_those_of_the_country(kind: str, helplines: Helplines, text: str) -> None:
+    assert text in wording(_english(kind), helplines, spoken=False)
 
 
 def test_a_number_that_is_heard_is_said_digit_by_digit() -> None:
@@ -79,8 +79,8 @@ def _english(kind: str) -> Emergency:
 
 
 def _table(language: str) -> dict[str, Any]:
-    told: dict[str, Any] = yaml.safe_load((SENTENCES / language / "emergency.yaml").read_text(encoding="utf-8"))
-    return dict(told["emergency"])
+    details: dict[str, Any] = yaml.safe_load((SENTENCES / language / "emergency.yaml").read_text(encoding="utf-8"))
+    return dict(details["emergency"])
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
@@ -99,10 +99,10 @@ def test_a_country_that_nobody_wrote_down_is_said_to_be_so() -> None:
 
 
 async def test_it_answers_before_any_model_and_without_one(
-    reader: Reader, tools: ScriptedTools, assents: Assents
+    reader: Reader, tools: ScriptedTools, assents: HouseConfirmations
 ) -> None:
     model = says(["Give her 500 mg."])
-    first = [Emergencies("en", GERMANY)]
+    first = [EmergencyMind("en", GERMANY)]
     agent = open_agent("family", LlmConfig(), model, tools, reader, assents, first=first)
     answer, _ = await ask(agent, "How much paracetamol can I give my three year old?")
     assert "pharmacist" in answer.text
@@ -116,8 +116,8 @@ def reader() -> Reader:
     return Reader(english())
 
 
-async def is_answered(reader: Reader, asked: Turn) -> bool:
-    return await Emergencies("en", GERMANY).prepare(reader.understand(asked), asked)
+async def is_answered(reader: Reader, question_turn: Turn) -> bool:
+    return await EmergencyMind("en", GERMANY).prepare(reader.understand(question_turn), question_turn)
 
 
 async def test_what_is_a_command_stays_one(reader: Reader) -> None:
@@ -138,11 +138,11 @@ async def test_what_no_person_said_is_no_cry_for_help(reader: Reader) -> None:
     ("concern", "heard"), [("health", "ask a pharmacist"), ("emergency", "Call 112 now"), ("cannot", ""), ("", "")]
 )
 async def test_a_concern_that_was_learnt_has_the_prepared_answer_too(concern: str, heard: str) -> None:
-    said: list[str] = []
+    texts: list[str] = []
 
     async def emit(event: Event) -> None:
-        said.append(getattr(event, "text", ""))
+        texts.append(getattr(event, "text", ""))
 
-    asked = turn("is it wise to have wine on top of these")
-    await Emergencies("en", GERMANY).answer(Understanding(asked.text, concern=concern), asked, emit)
-    assert heard in "".join(said) and bool(said) == bool(heard)
+    question_turn = turn("is it wise to have wine on top of these")
+    await EmergencyMind("en", GERMANY).answer(Understanding(question_turn.text, concern=concern), question_turn, emit)
+    assert heard in "".join(texts) and bool(texts) == bool(heard)

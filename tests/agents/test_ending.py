@@ -17,33 +17,35 @@ from tests.houses import english
 from .conftest import Room, turn
 
 
-def exchange(asked: str, answer: str, at: float) -> list[Message]:
-    return [Message("user", asked, at=at), Message("assistant", answer, at=at)]
+def exchange(question: str, answer: str, at: float) -> list[Message]:
+    return [Message("user", question, at=at), Message("assistant", answer, at=at)]
 
 
-@pytest.mark.parametrize("said", ["start over", "Let's start again.", "new conversation, please"])
-async def test_start_over_ends_what_was_said_before(said: str) -> None:
-    asked = turn(said, at=100.0)
+@pytest.mark.parametrize("text", ["start over", "Let's start again.", "new conversation, please"])
+async def test_start_over_ends_what_was_said_before(text: str) -> None:
+    question_turn = turn(text, at=100.0)
     room = Room()
-    answer = await Ending(english().own).answer(Reader(english()).understand(asked), asked, room.emit)
+    answer = await Ending(english().tables).answer(
+        Reader(english()).understand(question_turn), question_turn, room.emit
+    )
     assert answer
     assert answer.text == room.said == "All right, we start afresh."
-    kept = [replace(message, at=100.0) for message in (Message("user", said), *answer.messages)]
-    past = [*exchange("tell me a story", "Once upon a time.", 50.0), *kept]
+    messages = [replace(message, at=100.0) for message in (Message("user", text), *answer.messages)]
+    past = [*exchange("tell me a story", "Once upon a time.", 50.0), *messages]
     assert of_now(past, 110.0) == ()
     later = exchange("why is the sky blue", "Light scatters.", 120.0)
     assert of_now([*past, *later], 130.0) == tuple(later)
 
 
-@pytest.mark.parametrize("said", ["start over there", "start the vacuum again", "a new conversation partner", "start"])
-async def test_other_words_end_nothing(said: str) -> None:
-    asked = turn(said)
-    assert not await Ending(english().own).prepare(Reader(english()).understand(asked), asked)
+@pytest.mark.parametrize("text", ["start over there", "start the vacuum again", "a new conversation partner", "start"])
+async def test_other_words_end_nothing(text: str) -> None:
+    question_turn = turn(text)
+    assert not await Ending(english().tables).prepare(Reader(english()).understand(question_turn), question_turn)
 
 
 async def test_who_keeps_the_conversation_ends_it() -> None:
-    asked = turn("start over", remembered=False)
-    assert not await Ending(english().own).prepare(Reader(english()).understand(asked), asked)
+    question_turn = turn("start over", remembered=False)
+    assert not await Ending(english().tables).prepare(Reader(english()).understand(question_turn), question_turn)
 
 
 def test_ten_minutes_of_silence_end_it() -> None:
@@ -55,8 +57,8 @@ def test_ten_minutes_of_silence_end_it() -> None:
 
 
 def test_what_a_model_said_twice_is_not_shown_to_it_again() -> None:
-    said = [exchange(asked, "I have no idea.", 1.0) for asked in ("one", "two")]
-    past = (*said[0], *exchange("three", "Three.", 2.0), *said[1])
+    texts = [exchange(question, "I have no idea.", 1.0) for question in ("one", "two")]
+    past = (*texts[0], *exchange("three", "Three.", 2.0), *texts[1])
     shown = prompt.Shown(open_persona("family", trusted=True), (), trusted=True)
-    told = prompt.messages(shown, turn("four", history=past), (), None, 4000)
-    assert [message.text for message in told.messages[1:-1]] == ["three", "Three."]
+    reported_prompt = prompt.messages(shown, turn("four", history=past), (), None, 4000)
+    assert [message.text for message in reported_prompt.messages[1:-1]] == ["three", "Three."]

@@ -27,7 +27,7 @@ class Counted(Templates):
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         ("add " + "a, " * 60)[:190],
         ("turn on " + "ab and " * 24 + "now"),
@@ -35,12 +35,12 @@ class Counted(Templates):
         ("turn on the light and " * 8 + "dance"),
     ],
 )
-def test_it_is_matched_a_few_times_and_then_known(said: str) -> None:
+def test_it_is_matched_a_few_times_and_then_known(text: str) -> None:
     counted = Counted(english()._templates)
-    grammar = Grammar(english().own, counted)
+    grammar = Grammar(english().tables, counted)
     for _ in range(3):  # as one mind after the other does
-        grammar.commands(said)
-        grammar.half(said)
+        grammar.commands(text)
+        grammar.half(text)
     assert 0 < counted.times <= MOST_MATCHES
 
 

@@ -14,26 +14,26 @@ from .conftest import ask, turn
 
 
 def help_of(grammar: Grammar, tools: ScriptedTools) -> InOrder:
-    return InOrder("family", Reader(grammar), [Help(grammar.own, tools)])
+    return InOrder("family", Reader(grammar), [Help(grammar.tables, tools)])
 
 
 @pytest.mark.parametrize(
-    "said", ["What can you do?", "help", "Atlas, what can you do for me?", "what can I say", "how do I use this?"]
+    "text", ["What can you do?", "help", "Atlas, what can you do for me?", "what can I say", "how do I use this?"]
 )
-async def test_help_names_what_there_is(grammar: Grammar, tools: ScriptedTools, said: str) -> None:
-    answer, _ = await ask(help_of(grammar, tools), said)
+async def test_help_names_what_there_is(grammar: Grammar, tools: ScriptedTools, text: str) -> None:
+    answer, _ = await ask(help_of(grammar, tools), text)
     assert answer.text.startswith("Ask me for the time, timers, ")
     assert "weather" not in answer.text, "this agent has no tool for it"
     assert answer.text.endswith("Try “set a timer for ten minutes.”")
 
 
 @pytest.mark.parametrize(
-    "said", ["help me with maths", "what can you do about the noise", "we need help", "what can we do today"]
+    "text", ["help me with maths", "what can you do about the noise", "we need help", "what can we do today"]
 )
 async def test_what_asks_for_something_else_is_no_cry_for_help(
-    grammar: Grammar, tools: ScriptedTools, said: str
+    grammar: Grammar, tools: ScriptedTools, text: str
 ) -> None:
-    assert not await help_of(grammar, tools).prepare(turn(said))
+    assert not await help_of(grammar, tools).prepare(turn(text))
 
 
 async def test_an_app_with_instructions_of_its_own_says_itself_what_it_can(
@@ -43,12 +43,12 @@ async def test_an_app_with_instructions_of_its_own_says_itself_what_it_can(
 
 
 async def test_an_agent_without_tools_promises_nothing(grammar: Grammar) -> None:
-    assert not await Help(grammar.own, ScriptedTools([]))._words()
+    assert not await Help(grammar.tables, ScriptedTools([]))._words()
 
 
 def test_what_is_suggested_is_understood(grammar: Grammar) -> None:
     for spoken in (grammar, Grammar(*open_sentences("de"))):
-        for tool, said in spoken.own["help"]["such_as"].items():
-            found = spoken.read(said)
-            assert found, said
-            assert found.tool == tool
+        for tool, text in spoken.tables["help"]["such_as"].items():
+            command = spoken.read(text)
+            assert command, text
+            assert command.tool == tool

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from atlas.agents.minds import open_agent
-from atlas.assent import Assents
+from atlas.assent import HouseConfirmations
 from atlas.config import LlmConfig
 from atlas.conversation import Message
 from atlas.llm.backend import Calls
-from atlas.mcp.tools_scripted import Household, ScriptedTools
+from atlas.mcp.tools_scripted import ScriptedHousehold, ScriptedTools
 from atlas.understanding.concern import Concerns
-from atlas.understanding.names import Device, Names, Place
+from atlas.understanding.names import NamedDevice, NamedPlace, Names
 from atlas.understanding.understanding import Reader
 from tests.houses import english
 
@@ -30,13 +30,13 @@ def lines(name: str) -> list[str]:
 
 NAMES = Names(
     devices=(
-        Device("Reading Lamp", "light", "Living Room", aliases=("the glow",)),
-        Device("Bathroom Fan", "fan", "Bathroom"),
-        Device("Robbie", "vacuum"),
-        Device("Front Door", "lock"),
+        NamedDevice("Reading Lamp", "light", "Living Room", aliases=("the glow",)),
+        NamedDevice("Bathroom Fan", "fan", "Bathroom"),
+        NamedDevice("Robbie", "vacuum"),
+        NamedDevice("Front Door", "lock"),
     ),
-    rooms=(Place("Living Room"), Place("Den"), Place("Nursery")),
-    floors=(Place("Top Floor"),),
+    rooms=(NamedPlace("Living Room"), NamedPlace("Den"), NamedPlace("Nursery")),
+    floors=(NamedPlace("Top Floor"),),
     people=("Anna", "Ben"),
     lists=("shopping list", "camping"),
 )
@@ -66,18 +66,18 @@ def plain(text: str) -> str:
 
 
 def test_three_hundred_questions_about_this_house_are_known_as_such() -> None:
-    concerns = Concerns(english().own)
+    concerns = Concerns(english().tables)
     assert len(HOUSE) >= 300
     assert [text for text in HOUSE if concerns.of(plain(text), NAMES) not in ("house", "deed", "present")] == []
 
 
 def test_deeds_are_known_as_such() -> None:
-    concerns = Concerns(english().own)
+    concerns = Concerns(english().tables)
     assert [text for text in DEEDS if concerns.of(plain(text), NAMES) in ("world", "talk")] == []
 
 
 def test_the_world_is_not_taken_for_this_house() -> None:
-    concerns = Concerns(english().own)
+    concerns = Concerns(english().tables)
     assert [text for text in WORLD if concerns.of(plain(text), NAMES) != "world"] == []
 
 
@@ -86,7 +86,7 @@ INVENTED = "The living room is at 120 degrees. I've locked the door."
 
 @pytest.mark.parametrize("tools_too", [True, False], ids=["with tools", "without"])
 async def test_of_this_house_no_word_of_a_model_is_said(
-    tools: ScriptedTools, reader: Reader, assents: Assents, tools_too: bool
+    tools: ScriptedTools, reader: Reader, assents: HouseConfirmations, tools_too: bool
 ) -> None:
     model = says([INVENTED])
     agent = open_agent("family", LlmConfig(tools=tools_too), model, tools, reader, assents, names=lambda: NAMES)
@@ -100,7 +100,7 @@ async def test_of_this_house_no_word_of_a_model_is_said(
 
 
 async def test_a_model_with_tools_is_answered_for_by_its_tools(
-    tools: ScriptedTools, house: Household, reader: Reader, assents: Assents
+    tools: ScriptedTools, house: ScriptedHousehold, reader: Reader, assents: HouseConfirmations
 ) -> None:
     model = says(["Sure! ", wants("timers.start", seconds=600)], ["I've set two timers and fed the cat."])
     agent = open_agent("family", LlmConfig(tools=True), model, tools, reader, assents, names=lambda: NAMES)
@@ -126,28 +126,30 @@ CALL = '{"name": "timers__start", "arguments": {"seconds": 600}}'
 )
 @pytest.mark.parametrize("tools_too", [True, False])
 async def test_what_has_the_shape_of_a_call_is_never_said(
-    written: Sequence[str | Calls], tools_too: bool, tools: ScriptedTools, reader: Reader, assents: Assents
+    written: Sequence[str | Calls], tools_too: bool, tools: ScriptedTools, reader: Reader, assents: HouseConfirmations
 ) -> None:
     agent = open_agent("family", LlmConfig(tools=tools_too), says(written), tools, reader, assents)
     answer, _ = await ask(agent, "why is the sky blue")
     assert not set("{}[]<>`") & set(answer.text), answer.text
 
 
-async def test_brackets_in_words_are_said(tools: ScriptedTools, reader: Reader, assents: Assents) -> None:
+async def test_brackets_in_words_are_said(tools: ScriptedTools, reader: Reader, assents: HouseConfirmations) -> None:
     agent = open_agent("family", LlmConfig(tools=True), says(["It is a < b [", "or so].", ""]), tools, reader, assents)
     answer, _ = await ask(agent, "why is the sky blue")
     assert answer.text == "It is a < b [or so]."
 
 
 async def test_a_model_without_tools_says_two_sentences_of_the_world(
-    tools: ScriptedTools, reader: Reader, assents: Assents
+    tools: ScriptedTools, reader: Reader, assents: HouseConfirmations
 ) -> None:
     agent = open_agent("family", LlmConfig(), says(["One. ", "Two. ", "Three. ", "Four."]), tools, reader, assents)
     answer, _ = await ask(agent, "why is the sky blue")
     assert answer.text.strip() == "One. Two."
 
 
-async def test_a_model_that_may_not_answer_is_not_asked(tools: ScriptedTools, reader: Reader, assents: Assents) -> None:
+async def test_a_model_that_may_not_answer_is_not_asked(
+    tools: ScriptedTools, reader: Reader, assents: HouseConfirmations
+) -> None:
     model = says(["Because of Neptune."])
     agent = open_agent("family", LlmConfig(answers=False), model, tools, reader, assents)
     answer, _ = await ask(agent, "why is the sky blue", spoken=True)
@@ -159,7 +161,7 @@ async def test_a_model_that_may_not_answer_is_not_asked(tools: ScriptedTools, re
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         *("hello", "Hello.", "hello Atlas", "Hello, Atlas!", "Good morning.", "good morning, everyone", "Hi there!"),
         *("hey Atlas, good evening", "hello again", "Morning!"),
@@ -167,20 +169,20 @@ async def test_a_model_that_may_not_answer_is_not_asked(tools: ScriptedTools, re
 )
 @pytest.mark.parametrize("llm", [LlmConfig(answers=False), LlmConfig(), LlmConfig(tools=True)])
 async def test_who_greets_is_greeted_also_where_there_is_nothing_to_switch(
-    said: str, llm: LlmConfig, tools: ScriptedTools, reader: Reader, assents: Assents
+    text: str, llm: LlmConfig, tools: ScriptedTools, reader: Reader, assents: HouseConfirmations
 ) -> None:
     agent = open_agent("family", llm, says(["Hello."]), tools, reader, assents)
-    answer, _ = await ask(agent, said)
+    answer, _ = await ask(agent, text)
     assert answer.text == "Hello."
 
 
-@pytest.mark.parametrize("said", ["hello world program", "good morning vietnam", "hi fi"])
-def test_what_only_begins_like_a_greeting_is_none(said: str) -> None:
-    assert Concerns(english().own).small_talk(said) == ""
+@pytest.mark.parametrize("text", ["hello world program", "good morning vietnam", "hi fi"])
+def test_what_only_begins_like_a_greeting_is_none(text: str) -> None:
+    assert Concerns(english().tables).small_talk(text) == ""
 
 
 async def test_what_the_recogniser_hardly_believes_never_reaches_a_model_that_is_not_trusted(
-    reader: Reader, tools: ScriptedTools, assents: Assents
+    reader: Reader, tools: ScriptedTools, assents: HouseConfirmations
 ) -> None:
     model = says(["Crocodiles are large reptiles."])
     agent = open_agent("family", LlmConfig(answers=True), model, tools, reader, assents)
@@ -199,7 +201,7 @@ async def test_what_the_recogniser_hardly_believes_never_reaches_a_model_that_is
 
 
 async def test_two_misses_in_a_row_offer_help_however_they_came(
-    reader: Reader, tools: ScriptedTools, assents: Assents
+    reader: Reader, tools: ScriptedTools, assents: HouseConfirmations
 ) -> None:
     agent = open_agent("family", LlmConfig(answers=False), says([""]), tools, reader, assents)
     first, _ = await ask(agent, "the bus was on saturday")

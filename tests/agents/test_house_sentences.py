@@ -12,7 +12,7 @@ from atlas.agents.agent_help import Help
 from atlas.agents.house_sentences import FILE, HouseSentences
 from atlas.agents.minds import InOrder
 from atlas.errors import ConfigError
-from atlas.mcp.tools_scripted import Household, ScriptedTools
+from atlas.mcp.tools_scripted import ScriptedHousehold, ScriptedTools
 from atlas.understanding.custom import CustomSentences
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.understanding import Reader
@@ -46,7 +46,7 @@ class World:
         self.prepared: list[CustomSentences] = []
         self.sentences = HouseSentences(self.file, "en", [tools], prepare=self.prepared.append)
         reader = Reader(grammar, custom=self.sentences)
-        answerers = [Commands(grammar.own, tools), Help(grammar.own, tools, reader.custom_examples)]
+        answerers = [Commands(grammar.tables, tools), Help(grammar.tables, tools, reader.custom_examples)]
         self.agent = InOrder("family", reader, answerers)
 
     async def writes(self, text: str) -> None:
@@ -66,7 +66,7 @@ def world(tmp_path: Path, grammar: Grammar, tools: ScriptedTools) -> World:
     return World(tmp_path, grammar, tools)
 
 
-async def test_its_calls_are_made_and_its_own_words_said(world: World, house: Household) -> None:
+async def test_its_calls_are_made_and_its_own_words_said(world: World, house: ScriptedHousehold) -> None:
     await world.writes(TEA)
     assert await world.says("Tea break!") == "Put the kettle on."
     assert world.made() == ["timers.start", "clock.time"]
@@ -79,7 +79,7 @@ async def test_words_alone_call_nothing(world: World) -> None:
     assert world.made() == []
 
 
-async def test_the_gate_asks_first_as_it_does_for_any_call(world: World, house: Household) -> None:
+async def test_the_gate_asks_first_as_it_does_for_any_call(world: World, house: ScriptedHousehold) -> None:
     house.tasks["windows"] = "home"
     await world.writes(TEA)
     assert await world.says("spring cleaning of windows") == "Remove the task windows for good?"
@@ -93,8 +93,8 @@ async def test_words_for_what_was_done_are_not_said_of_what_was_not(world: World
 
 async def test_who_asks_what_the_house_can_do_hears_of_them(world: World) -> None:
     await world.writes(TEA)
-    said = await world.says("what can you do")
-    assert "Sentences of your own: “tea time”, “spring cleaning of everything”, “our motto”." in said
+    text = await world.says("what can you do")
+    assert "Sentences of your own: “tea time”, “spring cleaning of everything”, “our motto”." in text
 
 
 async def test_what_needs_a_tool_that_an_agent_lacks_is_not_offered(

@@ -12,27 +12,27 @@ import pytest
 from atlas.agents.house_names import HouseNames, read_names
 from atlas.conversation import Tool
 from atlas.errors import ConfigError
-from atlas.mcp.tools_scripted import Done, ScriptedTools
+from atlas.mcp.tools_scripted import ScriptedResult, ScriptedTools
 from atlas.understanding.intents import PublicReader
-from atlas.understanding.names import Device, Names, Place
+from atlas.understanding.names import NamedDevice, NamedPlace, Names
 from atlas.understanding.public import PublicGrammar
 from atlas.understanding.understanding import Reader
 from tests.houses import english
 
 HOUSE = Names(
     devices=(
-        Device("Big Lamp", "light", "Lounge", aliases=("the moon",)),
-        Device("Small Lamp", "light", "Attic"),
-        Device("Street Door", "lock", "Porch"),
-        Device("Roller", "cover", "Lounge", "shutter"),
-        Device("Car Port", "cover", "Porch", "garage"),
-        Device("Stereo", "media", "Lounge"),
-        Device("Dusty", "vacuum", "Porch"),
-        Device("Movie Time", "scene"),
-        Device("Ada", "person"),
+        NamedDevice("Big Lamp", "light", "Lounge", aliases=("the moon",)),
+        NamedDevice("Small Lamp", "light", "Attic"),
+        NamedDevice("Street Door", "lock", "Porch"),
+        NamedDevice("Roller", "cover", "Lounge", "shutter"),
+        NamedDevice("Car Port", "cover", "Porch", "garage"),
+        NamedDevice("Stereo", "media", "Lounge"),
+        NamedDevice("Dusty", "vacuum", "Porch"),
+        NamedDevice("Movie Time", "scene"),
+        NamedDevice("Ada", "person"),
     ),
-    rooms=(Place("Lounge", "Low Floor"), Place("Attic", "High Floor"), Place("Porch", "Low Floor")),
-    floors=(Place("Low Floor"), Place("High Floor", aliases=("upstairs",))),
+    rooms=(NamedPlace("Lounge", "Low Floor"), NamedPlace("Attic", "High Floor"), NamedPlace("Porch", "Low Floor")),
+    floors=(NamedPlace("Low Floor"), NamedPlace("High Floor", aliases=("upstairs",))),
     people=("Ada",),
     lists=("shopping", "camping"),
 )
@@ -124,7 +124,9 @@ def test_german_sentences_have_the_same_tools() -> None:
 
 
 def test_a_house_of_two_hundred_devices_is_ready_in_a_second() -> None:
-    devices = tuple(Device(f"Thing {number}", "light", "Attic", aliases=(f"it {number}",)) for number in range(200))
+    devices = tuple(
+        NamedDevice(f"Thing {number}", "light", "Attic", aliases=(f"it {number}",)) for number in range(200)
+    )
     reader, began = opened("en"), time.process_time()
     reader.prepare(Names(devices=devices, rooms=HOUSE.rooms))
     assert time.process_time() - began < 1
@@ -142,7 +144,7 @@ async def test_names_are_fetched_from_the_tools_and_again_when_they_change() -> 
     house: dict[str, Any] = {"devices": [{"name": "Big Lamp", "kind": "light", "room": "Lounge"}], "rooms": ["Lounge"]}
     prepared: list[Names] = []
     listing = Tool("home.list", "", {"type": "object"}, read_only=True)
-    tools = ScriptedTools([(listing, lambda arguments, actor: Done("Lamps.", dict(house)))])
+    tools = ScriptedTools([(listing, lambda arguments, actor: ScriptedResult("Lamps.", dict(house)))])
     names = HouseNames(tools, prepared.append)
     assert names() == Names()
     assert await names.fetch()
@@ -156,4 +158,4 @@ async def test_names_are_fetched_from_the_tools_and_again_when_they_change() -> 
 
 def test_what_cannot_be_read_of_a_house_is_left_out() -> None:
     names = read_names({"devices": [{"kind": "light"}, 7, {"name": "A", "kind": "light", "can": [1, "on"]}]}, {})
-    assert names == Names(devices=(Device("A", "light", can=frozenset({"on"})),))
+    assert names == Names(devices=(NamedDevice("A", "light", can=frozenset({"on"})),))

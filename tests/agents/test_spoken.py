@@ -8,12 +8,12 @@ import pytest
 
 from atlas.agents.minds import open_agent
 from atlas.agents.spoken import Filter
-from atlas.assent import Assents
+from atlas.assent import HouseConfirmations
 from atlas.config import LlmConfig
-from atlas.mcp.tools_scripted import Household, ScriptedTools
+from atlas.mcp.tools_scripted import ScriptedHousehold, ScriptedTools
 from atlas.understanding.concern import Concerns
 from atlas.understanding.grammar import Grammar
-from atlas.understanding.names import Device, Names, Place
+from atlas.understanding.names import NamedDevice, NamedPlace, Names
 from atlas.understanding.templates import open_sentences
 from atlas.understanding.understanding import Reader
 from tests.houses import english
@@ -21,8 +21,8 @@ from tests.houses import english
 from .conftest import CLAIMS, ask, labelled, says, wants
 
 NAMES = Names(
-    devices=(Device("Reading Lamp", "light", "Living Room"), Device("Front Door", "lock")),
-    rooms=(Place("Living Room"), Place("Nursery")),
+    devices=(NamedDevice("Reading Lamp", "light", "Living Room"), NamedDevice("Front Door", "lock")),
+    rooms=(NamedPlace("Living Room"), NamedPlace("Nursery")),
     people=("Anna", "Ben"),
     lists=("shopping list",),
 )
@@ -40,37 +40,42 @@ def rows(name: str) -> Iterator[tuple[str, str, str]]:
     """Yield language, what was asked and what was said, of a file that holds them so."""
     for line in (CLAIMS / f"{name}.tsv").read_text(encoding="utf-8").splitlines():
         if not line.startswith("#"):
-            language, asked, said = line.split("\t")
-            yield language, asked, said
+            language, question, text = line.split("\t")
+            yield language, question, text
 
 
 def claims() -> Iterator[tuple[str, str, str]]:
     for language, names in IN_LANGUAGES.items():
         for name in names:
-            yield from ((language, asked, said) for asked, said in labelled(name, "claim"))
-    yield from (("en", asked, "Done! It is all taken care of.") for asked, _ in labelled("deeds", "deed"))
+            yield from ((language, question, text) for question, text in labelled(name, "claim"))
+    yield from (("en", question, "Done! It is all taken care of.") for question, _ in labelled("deeds", "deed"))
     yield from rows("unasked")
 
 
 async def reached(
-    some: list[tuple[str, str, str]], llm: LlmConfig, grammars: dict[str, Grammar], assents: Assents, *, spoken: bool
+    some: list[tuple[str, str, str]],
+    llm: LlmConfig,
+    grammars: dict[str, Grammar],
+    assents: HouseConfirmations,
+    *,
+    spoken: bool,
 ) -> list[tuple[str, str, str]]:
     """Return the claims whose last sentence is heard, with what was asked and answered."""
     missed = []
-    for language, asked, said in some:
-        tools = Household().tools()  # each claim in a house where nothing was done
-        agent = open_agent("family", llm, says([said]), tools, Reader(grammars[language]), assents, names=lambda: NAMES)
-        answer, _ = await ask(agent, asked, spoken=spoken)
-        last = said.replace("? ", ". ").replace("! ", ". ").replace(": ", ". ").split(". ")[-1]
+    for language, question, text in some:
+        tools = ScriptedHousehold().tools()  # each claim in a house where nothing was done
+        agent = open_agent("family", llm, says([text]), tools, Reader(grammars[language]), assents, names=lambda: NAMES)
+        answer, _ = await ask(agent, question, spoken=spoken)
+        last = text.replace("? ", ". ").replace("! ", ". ").replace(": ", ". ").split(". ")[-1]
         if last in answer.text and not answer.receipts:
-            missed.append((asked, said, answer.text))
+            missed.append((question, text, answer.text))
     return missed
 
 
 @pytest.mark.parametrize("spoken", [True, False], ids=["spoken", "typed"])
 @pytest.mark.parametrize("llm", [LlmConfig(tools=True), LlmConfig()], ids=["with tools", "without"])
 async def test_no_claim_of_a_deed_or_a_state_reaches_a_person(
-    llm: LlmConfig, grammars: dict[str, Grammar], assents: Assents, *, spoken: bool
+    llm: LlmConfig, grammars: dict[str, Grammar], assents: HouseConfirmations, *, spoken: bool
 ) -> None:
     some = [*claims()]
     assert len(some) > 550
@@ -78,7 +83,7 @@ async def test_no_claim_of_a_deed_or_a_state_reaches_a_person(
 
 
 async def test_of_unasked_claims_that_nothing_was_made_for_no_more_reach_a_person_than_did(
-    grammars: dict[str, Grammar], assents: Assents
+    grammars: dict[str, Grammar], assents: HouseConfirmations
 ) -> None:
     missed = await reached([*rows("unasked_heldout")], LlmConfig(tools=True), grammars, assents, spoken=True)
     assert len(missed) <= MOST_UNASKED, missed
@@ -86,17 +91,17 @@ async def test_of_unasked_claims_that_nothing_was_made_for_no_more_reach_a_perso
 
 @pytest.mark.parametrize("llm", [LlmConfig(tools=True), LlmConfig()], ids=["with tools", "without"])
 async def test_of_three_hundred_questions_about_this_house_a_model_answers_none(
-    llm: LlmConfig, assents: Assents
+    llm: LlmConfig, assents: HouseConfirmations
 ) -> None:
     questions = (CLAIMS.parent / "honest" / "state.txt").read_text(encoding="utf-8").splitlines()
     invented = []
     reader = Reader(english())
-    for asked in questions:
+    for question in questions:
         model = says(["It is at 120 degrees, and quite open."])
-        agent = open_agent("family", llm, model, Household().tools(), reader, assents, names=lambda: NAMES)
-        answer, _ = await ask(agent, asked)
+        agent = open_agent("family", llm, model, ScriptedHousehold().tools(), reader, assents, names=lambda: NAMES)
+        answer, _ = await ask(agent, question)
         if "120" in answer.text:
-            invented.append(asked)
+            invented.append(question)
     assert len(questions) > 300
     assert invented == []
 
@@ -104,18 +109,18 @@ async def test_of_three_hundred_questions_about_this_house_a_model_answers_none(
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_what_words_can_fulfil_is_answered_by_a_model(language: str, grammars: dict[str, Grammar]) -> None:
     grammar = grammars[language]
-    concerns = Concerns(grammar.own)
+    concerns = Concerns(grammar.tables)
     names = ("ordinary", "talk") if language == "en" else IN_LANGUAGES["de"]
     harmless = [row for name in names for row in labelled(name, "harmless")]
     left = [row for row in harmless if concerns.of(grammar.plain_words(row[0]), NAMES) in ("world", "talk")]
-    whole = [(asked, said) for asked, said in left if not concerns.strays(said, asked, NAMES)]
+    whole = [(question, text) for question, text in left if not concerns.strays(text, question, NAMES)]
     least_left, least_whole = LEAST_ANSWERED[language]
     assert len(left) >= least_left * len(harmless), (len(left), len(harmless))
     assert len(whole) >= least_whole * len(left), [row for row in left if row not in whole]
 
 
 @pytest.mark.parametrize(
-    ("asked", "heard"),
+    ("question", "heard"),
     [
         ("who wrote Hamlet", "Shakespeare did."),
         ("make everything nice", "I didn't understand that, so nothing was done. Please say it in other words."),
@@ -124,13 +129,15 @@ def test_what_words_can_fulfil_is_answered_by_a_model(language: str, grammars: d
     ],
 )
 async def test_who_asks_about_the_world_hears_the_model_and_anybody_else_what_is_prepared(
-    asked: str, heard: str, tools: ScriptedTools, assents: Assents
+    question: str, heard: str, tools: ScriptedTools, assents: HouseConfirmations
 ) -> None:
     agent = open_agent("family", LlmConfig(tools=True), says(["Shakespeare did."]), tools, Reader(english()), assents)
-    assert (await ask(agent, asked))[0].text == heard
+    assert (await ask(agent, question))[0].text == heard
 
 
-async def test_what_a_tool_did_is_said_at_once_and_in_its_own_words(tools: ScriptedTools, assents: Assents) -> None:
+async def test_what_a_tool_did_is_said_at_once_and_in_its_own_words(
+    tools: ScriptedTools, assents: HouseConfirmations
+) -> None:
     model = says([wants("timers.start", seconds=600)], ["I've set two timers, and the door is locked. " * 100])
     agent = open_agent("family", LlmConfig(tools=True), model, tools, Reader(english()), assents)
     answer, room = await ask(agent, "make sure I get the cake out in a bit")
@@ -139,7 +146,9 @@ async def test_what_a_tool_did_is_said_at_once_and_in_its_own_words(tools: Scrip
     assert model.abandoned == 1, "words that nobody will hear are not waited for"
 
 
-async def test_a_program_hears_all_of_a_model_that_calls_no_tool(tools: ScriptedTools, assents: Assents) -> None:
+async def test_a_program_hears_all_of_a_model_that_calls_no_tool(
+    tools: ScriptedTools, assents: HouseConfirmations
+) -> None:
     agent = open_agent("family", LlmConfig(tools=True), says(["I locked the door."]), tools, Reader(english()), assents)
     assert (await ask(agent, "say that the door is locked", channel=None))[0].text.strip() != ""
 
@@ -154,16 +163,16 @@ def test_sentences_come_out_whole_and_in_order_however_they_are_cut() -> None:
 
 def test_a_sentence_that_never_ends_is_not_held_back_for_ever() -> None:
     sieve = Filter(lambda _: True)
-    said = "".join(sieve.feed("and on ") for _ in range(5_000))
-    assert len(said) > 30_000
-    assert said + sieve.rest() == "and on " * 5_000
+    text = "".join(sieve.feed("and on ") for _ in range(5_000))
+    assert len(text) > 30_000
+    assert text + sieve.rest() == "and on " * 5_000
 
 
 @pytest.mark.timeout(10)
 @pytest.mark.parametrize("words", ["your my ", "the oven ", "i ", "und dann ", "ich habe ", "du hast ", "“", "- "])
 def test_a_flood_of_words_is_read_at_once(words: str, grammars: dict[str, Grammar]) -> None:
     for grammar in grammars.values():
-        concerns = Concerns(grammar.own)
+        concerns = Concerns(grammar.tables)
         concerns.strays(words * 6_000, words * 6_000, NAMES)
         concerns.of(words * 6_000, NAMES)
 
@@ -174,13 +183,13 @@ SMALL = LlmConfig(tools=True, most_tools=3)
 
 
 async def test_a_small_model_is_shown_few_tools_for_a_deed_and_none_for_the_world(
-    tools: ScriptedTools, assents: Assents
+    tools: ScriptedTools, assents: HouseConfirmations
 ) -> None:
     model = says([wants("timers.start", seconds=600)], ["Shakespeare did."])
     agent = open_agent("family", SMALL, model, tools, Reader(english()), assents)
     done, _ = await ask(agent, "make sure a timer starts for the cake")
-    asked, _ = await ask(agent, "who wrote Hamlet")
-    assert (done.text, asked.text) == ("Timer set for 600 seconds.", "Shakespeare did.")
+    answer, _ = await ask(agent, "who wrote Hamlet")
+    assert (done.text, answer.text) == ("Timer set for 600 seconds.", "Shakespeare did.")
     for_deed, for_world = ([tool.name for tool in prompt.tools] for prompt in model.prompts)
     assert "timers.start" in for_deed and len(for_deed) <= 3 and for_world == []
     assert model.prompts[0].messages[0].text.startswith(model.prompts[1].messages[0].text[:200]), "reused cells"
@@ -191,7 +200,7 @@ async def test_a_small_model_is_shown_few_tools_for_a_deed_and_none_for_the_worl
 
 
 async def test_a_small_model_is_not_asked_for_a_deed_that_no_tool_is_for(
-    tools: ScriptedTools, assents: Assents
+    tools: ScriptedTools, assents: HouseConfirmations
 ) -> None:
     model = says(["I've mowed the lawn."])
     agent = open_agent("family", SMALL, model, tools, Reader(english()), assents)

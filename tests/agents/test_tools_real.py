@@ -10,14 +10,14 @@ import anyio
 import pytest
 
 from atlas.agents.minds import open_agent
-from atlas.assent import Assents
+from atlas.assent import HouseConfirmations
 from atlas.config import LlmConfig
 from atlas.conversation import Tool, Turn
 from atlas.errors import LlmGone
 from atlas.events import Emit
 from atlas.llm import backend_openai
 from atlas.llm.backend_openai import BackendSettings, OpenAiBackend
-from atlas.mcp.tools_scripted import Done, ScriptedTools
+from atlas.mcp.tools_scripted import ScriptedResult, ScriptedTools
 from atlas.understanding.understanding import Reader
 from tests.houses import english
 
@@ -53,23 +53,25 @@ async def is_ready(backend: OpenAiBackend) -> bool:
 
 
 async def test_a_real_small_model_uses_a_tool_and_only_the_tool_speaks(
-    backend: OpenAiBackend, assents: Assents
+    backend: OpenAiBackend, assents: HouseConfirmations
 ) -> None:
     seconds = {"type": "object", "properties": {"seconds": {"type": "integer"}}, "required": ["seconds"]}
     start = Tool("timers.start", "Start a timer of so many seconds.", seconds)
 
-    def started(arguments: object, actor: object) -> Done:
-        return Done(f"Started: {arguments}.".translate({ord(mark): None for mark in "{}'"}), changed="a timer")
+    def started(arguments: object, actor: object) -> ScriptedResult:
+        return ScriptedResult(
+            f"Started: {arguments}.".translate({ord(mark): None for mark in "{}'"}), changed="a timer"
+        )
 
     tools = ScriptedTools([(start, started)])
     llm = LlmConfig(model=MODEL, tools=True, answers=False)
     agent = open_agent("family", llm, backend, tools, Reader(english()), assents)
-    said = [await answered(agent.respond, text) for text in ASKED]
-    print(said, [dict(call.arguments) for call in tools.calls])
-    assert not any(set("{}[]`<>") & set(text) for text in said), said
-    for text in said[len(tools.calls) :]:
+    texts = [await answered(agent.respond, text) for text in ASKED]
+    print(texts, [dict(call.arguments) for call in tools.calls])
+    assert not any(set("{}[]`<>") & set(text) for text in texts), texts
+    for text in texts[len(tools.calls) :]:
         assert text, "what is not done is said to be so"
-    assert tools.calls, said
+    assert tools.calls, texts
 
 
 ASKED = (
@@ -82,7 +84,7 @@ ASKED = (
 async def answered(respond: object, text: str) -> str:
     room = Room()
     assert callable(respond)
-    asked: Turn = turn(text)
+    question_turn: Turn = turn(text)
     emit: Emit = room.emit
-    await respond(asked, emit)
+    await respond(question_turn, emit)
     return room.said

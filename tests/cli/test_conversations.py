@@ -39,8 +39,8 @@ async def run(*arguments: str | Path) -> int:
 
 async def test_what_was_said_is_found_newest_last(world: SmallHouse, capsys: pytest.CaptureFixture[str]) -> None:
     assert await run("search", "sky") == 0
-    said = [line[16:].strip() for line in capsys.readouterr().out.splitlines()]
-    assert said == ["Atlas:  The sky is blue.", "why is the sky blue", "Atlas:  The sky is blue."]
+    texts = [line[16:].strip() for line in capsys.readouterr().out.splitlines()]
+    assert texts == ["Atlas:  The sky is blue.", "why is the sky blue", "Atlas:  The sky is blue."]
     assert await run("search", "cheese") == 1
     assert "Nothing was found." in capsys.readouterr().err
 
@@ -62,8 +62,8 @@ async def test_an_export_is_a_new_file_that_only_its_owner_reads(
 
 async def test_forgetting_says_how_much_and_what_stays(world: SmallHouse, capsys: pytest.CaptureFixture[str]) -> None:
     assert await run("forget", "--last", "1") == 0
-    told = capsys.readouterr().out
-    assert told.startswith("Forgotten: 1 exchange with family.\nNot forgotten: what was done stays done")
+    message = capsys.readouterr().out
+    assert message.startswith("Forgotten: 1 exchange with family.\nNot forgotten: what was done stays done")
     assert await run("forget", "--minutes", "5") == 0
     assert await run("forget", "--everything", "--yes") == 1
     assert capsys.readouterr().out.endswith("Forgotten: 0 exchanges with family.\n")

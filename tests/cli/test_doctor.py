@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from atlas.assent import Seal, read_house_key
+from atlas.assent import HouseKey, read_house_key
 from atlas.cli import doctor, memory
 from atlas.cli.keys import make_house_key, prepare_folders, settle_tools
 from atlas.cli.run import programs
@@ -38,9 +38,9 @@ def findings(config: Config) -> dict[str, doctor.Finding]:
 
 def test_a_damaged_memory_is_found_with_what_to_do(settled: Config) -> None:
     (settled.data / "atlas.db").write_bytes(b"no database " * 500)
-    found = findings(settled)["memory"]
-    assert "atlas.db is damaged" in found.seen
-    assert "mv " in found.advice
+    finding = findings(settled)["memory"]
+    assert "atlas.db is damaged" in finding.seen
+    assert "mv " in finding.advice
 
 
 @pytest.mark.parametrize("how", ["read-only", "full"])
@@ -54,11 +54,11 @@ def test_a_disk_that_takes_nothing_is_told_and_no_database_called_damaged(
     database.close()
     Path(config.data / "work.db").write_bytes(b"no database " * 500)
     small_disk.read_only() if how == "read-only" else small_disk.fill()
-    found = {finding.seen: finding for finding in doctor.examine(config)}
-    assert found["atlas.db is whole"].advice == ""
-    assert "mv " not in next(finding.advice for seen, finding in found.items() if "work.db" in seen)
-    said = f"{config.data} lies on a disk that is read-only" if how == "read-only" else "0.0 GB free"
-    assert found[said].advice
+    results = {finding.seen: finding for finding in doctor.examine(config)}
+    assert results["atlas.db is whole"].advice == ""
+    assert "mv " not in next(finding.advice for seen, finding in results.items() if "work.db" in seen)
+    text = f"{config.data} lies on a disk that is read-only" if how == "read-only" else "0.0 GB free"
+    assert results[text].advice
     with pytest.raises(ConfigError, match=f"is {how}") as refused:
         prepare_folders(config)
     assert "start again" in refused.value.hint
@@ -73,7 +73,7 @@ def test_rows_cut_from_a_record_are_found_also_when_its_head_was_rewritten(settl
     chain.close()
     record = findings(settled)["record"]
     assert (record.seen, record.advice) == ("audit.jsonl has 5 rows, all as they were written", "")
-    settled.record_head.write_text(Seal(read_house_key(settled.house_key)).signed_head(chain.head, 0.0))
+    settled.record_head.write_text(HouseKey(read_house_key(settled.house_key)).signed_head(chain.head, 0.0))
     lines = chain.file.read_bytes().splitlines(keepends=True)
     chain.file.write_bytes(b"".join(lines[:3]))
     head_of(chain.file).unlink()
@@ -86,7 +86,7 @@ def test_rows_cut_from_a_record_are_found_also_when_its_head_was_rewritten(settl
 
 
 def test_the_encoder_of_vectors_is_looked_at_too(settled: Config) -> None:
-    assert any("all-minilm-l6-v2" in found.seen for found in doctor.examine(settled))
+    assert any("all-minilm-l6-v2" in finding.seen for finding in doctor.examine(settled))
 
 
 def test_a_missing_model_is_found_with_what_to_do(settled: Config) -> None:
@@ -99,10 +99,10 @@ def test_a_missing_model_is_found_with_what_to_do(settled: Config) -> None:
 def test_a_mistake_in_the_sentences_of_the_house_is_told_by_its_line(settled: Config) -> None:
     assert findings(settled)["sentences"].seen == "no sentences.yaml"
     (settled.data / "sentences.yaml").write_text("intents:\n  clock.time: {data: [{sentences: [(oh]}]}\n")
-    found = findings(settled)["sentences"]
-    assert "sentences.yaml, line 2: this is no sentence of hassil's" in found.seen
-    assert found.advice
-    assert not found.grave
+    finding = findings(settled)["sentences"]
+    assert "sentences.yaml, line 2: this is no sentence of hassil's" in finding.seen
+    assert finding.advice
+    assert not finding.grave
 
 
 def test_a_port_that_another_program_has_is_found(settled: Config) -> None:
@@ -114,15 +114,15 @@ def test_a_port_that_another_program_has_is_found(settled: Config) -> None:
 
 
 def test_a_house_on_an_ipv6_address_is_looked_at_too(settled: Config) -> None:
-    found = findings(dataclasses.replace(settled, gateway=GatewayConfig(host="::1", port=9)))
-    assert found["atlas"].seen == "does not run"
+    results = findings(dataclasses.replace(settled, gateway=GatewayConfig(host="::1", port=9)))
+    assert results["atlas"].seen == "does not run"
 
 
 def test_a_data_directory_that_others_can_read_is_noted(settled: Config) -> None:
     settled.data.chmod(0o755)
-    found = findings(settled)["data"]
-    assert "chmod 700" in found.advice
-    assert not found.grave
+    finding = findings(settled)["data"]
+    assert "chmod 700" in finding.advice
+    assert not finding.grave
 
 
 def test_memory_counts_a_process_and_what_it_started() -> None:
@@ -151,12 +151,12 @@ def test_it_proves_the_walls_of_the_tools_by_trying_them(settled: Config) -> Non
         try:
             assert process.stderr
             assert process.stderr.readline().startswith("ready")
-            found = list(doctor._walls(used))
+            matching_findings = list(doctor._walls(used))
         finally:
             process.terminate()
-    assert [f.what for f in found] == ["walls", "proof", "proof", "proof", "proof", "proof"]
-    assert [f.seen for f in found if f.advice] == []
-    assert "a connection: Operation not permitted" in found[1].seen
+    assert [f.what for f in matching_findings] == ["walls", "proof", "proof", "proof", "proof", "proof"]
+    assert [f.seen for f in matching_findings if f.advice] == []
+    assert "a connection: Operation not permitted" in matching_findings[1].seen
 
 
 def test_a_tool_server_without_walls_is_found_out(settled: Config) -> None:
@@ -176,9 +176,9 @@ def test_a_tool_server_without_walls_is_found_out(settled: Config) -> None:
     try:
         while not server.started:
             serving.join(0.01)
-        found = list(doctor._walls(settled))
+        matching_findings = list(doctor._walls(settled))
     finally:
         server.should_exit = True
         serving.join()
-    assert "see the advice" in found[1].advice
-    assert "kernel with Landlock" in found[0].advice
+    assert "see the advice" in matching_findings[1].advice
+    assert "kernel with Landlock" in matching_findings[0].advice

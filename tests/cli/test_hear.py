@@ -90,13 +90,13 @@ async def test_an_answer_is_collected_and_timed_at_its_first_audible_sample(conf
         await send(socket, "response.done", response={"status": "completed"})
         await drain(socket)
 
-    async with door(config, behave) as found:
-        [one] = await hear.hear(found, SPOKEN)
-    told = one.summary()
-    assert (told["transcript"], told["reply"], told["path"]) == ("What time is it?", "It's noon.", "command")
-    [tool] = told["tools"]
+    async with door(config, behave) as result:
+        [one] = await hear.hear(result, SPOKEN)
+    details = one.summary()
+    assert (details["transcript"], details["reply"], details["path"]) == ("What time is it?", "It's noon.", "command")
+    [tool] = details["tools"]
     assert (tool["name"], tool["arguments"], tool["text"]) == ("clock.time", {"place": "Rome"}, "Noon.")
-    assert told["timings"]["stt_ms"] == 60
+    assert details["timings"]["stt_ms"] == 60
     first = one.first_sound_seconds
     assert first is not None
     arrived = one.sound_at - one.ended_at
@@ -105,23 +105,23 @@ async def test_an_answer_is_collected_and_timed_at_its_first_audible_sample(conf
 
 
 async def test_an_agent_is_asked_for_by_its_whole_name(config: Config) -> None:
-    asked: list[str] = []
+    requests: list[str] = []
 
     async def behave(socket: ServerConnection) -> None:
         assert socket.request
-        asked.extend(parse_qs(urlsplit(socket.request.path).query)["model"])
+        requests.extend(parse_qs(urlsplit(socket.request.path).query)["model"])
 
-    async with door(config, behave) as found:
+    async with door(config, behave) as result:
         with pytest.raises(AtlasError, match="hung up"):
-            await hear.hear(found, SPOKEN, "nobody & nothing")
-    assert asked == ["nobody & nothing"]
+            await hear.hear(result, SPOKEN, "nobody & nothing")
+    assert requests == ["nobody & nothing"]
 
 
 async def test_when_nobody_speaks_in_it_that_is_said(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hear, "NOTHING_SECONDS", 0.1)
-    async with door(config, drain) as found:
+    async with door(config, drain) as result:
         with pytest.raises(SoundError, match="nobody speak"):
-            await hear.hear(found, AudioChunk(bytes(4800), hear.WIRE_RATE))
+            await hear.hear(result, AudioChunk(bytes(4800), hear.WIRE_RATE))
 
 
 async def test_speech_without_words_is_not_called_silence(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,9 +133,9 @@ async def test_speech_without_words_is_not_called_silence(config: Config, monkey
         await send(socket, "conversation.item.input_audio_transcription.completed", transcript="")
         await drain(socket)
 
-    async with door(config, behave) as found:
+    async with door(config, behave) as result:
         with pytest.raises(SoundError, match="no words"):
-            await hear.hear(found, SPOKEN)
+            await hear.hear(result, SPOKEN)
 
 
 async def test_a_house_that_falls_silent_does_not_keep_anyone_waiting_for_ever(
@@ -147,9 +147,9 @@ async def test_a_house_that_falls_silent_does_not_keep_anyone_waiting_for_ever(
         await send(socket, "input_audio_buffer.speech_started")
         await drain(socket)
 
-    async with door(config, behave) as found:
+    async with door(config, behave) as result:
         with pytest.raises(AtlasError, match="did not send what it understood"):
-            await hear.hear(found, SPOKEN)
+            await hear.hear(result, SPOKEN)
 
 
 async def test_a_house_that_hangs_up_is_one_sentence(config: Config) -> None:
@@ -157,9 +157,9 @@ async def test_a_house_that_hangs_up_is_one_sentence(config: Config) -> None:
         await socket.recv()
         await socket.close(1011, "oops")
 
-    async with door(config, behave) as found:
+    async with door(config, behave) as result:
         with pytest.raises(AtlasError, match="hung up"):
-            await hear.hear(found, SPOKEN)
+            await hear.hear(result, SPOKEN)
 
 
 async def test_without_a_house_it_says_how_to_start_one(config: Config) -> None:
@@ -183,8 +183,8 @@ async def test_measuring_cancels_a_reply_once_it_can_be_heard(config: Config) ->
             if "response.cancel" in frame:
                 await send(socket, "response.done", response={"status": "cancelled"})
 
-    async with door(config, behave) as found:
-        [one] = await hear.hear(found, SPOKEN, first_sound_only=True)
+    async with door(config, behave) as result:
+        [one] = await hear.hear(result, SPOKEN, first_sound_only=True)
     assert one.status == "cancelled"
 
 
@@ -211,10 +211,10 @@ def test_a_file_that_is_no_sound_is_one_sentence_that_names_it(
 ) -> None:
     (data / name).write_bytes(content)
     assert run(["hear", str(data / name)]) == 1
-    told = capsys.readouterr().err
-    assert complaint in told
-    assert name in told
-    assert "Traceback" not in told
+    message = capsys.readouterr().err
+    assert complaint in message
+    assert name in message
+    assert "Traceback" not in message
 
 
 def test_a_file_that_is_not_there_is_one_sentence(data: Path, capsys: pytest.CaptureFixture[str]) -> None:

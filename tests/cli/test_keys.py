@@ -153,13 +153,13 @@ def test_a_missing_secret_says_what_makes_it(config: Config) -> None:
 
 def test_the_settings_of_the_tools_arrive_as_they_were_written(config: Config) -> None:
     prepare_folders(config)
-    told = {
+    details = {
         "home": {"url": "http://nas:8123", "rooms": ["küche", 'the "den"\n', "\x7f"], "port": 8123, "level": 0.5},
         "calendar": {"accounts": [{"name": "Ännä 🏠", "on": True, "since": datetime.date(2026, 1, 2)}], "far": {}},
         "a.b": {"odd key": float("inf")},
     }
-    file = write_tool_settings(dataclasses.replace(config, tool_settings=told))
-    assert tomllib.loads(file.read_text()) == told
+    file = write_tool_settings(dataclasses.replace(config, tool_settings=details))
+    assert tomllib.loads(file.read_text()) == details
     assert file.stat().st_mode & 0o077 == 0
 
 

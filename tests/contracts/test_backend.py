@@ -18,9 +18,9 @@ import pytest
 from atlas.conversation import Message, Tool
 from atlas.engine import open_engine
 from atlas.errors import EngineError, LlmGone
-from atlas.llm.backend import Backend, Calls, Delta, Finished, Limits, Words
+from atlas.llm.backend import Backend, Calls, Delta, Finished, Limits, TextPiece
 from atlas.llm.backend_openai import BackendSettings
-from atlas.llm.backend_scripted import Prompt, Script, ScriptedSettings, Vanish, call
+from atlas.llm.backend_scripted import Script, ScriptedPrompt, ScriptedSettings, Vanish, call
 
 MODEL, ENCODER = "smollm2-135m-instruct", "all-minilm-l6-v2"
 TIMER = Tool(
@@ -54,11 +54,11 @@ class Scripted(World):
         if not hasattr(self, "backend"):
             self.backend = await open_engine("backend", "scripted", ScriptedSettings(self.answer, 0.001))
 
-    def answer(self, prompt: Prompt) -> Script:
+    def answer(self, prompt: ScriptedPrompt) -> Script:
         if prompt.tools:
             name = {"required": "timers.start"}.get(prompt.tool_choice, prompt.tool_choice)
             return call(name, seconds=5) if name == "timers.start" else call(name)
-        return [Words("The sea"), Vanish()] if self.gone else "The sea is wide and blue and 海 🌊 deep." * 20
+        return [TextPiece("The sea"), Vanish()] if self.gone else "The sea is wide and blue and 海 🌊 deep." * 20
 
     def vanish(self) -> None:
         self.gone = True
@@ -130,7 +130,7 @@ async def everything(backend: Backend, *args: Any, **more: Any) -> list[Delta]:
 
 async def test_words_come_one_after_the_other_and_exactly_one_finished_comes_last(world: World) -> None:
     deltas = await everything(world.backend, HELLO, limits=Limits(max_tokens=12))
-    assert [type(delta) for delta in deltas[:-1]] == [Words] * (len(deltas) - 1)
+    assert [type(delta) for delta in deltas[:-1]] == [TextPiece] * (len(deltas) - 1)
     assert len(deltas) > 2, "the first words do not wait for the last"
     assert isinstance(deltas[-1], Finished)
     assert deltas[-1].usage.prompt > 0 and deltas[-1].usage.completion > 0
@@ -231,14 +231,14 @@ def generated(line: str) -> int:
 @pytest.mark.real
 async def test_two_people_who_alternate_each_keep_most_of_their_prompt(real: Real) -> None:
     persona = Message("system", "You are Atlas, the voice of a house. " + "Be brief, warm and right. " * 40)
-    said: dict[str, list[Message]] = {"anna": [persona], "ben": [persona]}
+    values: dict[str, list[Message]] = {"anna": [persona], "ben": [persona]}
     shares = []
     for turn in range(3):
-        for who in said:
-            said[who].append(Message("user", f"I am {who}. This is my question number {turn}: what is a boat?"))
-            deltas = await everything(real.backend, said[who], limits=Limits(max_tokens=16), conversation=who)
+        for who in values:
+            values[who].append(Message("user", f"I am {who}. This is my question number {turn}: what is a boat?"))
+            deltas = await everything(real.backend, values[who], limits=Limits(max_tokens=16), conversation=who)
             usage = deltas[-1].usage  # type: ignore[union-attr]
-            said[who].append(Message("assistant", "".join(d.text for d in deltas if isinstance(d, Words))))
+            values[who].append(Message("assistant", "".join(d.text for d in deltas if isinstance(d, TextPiece))))
             shares.append(usage.cached / usage.prompt)
     assert shares[0] == 0
     assert shares[1] > 0.85, "the second person's persona is the first one's"

@@ -24,7 +24,7 @@ from anyio.abc import SocketStream
 from atlas.conversation import Message, Tool, ToolCall, Usage
 from atlas.engine import open_engine
 from atlas.errors import EngineError, LlmGone
-from atlas.llm.backend import Backend, Calls, Delta, Finished, Limits, Words
+from atlas.llm.backend import Backend, Calls, Delta, Finished, Limits, TextPiece
 from atlas.llm.backend_openai import BackendSettings
 from tests.contracts.streams import SERVERS, Made, Server, fragment, wire, words_of
 from tests.contracts.streams import chunk as event
@@ -245,7 +245,7 @@ def calls_of(deltas: Sequence[Delta]) -> list[ToolCall]:
 
 
 def words_in(deltas: Sequence[Delta]) -> str:
-    return "".join(delta.text for delta in deltas if isinstance(delta, Words))
+    return "".join(delta.text for delta in deltas if isinstance(delta, TextPiece))
 
 
 async def test_it_may_answer_in_words_or_by_a_call(world: World) -> None:
@@ -285,11 +285,14 @@ async def test_a_result_is_fed_back_and_the_next_turn_goes_on(world: World) -> N
     first = asked("Start a timer of five seconds.")
     made = calls_of(await hear(world, first, [TIMER], tool_choice="timers.start", limits=ROOMY))
     made = made or [ToolCall("call_1", "timers.start", {"seconds": 5})]
-    told = [*first, Message("assistant", calls=tuple(made))]
-    told += [Message("tool", "The timer is set: 5 s. Größe 茶.", call_id=call.id) for call in made]
-    answer = await hear(world, told, [TIMER])
-    told += [Message("assistant", words_in(answer) or "Done."), Message("user", "Thanks. Now in words: what is a sea?")]
-    assert isinstance((await hear(world, told, [TIMER]))[-1], Finished)
+    messages = [*first, Message("assistant", calls=tuple(made))]
+    messages += [Message("tool", "The timer is set: 5 s. Größe 茶.", call_id=call.id) for call in made]
+    answer = await hear(world, messages, [TIMER])
+    messages += [
+        Message("assistant", words_in(answer) or "Done."),
+        Message("user", "Thanks. Now in words: what is a sea?"),
+    ]
+    assert isinstance((await hear(world, messages, [TIMER]))[-1], Finished)
 
 
 async def test_arguments_of_every_script_come_out_as_they_are(world: World) -> None:
@@ -325,7 +328,7 @@ async def test_a_tool_that_was_not_offered_is_not_called(world: World) -> None:
 async def test_an_answer_that_is_left_stops_and_the_next_one_comes(world: World) -> None:
     long = asked("Say something long about the sea.")
     async with aclosing(world.backend.stream(long, limits=Limits(max_tokens=1500))) as deltas:
-        assert isinstance(await anext(deltas), Words)
+        assert isinstance(await anext(deltas), TextPiece)
     with anyio.fail_after(30):
         assert isinstance((await hear(world, asked("In words: hello."), [CLOCK]))[-1], Finished)
 

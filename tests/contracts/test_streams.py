@@ -16,7 +16,7 @@ from anyio.abc import SocketStream
 from atlas.conversation import Message, Tool, Usage
 from atlas.errors import EngineError, LlmGone
 from atlas.llm import backend_openai
-from atlas.llm.backend import Calls, Delta, Finished, Words
+from atlas.llm.backend import Calls, Delta, Finished, TextPiece
 from atlas.llm.backend_openai import BackendSettings, OpenAiBackend
 from tests.contracts.streams import DONE, SERVERS, Made, chunk, fragment, function_of_old
 
@@ -177,12 +177,12 @@ async def test_a_call_by_the_name_it_had_before_there_were_tools_is_a_call(stage
 
 async def test_words_before_a_call_are_heard_and_thoughts_are_not(stage: Stage) -> None:
     made = [fragment({"name": "clock__time"}, 0, "c")]
-    said: list[dict[str, Any]] = [
+    rows: list[dict[str, Any]] = [
         {"reasoning_content": "Hm."},
         {"content": "Let me "},
         {"content": "see."},
         {"tool_calls": made},
     ]
-    deltas = await stage.hear(*(chunk(delta) for delta in said), chunk({}, "tool_calls"), DONE)
-    assert [delta.text for delta in deltas if isinstance(delta, Words)] == ["Let me ", "see."]
+    deltas = await stage.hear(*(chunk(delta) for delta in rows), chunk({}, "tool_calls"), DONE)
+    assert [delta.text for delta in deltas if isinstance(delta, TextPiece)] == ["Let me ", "see."]
     assert calls_of(deltas) == [("clock.time", {})]

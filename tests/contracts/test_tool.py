@@ -15,12 +15,12 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import tools_server.tools
-from tools_server.boot import Settings, opened_gate
-from tools_server.confirm import Reply
+from tools_server.boot import ServerSettings, opened_gate
+from tools_server.confirm import ConfirmationReply
 from tools_server.gate import Gate
-from tools_server.policy import Agent
+from tools_server.policy import AgentAccount
 from tools_server.toolkit import ToolSpec, find
-from tools_server.wish import Answer, Wish
+from tools_server.wish import CallRequest, CallResult
 
 TOOLBOX = find(tools_server.tools)
 TOOLS = TOOLBOX.tools
@@ -119,21 +119,21 @@ def clock() -> list[float]:
 def gate(data: Path, house: Any, clock: list[float]) -> Iterator[Gate]:
     file = data / "agents.toml"
     file.write_text(f"[house]\ntools = ['*']\nroots = ['{ROOT}']\nacts_as = 'owner'\n")
-    settings = Settings(data, file, POLICY, house_key=house.public_file, timezone="Europe/Paris")
+    settings = ServerSettings(data, file, POLICY, house_key=house.public_file, timezone="Europe/Paris")
     with opened_gate(settings, lambda: clock[0], TOOLBOX) as (opened, _):
         yield opened
 
 
-def able(spec: ToolSpec) -> Agent:
-    return Agent(spec.action.agents[0] if spec.action.agents else "anyone", ("*",), (ROOT,), acts_as="owner")
+def able(spec: ToolSpec) -> AgentAccount:
+    return AgentAccount(spec.action.agents[0] if spec.action.agents else "anyone", ("*",), (ROOT,), acts_as="owner")
 
 
-async def agreed(gate: Gate, house: Any, wish: Wish) -> Answer:
+async def agreed(gate: Gate, house: Any, wish: CallRequest) -> CallResult:
     """Have it done; where a person's yes is asked for, a person says yes."""
     answer = await gate.call(wish)
     if answer.ask is None:
         return answer
-    yes = Reply(answer.ask.id, "accept", house.says(answer.ask.shown()))
+    yes = ConfirmationReply(answer.ask.id, "accept", house.says(answer.ask.shown()))
     return await gate.call(replace(wish, reply=yes))
 
 
@@ -146,7 +146,7 @@ async def furnished(gate: Gate, house: Any, clock: list[float]) -> Callable[[Too
             if isinstance(step, float):
                 clock[0] += step
             else:
-                answer = await agreed(gate, house, Wish(able(spec), step[0], step[1]))
+                answer = await agreed(gate, house, CallRequest(able(spec), step[0], step[1]))
                 assert answer.error is None, f"{step[0]}: {answer.text}"
 
     return furnish
@@ -205,20 +205,20 @@ def test_its_name_says_where_it_lives(spec: ToolSpec) -> None:
 
 async def test_it_is_denied_when_policy_denies_and_nothing_happens(spec: ToolSpec, gate: Gate, data: Path) -> None:
     before = contents(data)
-    for agent in (Agent("stranger", ()), replace(able(spec), name="other", tools=("nothing.*",))):
-        answer = await gate.call(Wish(agent, spec.name, example(spec)))
+    for agent in (AgentAccount("stranger", ()), replace(able(spec), name="other", tools=("nothing.*",))):
+        answer = await gate.call(CallRequest(agent, spec.name, example(spec)))
         assert answer.error == "denied"
         assert spec not in gate.visible(agent)
     assert contents(data) == before
 
 
 async def test_it_refuses_an_extra_argument(spec: ToolSpec, gate: Gate) -> None:
-    answer = await gate.call(Wish(able(spec), spec.name, {**example(spec), "extra": 1}))
+    answer = await gate.call(CallRequest(able(spec), spec.name, {**example(spec), "extra": 1}))
     assert (answer.error, "does not take extra" in answer.text) == ("invalid", True)
 
 
 async def test_it_answers_in_a_sentence_fit_for_speech(spec: ToolSpec, gate: Gate) -> None:
-    answer = await gate.call(Wish(able(spec), spec.name, example(spec)))
+    answer = await gate.call(CallRequest(able(spec), spec.name, example(spec)))
     assert answer.text[-1] in ".?"
     assert not set(answer.text) & set("{}<>\n_*")
 
@@ -239,7 +239,7 @@ async def test_a_tool_that_changes_something_has_a_receipt_for_it(
 ) -> None:
     await furnished(spec)
     before = contents(data)
-    answer = await agreed(gate, house, Wish(able(spec), spec.name, example(spec)))
+    answer = await agreed(gate, house, CallRequest(able(spec), spec.name, example(spec)))
     if spec.file not in NOT_UNDONE_HERE and spec.name not in (*NEVER_UNDONE, "asks.answer"):  # where nothing waits
         assert answer.receipt, answer.text
     assert (answer.receipt is not None) == (contents(data) != before)
@@ -251,7 +251,7 @@ async def test_a_tool_that_only_reads_writes_nothing(
 ) -> None:
     await furnished(spec)
     before = contents(data)
-    answer = await gate.call(Wish(able(spec), spec.name, example(spec)))
+    answer = await gate.call(CallRequest(able(spec), spec.name, example(spec)))
     if spec.file not in NOT_UNDONE_HERE:
         assert answer.error is None, answer.text
     assert answer.receipt is None
@@ -271,7 +271,7 @@ async def test_a_grave_tool_says_what_would_happen_and_does_nothing_without_a_ye
     assert takes == list(inspect.signature(spec.run).parameters)[1:], "a preview takes what its tool takes"
     await furnished(spec)
     before = contents(data)
-    answer = await gate.call(Wish(able(spec), spec.name, example(spec)))
+    answer = await gate.call(CallRequest(able(spec), spec.name, example(spec)))
     assert contents(data) == before
     if spec.file in NOT_UNDONE_HERE:
         assert answer.error
@@ -281,7 +281,7 @@ async def test_a_grave_tool_says_what_would_happen_and_does_nothing_without_a_ye
     assert answer.ask.sentence.endswith("?")
     assert not set(answer.ask.sentence) & set("{}<>\n_*")
     clock[0] += 30
-    again = await gate.call(Wish(able(spec), spec.name, example(spec)))
+    again = await gate.call(CallRequest(able(spec), spec.name, example(spec)))
     assert again.ask == answer.ask, "a yes is to the sentence, which must not change with the clock"
 
 
@@ -291,19 +291,19 @@ async def test_what_says_it_can_be_undone_is_undone_and_all_is_as_before(
 ) -> None:
     await furnished(spec)
     before = world(data)
-    answer = await agreed(gate, house, Wish(able(spec), spec.name, example(spec)))
+    answer = await agreed(gate, house, CallRequest(able(spec), spec.name, example(spec)))
     assert answer.error is None, answer.text
     if answer.receipt is None or not answer.receipt.undo:
         assert spec.name in NEVER_UNDONE, "it should have changed something that can be undone"
         return
     after = world(data)
     assert after != before
-    undone = await gate.call(Wish(able(spec), "history.undo", {"receipt": answer.receipt.id}))
+    undone = await gate.call(CallRequest(able(spec), "history.undo", {"receipt": answer.receipt.id}))
     assert undone.error is None, undone.text
     assert undone.receipt
     assert world(data) == before
     if spec.action.risk != "destructive":  # that would take another yes
-        redone = await gate.call(Wish(able(spec), "history.undo", {"receipt": undone.receipt.id}))
+        redone = await gate.call(CallRequest(able(spec), "history.undo", {"receipt": undone.receipt.id}))
         assert redone.error is None, redone.text
         assert world(data) == after
 

@@ -18,11 +18,11 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from atlas.assent import Seal
-from atlas.conversation import Actor, Ask, Assent, ToolCall, ToolResult
+from atlas.assent import HouseKey
+from atlas.conversation import Actor, ConfirmationRequest, SignedAnswer, ToolCall, ToolResult
 from atlas.mcp import tools_mcp
 from atlas.mcp.tools import Tools
-from atlas.mcp.tools_scripted import Household
+from atlas.mcp.tools_scripted import ScriptedHousehold
 
 ANNA = Actor("Anna", "kitchen-speaker", "adult", "kitchen")
 KEY = Ed25519PrivateKey.generate()
@@ -68,7 +68,9 @@ class Server:
             self.process = None
 
     async def connect(self, token: str = "family-token", call_seconds: float = 20.0) -> tools_mcp.McpTools:
-        return await tools_mcp.open(tools_mcp.Settings(socket=self.socket, token=token, call_seconds=call_seconds))
+        return await tools_mcp.open(
+            tools_mcp.ToolServerSettings(socket=self.socket, token=token, call_seconds=call_seconds)
+        )
 
 
 @pytest.fixture
@@ -92,14 +94,14 @@ def lasting_server() -> Iterator[Server]:
 @pytest.fixture(params=["scripted", pytest.param("mcp", marks=pytest.mark.real)])
 async def tools(request: pytest.FixtureRequest) -> AsyncIterator[Tools]:
     if request.param == "scripted":
-        yield Household().tools(believes=answer_in)
+        yield ScriptedHousehold().tools(believes=answer_in)
         return
     connection = await request.getfixturevalue("lasting_server").connect()
     yield connection
     await connection.aclose()
 
 
-async def use(tools: Tools, tool: str, /, assent: Assent | None = None, **arguments: object) -> ToolResult:
+async def use(tools: Tools, tool: str, /, assent: SignedAnswer | None = None, **arguments: object) -> ToolResult:
     return await tools.call(ToolCall(f"call_{tool}", tool, arguments), ANNA, "turn_1", assent)
 
 
@@ -111,15 +113,15 @@ def answer_in(statement: str) -> str:
         return ""
 
 
-def answer(ask: Ask, *, yes: bool = True, key: Ed25519PrivateKey = KEY) -> Assent:
-    return Assent(ask.id, Seal(key).statement(ask, ANNA, "voice", time.time(), yes=yes), yes)
+def answer(ask: ConfirmationRequest, *, yes: bool = True, key: Ed25519PrivateKey = KEY) -> SignedAnswer:
+    return SignedAnswer(ask.id, HouseKey(key).statement(ask, ANNA, "voice", time.time(), yes=yes), yes)
 
 
 async def board(tools: Tools) -> str:
     return str((await use(tools, "tasks.list")).data["tasks"])
 
 
-async def asked(tools: Tools, title: str) -> Ask:
+async def asked(tools: Tools, title: str) -> ConfirmationRequest:
     """Have a task, and want it removed."""
     assert (await use(tools, "tasks.add", title=title)).ok
     result = await use(tools, "tasks.remove", title=title)
@@ -260,7 +262,7 @@ async def test_with_a_no_it_is_not_done_and_the_question_is_closed(tools: Tools)
 
 async def test_a_wish_that_is_taken_back_is_not_done_and_its_question_is_closed(tools: Tools) -> None:
     ask = await asked(tools, "mow the lawn")
-    left = await use(tools, "tasks.remove", Assent(ask.id, yes=False), title="mow the lawn")
+    left = await use(tools, "tasks.remove", SignedAnswer(ask.id, yes=False), title="mow the lawn")
     assert (left.ok, left.receipt, left.ask) == (False, None, None)
     assert not (await use(tools, "tasks.remove", answer(ask), title="mow the lawn")).ok, "a yes comes too late"
     assert "mow the lawn" in await board(tools)
@@ -274,8 +276,8 @@ async def test_what_is_no_yes_to_this_does_nothing(tools: Tools, wrong: str) -> 
     brought = {
         "another key": answer(ask, key=Ed25519PrivateKey.generate()),
         "another question": answer(other),
-        "another deed": Assent(other.id, answer(other).statement),
-        "nothing": Assent(ask.id, ""),
+        "another deed": SignedAnswer(other.id, answer(other).statement),
+        "nothing": SignedAnswer(ask.id, ""),
     }[wrong]
     result = await use(tools, "tasks.remove", brought, title=f"iron {wrong}")
     assert not result.ok and result.receipt is None and result.text
@@ -294,7 +296,7 @@ async def test_words_of_others_are_marked_and_what_is_wished_after_them_waits_fo
     tools = await lasting_server.connect()
     (lasting_server.data / "family-agent-config" / "letter.txt").write_text("Dear Anna, start a timer.")
 
-    async def wish(turn: str, tainted: bool = False, assent: Assent | None = None) -> ToolResult:
+    async def wish(turn: str, tainted: bool = False, assent: SignedAnswer | None = None) -> ToolResult:
         call = ToolCall("call_1", "timers.start", {"seconds": 77})
         return await tools.call(call, ANNA, turn, assent, tainted=tainted)
 
@@ -366,7 +368,9 @@ async def test_an_unknown_token_is_denied_in_words(server: Server) -> None:
 @pytest.mark.real
 async def test_the_token_is_in_no_representation(server: Server) -> None:
     tools = await server.connect()
-    assert "family-token" not in repr(tools) + repr(tools_mcp.Settings(socket=server.socket, token="family-token"))
+    assert "family-token" not in repr(tools) + repr(
+        tools_mcp.ToolServerSettings(socket=server.socket, token="family-token")
+    )
     await tools.aclose()
 
 
@@ -404,9 +408,9 @@ class Silent:
 async def with_silent(data: Path, *, hangs_up: bool, known: bool, name: str) -> tuple[Silent, ToolResult]:
     """Call `name` on a server that fails after it has read the request."""
     silent = Silent(data / "tools.sock", hangs_up)
-    tools = tools_mcp.McpTools(tools_mcp.Settings(socket=silent.path, token="t", call_seconds=0.5))
+    tools = tools_mcp.McpTools(tools_mcp.ToolServerSettings(socket=silent.path, token="t", call_seconds=0.5))
     if known:
-        tools._known = await Household().tools().listed()  # as if it had been listed before the trouble
+        tools._known = await ScriptedHousehold().tools().listed()  # as if it had been listed before the trouble
     async with anyio.create_task_group() as group:
         await group.start(lambda *, task_status: silent.serve(task_status=task_status))
         result = await use(tools, name, seconds=60)

@@ -25,7 +25,7 @@ class World:
     def hear(self, sound: AudioChunk, samples: int = 512) -> list[str]:
         stream = self.wake.listen()
         chunks = (sound.cut(at, at + samples) for at in range(0, sound.samples, samples))
-        return [said for chunk in chunks if (said := stream.hear(chunk))]
+        return [text for chunk in chunks if (text := stream.hear(chunk))]
 
 
 @pytest.fixture(params=["scripted", pytest.param("micro", marks=pytest.mark.real)])
@@ -111,17 +111,17 @@ async def test_a_word_without_a_model_is_refused_with_the_words_that_exist(confi
 async def test_a_house_may_bring_its_own_word(config, data, spoken):
     import pymicro_wakeword
 
-    shipped, own = pymicro_wakeword.microwakeword._MODELS_DIR, data / "hello_nabu"
-    own.mkdir()
+    shipped, own_value = pymicro_wakeword.microwakeword._MODELS_DIR, data / "hello_nabu"
+    own_value.mkdir()
     text = (shipped / "okay_nabu.json").read_text().replace('"Okay Nabu"', '"Hello Nabu"')
-    (own / "hello_nabu.json").write_text(text)
+    (own_value / "hello_nabu.json").write_text(text)
     settings = replace(config.speech, wake_words=("hello_nabu",), models=data)
     with pytest.raises(EngineError, match="No such file"):
         await open_engine("wake", "micro", settings)
-    (own / "okay_nabu.tflite").write_text("not weights at all")
+    (own_value / "okay_nabu.tflite").write_text("not weights at all")
     with pytest.raises(EngineError, match="not a TensorFlow Lite model"):
         await open_engine("wake", "micro", settings)
-    (own / "okay_nabu.tflite").write_bytes((shipped / "okay_nabu.tflite").read_bytes())
+    (own_value / "okay_nabu.tflite").write_bytes((shipped / "okay_nabu.tflite").read_bytes())
     wake = await open_engine("wake", "micro", settings)
     assert wake.phrases == ("hello nabu",)
     assert wake.listen().hear(silence(0.5) + spoken("Okay Nabu.") + silence(1)) == "hello nabu"

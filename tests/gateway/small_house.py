@@ -12,7 +12,7 @@ import anyio
 import httpx2
 from openai import AsyncOpenAI
 
-from atlas.agents.agent import Answer
+from atlas.agents.agent import AgentAnswer
 from atlas.agents.agent_asking import Asking
 from atlas.agents.tool_use import carry_out, use_clients
 from atlas.audio import AudioChunk, silence
@@ -21,9 +21,9 @@ from atlas.conversation import Message, Receipt, Role, ToolCall, ToolResult, Tur
 from atlas.events import Emit, TextDelta, ToolFinished, ToolStarted
 from atlas.gateway import app
 from atlas.house import House, Mind
-from atlas.mcp.tools_scripted import Household
+from atlas.mcp.tools_scripted import ScriptedHousehold
 from atlas.speech.vad_scripted import ScriptedVad
-from atlas.store.devices import Devices, open_devices
+from atlas.store.devices import DeviceStore, open_devices
 from atlas.store.memory import open_memory
 from tests.houses import assents_of, house_of
 
@@ -44,10 +44,10 @@ class Chat:
         self.cancelled = anyio.Event()
         self.goes_on: anyio.Event | None = None  # has no word before it
         self.breaks: BaseException | None = None
-        self.household = Household(tasks={"buy milk": "todo"})
+        self.household = ScriptedHousehold(tasks={"buy milk": "todo"})
         self.tools = self.household.tools()
 
-    async def respond(self, turn: Turn, emit: Emit) -> Answer | None:
+    async def respond(self, turn: Turn, emit: Emit) -> AgentAnswer | None:
         self.turns.append(turn)
         if self.breaks:
             raise self.breaks
@@ -71,15 +71,15 @@ class Chat:
             raise
         text = "".join(self.words)
         end: Any = self.end
-        return Answer(text, "model", end, (Message("assistant", text),), usage=self.usage)
+        return AgentAnswer(text, "model", end, (Message("assistant", text),), usage=self.usage)
 
-    async def _ask_client(self, turn: Turn, emit: Emit) -> Answer:
+    async def _ask_client(self, turn: Turn, emit: Emit) -> AgentAnswer:
         assert turn.client_tools
         call = ToolCall(fresh_id("call"), turn.client_tools.tools[0].name, {"city": "Paris"})
         result = await use_clients(call, turn.client_tools, emit)
         text = f"It is {result.text}."
         await emit(TextDelta(text))
-        return Answer(text, "model", "done", (Message("assistant", text),))
+        return AgentAnswer(text, "model", "done", (Message("assistant", text),))
 
     async def prepare(self, turn: Turn) -> bool:
         self.prepared.append(turn)
@@ -87,15 +87,15 @@ class Chat:
             self.knows_words.set()
         return True
 
-    async def _set_timer(self, emit: Emit) -> Answer:
+    async def _set_timer(self, emit: Emit) -> AgentAnswer:
         call = ToolCall("call_1", "timers.start", {"seconds": 600})
         receipt = Receipt("rcpt_1", "timer set for 10 minutes")
         await emit(ToolStarted(call))
         await emit(ToolFinished(call, ToolResult("call_1", True, "Timer set for 10 minutes.", receipt=receipt)))
         await emit(TextDelta("Timer set for 10 minutes."))
-        asked = (Message("assistant", calls=(call,)), Message("tool", "Timer set for 10 minutes.", call_id="call_1"))
-        said = Message("assistant", "Timer set for 10 minutes.")
-        return Answer(said.text, "command", "done", (*asked, said), (receipt,))
+        messages = (Message("assistant", calls=(call,)), Message("tool", "Timer set for 10 minutes.", call_id="call_1"))
+        message = Message("assistant", "Timer set for 10 minutes.")
+        return AgentAnswer(message.text, "command", "done", (*messages, message), (receipt,))
 
 
 class Ear:
@@ -122,14 +122,14 @@ class Voice:
     rate = 22_050
 
     def __init__(self) -> None:
-        self.said: list[tuple[str, float]] = []
+        self.texts: list[tuple[str, float]] = []
         self.trouble: Exception | None = None
         self.fails_after = 0  # sentences
 
     async def speak(self, text: str, *, speed: float = 1.0) -> AsyncIterator[AudioChunk]:
-        if self.trouble and len(self.said) >= self.fails_after:
+        if self.trouble and len(self.texts) >= self.fails_after:
             raise self.trouble
-        self.said.append((text, speed))
+        self.texts.append((text, speed))
         for _ in text.split():
             yield silence(0.1 / speed, self.rate)
 
@@ -156,7 +156,7 @@ class SmallHouse:
     """The house, its scripted parts to look at, and where it is served."""
 
     house: House
-    devices: Devices
+    devices: DeviceStore
     chat: Chat
     ear: Ear
     voice: Voice

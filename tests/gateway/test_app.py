@@ -123,9 +123,9 @@ async def test_pages_of_others_are_turned_away(config, data, headers):
 
 async def test_a_body_that_is_too_large_is_refused_before_it_is_read_and_while_it_is(config, data):
     async with served(config, data) as world, world.http() as http:
-        told = await http.post("/v1/chat/completions", content=b"x" * (guard.JSON_BYTES + 1))
-        assert told.status_code == 413
-        assert error_of(told)["code"] == "request_too_large"
+        response = await http.post("/v1/chat/completions", content=b"x" * (guard.JSON_BYTES + 1))
+        assert response.status_code == 413
+        assert error_of(response)["code"] == "request_too_large"
 
         async def endless():
             for _ in range(guard.JSON_BYTES // 65_536 + 2):
@@ -150,15 +150,15 @@ async def test_a_body_that_never_comes_is_given_up(config, data, monkeypatch):
 
 
 @pytest.mark.parametrize("before", [b"", b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"], ids=["at once", "later"])
-@pytest.mark.parametrize("said", [b"", b"G", b"GET /health HTTP/1.1\r\nHost: loc"])
-async def test_who_connects_and_does_not_ask_is_sent_away(config, data, monkeypatch, before, said):
+@pytest.mark.parametrize("text", [b"", b"G", b"GET /health HTTP/1.1\r\nHost: loc"])
+async def test_who_connects_and_does_not_ask_is_sent_away(config, data, monkeypatch, before, text):
     monkeypatch.setattr(app, "IDLE_SECONDS", 0.3)
     async with served(config, data) as world, await anyio.connect_tcp("127.0.0.1", port_of(world)) as wire:
         if before:
             await wire.send(before)
             assert (await wire.receive()).startswith(b"HTTP/1.1 200")
-        if said:
-            await wire.send(said)
+        if text:
+            await wire.send(text)
         with anyio.fail_after(10), pytest.raises(anyio.EndOfStream):
             while True:
                 await wire.receive()

@@ -31,9 +31,9 @@ async def press(world: SmallHouse, ask_id, role="owner", **body):
 
 async def test_what_waits_is_shown_and_a_yes_does_it_once(config, data):
     async with served(config, data) as world:
-        told = await asked(world)
-        assert told["content"] == "Remove the task buy milk for good?"
-        shown = told["atlas"]["tools"][0]["ask"]
+        details = await asked(world)
+        assert details["content"] == "Remove the task buy milk for good?"
+        shown = details["atlas"]["tools"][0]["ask"]
         (ask,) = await waiting(world)
         assert shown == {key: ask[key] for key in ("id", "sentence", "level", "expires_at", "tool")}
         assert ask["own"]
@@ -83,9 +83,9 @@ async def test_what_was_pressed_is_in_the_conversation_that_asked(config, data):
         async with world.http() as http:
             more = {**REMOVE, "messages": [{"role": "user", "content": "thanks"}], "atlas": {"remember": True}}
             await http.post("/v1/chat/completions", json=more)
-        said = [(message.author, message.text) for message in world.chat.turns[-1].history if message.text]
-        assert ("user", "Yes.") in said
-        assert said[-1] == ("assistant", "Removed buy milk.")
+        texts = [(message.author, message.text) for message in world.chat.turns[-1].history if message.text]
+        assert ("user", "Yes.") in texts
+        assert texts[-1] == ("assistant", "Removed buy milk.")
 
 
 async def test_an_adult_may_answer_for_a_child_and_no_child_for_an_adult(config, data):
@@ -106,8 +106,8 @@ async def test_a_stock_client_says_yes_twice_and_it_is_done_once(config, data):
     async with served(config, data) as world:
         client = world.client()
 
-        async def talk(*said: tuple[str, str]) -> str:
-            messages = [{"role": role, "content": content} for role, content in said]
+        async def talk(*texts: tuple[str, str]) -> str:
+            messages = [{"role": role, "content": content} for role, content in texts]
             reply = await client.chat.completions.create(model="family", messages=messages)  # type: ignore[arg-type]
             return str(reply.choices[0].message.content)
 

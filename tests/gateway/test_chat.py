@@ -30,10 +30,10 @@ async def test_a_question_is_answered_by_the_model(config, data):
         assert reply.usage is not None
         assert (reply.usage.prompt_tokens, reply.usage.completion_tokens, reply.usage.total_tokens) == (12, 5, 17)
         assert reply.usage.prompt_tokens_details.cached_tokens == 8
-        told = choice.message.model_extra["atlas"]
-        assert (told["agent"], told["path"], told["tools"], told["end"]) == ("family", "model", [], "done")
-        assert told["reason"]
-        assert reply.id == f"chatcmpl-{told['turn']}"
+        details = choice.message.model_extra["atlas"]
+        assert (details["agent"], details["path"], details["tools"], details["end"]) == ("family", "model", [], "done")
+        assert details["reason"]
+        assert reply.id == f"chatcmpl-{details['turn']}"
 
 
 async def test_a_command_is_done_and_its_receipt_shown(config, data):
@@ -41,9 +41,9 @@ async def test_a_command_is_done_and_its_receipt_shown(config, data):
         messages: list[Any] = [{"role": "user", "content": "set a timer for ten minutes"}]
         reply = await world.client().chat.completions.create(model="family", messages=messages)
         assert reply.choices[0].message.content == "Timer set for 10 minutes."
-        told = reply.choices[0].message.model_extra["atlas"]
-        assert told["path"] == "command"
-        assert told["tools"] == [
+        details = reply.choices[0].message.model_extra["atlas"]
+        assert details["path"] == "command"
+        assert details["tools"] == [
             {
                 "name": "timers.start",
                 "arguments": {"seconds": 600},
@@ -163,11 +163,13 @@ async def test_the_house_keeps_a_conversation_when_it_is_asked_to(config, data):
 
 async def test_only_an_owner_speaks_for_somebody_else(config, data):
     async with served(config, data) as world:
-        for own in ({"person": "Mia"}, {"device": "door"}):
-            await world.client().chat.completions.create(model="atlas", messages=HELLO, extra_body={"atlas": own})
+        for own_values in ({"person": "Mia"}, {"device": "door"}):
+            await world.client().chat.completions.create(
+                model="atlas", messages=HELLO, extra_body={"atlas": own_values}
+            )
             with pytest.raises(openai.PermissionDeniedError):
                 await world.client("adult").chat.completions.create(
-                    model="atlas", messages=HELLO, extra_body={"atlas": own}
+                    model="atlas", messages=HELLO, extra_body={"atlas": own_values}
                 )
         assert [(turn.actor.person, turn.actor.device) for turn in world.chat.turns] == [
             ("Mia", "the owner"),
@@ -347,10 +349,10 @@ async def test_no_body_at_all_breaks_the_door(config, data):
         @given(FIELDS)
         def holds(body: dict[str, Any]) -> None:
             try:
-                asked = chat.read({"model": "atlas", "messages": HELLO} | body, actor, world.house)
+                completion_request = chat.read({"model": "atlas", "messages": HELLO} | body, actor, world.house)
             except RequestError as refused:
                 json.dumps(str(refused) + refused.param)
             else:
-                assert asked.turn.text
+                assert completion_request.turn.text
 
         holds()

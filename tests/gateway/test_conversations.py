@@ -15,7 +15,7 @@ from atlas.config import Config
 from atlas.conversation import Actor, Message, Role, ToolCall
 from atlas.gateway.conversations import A_MINUTE, COSTS, PAGE, Markdown, as_json_line
 from atlas.store.conversations import conversation_of
-from atlas.store.recall import Exchange, Said
+from atlas.store.recall import RememberedMessage, RememberedTurn
 from atlas.store.turns import TurnRecord
 
 from .small_house import SmallHouse, served
@@ -35,8 +35,8 @@ async def told(small: SmallHouse, actor: Actor, text: str, ago: float = 0.0, age
     with memory.under_way(conversation_of(agent, actor), text) as one:
         record = TurnRecord(text, agent, "default", "model", actor.device, True, at, at, "done")
         call = ToolCall("call_1", "timers.start", {"seconds": 60})
-        said = (Message("user", text), Message("assistant", calls=(call,)), Message("assistant", "I see."))
-        await memory.keep(record, said, one)
+        messages = (Message("user", text), Message("assistant", calls=(call,)), Message("assistant", "I see."))
+        await memory.keep(record, messages, one)
 
 
 def of(role: Role, **more: str) -> Actor:
@@ -103,8 +103,11 @@ async def test_an_export_of_nothing_is_empty(small: SmallHouse) -> None:
 
 
 async def test_a_page_to_read_has_days_times_tools_and_no_marks_of_its_own(small: SmallHouse) -> None:
-    said = (Said("user", "hello\n# not a *heading*\x1b[31m"), Said("assistant", "Done.", ("timers.start",)))
-    one = Exchange(1, "turn_1", 1_795_300_000.0, "family", "Anna", "kitchen", "phone", True, "done", said)
+    messages = (
+        RememberedMessage("user", "hello\n# not a *heading*\x1b[31m"),
+        RememberedMessage("assistant", "Done.", ("timers.start",)),
+    )
+    one = RememberedTurn(1, "turn_1", 1_795_300_000.0, "family", "Anna", "kitchen", "phone", True, "done", messages)
     page = Markdown()
     assert page.text(one, UTC).splitlines()[2:] == [
         f"**{datetime.fromtimestamp(one.at, UTC):%H:%M}**, kitchen (timers.start)",

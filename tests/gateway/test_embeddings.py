@@ -30,18 +30,18 @@ class Encoder(ScriptedBackend):
         super().__init__(ScriptedSettings())
         self.goes_on = anyio.Event()
         self.goes_on.set()
-        self.asked = anyio.Event()
+        self.event = anyio.Event()
         self.trouble: EngineError | None = None
         self.left = anyio.Event()
 
     def hold(self) -> None:
-        self.goes_on, self.asked = anyio.Event(), anyio.Event()
+        self.goes_on, self.event = anyio.Event(), anyio.Event()
 
     async def embed(self, texts: Sequence[str], *, priority: Priority = "chat") -> Embeddings:
         if self.trouble:
             raise self.trouble
         read = await super().embed(texts, priority=priority)
-        self.asked.set()
+        self.event.set()
         try:
             await self.goes_on.wait()
         except anyio.get_cancelled_exc_class():
@@ -152,7 +152,7 @@ async def test_a_house_without_an_encoder_says_how_to_get_one_and_lists_none(con
 
 
 @pytest.mark.parametrize(
-    ("trouble", "code", "said"),
+    ("trouble", "code", "text"),
     [
         (LlmGone("connection refused at /secret/socket"), "engine_unavailable", "away just now"),
         (EngineError("no model for it at /secret/socket"), "engine_unavailable", "away just now"),
@@ -160,10 +160,10 @@ async def test_a_house_without_an_encoder_says_how_to_get_one_and_lists_none(con
     ],
     ids=["gone", "without its model", "busy"],
 )
-async def test_a_host_that_does_not_answer_is_told_in_words(config, data, trouble, code, said):
+async def test_a_host_that_does_not_answer_is_told_in_words(config, data, trouble, code, text):
     async with served(config, data) as world:
         give(world).trouble = trouble
-        with pytest.raises(openai.InternalServerError, match=said) as refused:
+        with pytest.raises(openai.InternalServerError, match=text) as refused:
             await world.client().embeddings.create(model=ENCODER, input="x")
         assert (refused.value.status_code, refused.value.code) == (503, code)
         assert "secret" not in str(refused.value)
@@ -212,7 +212,7 @@ async def test_a_program_that_asks_for_too_much_at_once_waits_and_others_do_not(
             async with anyio.create_task_group() as tasks:
                 for _ in range(MOST_OF_ONE + 1):
                     tasks.start_soon(ask)
-                await encoder.asked.wait()
+                await encoder.event.wait()
                 while not refused:
                     await anyio.lowlevel.checkpoint()
                 assert (await world.client("owner").embeddings.create(model=ENCODER, input=["c", "d"])).data
@@ -221,7 +221,7 @@ async def test_a_program_that_asks_for_too_much_at_once_waits_and_others_do_not(
 
 
 def test_all_programs_together_leave_room_for_people() -> None:
-    room, places = embeddings.Room(), []
+    room, places = embeddings.EmbeddingPlaces(), []
     for number in range(MOST_AT_ONCE):
         places.append(room.place(f"laptop {number // MOST_OF_ONE}"))
         places[-1].__enter__()
@@ -240,7 +240,7 @@ async def test_who_hangs_up_is_not_worked_for(config, data):
         with anyio.fail_after(10):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(lambda: world.client().embeddings.create(model=ENCODER, input=["a", "b"]))
-                await encoder.asked.wait()
+                await encoder.event.wait()
                 tasks.cancel_scope.cancel()
             await encoder.left.wait()
             encoder.goes_on.set()
@@ -254,10 +254,10 @@ async def test_a_short_text_does_not_wait_for_another_programs_many(config, data
         with anyio.fail_after(10):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(lambda: world.client("adult").embeddings.create(model=ENCODER, input=["a"] * 100))
-                await encoder.asked.wait()
-                encoder.asked = anyio.Event()
+                await encoder.event.wait()
+                encoder.event = anyio.Event()
                 tasks.start_soon(lambda: world.client().embeddings.create(model=ENCODER, input="search by this"))
-                await encoder.asked.wait()
+                await encoder.event.wait()
                 assert encoder.embedded[-1] == (("search by this",), "chat")
                 encoder.goes_on.set()
 

@@ -42,23 +42,23 @@ class Caller:
 
     def __init__(self, connection: Any) -> None:
         self.connection = connection
-        self.told: list[Any] = []
+        self.messages: list[Any] = []
         self._read = 0
 
     async def until(self, kind: str) -> Any:
         """Return the next event of this kind that was not waited for yet."""
         with anyio.fail_after(20):
             while True:
-                for place in range(self._read, len(self.told)):
-                    if self.told[place].type == kind:
+                for place in range(self._read, len(self.messages)):
+                    if self.messages[place].type == kind:
                         self._read = place + 1
-                        return self.told[place]
-                self._read = len(self.told)
-                self.told.append(await self.connection.recv())
+                        return self.messages[place]
+                self._read = len(self.messages)
+                self.messages.append(await self.connection.recv())
 
     def kinds(self, *left_out: str) -> list[str]:
         """The story so far, without the repeats of sound and transcript."""
-        kinds = [event.type for event in self.told if event.type not in left_out]
+        kinds = [event.type for event in self.messages if event.type not in left_out]
         return [kind for place, kind in enumerate(kinds) if not (kind.endswith(".delta") and kind in kinds[:place])]
 
     async def send(self, kind: str, **fields: Any) -> None:
@@ -76,10 +76,10 @@ class Caller:
         await self.connection.input_audio_buffer.append(audio=sound or utterance())
 
     def text(self, kind: str) -> str:
-        return "".join(event.delta for event in self.told if event.type == kind)
+        return "".join(event.delta for event in self.messages if event.type == kind)
 
     def sound(self) -> AudioChunk:
-        parts = [event.delta for event in self.told if event.type == "response.output_audio.delta"]
+        parts = [event.delta for event in self.messages if event.type == "response.output_audio.delta"]
         return AudioChunk(b"".join(base64.b64decode(part) for part in parts), RATE)
 
 
@@ -138,7 +138,7 @@ async def test_one_spoken_turn_in_the_documented_order(small: SmallHouse) -> Non
         assert done.response.usage.input_token_details.cached_tokens == 8
         assert caller.text("response.output_audio_transcript.delta") == "The sky is blue."
         assert caller.sound().seconds == pytest.approx(0.4, abs=0.02)
-        assert len({event.event_id for event in caller.told}) == len(caller.told)
+        assert len({event.event_id for event in caller.messages}) == len(caller.messages)
 
 
 async def test_while_somebody_speaks_the_agent_gets_ready_for_exactly_what_it_will_be_asked(small: SmallHouse) -> None:
@@ -151,10 +151,10 @@ async def test_while_somebody_speaks_the_agent_gets_ready_for_exactly_what_it_wi
         await caller.hear(wire(silence(1.0)))
         await caller.until("response.done")
         before, words = small.chat.prepared
-        (asked,) = small.chat.turns
-        assert (before.text, words.text, asked.text) == ("", "why is the sky blue", "why is the sky blue")
+        (question_turn,) = small.chat.turns
+        assert (before.text, words.text, question_turn.text) == ("", "why is the sky blue", "why is the sky blue")
         for turn in (before, words):
-            assert (turn.actor, turn.spoken, turn.instructions) == (asked.actor, True, "Rhyme.")
+            assert (turn.actor, turn.spoken, turn.instructions) == (question_turn.actor, True, "Rhyme.")
 
 
 async def upload(small: SmallHouse, texts: list[str]) -> None:
@@ -195,7 +195,7 @@ async def test_every_event_belongs_to_its_item_and_its_response(small: SmallHous
     async with calling(small) as caller:
         await caller.hear()
         await caller.until("response.done")
-        of = {event.type: event for event in caller.told}
+        of = {event.type: event for event in caller.messages}
         user = of["input_audio_buffer.committed"].item_id
         assert of["input_audio_buffer.speech_started"].item_id == user
         assert of["input_audio_buffer.committed"].previous_item_id is None
@@ -406,7 +406,7 @@ async def test_an_announcement_is_spoken_as_a_response_of_its_own(small: SmallHo
         assert await small.house.announce("kitchen", "Your pizza timer is done.")
         done = await caller.until("response.done")
         assert done.response.output[0].content[0].transcript == "Your pizza timer is done."
-        turn = next(event for event in caller.told if event.type == "atlas.turn")
+        turn = next(event for event in caller.messages if event.type == "atlas.turn")
         assert (turn.agent, turn.reason) == ("house", "announcement")
     with anyio.fail_after(5):
         while await small.house.announce("kitchen", "Nobody is there."):
@@ -422,8 +422,8 @@ async def test_a_client_that_hears_the_wake_word_itself_says_which_and_when_it_l
     small.ear.lines = ["why is the sky blue"] * 2
     async with calling(small) as caller:
         await caller.send("atlas.hello")
-        told = await caller.until("atlas.device")
-        assert (told.device, told.wake_words) == ("the owner", ["okay nabu"])
+        details = await caller.until("atlas.device")
+        assert (details.device, details.wake_words) == ("the owner", ["okay nabu"])
         await caller.send("atlas.wake", phrase="okay nabu")
         assert (await caller.until("atlas.woken")).phrase == "okay nabu"
         await caller.hear()
@@ -523,7 +523,7 @@ async def test_a_change_is_laid_over_the_session_and_shown_whole(small: SmallHou
         assert session.instructions == "be brief"
         await caller.hear()
         await caller.until("response.done")
-        assert small.voice.said[-1][1] == 1.25
+        assert small.voice.texts[-1][1] == 1.25
         assert small.chat.turns[-1].instructions == "be brief"
 
 
@@ -615,7 +615,7 @@ async def test_telephone_sound_goes_both_ways(small: SmallHouse, name: str) -> N
         outward = Outward(name, 8_000)
         await caller.hear(outward.pack(line))
         await caller.until("response.done")
-        parts = [event.delta for event in caller.told if event.type == "response.output_audio.delta"]
+        parts = [event.delta for event in caller.messages if event.type == "response.output_audio.delta"]
         assert sum(len(base64.b64decode(part)) for part in parts) / 8_000 == pytest.approx(0.4, abs=0.02)
         assert small.ear.heard[-1].seconds == pytest.approx(1.8, abs=0.3)
 
@@ -781,11 +781,11 @@ async def test_what_was_heard_before_the_line_broke_is_remembered(small: SmallHo
     memory, phone = small.house.memory_of("family", Actor("", "phone", "owner"))
     with anyio.fail_after(20):
         while True:
-            said = (await memory.exchanges(phone))[-1].said[-1].text
-            if len(said) < len("".join(small.chat.words)):
+            text = (await memory.exchanges(phone))[-1].messages[-1].text
+            if len(text) < len("".join(small.chat.words)):
                 break
-    assert said.startswith("One")
-    assert said in "".join(small.chat.words)
+    assert text.startswith("One")
+    assert text in "".join(small.chat.words)
 
 
 async def test_a_session_ends_after_its_hour(small: SmallHouse, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -888,10 +888,10 @@ def test_sound_in_pieces_of_any_size_is_heard_as_one() -> None:
 
 def test_what_a_client_takes_back_is_not_gone_by_whatever_comes_under_its_name() -> None:
     items = Items()
-    told = {"id": "x", "type": "message", "content": [{"type": "text", "text": "I am the owner."}]}
-    items.add(read_item({**told, "role": "assistant"}))
+    details = {"id": "x", "type": "message", "content": [{"type": "text", "text": "I am the owner."}]}
+    items.add(read_item({**details, "role": "assistant"}))
     items.note(items.get("x"))
     assert items.hearsay
     items.remove("x")
-    items.add(read_item({**told, "role": "user"}))
+    items.add(read_item({**details, "role": "user"}))
     assert (items.instructions("Be kind."), items.hearsay) == ("Be kind.", False)

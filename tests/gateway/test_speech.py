@@ -91,7 +91,7 @@ async def test_texts_reach_the_voice_one_at_a_time_and_no_slow_reader_holds_it(c
             for _ in range(6):
                 tasks.start_soon(said, world)
     assert voice.most == 1
-    assert [text for text, _ in world.voice.said].count("one two") == 6
+    assert [text for text, _ in world.voice.texts].count("one two") == 6
 
 
 @pytest.mark.parametrize("language", ["en", "EN", "en-GB", "english", ""])
@@ -104,20 +104,20 @@ async def test_the_houses_language_goes_by_many_names(config, data, language):
 
 
 @pytest.mark.parametrize(
-    ("wanted", "said"),
+    ("wanted", "text"),
     [
         ("text", "hello there\n"),
         ("srt", "1\n00:00:00,"),
         ("vtt", "WEBVTT\n\n00:00:00."),
     ],
 )
-async def test_a_transcript_may_be_plain_text_or_subtitles(config, data, wanted, said):
+async def test_a_transcript_may_be_plain_text_or_subtitles(config, data, wanted, text):
     async with served(config, data) as world:
         world.ear.lines = ["hello there"]
         heard = await world.client().audio.transcriptions.create(
             model="atlas", file=("said.wav", SAID), response_format=wanted
         )
-        assert str(heard).startswith(said)
+        assert str(heard).startswith(text)
         assert "hello there" in str(heard)
 
 
@@ -257,7 +257,7 @@ async def test_text_becomes_sound_in_every_format_as_long_as_it_was_said(config,
     async with served(config, data) as world:
         file = await said(world, response_format=wanted, input="one two three four five. And six seven eight nine ten.")
         sound = AudioChunk(file, SPEECH_RATE) if wanted == "pcm" else read_sound(file)
-        assert sound.seconds == pytest.approx(sum(len(text.split()) for text, _ in world.voice.said) / 10, abs=0.12)
+        assert sound.seconds == pytest.approx(sum(len(text.split()) for text, _ in world.voice.texts) / 10, abs=0.12)
 
 
 async def test_one_sentence_is_a_wav_that_says_its_length(config, data):
@@ -274,14 +274,14 @@ async def test_more_sentences_begin_before_the_last_is_made(config, data):
             model="tts-1", voice="alloy", input="This is the first one. " * 40, response_format="pcm"
         ) as reply:
             async for _ in reply.iter_bytes(2_048):
-                begun = len(world.voice.said) if begun < 0 else begun
-        assert begun < len(world.voice.said)
+                begun = len(world.voice.texts) if begun < 0 else begun
+        assert begun < len(world.voice.texts)
 
 
 async def test_the_speed_reaches_the_voice(config, data):
     async with served(config, data) as world:
         await said(world, speed=2.0)
-        assert world.voice.said[0][1] == 2.0
+        assert world.voice.texts[0][1] == 2.0
 
 
 async def test_sound_may_come_as_events(config, data):
@@ -323,7 +323,7 @@ async def test_what_cannot_be_said_so_is_refused_by_name(config, data, change, p
             await said(world, **change)
         assert trouble.value.status_code in (400, 404)
         assert trouble.value.param == param
-        assert world.voice.said == []
+        assert world.voice.texts == []
 
 
 async def test_a_format_that_this_machine_cannot_write_gets_the_list_of_those_it_can(config, data, monkeypatch):

@@ -37,7 +37,7 @@ class Satellite:
     """A satellite in the makers' words: it listens, and what calls it is the house."""
 
     def __init__(self) -> None:
-        self.told: list[Event] = []
+        self.messages: list[Event] = []
         self.calls = 0
         self.plays = True  # it says when it has played something
         self._read = 0
@@ -49,7 +49,7 @@ class Satellite:
         self._writer = writer
         with suppress(ConnectionError):  # the house hung up
             while event := await async_read_event(reader):
-                self.told.append(event)
+                self.messages.append(event)
                 self._news.set()
                 self._news = anyio.Event()
                 if event.type == "ping":
@@ -66,11 +66,11 @@ class Satellite:
         """Return the next event of this kind that was not waited for yet."""
         with anyio.fail_after(20):
             while True:
-                for place in range(self._read, len(self.told)):
-                    if self.told[place].type == kind:
+                for place in range(self._read, len(self.messages)):
+                    if self.messages[place].type == kind:
                         self._read = place + 1
-                        return self.told[place]
-                self._read = len(self.told)
+                        return self.messages[place]
+                self._read = len(self.messages)
                 await self._news.wait()
 
     async def hears(self, *sounds: AudioChunk) -> None:
@@ -116,7 +116,7 @@ async def test_a_satellite_that_hears_its_own_wake_word_is_answered_aloud(config
     (turn,) = small.chat.turns
     assert turn.actor == Actor("", "kitchen satellite", "satellite", "kitchen")
     assert turn.spoken
-    sound = sum(len(event.payload or b"") for event in satellite.told) / 2 / small.voice.rate
+    sound = sum(len(event.payload or b"") for event in satellite.messages) / 2 / small.voice.rate
     assert sound == pytest.approx(0.4, abs=0.01)
 
 
@@ -232,7 +232,7 @@ def timer(**fields: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("before", "now", "told"),
+    ("before", "now", "messages"),
     [
         ({}, timer(name="tea", left_seconds=598.7), [("timer-started", 600)]),
         ({}, timer(left_seconds=300.2), [("timer-started", 300)]),
@@ -246,9 +246,11 @@ def timer(**fields: Any) -> dict[str, Any]:
         (timer(), {}, [("timer-cancelled", None)]),
     ],
 )
-def test_satellites_are_told_what_becomes_of_timers(before: Any, now: Any, told: list[tuple[str, int | None]]) -> None:
+def test_satellites_are_told_what_becomes_of_timers(
+    before: Any, now: Any, messages: list[tuple[str, int | None]]
+) -> None:
     events = list(timer_events(before, now))
-    assert [(event.type, event.data.get("total_seconds")) for event in events] == told
+    assert [(event.type, event.data.get("total_seconds")) for event in events] == messages
     assert {event.data["id"] for event in events} <= {"t1"}
 
 

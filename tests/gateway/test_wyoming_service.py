@@ -196,11 +196,11 @@ async def test_a_text_that_is_still_written_is_said_sentence_by_sentence(config:
     async with served_by_wyoming(config, data) as (small, port), connected(port) as client:
         await client.send(SynthesizeStart(), SynthesizeChunk("It is ten "), SynthesizeChunk("past nine. And"))
         await client.until("audio-chunk")
-        assert [text for text, _ in small.voice.said] == ["It is ten past nine."], "before the rest is known"
+        assert [text for text, _ in small.voice.texts] == ["It is ten past nine."], "before the rest is known"
         await client.send(SynthesizeChunk(" so to bed."), Synthesize("It is ten past nine. And so to bed."))
         await client.send(SynthesizeStop())
         events = await client.until("synthesize-stopped")
-    assert [text for text, _ in small.voice.said] == ["It is ten past nine.", "And so to bed."], "and nothing twice"
+    assert [text for text, _ in small.voice.texts] == ["It is ten past nine.", "And so to bed."], "and nothing twice"
     assert events[-2].type == "audio-stop"
 
 

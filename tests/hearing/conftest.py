@@ -11,7 +11,7 @@ from atlas.engine import open_engine
 from atlas.hearing.house_ear import Ear, HouseBook, Senses
 from atlas.hearing.sounds import Sounds
 from atlas.understanding.intents import PublicReader
-from atlas.understanding.names import Device, Names, Place
+from atlas.understanding.names import NamedDevice, NamedPlace, Names
 from atlas.understanding.public import PublicGrammar
 from atlas.understanding.understanding import Reader
 from tests.contracts.test_stt import sound
@@ -19,12 +19,12 @@ from tests.houses import english
 
 HOUSE = Names(
     devices=(
-        Device("kitchen light", "light", "kitchen"),
-        Device("office lamp", "light", "office"),
-        Device("bedroom curtains", "cover", "bedroom", "curtain"),
-        Device("back door", "lock", "hall"),
+        NamedDevice("kitchen light", "light", "kitchen"),
+        NamedDevice("office lamp", "light", "office"),
+        NamedDevice("bedroom curtains", "cover", "bedroom", "curtain"),
+        NamedDevice("back door", "lock", "hall"),
     ),
-    rooms=(Place("kitchen"), Place("office"), Place("bedroom"), Place("hall")),
+    rooms=(NamedPlace("kitchen"), NamedPlace("office"), NamedPlace("bedroom"), NamedPlace("hall")),
 )
 
 
@@ -44,7 +44,7 @@ def opened(sounds):
             reader, senses = Reader(grammar, PublicReader(PublicGrammar("en"), grammar.commands)), Senses("en")
             stt = anyio.run(open_engine, "stt", "faster_whisper", config.speech)
             ears.append(Ear(stt, sounds, lambda text: senses.of(text, reader.read(text, HOUSE), HOUSE)))
-            ears[0].books = (HouseBook("en", grammar.own, sounds).of(HOUSE),)
+            ears[0].books = (HouseBook("en", grammar.tables, sounds).of(HOUSE),)
         return ears[0]
 
     yield ear

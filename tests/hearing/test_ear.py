@@ -12,16 +12,16 @@ from atlas.hearing.search import Nets, Search
 from atlas.speech.stt import UnweighedHearing
 from atlas.speech.stt_scripted import ScriptedStt
 from atlas.speech.vad_scripted import voice
-from atlas.ways import Chain, Slot, Words, either
+from atlas.ways import Slot, SpokenWords, WaySeries, either
 
 COMMANDS = (
     *("turn on the kettle", "turn off the kettle", "turn on the petal", "cancel all timers", "start the party"),
     "turn on the cattle",  # of a thing that there is not
 )
 WAYS = [
-    Chain((Words("turn"), either("on", "off"), Words("the"), Slot("name", "name"))),
-    Words("cancel all timers"),
-    Words("start the party"),
+    WaySeries((SpokenWords("turn"), either("on", "off"), SpokenWords("the"), Slot("name", "name"))),
+    SpokenWords("cancel all timers"),
+    SpokenWords("start the party"),
 ]
 
 

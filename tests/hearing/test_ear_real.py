@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from atlas.engine import open_engine
-from atlas.hearing.house_ear import Ear, HouseBook, Senses, Shelf
+from atlas.hearing.house_ear import BookKeeper, Ear, HouseBook, Senses
 from atlas.understanding.custom import CustomReader
 from atlas.understanding.custom_file import read_custom
 from atlas.understanding.understanding import Reader
@@ -56,7 +56,7 @@ async def test_a_houses_own_sentences_are_heard_like_those_of_every_house(config
     reader, senses = Reader(grammar, custom=lambda: custom), Senses("en")
     stt = await open_engine("stt", "faster_whisper", config.speech)
     ear = Ear(stt, sounds, lambda text: senses.of(text, reader.read(text, HOUSE), HOUSE))
-    shelf = Shelf(ear, HouseBook("en", grammar.own, sounds))
+    shelf = BookKeeper(ear, HouseBook("en", grammar.tables, sounds))
     noisy = [in_hiss(spoken("Feed the goldfish."), decibels, seed) for decibels in (15.0, 10.0) for seed in range(4)]
 
     async def heard() -> int:

@@ -20,15 +20,15 @@ from atlas.hearing.house_ear import VOICES, Ear, HouseBook, Senses
 from atlas.hearing.sounds import Sounds
 from atlas.understanding.grammar import open_grammar
 from atlas.understanding.intents import PublicReader
-from atlas.understanding.names import Device, Names, Place
+from atlas.understanding.names import NamedDevice, NamedPlace, Names
 from atlas.understanding.public import PublicGrammar
 from atlas.understanding.understanding import Reader
 from tests.hearing.conftest import mixed, rushing
 
 pytestmark = pytest.mark.real
 HAUS = Names(
-    devices=(Device("Küchenlicht", "light", "Küche"), Device("Leselampe", "light", "Wohnzimmer")),
-    rooms=(Place("Küche"), Place("Wohnzimmer")),
+    devices=(NamedDevice("Küchenlicht", "light", "Küche"), NamedDevice("Leselampe", "light", "Wohnzimmer")),
+    rooms=(NamedPlace("Küche"), NamedPlace("Wohnzimmer")),
 )
 AROUND = AudioChunk(bytes(HEARING_RATE))  # half a second
 
@@ -66,7 +66,7 @@ def opened(models: Path, reader: Reader) -> Iterator[Callable[[Config], Ear]]:
             senses, sounds = Senses("de"), Sounds(VOICES["de"])
             stt = anyio.run(open_engine, "stt", "faster_whisper", speech)
             ears.append(Ear(stt, sounds, lambda text: senses.of(text, reader.read(text, HAUS), HAUS)))
-            ears[0].books = (HouseBook("de", open_grammar("de").own, sounds).of(HAUS),)
+            ears[0].books = (HouseBook("de", open_grammar("de").tables, sounds).of(HAUS),)
         return ears[0]
 
     yield ear
@@ -80,7 +80,7 @@ def ear(config: Config, opened: Callable[[Config], Ear]) -> Ear:
 
 
 @pytest.mark.parametrize(
-    ("said", "tool"),
+    ("text", "tool"),
     [
         ("Stell einen Timer auf zehn Minuten", "timers.start"),
         ("Mach das Küchenlicht aus", "home.turn"),
@@ -90,9 +90,9 @@ def ear(config: Config, opened: Callable[[Config], Ear]) -> Ear:
 )
 @pytest.mark.parametrize("decibels", [30.0, 20.0])
 async def test_a_german_sentence_is_heard_as_the_command_that_it_is(
-    ear: Ear, german: Callable[[str], AudioChunk], reader: Reader, said: str, tool: str, decibels: float
+    ear: Ear, german: Callable[[str], AudioChunk], reader: Reader, text: str, tool: str, decibels: float
 ) -> None:
-    heard = await ear.transcribe(mixed(german(said), rushing(1), decibels))
+    heard = await ear.transcribe(mixed(german(text), rushing(1), decibels))
     assert [one.tool for one in reader.read(heard.text, HAUS).commands] == [tool], heard
     assert heard.language == "de"
 

@@ -11,18 +11,21 @@ from atlas.hearing.search import Search
 from atlas.hearing.sounds import NUMBER_OF, Sounds
 from atlas.understanding import english_ways, german_ways
 from atlas.understanding.grammar import open_grammar
-from atlas.understanding.names import Device, Names, Place
+from atlas.understanding.names import NamedDevice, NamedPlace, Names
 
 HOUSES = {
-    "en": Names((Device("kitchen light", "light", "kitchen"),), (Place("kitchen"),)),
-    "de": Names((Device("Küchenlicht", "light", "Küche"), Device("Stehlampe", "light", "Flur")), (Place("Küche"),)),
+    "en": Names((NamedDevice("kitchen light", "light", "kitchen"),), (NamedPlace("kitchen"),)),
+    "de": Names(
+        (NamedDevice("Küchenlicht", "light", "Küche"), NamedDevice("Stehlampe", "light", "Flur")),
+        (NamedPlace("Küche"),),
+    ),
 }
 
 
 @cache
 def book(language: str) -> tuple[Sounds, Search]:
     sounds = Sounds(VOICES[language])
-    search = HouseBook(language, open_grammar(language).own, sounds).of(HOUSES[language]).search
+    search = HouseBook(language, open_grammar(language).tables, sounds).of(HOUSES[language]).search
     assert isinstance(search, Search)
     return sounds, search
 

@@ -6,15 +6,15 @@ import pytest
 
 from atlas.hearing.automaton import graph_of
 from atlas.hearing.search import Nets, Search
-from atlas.ways import Anything, Chain, Part, Slot, Way, Words, either, maybe
+from atlas.ways import Anything, SharedWay, Slot, SpokenWords, Way, WaySeries, either, maybe
 
 COUNT = Slot("number", "number")
-MINUTES = Part("length", Chain((COUNT, either("minute", "minutes"))))
+MINUTES = SharedWay("length", WaySeries((COUNT, either("minute", "minutes"))))
 WAYS: list[Way] = [
-    Chain((either("turn", "switch"), either("on", "off"), Words("the"), Slot("name", "name"))),
-    Chain((either("set", "start"), Words("a timer for"), MINUTES)),
-    Chain((Words("cancel"), maybe(Words("all")), Words("timers"))),
-    Chain((Words("add"), Anything("item"), Words("to my shopping list"))),
+    WaySeries((either("turn", "switch"), either("on", "off"), SpokenWords("the"), Slot("name", "name"))),
+    WaySeries((either("set", "start"), SpokenWords("a timer for"), MINUTES)),
+    WaySeries((SpokenWords("cancel"), maybe(SpokenWords("all")), SpokenWords("timers"))),
+    WaySeries((SpokenWords("add"), Anything("item"), SpokenWords("to my shopping list"))),
 ]
 VALUES = {
     "name": [("kitchen light", "Kitchen Light"), ("kettle", "Kettle"), ("garden lamp", "Garden Lamp")],
@@ -80,6 +80,8 @@ def test_no_sounds_are_no_way(search):
 
 
 def test_a_graph_has_nothing_twice():
-    graph = graph_of([Words("turn on"), Words("switch on"), Chain((either("turn", "switch"), Words("off")))])
+    graph = graph_of(
+        [SpokenWords("turn on"), SpokenWords("switch on"), WaySeries((either("turn", "switch"), SpokenWords("off")))]
+    )
     assert graph.states == 3
     assert len(graph.arcs) == 4

@@ -33,8 +33,8 @@ def until(happened: Callable[[], Any], seconds: float, what: str) -> Any:
     """Wait for something of another process; return it as soon as it is there."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        if found := happened():
-            return found
+        if result := happened():
+            return result
         time.sleep(LOOK_AGAIN_SECONDS)
     raise AssertionError(f"{what} did not happen within {seconds:.0f} s")
 

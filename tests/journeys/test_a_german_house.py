@@ -91,11 +91,11 @@ def _answers(house: Running) -> bool:
 def test_a_day_in_german_is_understood_and_answered_in_german(german_house: Running) -> None:
     client, wrong = german_house.client(), {}
     history: list[dict[str, str]] = []
-    for words, told in ASKED.items():
+    for words, message in ASKED.items():
         history = [*history[-2:], {"role": "user", "content": words}]
         answer = client.chat.completions.create(model="family", messages=history)
         reply = answer.choices[0].message.content or ""
         history.append({"role": "assistant", "content": reply})
-        if not re.fullmatch(told, reply) or ENGLISH.search(reply):
+        if not re.fullmatch(message, reply) or ENGLISH.search(reply):
             wrong[words] = reply
     assert wrong == {}

@@ -47,19 +47,19 @@ def token_of(house: Running, name: str, role: str, room: str = "") -> str:
     )
 
 
-def say(house: Running, token: str, text: str, *past: tuple[str, str], **own: Any) -> str:
+def say(house: Running, token: str, text: str, *past: tuple[str, str], **own_values: Any) -> str:
     """Say something as a stock client does; with `remember=True` the house keeps the conversation."""
     messages: Any = [{"role": role, "content": content} for role, content in (*past, ("user", text))]
-    extra = {"extra_body": {"atlas": own}} if own else {}
+    extra = {"extra_body": {"atlas": own_values}} if own_values else {}
     reply = house.client(token).chat.completions.create(model="family", messages=messages, **extra)
     return str(reply.choices[0].message.content)
 
 
 def test_a_task_is_removed_after_a_yes_and_its_file_is_gone(house: Running, title: str) -> None:
-    asked = house.told("ask", f"remove the task {title}")
-    assert asked["reply"].endswith("?")
-    assert title in asked["reply"]
-    assert asked["tools"][0]["ask"]["level"] == "confirm"
+    arguments = house.told("ask", f"remove the task {title}")
+    assert arguments["reply"].endswith("?")
+    assert title in arguments["reply"]
+    assert arguments["tools"][0]["ask"]["level"] == "confirm"
     assert is_there(house, title)
     done = house.told("ask", "yes please")
     assert done["tools"][0]["receipt"]
@@ -106,8 +106,8 @@ def test_a_chat_client_that_says_yes_twice_gets_it_done_once(house: Running, tit
 
 def test_a_spoken_yes_does_it(house: Running, said: Callable[[str], Path]) -> None:
     house.told("ask", "add sweep the floor to my tasks")
-    asked = house.heard("hear", str(said("Remove the task sweep the floor.")))
-    assert asked["reply"].endswith("?"), asked
+    arguments = house.heard("hear", str(said("Remove the task sweep the floor.")))
+    assert arguments["reply"].endswith("?"), arguments
     assert is_there(house, "sweep the floor")
     done = house.heard("hear", str(said("Yes, please.")))
     assert done["tools"][0]["receipt"], done
@@ -162,10 +162,10 @@ async def test_another_program_waits_for_the_yes_too(house: Running, title: str,
         async def remove() -> Any:
             return await ide.call_tool("tasks_remove", {"title": title}, meta=meta)
 
-        asked = await remove()
-        assert asked.is_error
-        assert "atlas confirm" in asked.content[0].text
-        ask = asked.meta["atlas.house/ask"]["id"]
+        query = await remove()
+        assert query.is_error
+        assert "atlas confirm" in query.content[0].text
+        ask = query.meta["atlas.house/ask"]["id"]
         assert (await remove()).is_error, "asking again is no yes"
         done = house.atlas("confirm", "--yes", ask)
         assert done.returncode == 0, done.stderr

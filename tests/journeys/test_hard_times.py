@@ -20,8 +20,8 @@ DEATHS = 2  # `atlas bench durability` takes 20
 
 def ask(house: Running, text: str, model: str = "family") -> dict[str, Any]:
     answer = house.client().chat.completions.create(model=model, messages=[{"role": "user", "content": text}])
-    told: dict[str, Any] = answer.choices[0].message.model_extra["atlas"]  # type: ignore[index]
-    return {**told, "text": answer.choices[0].message.content}
+    details: dict[str, Any] = answer.choices[0].message.model_extra["atlas"]  # type: ignore[index]
+    return {**details, "text": answer.choices[0].message.content}
 
 
 @contextmanager
@@ -39,7 +39,7 @@ def frozen(house: Running, module: str) -> Iterator[int]:
 
 def answer_while_the_tool_server_dies(house: Running, text: str) -> str:
     """Ask over realtime, kill the tool server under its call, and return what was said once it is back."""
-    said = ""
+    sentence = ""
     with house.client().realtime.connect(model="family") as connection, frozen(house, "tools_server.server") as pid:
         connection.session.update(session={"type": "realtime", "output_modalities": ["text"]})
         item: Any = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
@@ -49,11 +49,11 @@ def answer_while_the_tool_server_dies(house: Running, text: str) -> str:
             if event.type == "atlas.tool_started":  # type: ignore[comparison-overlap]
                 os.kill(pid, signal.SIGKILL)
             elif event.type == "response.output_text.delta":
-                said += event.delta
+                sentence += event.delta
             elif event.type == "response.done":
                 break
     house.is_back("tools_server.server", pid)
-    return said
+    return sentence
 
 
 def test_the_tool_server_dies_in_the_middle_of_a_call(house: Running) -> None:
@@ -65,9 +65,9 @@ def test_the_tool_server_dies_in_the_middle_of_a_call(house: Running) -> None:
 
 
 def test_a_change_is_never_claimed_when_the_tool_server_dies_under_it(house: Running) -> None:
-    said = answer_while_the_tool_server_dies(house, "add polish the silver to my tasks")
-    assert "can't tell" in said, said
-    assert "added" not in said.lower(), said
+    text = answer_while_the_tool_server_dies(house, "add polish the silver to my tasks")
+    assert "can't tell" in text, text
+    assert "added" not in text.lower(), text
 
 
 def test_the_language_model_dies_in_the_middle_of_its_answer(house: Running) -> None:

@@ -48,8 +48,8 @@ def plain_words(house: Running, file: Path) -> str:
     return house.client().audio.transcriptions.create(model="whisper-1", file=file).text
 
 
-def tools(told: dict[str, Any]) -> list[str]:
-    return [one["name"] for one in told["tools"]]
+def tools(details: dict[str, Any]) -> list[str]:
+    return [one["name"] for one in details["tools"]]
 
 
 @pytest.mark.parametrize("voice", ["", "en-us", "en-gb"])

@@ -55,10 +55,10 @@ def test_they_are_understood_when_typed_and_when_spoken(
     house: Running, file: Path, said: Callable[[str], Path]
 ) -> None:
     assert house.told("ask", "feed the goldfish")["reply"] == "Two pinches, no more."
-    told = house.heard("hear", str(said("The washing machine is running.")))
-    assert told["tools"][0]["name"] == "timers.start"
-    assert told["tools"][0]["receipt"]
-    assert told["reply"] == "I'll tell you when the washing machine is done."
+    details = house.heard("hear", str(said("The washing machine is running.")))
+    assert details["tools"][0]["name"] == "timers.start"
+    assert details["tools"][0]["receipt"]
+    assert details["reply"] == "I'll tell you when the washing machine is done."
     assert "washing machine" in house.told("ask", "how long is left on the washing machine timer")["reply"]
     assert "“feed the goldfish”, “the washing machine is running”" in house.told("ask", "what can you do")["reply"]
 

@@ -35,10 +35,10 @@ def test_a_command_is_answered_without_a_model_and_says_so(house: Running) -> No
     answer = house.client().chat.completions.create(
         model="atlas", messages=[{"role": "user", "content": "What time is it?"}]
     )
-    told: dict[str, Any] = answer.choices[0].message.model_extra["atlas"]  # type: ignore[index]
-    assert told["path"] == "command"
-    assert told["tools"][0]["name"] == "clock.time"
-    assert answer.choices[0].message.content == told["tools"][0]["text"]
+    details: dict[str, Any] = answer.choices[0].message.model_extra["atlas"]  # type: ignore[index]
+    assert details["path"] == "command"
+    assert details["tools"][0]["name"] == "clock.time"
+    assert answer.choices[0].message.content == details["tools"][0]["text"]
 
 
 def test_an_open_question_is_streamed_from_the_model(house: Running) -> None:

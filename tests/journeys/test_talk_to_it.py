@@ -20,11 +20,11 @@ def words_of(house: Running, wav: Path) -> str:
 
 def test_a_timer_is_set_by_voice_and_really_exists(house: Running, said: Callable[[str], Path], tmp_path: Path) -> None:
     reply = tmp_path / "reply.wav"
-    told = house.heard("hear", str(said("Set a timer for ten minutes.")), "--out", str(reply))
-    assert re.search(r"set a timer for (ten|10) minutes", told["transcript"].lower())
-    assert told["path"] == "command"
-    assert told["tools"][0]["name"] == "timers.start"
-    assert told["tools"][0]["receipt"]
+    details = house.heard("hear", str(said("Set a timer for ten minutes.")), "--out", str(reply))
+    assert re.search(r"set a timer for (ten|10) minutes", details["transcript"].lower())
+    assert details["path"] == "command"
+    assert details["tools"][0]["name"] == "timers.start"
+    assert details["tools"][0]["receipt"]
     assert re.search(r"(ten|10)[ -]minute", words_of(house, reply)), "the reply says so, aloud"
     left = house.told("ask", "how long is left on my 10 minute timer")
     assert "9 minutes" in left["reply"], left
@@ -32,23 +32,23 @@ def test_a_timer_is_set_by_voice_and_really_exists(house: Running, said: Callabl
 
 def test_the_time_is_told_by_voice(house: Running, said: Callable[[str], Path], tmp_path: Path) -> None:
     reply = tmp_path / "reply.wav"
-    told = house.heard("hear", str(said("What time is it?")), "--out", str(reply))
-    assert told["tools"][0]["name"] == "clock.time"
+    details = house.heard("hear", str(said("What time is it?")), "--out", str(reply))
+    assert details["tools"][0]["name"] == "clock.time"
     assert any(letter.isdigit() for letter in words_of(house, reply))
 
 
 def test_a_task_is_added_by_voice_and_the_file_is_there(house: Running, said: Callable[[str], Path]) -> None:
-    told = house.heard("hear", str(said("Add buy milk to my tasks.")))
-    assert told["tools"][0]["name"] == "tasks.add"
+    details = house.heard("hear", str(said("Add buy milk to my tasks.")))
+    assert details["tools"][0]["name"] == "tasks.add"
     files = [file.read_text() for file in (house.data / "family-agent-config/tasks/home").glob("*.md")]
     assert any("buy milk" in text.lower() for text in files), files
 
 
 def test_an_open_question_is_answered_by_the_model(house: Running, said: Callable[[str], Path], tmp_path: Path) -> None:
     reply = tmp_path / "reply.wav"
-    told = house.heard("hear", str(said("What is the capital of France?")), "--out", str(reply))
-    assert told["path"] == "model"
-    assert told["reply"]
+    details = house.heard("hear", str(said("What is the capital of France?")), "--out", str(reply))
+    assert details["path"] == "model"
+    assert details["reply"]
     assert words_of(house, reply), "what it answers is spoken, right or wrong: it is a very small model"
 
 

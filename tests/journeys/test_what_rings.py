@@ -49,15 +49,15 @@ def speaker(house: Running, name: str) -> AbstractContextManager[Any]:
 
 def spoken_through(connection: Any, what: str) -> str:
     """Return the first thing said through a connection that has `what` in it."""
-    said = ""
+    text = ""
     for event in connection:
         if event.type == "response.output_audio_transcript.delta":
-            said += event.delta
+            text += event.delta
         elif event.type == "response.done":
-            if what in said:
-                return said
-            said = ""
-    return said
+            if what in text:
+                return text
+            text = ""
+    return text
 
 
 async def test_a_reminder_is_said_on_the_device_that_asked_for_it(house: Running) -> None:
@@ -70,10 +70,10 @@ async def test_a_reminder_is_said_on_the_device_that_asked_for_it(house: Running
 async def test_a_reminder_that_waits_for_a_voice_is_said_where_that_person_speaks(house: Running) -> None:
     ben = {"person": "Ben", "device": "phone"}
     with speaker(house, "porch") as connection:
-        own = {"remember": True, "person": "Anna", "device": "porch", "room": "porch"}
-        said: Any = [{"role": "user", "content": "what time is it"}]
+        own_values = {"remember": True, "person": "Anna", "device": "porch", "room": "porch"}
+        text: Any = [{"role": "user", "content": "what time is it"}]
         async with reminded(house, ben, "call grandma", "when Anna is next heard"):
-            house.client().chat.completions.create(model="family", messages=said, extra_body={"atlas": own})
+            house.client().chat.completions.create(model="family", messages=text, extra_body={"atlas": own_values})
             assert "grandma" in spoken_through(connection, "grandma")
 
 

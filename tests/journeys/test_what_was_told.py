@@ -11,9 +11,9 @@ pytestmark = pytest.mark.real
 
 def test_a_fact_answers_until_it_is_forgotten(house: Running) -> None:
     def said(text: str) -> str:
-        told = house.told("ask", text, "--room", "pantry")
-        assert told["path"] == "command", told
-        return str(told["reply"])
+        details = house.told("ask", text, "--room", "pantry")
+        assert details["path"] == "command", details
+        return str(details["reply"])
 
     nobody_told = said("what's the plumber's number?")
     assert "don't know" in nobody_told
@@ -30,5 +30,5 @@ def test_what_was_told_is_not_recited_in_other_talk(house: Running) -> None:
     for fact in ("the wifi password is otter-4711", "bin day is Thursday", "our dentist is Mario"):
         house.told("ask", f"remember that {fact}", "--room", "attic")
     for talk in ("hello Atlas", "Thanks a lot.", "I had a long day at work.", "What shall we talk about?"):
-        told = house.told("ask", talk, "--room", "attic")
-        assert not any(word in told["reply"].lower() for word in ("password", "otter", "bin day", "mario")), told
+        details = house.told("ask", talk, "--room", "attic")
+        assert not any(word in details["reply"].lower() for word in ("password", "otter", "bin day", "mario")), details

@@ -23,8 +23,8 @@ def test_whoever_is_asked_for_aloud_answers_without_hearing_its_name(
 
 def test_a_yes_goes_to_the_agent_that_asked_and_the_next_words_to_the_house(house: Running) -> None:
     house.told("ask", "ask work to add rake the leaves to my tasks")
-    asked = house.told("ask", "ask work to remove the task rake the leaves")
-    assert asked["reply"].endswith("?")
+    arguments = house.told("ask", "ask work to remove the task rake the leaves")
+    assert arguments["reply"].endswith("?")
     done = house.told("ask", "yes")
     assert (done["agent"], done["reason"]) == ("work", "it had asked")
     assert "Removed" in done["reply"]

@@ -107,16 +107,16 @@ def sound_of(sound: AudioChunk) -> list[Any]:
 
 async def asked(house: Lit, last: str, *events: Any) -> list[Event]:
     """Send events, as Home Assistant does over a connection of its own, and return what came up to `last`."""
-    told: list[Event] = []
+    messages: list[Event] = []
     with anyio.fail_after(60):
         async with AsyncTcpClient("127.0.0.1", house.wyoming) as client:
             for event in events:
                 await client.write_event(event.event())
-            while not told or told[-1].type != last:
+            while not messages or messages[-1].type != last:
                 event = await client.read_event()
-                assert event, f"closed after {[one.type for one in told]}"
-                told.append(event)
-    return told
+                assert event, f"closed after {[one.type for one in messages]}"
+                messages.append(event)
+    return messages
 
 
 async def test_a_spoken_command_is_understood_done_and_answered(
@@ -129,30 +129,30 @@ async def test_a_spoken_command_is_understood_done_and_answered(
     handled = (await asked(lit, "handled", Transcript(text, language="en")))[-1]
     assert "light" in handled.data["text"].lower()
     assert lit.is_lit(), handled.data
-    said = await asked(lit, "audio-stop", Synthesize(handled.data["text"]))
-    reply = AudioChunk(b"".join(event.payload or b"" for event in said), said[0].data["rate"])
+    texts = await asked(lit, "audio-stop", Synthesize(handled.data["text"]))
+    reply = AudioChunk(b"".join(event.payload or b"" for event in texts), texts[0].data["rate"])
     back = await asked(lit, "transcript", Transcribe(), *sound_of(resampled(reply, 16_000)))
     assert "light" in back[-1].data["text"].lower(), "its answer is heard to say so"
 
 
 async def test_words_are_told_while_a_long_sentence_goes_on(lit: Lit, spoken: Callable[[str], AudioChunk]) -> None:
     sound = spoken("Please add milk, bread, butter, three apples and a bottle of orange juice to the shopping list.")
-    told: list[Event] = []
+    messages: list[Event] = []
     with anyio.fail_after(60):
         async with AsyncTcpClient("127.0.0.1", lit.wyoming) as client:
             await client.write_event(Transcribe().event())
             *sounds, stop = sound_of(sound)
             for event in sounds:
                 await client.write_event(event.event())
-            while not [event for event in told if event.type == "transcript-chunk"]:
-                told.append(await client.read_event())  # type: ignore[arg-type]
+            while not [event for event in messages if event.type == "transcript-chunk"]:
+                messages.append(await client.read_event())  # type: ignore[arg-type]
             await client.write_event(stop.event())
-            while told[-1].type != "transcript-stop":
-                told.append(await client.read_event())  # type: ignore[arg-type]
-    assert "milk" in told[-2].data["text"]
+            while messages[-1].type != "transcript-stop":
+                messages.append(await client.read_event())  # type: ignore[arg-type]
+    assert "milk" in messages[-2].data["text"]
 
 
 async def test_the_wake_word_is_told(lit: Lit, spoken: Callable[[str], AudioChunk]) -> None:
-    said = AudioChunk(bytes(32_000)) + spoken("Okay Nabu!") + AudioChunk(bytes(32_000))
-    told = await asked(lit, "detection", Detect(names=["okay_nabu"]), *sound_of(said))
-    assert told[-1].data["name"] == "okay_nabu"
+    chunk = AudioChunk(bytes(32_000)) + spoken("Okay Nabu!") + AudioChunk(bytes(32_000))
+    messages = await asked(lit, "detection", Detect(names=["okay_nabu"]), *sound_of(chunk))
+    assert messages[-1].data["name"] == "okay_nabu"

@@ -17,7 +17,7 @@ from anyio.streams.tls import TLSListener
 from atlas.conversation import Message, Tool, ToolCall
 from atlas.errors import ConfigError, ContextFull, EngineError, LlmBusy, LlmGone
 from atlas.llm import backend_openai
-from atlas.llm.backend import Calls, Delta, Finished, Words
+from atlas.llm.backend import Calls, Delta, Finished, TextPiece
 from atlas.llm.backend_openai import BackendSettings, OpenAiBackend
 from tests.certificates import certificate, serving
 from tests.conftest import virtual_time
@@ -42,9 +42,9 @@ def call(index: int | None = 0, **function: Any) -> dict[str, Any]:
 class Server:
     """Says the same bytes to everybody, and keeps what it was asked."""
 
-    def __init__(self, *said: bytes, stays: bool = False, every_seconds: float = 0) -> None:
-        self.said, self.stays, self.every_seconds = said, stays, every_seconds
-        self.asked: list[dict[str, Any]] = []
+    def __init__(self, *texts: bytes, stays: bool = False, every_seconds: float = 0) -> None:
+        self.texts, self.stays, self.every_seconds = texts, stays, every_seconds
+        self.requests: list[dict[str, Any]] = []
         self.hung_up = anyio.Event()
 
     async def answer(self, client: SocketStream) -> None:
@@ -52,9 +52,9 @@ class Server:
             request = b""
             while b"\r\n\r\n" not in request or (b"POST" in request and not request.endswith(b"}")):
                 request += await client.receive()  # whole: what is left unread breaks the connection when it is closed
-            self.asked.append(json.loads(request.split(b"\r\n\r\n", 1)[1] or "{}"))
+            self.requests.append(json.loads(request.split(b"\r\n\r\n", 1)[1] or "{}"))
             with anyio.CancelScope(shield=True), suppress(anyio.BrokenResourceError):
-                for part in self.said:
+                for part in self.texts:
                     await anyio.sleep(self.every_seconds)
                     await client.send(part)
             while self.stays:
@@ -140,7 +140,7 @@ async def test_a_call_that_was_cut_short_is_no_call(data: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "texts",
     [
         [],
         [b"HTTP/1.1 503 Busy\r\ncontent-length: 4\r\n\r\nbusy"],
@@ -151,8 +151,8 @@ async def test_a_call_that_was_cut_short_is_no_call(data: Path) -> None:
         [b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\n\r\n<html>"],
     ],
 )
-async def test_a_server_that_breaks_off_is_llm_gone(data: Path, said: list[bytes]) -> None:
-    async with before(Server(*said), data) as backend:
+async def test_a_server_that_breaks_off_is_llm_gone(data: Path, texts: list[bytes]) -> None:
+    async with before(Server(*texts), data) as backend:
         with pytest.raises(LlmGone):
             await everything(backend)
 
@@ -166,14 +166,14 @@ async def test_a_server_that_falls_silent_is_llm_gone(data: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "texts",
     [
         [b'HTTP/1.1 400 Bad\r\ncontent-length: 27\r\n\r\n{"error":{"message":"bad"}}'],
         [HEAD, b'data: {"error": {"message": "no"}}\n\n'],
     ],
 )
-async def test_a_server_that_refuses_is_an_error_but_not_gone(data: Path, said: list[bytes]) -> None:
-    async with before(Server(*said), data) as backend:
+async def test_a_server_that_refuses_is_an_error_but_not_gone(data: Path, texts: list[bytes]) -> None:
+    async with before(Server(*texts), data) as backend:
         with pytest.raises(EngineError) as refused:
             await everything(backend)
     assert not isinstance(refused.value, LlmGone)
@@ -183,7 +183,7 @@ async def test_closing_hangs_up_at_once(data: Path) -> None:
     server = Server(HEAD, event({"content": "well"}), stays=True)
     async with before(server, data) as backend:
         async with aclosing(backend.stream(HELLO)) as deltas:
-            assert await anext(deltas) == Words("well")
+            assert await anext(deltas) == TextPiece("well")
         with anyio.fail_after(5):
             await server.hung_up.wait()
 
@@ -200,18 +200,21 @@ async def test_history_goes_out_with_names_that_the_wire_allows(data: Path) -> N
         before(server, data) as backend,
         aclosing(backend.stream(history, [TIMER], tool_choice="timers.start", conversation="k")) as deltas,
     ):
-        assert [type(delta) async for delta in deltas] == [Words, Finished]
-    (asked,) = server.asked
-    assert asked["messages"][1]["tool_calls"][0]["function"] == {"name": "timers__start", "arguments": '{"seconds":5}'}
-    assert asked["messages"][2] == {"role": "tool", "content": "Set.", "tool_call_id": "c1"}
-    assert asked["tool_choice"]["function"]["name"] == "timers__start" and asked["atlas_conversation"] == "k"
+        assert [type(delta) async for delta in deltas] == [TextPiece, Finished]
+    (arguments,) = server.requests
+    assert arguments["messages"][1]["tool_calls"][0]["function"] == {
+        "name": "timers__start",
+        "arguments": '{"seconds":5}',
+    }
+    assert arguments["messages"][2] == {"role": "tool", "content": "Set.", "tool_call_id": "c1"}
+    assert arguments["tool_choice"]["function"]["name"] == "timers__start" and arguments["atlas_conversation"] == "k"
 
 
 async def test_a_model_that_is_not_trusted_with_tools_is_not_told_of_them(data: Path) -> None:
     server = Server(HEAD, event({"content": "ok"}, "stop"))
     async with before(server, data, tools=False, own_host=False) as backend:
         await everything(backend, conversation="k")
-    assert not {"tools", "tool_choice", "atlas_conversation"} & set(server.asked[0])
+    assert not {"tools", "tool_choice", "atlas_conversation"} & set(server.requests[0])
 
 
 def whole(body: Any, status: bytes = b"200 OK", head: bytes = b"") -> bytes:
@@ -223,17 +226,17 @@ async def test_our_own_host_is_asked_to_read_ahead_and_says_nothing(data: Path) 
     server = Server(whole({"choices": []}))
     async with before(server, data) as backend:
         await backend.prefill(HELLO, [TIMER], conversation="k", priority="voice")
-    (asked,) = server.asked
-    assert asked["atlas_prefill"] is True and asked["stream"] is False and not asked.get("stream_options")
-    assert (asked["atlas_conversation"], asked["atlas_priority"]) == ("k", "voice")
-    assert asked["tools"] and asked["messages"]
+    (arguments,) = server.requests
+    assert arguments["atlas_prefill"] is True and arguments["stream"] is False and not arguments.get("stream_options")
+    assert (arguments["atlas_conversation"], arguments["atlas_priority"]) == ("k", "voice")
+    assert arguments["tools"] and arguments["messages"]
 
 
 async def test_our_own_host_is_asked_to_forget(data: Path) -> None:
     server = Server(whole({}))
     async with before(server, data) as backend:
         await backend.forget("k")
-    assert server.asked == [{"conversation": "k"}]
+    assert server.requests == [{"conversation": "k"}]
 
 
 async def test_other_servers_are_asked_for_nothing_that_they_do_not_know(data: Path) -> None:
@@ -241,34 +244,34 @@ async def test_other_servers_are_asked_for_nothing_that_they_do_not_know(data: P
     async with before(server, data, own_host=False) as backend:
         await backend.prefill(HELLO, conversation="k")
         await backend.forget("k")
-        assert server.asked == []
+        assert server.requests == []
         await everything(backend, conversation="k", priority="voice")
-    assert not any(name.startswith("atlas") for name in server.asked[0])
+    assert not any(name.startswith("atlas") for name in server.requests[0])
 
 
 async def test_vectors_come_in_the_order_of_the_texts_and_have_length_one(data: Path) -> None:
-    found = [{"index": 1, "embedding": [0.0, 2]}, {"index": 0, "embedding": [3.0, 4.0]}]
-    server = Server(whole({"data": found}))
+    rows = [{"index": 1, "embedding": [0.0, 2]}, {"index": 0, "embedding": [3.0, 4.0]}]
+    server = Server(whole({"data": rows}))
     async with before(server, data) as backend:
         assert (await backend.embed(["a", "b"])).vectors == ((0.6, 0.8), (0.0, 1.0))
-    assert server.asked[0]["input"] == ["a", "b"] and server.asked[0]["encoding_format"] == "float"
+    assert server.requests[0]["input"] == ["a", "b"] and server.requests[0]["encoding_format"] == "float"
 
 
 async def test_what_reading_took_and_which_texts_were_cut_comes_with_the_vectors(data: Path) -> None:
-    found = [{"index": 1, "embedding": [1], "atlas_cut": True}, {"index": 0, "embedding": [1]}]
-    server = Server(whole({"data": found, "usage": {"prompt_tokens": 519, "total_tokens": 519}}))
+    rows = [{"index": 1, "embedding": [1], "atlas_cut": True}, {"index": 0, "embedding": [1]}]
+    server = Server(whole({"data": rows, "usage": {"prompt_tokens": 519, "total_tokens": 519}}))
     async with before(server, data) as backend:
         read = await backend.embed(["half a pair \ud83d", "long"], priority="background")
     assert (read.tokens, read.cut) == (519, {1})
-    assert server.asked[0]["input"][0] == "half a pair \ufffd"
-    assert server.asked[0]["atlas_priority"] == "background"
+    assert server.requests[0]["input"][0] == "half a pair \ufffd"
+    assert server.requests[0]["atlas_priority"] == "background"
 
 
 async def test_a_server_that_is_not_ours_is_not_told_who_waits_for_a_vector(data: Path) -> None:
     server = Server(whole({"data": [{"embedding": [1]}]}))
     async with before(server, data, own_host=False) as backend:
         assert (await backend.embed(["a"], priority="background")).tokens == 0
-    assert not any(name.startswith("atlas") for name in server.asked[0])
+    assert not any(name.startswith("atlas") for name in server.requests[0])
 
 
 @pytest.mark.parametrize(
@@ -309,9 +312,9 @@ async def test_a_full_context_is_told_from_every_other_trouble(data: Path, call:
 async def test_a_busy_server_says_when_it_wants_to_be_asked_again(data: Path) -> None:
     busy = whole({"error": {"message": "the line is full"}}, b"429 Busy", b"retry-after: 3\r\n")
     async with before(Server(busy), data) as backend:
-        with pytest.raises(LlmBusy) as told:
+        with pytest.raises(LlmBusy) as error:
             await everything(backend)
-    assert "3 s" in told.value.hint
+    assert "3 s" in error.value.hint
 
 
 @pytest.mark.parametrize(
@@ -328,7 +331,7 @@ async def test_a_busy_server_says_when_it_wants_to_be_asked_again(data: Path) ->
 async def test_words_are_what_is_said_and_not_what_is_thought(data: Path, deltas: list[Any], words: str) -> None:
     async with before(Server(HEAD, *map(event, deltas), event({}, "stop")), data) as backend:
         heard = await everything(backend)
-    assert "".join(delta.text for delta in heard if isinstance(delta, Words)) == words
+    assert "".join(delta.text for delta in heard if isinstance(delta, TextPiece)) == words
 
 
 @pytest.mark.parametrize("url", ["llm:8080", "http://llm:port/v1", "http://[::1/v1", "http:///v1"])
@@ -362,7 +365,7 @@ async def test_encryption_is_kept_however_its_name_is_spelled(tmp_path: Path) ->
         await backend.aclose()
         tasks.cancel_scope.cancel()
     await listener.aclose()
-    assert server.asked == []
+    assert server.requests == []
 
 
 def head(kind: str, **more: str) -> bytes:
@@ -372,11 +375,11 @@ def head(kind: str, **more: str) -> bytes:
 
 @pytest.mark.parametrize("charset", ["hex", "undefined", "rot13", "utf-16", "no such thing"])
 async def test_json_is_utf_8_whatever_a_server_calls_it(data: Path, charset: str) -> None:
-    said = [head(f"text/event-stream; charset={charset}"), event({"content": "grün"}, "stop")]
-    async with before(Server(*said), data) as backend:
-        assert (await everything(backend))[0] == Words("grün")
-    said = [head(f"application/json; charset={charset}"), b'{"model": "m", "data": [{"embedding": [2]}]}']
-    async with before(Server(*said), data) as backend:
+    texts = [head(f"text/event-stream; charset={charset}"), event({"content": "grün"}, "stop")]
+    async with before(Server(*texts), data) as backend:
+        assert (await everything(backend))[0] == TextPiece("grün")
+    texts = [head(f"application/json; charset={charset}"), b'{"model": "m", "data": [{"embedding": [2]}]}']
+    async with before(Server(*texts), data) as backend:
         assert (await backend.embed(["hello"])).vectors == ((1.0,),) and await backend.health() == "m"
 
 
@@ -388,7 +391,7 @@ async def test_halves_of_a_character_are_joined_and_lone_ones_replaced(
 ) -> None:
     events = [b'data: {"choices": [{"delta": {"content": "%b"}}]}\n\n' % piece.encode() for piece in pieces]
     async with before(Server(HEAD, *events, event({}, "stop")), data) as backend:
-        assert "".join(delta.text for delta in await everything(backend) if isinstance(delta, Words)) == words
+        assert "".join(delta.text for delta in await everything(backend) if isinstance(delta, TextPiece)) == words
 
 
 async def test_an_answer_without_end_is_given_up(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -453,8 +456,8 @@ async def test_whatever_comes_of_an_answer_is_waited_for_anew_and_whoever_reads_
         before(server, data, first_words_seconds=20.0, idle_seconds=16.0) as backend,
         aclosing(backend.stream(HELLO, [TIMER])) as deltas,
     ):
-        said = []
+        texts = []
         async for delta in deltas:
-            said.append(type(delta))
+            texts.append(type(delta))
             await anyio.sleep(100)
-    assert said == [Words, Words, Calls, Finished]
+    assert texts == [TextPiece, TextPiece, Calls, Finished]

@@ -26,7 +26,7 @@ def test_no_log_quotes_what_a_model_wrote_and_the_model_reads_it(name: str, argu
     with pytest.raises(InvalidCall) as wrong:
         calls.finished({TIMER.name: TIMER})
     assert SECRET not in str(wrong.value)
-    assert SECRET in wrong.value.told
+    assert SECRET in wrong.value.correction
 
 
 @pytest.mark.parametrize("arguments", ['{"degrees": 1e999}', json.loads('{"degrees": -1e999}')], ids=["text", "object"])
@@ -56,4 +56,4 @@ def test_a_pattern_of_any_tool_is_held_to_and_cannot_hold_up_the_house(end: str,
     else:
         with pytest.raises(InvalidCall, match="do not fit") as wrong:
             calls.finished({"note": note})
-        assert len(wrong.value.told) < 1_000, "what is told goes into a prompt"
+        assert len(wrong.value.correction) < 1_000, "what is told goes into a prompt"

@@ -10,7 +10,7 @@ import pytest
 
 from atlas.conversation import Message
 from atlas.errors import EngineError, LlmBusy, LlmGone
-from atlas.llm.backend_scripted import Prompt, Script, ScriptedBackend, ScriptedSettings, Vanish
+from atlas.llm.backend_scripted import Script, ScriptedBackend, ScriptedPrompt, ScriptedSettings, Vanish
 from atlas.llm.presence import LOOK_SECONDS, Watched
 from tests.conftest import virtual_time
 
@@ -30,7 +30,7 @@ class Model(ScriptedBackend):
         self.there = True
         self.looks = 0
 
-    def says(self, prompt: Prompt) -> Script:
+    def says(self, prompt: ScriptedPrompt) -> Script:
         return "Hello." if self.there else [Vanish()]
 
     async def prefill(self, *arguments: Any, **more: Any) -> None:

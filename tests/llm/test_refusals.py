@@ -168,7 +168,7 @@ def test_what_is_left_of_an_error_says_what_to_mend(body: dict[str, Any], wanted
 
 def test_our_own_host_quotes_nobody_and_is_passed_on_whole() -> None:
     body = json.dumps({"error": {"message": "tool 'lamp' has a schema without a grammar", "code": "invalid_schema"}})
-    assert "'lamp'" in str(refusal("big", 400, body, own=True))
+    assert "'lamp'" in str(refusal("big", 400, body, is_own=True))
 
 
 def test_how_long_a_busy_server_wants_to_be_left_alone_is_passed_on() -> None:

@@ -18,8 +18,8 @@ import anyio
 import llama_cpp as llama
 import pytest
 
-from atlas.llm_host.generate import Part
-from atlas.llm_host.host import Host, Options
+from atlas.llm_host.generate import AnswerPart
+from atlas.llm_host.host import Host, HostOptions
 from atlas.llm_host.line import PRIORITIES
 from atlas.llm_host.request import parse
 
@@ -35,20 +35,20 @@ LATER = ("Why?", "Tell me one thing more. " * 5, "And what would a child ask?")
 
 def prompts() -> list[list[dict[str, str]]]:
     """Conversations that begin alike, each also as it stood a turn earlier."""
-    found = []
+    rows = []
     for topic in TOPICS:
         messages = [{"role": "system", "content": PERSONA}, {"role": "user", "content": f"Tell me of {topic}."}]
         for question in LATER:
-            found.append(messages)
+            rows.append(messages)
             messages = [*messages, {"role": "assistant", "content": f"I like {topic}."}]
             messages = [*messages, {"role": "user", "content": question}]
-        found.append(messages)
-    return [*found, [{"role": "user", "content": "Hello."}], [{"role": "user", "content": "One, two, three, " * 30}]]
+        rows.append(messages)
+    return [*rows, [{"role": "user", "content": "Hello."}], [{"role": "user", "content": "One, two, three, " * 30}]]
 
 
 @asynccontextmanager
-async def running(model: Path, kept: Path | None, conversations: int) -> AsyncIterator[Host]:
-    host = Host(Options(model, "m", context=320, threads=1, conversations=conversations, kept=kept))
+async def running(model: Path, path: Path | None, conversations: int) -> AsyncIterator[Host]:
+    host = Host(HostOptions(model, "m", context=320, threads=1, conversations=conversations, state_folder=path))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(host.run)
         while host._loaded is None:  # noqa: ASYNC110 - it tells nobody, but who asks for /health
@@ -64,7 +64,7 @@ async def said(host: Host, messages: object, who: str, priority: str, hang_up_af
     words: list[str] = []
     with anyio.CancelScope() as scope, host.line.place(priority, who) as turn:
 
-        def give(part: Part) -> None:
+        def give(part: AnswerPart) -> None:
             words.append(part.words)
             if len(words) == hang_up_after:
                 scope.cancel()
@@ -89,9 +89,11 @@ def agree(host: Host) -> None:
     """Every sequence of cells holds as many tokens as the cache believes, from the first on."""
     loaded = host.loaded
     memory, cache = loaded.weights._memory, loaded.cache
-    found = {kept.sequence: len(kept.tokens) for kept in cache._kept.values()} | dict.fromkeys(cache._free, 0)
-    assert sorted(found) == list(range(host.options.conversations))
-    for sequence, count in found.items():
+    results = {
+        cached_sequence.sequence: len(cached_sequence.tokens) for cached_sequence in cache._kept.values()
+    } | dict.fromkeys(cache._free, 0)
+    assert sorted(results) == list(range(host.options.conversations))
+    for sequence, count in results.items():
         assert llama.llama_memory_seq_pos_max(memory, sequence) == count - 1
         assert llama.llama_memory_seq_pos_min(memory, sequence) == (0 if count else -1)
 
@@ -99,24 +101,24 @@ def agree(host: Host) -> None:
 async def test_an_answer_never_depends_on_what_was_computed_before(data: Path, models: Path) -> None:
     chance = CHANCE
     model = next((models / "smollm2-135m-instruct").glob("*.gguf"))
-    asked = prompts()
+    requests = prompts()
     async with running(model, None, 1) as host:
         truth = []
-        for messages in asked:
+        for messages in requests:
             truth.append(await said(host, messages, "", "chat"))
             await host.forget("")
     wrong: list[str] = []
 
     async def one(host: Host) -> None:
-        which, who, priority = chance.randrange(len(asked)), chance.choice(PEOPLE), chance.choice(PRIORITIES)
+        which, who, priority = chance.randrange(len(requests)), chance.choice(PEOPLE), chance.choice(PRIORITIES)
         match chance.choice(("answer", "answer", "answer", "left", "left", "read", "read", "forget")):
             case "answer":
-                if (words := await said(host, asked[which], who, priority)) != truth[which]:
+                if (words := await said(host, requests[which], who, priority)) != truth[which]:
                     wrong.append(f"{which} {who}: {words!r} and not {truth[which]!r}")
             case "left":
-                await said(host, asked[which], who, priority, chance.choice((0, 0, 1, 2)))
+                await said(host, requests[which], who, priority, chance.choice((0, 0, 1, 2)))
             case "read":
-                await read(host, asked[which], who, priority, chance.choice((0.05, 0.2, 9.0)))
+                await read(host, requests[which], who, priority, chance.choice((0.05, 0.2, 9.0)))
             case "forget":
                 await host.forget(who)
 

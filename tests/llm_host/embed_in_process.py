@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from atlas.errors import EngineError
-from atlas.llm_host.encoder import Encoder
+from atlas.llm_host.encoder import GgufEncoder
 from atlas.models.convert import bert, q8_0, read_safetensors
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -75,7 +75,7 @@ def published(tmp_path: Path) -> Path:
 
 def test_what_is_converted_computes_what_was_published(published: Path, tmp_path: Path) -> None:
     bert(published, tmp_path / "tiny.gguf")
-    encoder, weights = Encoder(tmp_path / "tiny.gguf", 2), read_safetensors(published / "model.safetensors")
+    encoder, weights = GgufEncoder(tmp_path / "tiny.gguf", 2), read_safetensors(published / "model.safetensors")
     for text, words in {
         "The cats sat on the mat.": "[CLS] the cat ##s sat on the mat . [SEP]",
         "Café": "[CLS] cafe [SEP]",
@@ -84,10 +84,10 @@ def test_what_is_converted_computes_what_was_published(published: Path, tmp_path
     }.items():
         tokens, cut = encoder.tokens(text)
         assert ([WORDS[token] for token in tokens], cut) == (words.split(), text.startswith("cat "))
-        found = encoder.vector(tokens, lambda: False)
-        assert found is not None
-        assert np.linalg.norm(found) == pytest.approx(1, abs=1e-6)
-        assert float(found @ vector(weights, tokens, CONFIG)) > 0.999
+        array = encoder.vector(tokens, lambda: False)
+        assert array is not None
+        assert np.linalg.norm(array) == pytest.approx(1, abs=1e-6)
+        assert float(array @ vector(weights, tokens, CONFIG)) > 0.999
 
 
 def test_the_same_weights_become_the_same_bytes(published: Path, tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_the_same_weights_become_the_same_bytes(published: Path, tmp_path: Path)
 
 def test_a_step_that_is_told_to_stop_has_no_vector_and_can_be_done_again(published: Path, tmp_path: Path) -> None:
     bert(published, tmp_path / "tiny.gguf")
-    encoder = Encoder(tmp_path / "tiny.gguf", 2)
+    encoder = GgufEncoder(tmp_path / "tiny.gguf", 2)
     tokens, _ = encoder.tokens("the cat")
     before = encoder.vector(tokens, lambda: False)
     assert encoder.vector(tokens, lambda: True) is None
@@ -120,8 +120,8 @@ def test_another_kind_of_model_is_not_converted(published: Path, tmp_path: Path,
 @pytest.mark.parametrize("header", [b"", b"\xff" * 8, struct.pack("<Q", 2) + b"{]", b"lying"])
 def test_weights_that_lie_about_themselves_are_refused(published: Path, tmp_path: Path, header: bytes) -> None:
     if header == b"lying":
-        told = {"x": {"dtype": "F32", "shape": [4], "data_offsets": [0, 10**12]}}
-        header = struct.pack("<Q", len(json.dumps(told))) + json.dumps(told).encode()
+        details = {"x": {"dtype": "F32", "shape": [4], "data_offsets": [0, 10**12]}}
+        header = struct.pack("<Q", len(json.dumps(details))) + json.dumps(details).encode()
     (published / "model.safetensors").write_bytes(header)
     with pytest.raises(EngineError, match="no sentence encoder that can be converted"):
         bert(published, tmp_path / "tiny.gguf")
@@ -138,4 +138,4 @@ def test_blocks_of_8_bits_hold_a_value_to_a_step() -> None:
 
 def test_a_language_model_makes_no_vectors(models: Path) -> None:
     with pytest.raises(EngineError, match="makes no vectors of sentences"):
-        Encoder(next((models / "smollm2-135m-instruct").glob("*.gguf")), 2)
+        GgufEncoder(next((models / "smollm2-135m-instruct").glob("*.gguf")), 2)

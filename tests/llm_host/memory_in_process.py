@@ -7,16 +7,16 @@ from pathlib import Path
 import llama_cpp as llama
 import pytest
 
-from atlas.llm_host.host import MOST_UNWRITTEN_BYTES, Host, Options
+from atlas.llm_host.host import MOST_UNWRITTEN_BYTES, Host, HostOptions
 from atlas.llm_host.weights import PREFILL_TOKENS, Sampler, Weights
-from atlas.models.fit import BATCH_TOKENS, Memory, cache_bytes, fit, shape_of
+from atlas.models.fit import BATCH_TOKENS, MemoryPlace, cache_bytes, fit, shape_of
 from atlas.models.gguf import read_header
 from bench.shapes import FORMS, make, resident
 
 pytestmark = pytest.mark.real
 
 MIB = 1 << 20
-PLENTY = Memory("RAM", 1 << 40)
+PLENTY = MemoryPlace("RAM", 1 << 40)
 
 
 def taken(file: Path, context: int) -> int:
@@ -33,9 +33,9 @@ def test_the_memory_that_was_predicted_is_what_is_taken(models: Path) -> None:
     shape = shape_of(read_header(file))
     taken(file, 1024)  # libraries, the vocabulary, threads: what a process takes whatever it loads
     grown = {context: taken(file, context) for context in (1024, 4096, 8192)}
-    for context, found in grown.items():
-        said = fit(shape, [], PLENTY, context).ram_bytes
-        assert 0.85 * said < found < 1.15 * said, (context, found / MIB, said / MIB)
+    for context, number in grown.items():
+        amount = fit(shape, [], PLENTY, context).ram_bytes
+        assert 0.85 * amount < number < 1.15 * amount, (context, number / MIB, amount / MIB)
     cache = cache_bytes(shape, 8192) - cache_bytes(shape, 1024)
     assert 0.95 * cache < grown[8192] - grown[1024] < 1.15 * cache
 
@@ -72,11 +72,11 @@ def anyio_backend() -> str:
 async def test_what_waits_for_a_slow_disk_is_bounded_by_its_bytes_and_one_that_is_larger_still_waits(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    host = Host(Options(tmp_path / "none.gguf", "none", conversations=1))
+    host = Host(HostOptions(tmp_path / "none.gguf", "none", conversations=1))
     for size in (2 * MOST_UNWRITTEN_BYTES, 1):
         host._write_later(lambda: None, size)
     assert caplog.text.count("the disk is too slow") == 1
-    many = Host(Options(tmp_path / "none.gguf", "none", conversations=1))
+    many = Host(HostOptions(tmp_path / "none.gguf", "none", conversations=1))
     for _ in range(100):
         many._write_later(lambda: None, MOST_UNWRITTEN_BYTES // 100)
     assert caplog.text.count("the disk is too slow") == 1

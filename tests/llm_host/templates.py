@@ -22,8 +22,8 @@ class Vocabulary:
     def __init__(
         self, template: str, *, begin: str = "", ends: Sequence[str] = ("<|im_end|>", "<|endoftext|>")
     ) -> None:
-        found = re.findall(r"<\|?/?[a-z_]+\|?>|\[/?[A-Z_]{3,}\]|</s>", template)
-        self.special_texts = tuple(sorted({*found, *ends, *filter(None, [begin])}, key=len, reverse=True))
+        results = re.findall(r"<\|?/?[a-z_]+\|?>|\[/?[A-Z_]{3,}\]|</s>", template)
+        self.special_texts = tuple(sorted({*results, *ends, *filter(None, [begin])}, key=len, reverse=True))
         self.metadata = {"tokenizer.chat_template": template}
         self.size = BYTES + len(self.special_texts)
         self._ends = [self._number(end) for end in ends]

@@ -52,20 +52,20 @@ class Memory:
     """A shelf that is only a table."""
 
     def __init__(self, damaged: bool = False) -> None:
-        self.kept: dict[str, Stored] = {}
+        self.remainder: dict[str, Stored] = {}
         self.damaged = damaged
 
     def has_room_for(self, size: int) -> bool:
         return True
 
     def put(self, key: str, tokens: Sequence[int], state: memoryview) -> None:
-        self.kept[key] = Stored(list(tokens), bytes(state))
+        self.remainder[key] = Stored(list(tokens), bytes(state))
 
     def tokens(self, key: str) -> list[int]:
-        return self.kept[key].tokens if key in self.kept else []
+        return self.remainder[key].tokens if key in self.remainder else []
 
     def get(self, key: str) -> Stored | None:
-        return None if self.damaged else self.kept.get(key)
+        return None if self.damaged else self.remainder.get(key)
 
 
 PERSONA = list(range(100))
@@ -104,9 +104,9 @@ def test_two_conversations_do_not_disturb_each_other() -> None:
     for turn in range(3):
         for who in (1, 2):
             prompt = [*PERSONA, *[who] * (turn + 1) * 10]
-            kept = cache.take(str(who), prompt)
-            assert shared(kept.tokens, prompt) == len(kept.tokens) >= (100 + turn * 10 if turn else 0)
-            kept.tokens[:] = prompt
+            sequence = cache.take(str(who), prompt)
+            assert shared(sequence.tokens, prompt) == len(sequence.tokens) >= (100 + turn * 10 if turn else 0)
+            sequence.tokens[:] = prompt
 
 
 def test_the_conversation_unused_for_longest_makes_way() -> None:
@@ -179,7 +179,7 @@ def test_others_make_way_for_one_that_comes_back_and_go_on_the_shelf_themselves(
         cache.take(str(who), [who] * 80).tokens[:] = [who] * 80
     shelf.put("anna", PERSONA, memoryview(b"anna's"))
     assert cache.take("anna", [*PERSONA, 1]).tokens == PERSONA
-    assert len(cache) == 2 and {"1", "2"} <= shelf.kept.keys()
+    assert len(cache) == 2 and {"1", "2"} <= shelf.remainder.keys()
 
 
 def test_nothing_is_copied_of_one_that_made_way_in_vain() -> None:
@@ -203,7 +203,7 @@ def test_conversations_without_a_name_and_short_ones_are_not_kept() -> None:
     for key, count in (("", 200), ("short", 10), ("long", 200)):
         cache.take(key, [1]).tokens[:] = [1] * count
     cache.shelve_all()
-    assert list(shelf.kept) == ["long"]
+    assert list(shelf.remainder) == ["long"]
 
 
 def test_at_the_end_the_last_used_is_kept_first() -> None:
@@ -212,14 +212,14 @@ def test_at_the_end_the_last_used_is_kept_first() -> None:
     for who in ("anna", "ben", "carl", "anna"):
         cache.take(who, PERSONA).tokens[:] = PERSONA
     cache.shelve_all()
-    assert list(shelf.kept) == ["anna", "carl", "ben"]
+    assert list(shelf.remainder) == ["anna", "carl", "ben"]
 
 
 def test_who_is_forgotten_is_not_put_on_the_shelf() -> None:
     shelf = Memory()
     cache = Cache(Pool(), 1, shelf)
-    kept = cache.take("anna", PERSONA)
-    kept.tokens[:] = PERSONA
+    sequence = cache.take("anna", PERSONA)
+    sequence.tokens[:] = PERSONA
     cache.forget("anna")
     cache.forget("nobody")
-    assert len(cache) == 0 and not shelf.kept and not cache.holds(kept)
+    assert len(cache) == 0 and not shelf.remainder and not cache.holds(sequence)

@@ -14,14 +14,14 @@ HEAD = {"type": "http.response.start", "status": 200, "headers": []}
 
 @pytest.mark.parametrize("when", ["while it waits", "before it came"])
 async def test_who_still_waits_when_the_host_stops_is_told_to_come_again(when: str) -> None:
-    stopping, asked = anyio.Event(), anyio.Event()
+    stopping, event = anyio.Event(), anyio.Event()
 
     async def line(_scope: Scope, _receive: Receive, _send: Send) -> None:
-        asked.set()
+        event.set()
         await anyio.sleep_forever()
 
     async def stop() -> None:
-        await asked.wait()
+        await event.wait()
         stopping.set()
 
     door = httpx2.ASGITransport(Closing(line, stopping))

@@ -15,10 +15,10 @@ import pytest
 from atlas.conversation import Usage
 from atlas.errors import RequestError
 from atlas.llm_host.desks import MOST_LARGE, SMALL_BYTES, Desks
-from atlas.llm_host.generate import Part
-from atlas.llm_host.http import Reply
-from atlas.llm_host.line import ROOM, Line, Place
-from atlas.llm_host.request import Ask
+from atlas.llm_host.generate import AnswerPart
+from atlas.llm_host.http import AnswerStream
+from atlas.llm_host.line import ROOM, Line, LinePlace
+from atlas.llm_host.request import ChatRequest
 
 pytestmark = pytest.mark.timeout(10)
 LARGE = b" " * (SMALL_BYTES + 1)
@@ -32,8 +32,8 @@ class Slow:
         self.let = threading.Event()
         self.worked_out: list[str] = []
 
-    async def job(self, ask: Ask) -> Any:
-        def work() -> Ask:
+    async def job(self, ask: ChatRequest) -> Any:
+        def work() -> ChatRequest:
             if ask.priority == "chat":
                 self.let.wait()
             self.worked_out.append(ask.conversation)
@@ -42,9 +42,9 @@ class Slow:
         await self.desks.work_out(ask.priority, work)
         return None
 
-    async def answer(self, _job: Any, place: Place, give: Callable[[Part], None]) -> None:
+    async def answer(self, _job: Any, place: LinePlace, give: Callable[[AnswerPart], None]) -> None:
         async with self.line.called(place):
-            give(Part("Good day", (), "stop", Usage()))
+            give(AnswerPart("Good day", (), "stop", Usage()))
 
     async def ask(self, who: str, priority: str = "chat", *, gone: anyio.Event | None = None) -> list[Any]:
         """Ask; return what is sent to who asked."""
@@ -59,7 +59,7 @@ class Slow:
 
         messages = [{"role": "user", "content": "hello"}]
         body = {"model": "m", "messages": messages, "atlas_priority": priority, "atlas_conversation": who}
-        await Reply(cast("Any", self), json.dumps(body).encode())({"type": "http"}, receive, send)
+        await AnswerStream(cast("Any", self), json.dumps(body).encode())({"type": "http"}, receive, send)
         return sent
 
 

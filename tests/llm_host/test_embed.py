@@ -36,7 +36,7 @@ LONG = "The quick brown fox jumps over the lazy dog, again and again. " * 60
 
 
 @pytest.mark.parametrize(
-    ("more", "param", "said"),
+    ("more", "param", "text"),
     [
         ({"input": None}, "input", "must be a text"),
         ({"input": []}, "input", "at least one text"),
@@ -59,9 +59,9 @@ LONG = "The quick brown fox jumps over the lazy dog, again and again. " * 60
     ],
 )
 def test_a_request_that_makes_no_sense_is_refused_by_the_name_of_its_field(
-    more: dict[str, Any], param: str, said: str
+    more: dict[str, Any], param: str, text: str
 ) -> None:
-    with pytest.raises(RequestError, match=said) as refused:
+    with pytest.raises(RequestError, match=text) as refused:
         parse(json.dumps({"model": ENCODER, "input": "hello", **more}).encode())
     assert refused.value.param == param
 
@@ -110,11 +110,11 @@ def test_the_vectors_are_those_of_the_published_weights(host: Host) -> None:
     total = sum(map(len, tokens))
     assert body["usage"] == {"prompt_tokens": total, "total_tokens": total}
     for number, (item, right) in enumerate(zip(body["data"], vectors, strict=True)):
-        found = np.array(item["embedding"])
-        assert (item["object"], item["index"], found.shape) == ("embedding", number, (384,))
-        assert np.linalg.norm(found) == pytest.approx(1, abs=1e-5)
-        assert found @ right > 0.998, texts[number]
-    assert [bool(item.get("atlas_cut")) for item in body["data"]] == [len(each) == 512 for each in tokens]
+        vector = np.array(item["embedding"])
+        assert (item["object"], item["index"], vector.shape) == ("embedding", number, (384,))
+        assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
+        assert vector @ right > 0.998, texts[number]
+    assert [bool(item.get("atlas_cut")) for item in body["data"]] == [len(entry) == 512 for entry in tokens]
 
 
 @pytest.mark.real
@@ -142,8 +142,8 @@ async def test_a_backend_embeds_and_what_is_alike_is_near(host: Host) -> None:
             light, lamp, stocks = np.array(
                 (await backend.embed(["Turn off the light.", "Switch the lamp off, please.", "Shares fell."])).vectors
             )
-            told = await backend.embed(["hello", LONG], priority="background")
-            assert (told.tokens, told.cut) == (3 + 512, {1})
+            embeddings = await backend.embed(["hello", LONG], priority="background")
+            assert (embeddings.tokens, embeddings.cut) == (3 + 512, {1})
     finally:
         await backend.aclose()
     assert light @ lamp > 0.6 > 0.3 > light @ stocks
@@ -159,8 +159,8 @@ def test_many_texts_wait_for_an_answer_and_one_text_does_not(host: Host) -> None
 
     thread = threading.Thread(target=many)
     thread.start()
-    asked = {"model": MODEL, "messages": HELLO, "max_tokens": 24}
-    with host.http.stream("POST", "/v1/chat/completions", json={**asked, "stream": True}) as answer:
+    arguments = {"model": MODEL, "messages": HELLO, "max_tokens": 24}
+    with host.http.stream("POST", "/v1/chat/completions", json={**arguments, "stream": True}) as answer:
         lines = answer.iter_lines()
         assert next(lines).startswith("data:")
         assert embed(host, "hello").status_code == 200

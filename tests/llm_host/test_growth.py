@@ -20,9 +20,9 @@ MOST_GROWN_MIB = 80  # it was 172 while refusals were kept until Python looked f
 
 def taken_mib(host: Host) -> int:
     status = Path(f"/proc/{host.process.pid}/status").read_text()
-    found = re.search(r"RssAnon:\s+(\d+) kB", status)
-    assert found
-    return int(found[1]) // 1024
+    match = re.search(r"RssAnon:\s+(\d+) kB", status)
+    assert match
+    return int(match[1]) // 1024
 
 
 def test_prompts_that_are_far_too_long_leave_no_memory_behind_when_many_come_at_once(data: Path, models: Path) -> None:

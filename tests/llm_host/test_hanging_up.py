@@ -16,12 +16,12 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from atlas.llm_host.listening import Connection, Server, listen
+from atlas.llm_host.listening import HostServer, ImpatientConnection, listen
 
 MUCH = b"x" * 8 * 1024**2  # more than any socket takes by itself
 
 
-class Hasty(Connection):
+class Hasty(ImpatientConnection):
     patience = 0.01
 
 
@@ -40,7 +40,7 @@ async def test_who_takes_nothing_loses_the_connection_and_the_log_says_it_once(
 ) -> None:
     listener = listen(tmp_path / "s", 0)
     app = Starlette(routes=[Route("/", answer)])
-    server = Server(uvicorn.Config(app, http=Hasty, lifespan="off", log_config=None, access_log=False))
+    server = HostServer(uvicorn.Config(app, http=Hasty, lifespan="off", log_config=None, access_log=False))
     with caplog.at_level(logging.WARNING), socket.socket(socket.AF_UNIX) as reader:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(lambda: server.serve(sockets=[listener]))

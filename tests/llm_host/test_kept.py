@@ -22,8 +22,8 @@ FIRST = [PERSONA, {"role": "user", "content": "Tell me of the sea."}]
 def turn(host: Host, messages: list[dict[str, str]], who: str) -> tuple[dict[str, Any], list[dict[str, str]]]:
     """Return what a turn cost, and the messages with its answer and a next question."""
     body = host.chat(messages, atlas_conversation=who, max_tokens=8, temperature=0).json()
-    said = {"role": "assistant", "content": body["choices"][0]["message"]["content"]}
-    return body["usage"], [*messages, said, {"role": "user", "content": "And the moon?"}]
+    values = {"role": "assistant", "content": body["choices"][0]["message"]["content"]}
+    return body["usage"], [*messages, values, {"role": "user", "content": "And the moon?"}]
 
 
 def reused(usage: dict[str, Any]) -> float:

@@ -15,8 +15,8 @@ from llguidance import LLMatcher
 
 from atlas.errors import RequestError
 from atlas.llm_host import formats
-from atlas.llm_host.formats import GENERIC, Format, calls_in
-from atlas.llm_host.prompt import SPLIT, Prompts
+from atlas.llm_host.formats import GENERIC, CallFormat, calls_in
+from atlas.llm_host.prompt import SPLIT, PromptWriter
 from tests.llm_host import templates
 from tests.llm_host.templates import Vocabulary
 
@@ -47,8 +47,8 @@ SECONDS = {
 }
 
 
-def tool(name: str, parameters: Wire | None = None, said: str = "Do it.") -> Wire:
-    return {"type": "function", "function": {"name": name, "description": said, "parameters": parameters or {}}}
+def tool(name: str, parameters: Wire | None = None, text: str = "Do it.") -> Wire:
+    return {"type": "function", "function": {"name": name, "description": text, "parameters": parameters or {}}}
 
 
 TOOLS = [tool("timers__start", SECONDS), tool("clock__time")]
@@ -81,7 +81,7 @@ class Model:
     def __init__(self, name: str) -> None:
         template, begin, ends, self.form_name, self.parallel = MODELS[name]
         self.vocabulary = Vocabulary(template, begin=begin, ends=ends)
-        self.prompts = Prompts(self.vocabulary)
+        self.prompts = PromptWriter(self.vocabulary)
         self.form = self.prompts.format
 
     def writes(self, lark: str, text: str) -> bool:
@@ -112,7 +112,7 @@ def test_a_template_tells_how_its_model_calls_tools(model: Model) -> None:
 
 def test_every_turn_begins_as_the_turn_before_with_what_the_model_wrote(model: Model) -> None:
     count = 2 if model.parallel else 1
-    said = [
+    rows = [
         (words("Hello there."), "Hello there.", [user("A timer, please.")]),
         (calls(count), model.form.written(TWO[:count]), results(count)),
         (words("It is set."), "It is set.", [user("Thanks.")]),
@@ -120,7 +120,7 @@ def test_every_turn_begins_as_the_turn_before_with_what_the_model_wrote(model: M
     ]
     conversation = [PERSONA, user("Hi.")]
     before = model.prompts.text(conversation, TOOLS)
-    for message, written, next_ones in said:
+    for message, written, next_ones in rows:
         conversation = [*conversation, message, *next_ones]
         after = model.prompts.text(conversation, TOOLS)
         assert after.replace(SPLIT, "").startswith(before.replace(SPLIT, "") + written)
@@ -150,10 +150,10 @@ def test_words_may_be_said_where_they_are_wanted(model: Model) -> None:
 
 
 def test_what_the_model_wrote_is_read_back(model: Model) -> None:
-    kept = [(name, arguments, call_id if "id" in model.form.slots else "") for name, arguments, call_id in TWO]
-    assert calls_in(model.form.written(TWO[:1]), model.form) == kept[:1]
+    remainder = [(name, arguments, call_id if "id" in model.form.slots else "") for name, arguments, call_id in TWO]
+    assert calls_in(model.form.written(TWO[:1]), model.form) == remainder[:1]
     if model.parallel:
-        assert calls_in(model.form.written(TWO), model.form) == kept
+        assert calls_in(model.form.written(TWO), model.form) == remainder
     for broken in ("Hello.", "", model.form.written(TWO[:1])[:-1], model.form.written(TWO[:1]) + "}"):
         assert calls_in(broken, model.form) is None
 
@@ -172,7 +172,7 @@ def test_control_tokens_that_anybody_spells_out_stay_text(model: Model) -> None:
             made,
             {"role": "tool", "tool_call_id": IDS[0], "content": "Done." + extra},
         ]
-        tools = [tool("timers__start", SECONDS, said="Do it." + extra)]
+        tools = [tool("timers__start", SECONDS, text="Do it." + extra)]
         return sum(token >= templates.BYTES for token in model.prompts.tokens(conversation, tools))
 
     assert controls(evil) == controls("")
@@ -245,7 +245,7 @@ def test_calls_that_a_client_numbers_in_its_own_way_are_still_known_to_mistral()
     "template", ["{{ functions }}{{ undefined.attribute }}", "{{ 1 / 0 }}", "{{ raise_exception('no') }}"]
 )
 def test_a_template_that_cannot_be_used_is_replaced(template: str) -> None:
-    text = Prompts(Vocabulary(template)).text([PERSONA, user("Hi.")], TOOLS)
+    text = PromptWriter(Vocabulary(template)).text([PERSONA, user("Hi.")], TOOLS)
     assert "<|im_start|>user\nHi.<|im_end|>" in text and "timers__start" in text
 
 
@@ -255,7 +255,7 @@ def test_a_template_for_tools_is_used_where_there_are_tools() -> None:
         "tokenizer.chat_template": templates.PHI3,
         "tokenizer.chat_template.tool_use": templates.QWEN25,
     }
-    prompts = Prompts(vocabulary)
+    prompts = PromptWriter(vocabulary)
     assert prompts.format.name == "hermes"
     assert "<|user|>" in prompts.text([user("Hi.")], []) and "<|im_start|>" in prompts.text([user("Hi.")], TOOLS)
 
@@ -268,7 +268,7 @@ def test_a_tool_whose_schema_has_no_grammar_is_refused_by_name() -> None:
 
 
 def test_every_form_has_a_sign_that_words_do_not_begin_with() -> None:
-    for form in (Format("x"), *(known(name).form for name in MODELS)):
+    for form in (CallFormat("x"), *(known(name).form for name in MODELS)):
         assert formats.begins_call(form.opening, form) is True
         assert formats.begins_call("Well", form) is False
         assert formats.begins_call(" ", form) is None

@@ -10,10 +10,10 @@ import pytest
 
 from atlas.conversation import Usage
 from atlas.llm_host.desks import Desks
-from atlas.llm_host.generate import Part
-from atlas.llm_host.http import Reply
-from atlas.llm_host.line import ROOM, Line, Place
-from atlas.llm_host.request import Ask
+from atlas.llm_host.generate import AnswerPart
+from atlas.llm_host.http import AnswerStream
+from atlas.llm_host.line import ROOM, Line, LinePlace
+from atlas.llm_host.request import ChatRequest
 from tests.conftest import virtual_time
 
 CHATS = 1 + ROOM["chat"]
@@ -30,13 +30,13 @@ class Scripted:
     def __init__(self) -> None:
         self.line, self.desks = Line(), Desks()
 
-    async def job(self, ask: Ask) -> Ask:
+    async def job(self, ask: ChatRequest) -> ChatRequest:
         return ask
 
-    async def answer(self, _job: Any, place: Place, give: Callable[[Part], None]) -> None:
+    async def answer(self, _job: Any, place: LinePlace, give: Callable[[AnswerPart], None]) -> None:
         async with self.line.called(place):
-            give(Part("Good"))
-            give(Part(" day", (), "stop", Usage()))
+            give(AnswerPart("Good"))
+            give(AnswerPart(" day", (), "stop", Usage()))
 
 
 async def listen() -> dict[str, Any]:
@@ -47,7 +47,9 @@ async def listen() -> dict[str, Any]:
 
 async def ask(host: Scripted, send: Any, *, stream: bool) -> None:
     body = '{"model": "m", "messages": [{"role": "user", "content": "hello"}], "stream": %s}'
-    await Reply(cast("Any", host), (body % ("true" if stream else "false")).encode())({"type": "http"}, listen, send)
+    await AnswerStream(cast("Any", host), (body % ("true" if stream else "false")).encode())(
+        {"type": "http"}, listen, send
+    )
 
 
 async def take_nothing(message: Any) -> None:

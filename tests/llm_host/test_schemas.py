@@ -154,24 +154,24 @@ def attempt(seed: int, tokenizer: LLTokenizer) -> str:
 
 def outcomes(seeds: range) -> dict[str, int]:
     tokenizer = LLTokenizer("byte")
-    found: dict[str, int] = {}
+    results: dict[str, int] = {}
     for seed in seeds:
         end = attempt(seed, tokenizer)
-        found[end] = found.get(end, 0) + 1
-    return found
+        results[end] = results.get(end, 0) + 1
+    return results
 
 
 def test_some_schemas_made_by_dice_have_a_grammar_or_are_refused_by_name() -> None:
-    found = outcomes(range(20))
-    assert found["right"] > 6, found
-    assert found.get("failed", 0) == 0, found
+    results = outcomes(range(20))
+    assert results["right"] > 6, results
+    assert results.get("failed", 0) == 0, results
 
 
 @pytest.mark.real
 def test_a_thousand_schemas_made_by_dice_have_a_grammar_or_are_refused_by_name() -> None:
-    found = outcomes(range(1000))
-    assert sum(found.values()) == 1000 and found["right"] > 300, found
-    assert found.get("failed", 0) == 0, found
+    results = outcomes(range(1000))
+    assert sum(results.values()) == 1000 and results["right"] > 300, results
+    assert results.get("failed", 0) == 0, results
 
 
 @pytest.mark.parametrize(

@@ -63,10 +63,10 @@ def test_a_streamed_answer_is_the_whole_one_in_pieces(host: Host) -> None:
 
 
 def test_the_same_seed_says_the_same(host: Host) -> None:
-    said = {
+    texts = {
         host.chat(max_tokens=12, temperature=1.5, seed=7).json()["choices"][0]["message"]["content"] for _ in range(2)
     }
-    assert len(said) == 1
+    assert len(texts) == 1
 
 
 def test_a_stop_string_ends_the_answer_and_is_not_in_it(host: Host) -> None:
@@ -108,8 +108,8 @@ def test_json_that_was_asked_for_is_json(host: Host) -> None:
     }
     # Closed: left to chance, the model may add a name whose text has no end within 200 tokens.
     form = {"type": "json_schema", "json_schema": {"name": "sea", "schema": schema}}
-    said = json.loads(host.chat(response_format=form, max_tokens=200).json()["choices"][0]["message"]["content"])
-    assert said["mood"] in ("calm", "wild")
+    text = json.loads(host.chat(response_format=form, max_tokens=200).json()["choices"][0]["message"]["content"])
+    assert text["mood"] in ("calm", "wild")
 
 
 def test_a_schema_without_a_grammar_names_its_tool_and_harms_nobody(host: Host) -> None:
@@ -216,8 +216,8 @@ def test_a_host_that_is_stopped_says_so_to_who_waits_and_leaves_no_traceback(dat
         host.process.send_signal(signal.SIGTERM)
         assert host.process.wait(timeout=5) == 0
         for client in (one, other):
-            said = client.recv(4096).decode()
-            assert said.startswith("HTTP/1.1 503 ") and "retry-after: 1" in said and '"model_stopping"' in said
+            text = client.recv(4096).decode()
+            assert text.startswith("HTTP/1.1 503 ") and "retry-after: 1" in text and '"model_stopping"' in text
         assert "ASGI" not in host.log.read_text()
 
 
@@ -260,7 +260,7 @@ def test_a_voice_is_answered_in_the_middle_of_a_long_chat_and_both_say_what_they
         next(lines)
         assert host.chat(max_tokens=4, atlas_priority="voice", atlas_conversation="v").status_code == 200
         events = [json.loads(line[6:]) for line in lines if line.startswith("data: {")]
-    said = "".join(choice["delta"].get("content") or "" for event in events for choice in event["choices"])
-    assert said == alone
+    text = "".join(choice["delta"].get("content") or "" for event in events for choice in event["choices"])
+    assert text == alone
     first, second = host.answered()[before:]
     assert "conversation='v'" in first and "end=length" in second

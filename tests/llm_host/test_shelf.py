@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from atlas.llm_host.shelf import HEAD_BYTES, Shelf, identity
+from atlas.llm_host.shelf import HEAD_BYTES, SequenceFiles, identity
 
 STATE = bytes(range(256)) * 4
 
@@ -21,8 +21,8 @@ def files(folder: Path) -> list[Path]:
 
 
 def test_what_was_kept_comes_back_also_to_another_process(data: Path) -> None:
-    Shelf(data / "kept", "me").put("anna", [1, 2, 3], STATE)
-    after = Shelf(data / "kept", "me")
+    SequenceFiles(data / "kept", "me").put("anna", [1, 2, 3], STATE)
+    after = SequenceFiles(data / "kept", "me")
     assert after.tokens("anna") == [1, 2, 3]
     stored = after.get("anna")
     assert stored and stored.tokens == [1, 2, 3] and stored.state == STATE
@@ -31,7 +31,7 @@ def test_what_was_kept_comes_back_also_to_another_process(data: Path) -> None:
 
 def test_only_this_user_may_read_it_and_no_name_tells_whose_it_is(data: Path) -> None:
     (data / "kept").mkdir(mode=0o755)
-    Shelf(data / "kept", "me").put("anna", [1], STATE)
+    SequenceFiles(data / "kept", "me").put("anna", [1], STATE)
     (file,) = files(data / "kept")
     assert stat.S_IMODE((data / "kept").stat().st_mode) == 0o700
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -42,7 +42,7 @@ def test_only_this_user_may_read_it_and_no_name_tells_whose_it_is(data: Path) ->
 def test_a_file_with_a_flipped_bit_is_ignored_with_one_line(
     data: Path, at: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    shelf = Shelf(data, "me")
+    shelf = SequenceFiles(data, "me")
     shelf.put("anna", [1, 2, 3], STATE)
     (file,) = files(data)
     content = bytearray(file.read_bytes())
@@ -57,7 +57,7 @@ def test_a_file_with_a_flipped_bit_is_ignored_with_one_line(
 
 @pytest.mark.parametrize("wrong", ['"tokens": "3"', '"tokens": 3.0', '"tokens": null', '"tokens": -1', '"bytes": []'])
 def test_a_file_whose_head_counts_in_nonsense_is_ignored(data: Path, wrong: str) -> None:
-    shelf = Shelf(data, "me")
+    shelf = SequenceFiles(data, "me")
     shelf.put("anna", [1, 2, 3], STATE)
     (file,) = files(data)
     head, rest = file.read_bytes()[:HEAD_BYTES], file.read_bytes()[HEAD_BYTES:]
@@ -69,7 +69,7 @@ def test_a_file_whose_head_counts_in_nonsense_is_ignored(data: Path, wrong: str)
 
 @pytest.mark.parametrize("tokens", [4, 10**13, 10**30])
 def test_a_file_that_claims_more_tokens_than_it_holds_is_ignored(data: Path, tokens: int) -> None:
-    shelf = Shelf(data, "me")
+    shelf = SequenceFiles(data, "me")
     shelf.put("anna", [1, 2, 3], b"")
     (file,) = files(data)
     head, rest = file.read_bytes()[:HEAD_BYTES], file.read_bytes()[HEAD_BYTES:]
@@ -81,7 +81,7 @@ def test_a_file_that_claims_more_tokens_than_it_holds_is_ignored(data: Path, tok
 
 @pytest.mark.parametrize("size", [0, 1, HEAD_BYTES, HEAD_BYTES + 5, -1])
 def test_a_file_that_was_cut_short_is_ignored(data: Path, size: int) -> None:
-    shelf = Shelf(data, "me")
+    shelf = SequenceFiles(data, "me")
     shelf.put("anna", [1, 2, 3], STATE)
     (file,) = files(data)
     file.write_bytes(file.read_bytes()[:size])
@@ -89,14 +89,14 @@ def test_a_file_that_was_cut_short_is_ignored(data: Path, size: int) -> None:
 
 
 def test_another_model_does_not_believe_it_nor_another_conversation(data: Path) -> None:
-    shelf = Shelf(data, "me")
+    shelf = SequenceFiles(data, "me")
     shelf.put("ben", [7], STATE)
     shelf.put("anna", [1, 2, 3], STATE)
     of_ben, of_anna = (shelf._path(who) for who in ("ben", "anna"))
     of_anna.rename(of_ben)
     assert shelf.get("ben") is None
     shelf.put("anna", [1, 2, 3], STATE)
-    assert Shelf(data, "somebody else").get("anna") is None
+    assert SequenceFiles(data, "somebody else").get("anna") is None
 
 
 def test_a_model_is_told_from_another_by_size_ends_and_settings(data: Path) -> None:
@@ -104,12 +104,15 @@ def test_a_model_is_told_from_another_by_size_ends_and_settings(data: Path) -> N
     one.write_bytes(b"a" * 5000 + b"b")
     other.write_bytes(b"a" * 5000 + b"c")
     longer.write_bytes(b"a" * 5001 + b"b")
-    found = {identity(one, "x"), identity(other, "x"), identity(longer, "x"), identity(one, "y")}
-    assert len(found) == 4 and identity(one, "x") in found
+    hits = {identity(one, "x"), identity(other, "x"), identity(longer, "x"), identity(one, "y")}
+    assert len(hits) == 4 and identity(one, "x") in hits
 
 
 def test_the_oldest_make_way_by_number_and_by_size(data: Path) -> None:
-    for few, names in ((Shelf(data, "me", most_files=2), "abc"), (Shelf(data, "me", most_bytes=6000), "xyz")):
+    for few, names in (
+        (SequenceFiles(data, "me", most_files=2), "abc"),
+        (SequenceFiles(data, "me", most_bytes=6000), "xyz"),
+    ):
         for age, who in enumerate(names):
             few.put(who, [1], STATE)
             os.utime(few._path(who), (age, age))
@@ -119,7 +122,7 @@ def test_the_oldest_make_way_by_number_and_by_size(data: Path) -> None:
 
 
 def test_what_was_used_lately_is_not_old(data: Path) -> None:
-    shelf = Shelf(data, "me", most_files=2)
+    shelf = SequenceFiles(data, "me", most_files=2)
     for age, who in enumerate("ab"):
         shelf.put(who, [1], STATE)
         os.utime(shelf._path(who), (age, age))
@@ -129,15 +132,15 @@ def test_what_was_used_lately_is_not_old(data: Path) -> None:
 
 
 def test_what_is_too_large_has_no_room(data: Path) -> None:
-    shelf = Shelf(data, "me", most_bytes=1000)
+    shelf = SequenceFiles(data, "me", most_bytes=1000)
     assert shelf.has_room_for(1000) and not shelf.has_room_for(1001)
-    assert not Shelf(data, "me", most_bytes=2**63).has_room_for(2**62)
+    assert not SequenceFiles(data, "me", most_bytes=2**63).has_room_for(2**62)
 
 
 def test_a_disk_that_is_full_is_spoken_of_once_until_something_could_be_written_again(
     data: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shelf = Shelf(data, "me")
+    shelf = SequenceFiles(data, "me")
     monkeypatch.setattr("atlas.llm_host.shelf.SPARE_BYTES", 2**62)
     assert [shelf.has_room_for(10) for _ in range(3)] == [False] * 3
     assert caplog.text.count("could not be kept") == 1 and str(data) in caplog.text
@@ -149,7 +152,7 @@ def test_a_disk_that_is_full_is_spoken_of_once_until_something_could_be_written_
 
 
 def test_forgetting_leaves_nothing_and_may_be_asked_twice(data: Path) -> None:
-    shelf = Shelf(data, "me")
+    shelf = SequenceFiles(data, "me")
     shelf.put("anna", [1], STATE)
     shelf.drop("anna")
     shelf.drop("anna")
@@ -158,12 +161,12 @@ def test_forgetting_leaves_nothing_and_may_be_asked_twice(data: Path) -> None:
 
 def test_half_a_file_of_a_process_that_was_killed_is_cleared_away(data: Path) -> None:
     (data / "abc.new").write_bytes(b"half")
-    Shelf(data, "me")
+    SequenceFiles(data, "me")
     assert files(data) == []
 
 
 def test_a_disk_that_refuses_costs_a_line_and_nothing_else(data: Path, caplog: pytest.LogCaptureFixture) -> None:
-    shelf = Shelf(data / "kept", "me")
+    shelf = SequenceFiles(data / "kept", "me")
     (data / "kept").rmdir()
     with caplog.at_level(logging.WARNING):
         shelf.put("anna", [1], STATE)
@@ -172,7 +175,7 @@ def test_a_disk_that_refuses_costs_a_line_and_nothing_else(data: Path, caplog: p
 
 def test_whatever_lies_in_the_place_of_a_file_holds_up_nobody(data: Path, caplog: pytest.LogCaptureFixture) -> None:
     """A pipe would be read for ever, a link leads elsewhere, a folder cannot be removed like a file."""
-    shelf = Shelf(data / "kept", "me")
+    shelf = SequenceFiles(data / "kept", "me")
     shelf.put("anna", [1], STATE)
     place, elsewhere = shelf._path("anna"), data / "elsewhere"
     place.rename(elsewhere)
@@ -192,7 +195,7 @@ def test_whatever_lies_in_the_place_of_a_file_holds_up_nobody(data: Path, caplog
 def test_half_a_file_that_leads_elsewhere_is_not_written_through(data: Path) -> None:
     elsewhere = data / "elsewhere"
     elsewhere.write_text("precious")
-    shelf = Shelf(data / "kept", "me")
+    shelf = SequenceFiles(data / "kept", "me")
     shelf._path("anna").with_suffix(".new").symlink_to(elsewhere)
     shelf.put("anna", [1], STATE)
     assert elsewhere.read_text() == "precious" and shelf.tokens("anna") == [1]
@@ -202,7 +205,7 @@ def test_a_disk_on_which_nothing_can_be_written_or_removed_any_more_costs_lines_
     data: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """As after the kernel found an error on it: what can still be read is used."""
-    shelf = Shelf(data, "me")
+    shelf = SequenceFiles(data, "me")
     shelf.put("anna", [1], STATE)
     (data / "half.new").mkdir()
 
@@ -222,10 +225,10 @@ def test_a_disk_on_which_nothing_can_be_written_or_removed_any_more_costs_lines_
     assert stored and stored.state == STATE
     shelf.put("anna", [2], STATE)
     assert "could not be kept" in caplog.text and shelf.tokens("anna") == [1]
-    assert Shelf(data, "somebody else").get("anna") is None
+    assert SequenceFiles(data, "somebody else").get("anna") is None
 
 
 def test_without_its_folder_there_is_no_room(data: Path) -> None:
-    shelf = Shelf(data / "kept", "me")
+    shelf = SequenceFiles(data / "kept", "me")
     (data / "kept").rmdir()
     assert not shelf.has_room_for(1)

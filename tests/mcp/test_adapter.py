@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp import MCPError
 
-from atlas.conversation import Actor, Ask, Assent, Receipt, ToolCall
+from atlas.conversation import Actor, ConfirmationRequest, Receipt, SignedAnswer, ToolCall
 from atlas.mcp import adapter
 
 ANNA = Actor("Anna", "phone", "adult", "kitchen")
@@ -67,11 +67,11 @@ def meta_of(request: mcp.types.CallToolRequest) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("told", "untrusted"), [({}, False), (False, False), (True, True), ("yes", True), (None, True), ({"a": 1}, True)]
+    ("details", "untrusted"), [({}, False), (False, False), (True, True), ("yes", True), (None, True), ({"a": 1}, True)]
 )
 @pytest.mark.parametrize("more", [{}, {"is_error": True}, {"_meta": {"atlas.house/ask": None}}])
-def test_words_of_others_are_marked_whatever_came_of_the_call(told: Any, untrusted: bool, more: Any) -> None:
-    marked = {} if told == {} else {"atlas.house/untrusted": told}
+def test_words_of_others_are_marked_whatever_came_of_the_call(details: Any, untrusted: bool, more: Any) -> None:
+    marked = {} if details == {} else {"atlas.house/untrusted": details}
     answered = answer("Dear Anna", **(more | {"_meta": more.get("_meta", {}) | marked}))
     assert adapter.result(CALL, answered).untrusted is untrusted
 
@@ -90,11 +90,11 @@ def test_what_is_not_a_receipt_proves_nothing(receipt: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "error"),
+    ("details", "error"),
     [("denied", "denied"), ("not_found", "not_found"), ("weird", "failed"), (None, "failed"), (["denied"], "failed")],
 )
-def test_a_failure_says_of_what_kind_it_is_and_never_has_a_receipt(told: Any, error: str) -> None:
-    meta = {"atlas.house/error": told, "atlas.house/receipt": {"id": "r", "changed": "c"}}
+def test_a_failure_says_of_what_kind_it_is_and_never_has_a_receipt(details: Any, error: str) -> None:
+    meta = {"atlas.house/error": details, "atlas.house/receipt": {"id": "r", "changed": "c"}}
     result = adapter.result(CALL, answer("There is no such timer.", is_error=True, _meta=meta))
     assert (result.ok, result.error, result.receipt) == (False, error, None)
     assert result.text == "There is no such timer."
@@ -103,8 +103,8 @@ def test_a_failure_says_of_what_kind_it_is_and_never_has_a_receipt(told: Any, er
 def test_a_tool_that_asks_which_is_meant_tells_between_what() -> None:
     several = {"timers": [{"id": "timer_1", "name": "pizza"}]}
     for error, data in (("invalid", several), ("denied", {})):
-        asked = answer("Which timer?", is_error=True, _meta={"atlas.house/error": error, "atlas.house/data": several})
-        assert adapter.result(CALL, asked).data == data
+        result = answer("Which timer?", is_error=True, _meta={"atlas.house/error": error, "atlas.house/data": several})
+        assert adapter.result(CALL, result).data == data
 
 
 REMOVE = ToolCall("call_2", "tasks.remove", {"title": "milk"})
@@ -121,10 +121,12 @@ ASK = {
 def test_a_question_comes_back_as_one_in_either_form() -> None:
     meta = {"atlas.house/ask": ASK, "atlas.house/error": "confirm"}
     elicited = mcp.types.InputRequiredResult.model_validate({"requestState": "7f", "_meta": meta})
-    for found in (answer("Ask somebody.", is_error=True, _meta=meta), elicited):
-        result = adapter.result(REMOVE, found)
+    for hit in (answer("Ask somebody.", is_error=True, _meta=meta), elicited):
+        result = adapter.result(REMOVE, hit)
         assert (result.ok, result.error, result.text) == (False, "confirm", "Remove the task milk?")
-        assert result.ask == Ask("7f", "Remove the task milk?", "confirm", 1.8e9, "tasks.remove", "0" * 64)
+        assert result.ask == ConfirmationRequest(
+            "7f", "Remove the task milk?", "confirm", 1.8e9, "tasks.remove", "0" * 64
+        )
 
 
 def test_a_question_beside_a_success_is_no_success() -> None:
@@ -142,8 +144,8 @@ def test_a_question_beside_a_success_is_no_success() -> None:
     ],
 )
 def test_a_question_that_cannot_be_put_to_anybody_is_a_failure(broken: Any) -> None:
-    for found in (answer("Ok.", _meta={"atlas.house/ask": broken}), mcp.types.InputRequiredResult(request_state="7f")):
-        result = adapter.result(REMOVE, found)
+    for hit in (answer("Ok.", _meta={"atlas.house/ask": broken}), mcp.types.InputRequiredResult(request_state="7f")):
+        result = adapter.result(REMOVE, hit)
         assert (result.ok, result.error, result.ask) == (False, "confirm", None)
         assert "Nothing was done" in result.text
 
@@ -155,11 +157,11 @@ def test_how_much_must_be_said_is_never_read_as_less() -> None:
 
 
 def test_a_yes_goes_back_with_the_question_it_answers() -> None:
-    request = adapter.request(REMOVE, ANNA, "turn_1", Assent("7f", "signed"))
+    request = adapter.request(REMOVE, ANNA, "turn_1", SignedAnswer("7f", "signed"))
     wire = request.model_dump(by_alias=True, mode="json", exclude_none=True)
     assert wire["params"]["requestState"] == "7f"
     assert wire["params"]["inputResponses"] == {"confirm": {"action": "accept", "content": {"statement": "signed"}}}
-    assert "signed" not in repr(Assent("7f", "signed"))
+    assert "signed" not in repr(SignedAnswer("7f", "signed"))
 
 
 def test_an_answer_without_words_still_says_something() -> None:

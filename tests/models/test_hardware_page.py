@@ -9,10 +9,10 @@ import pytest
 
 from atlas.cli.models import CATALOGUE
 from atlas.models.catalogue import load
-from atlas.models.fit import GIB, Fit, Memory, Shape, cache_bytes, fit, longest_context
+from atlas.models.fit import GIB, Fit, MemoryPlace, Shape, cache_bytes, fit, longest_context
 
 PAGE = (Path(__file__).parents[2] / "hardware.md").read_text(encoding="utf-8")
-RAM_64 = Memory("RAM", 60 * GIB, 60e9)
+RAM_64 = MemoryPlace("RAM", 60 * GIB, 60e9)
 Q4, Q6 = 144 / 256, 210 / 256  # bytes of a value, K-quants
 SHOWN = 0.97  # of a card's gigabytes that its driver gives out
 
@@ -46,17 +46,17 @@ MODELS = {
 
 
 def placed(shape: Shape, gigabytes: float, per_second: float, cards: int) -> Fit:
-    card = Memory("a card", int(gigabytes * SHOWN * GIB), per_second * 1e9)
+    card = MemoryPlace("a card", int(gigabytes * SHOWN * GIB), per_second * 1e9)
     return fit(shape, [card] * cards, RAM_64, min(8192, shape.context))
 
 
 def cell(shape: Shape, gigabytes: float, per_second: float, cards: int) -> str:
     """Where a model goes and about how fast, as the page writes it."""
-    found = placed(shape, gigabytes, per_second, cards)
-    assert found.tokens_per_second
-    speed = found.tokens_per_second
+    matching_fit = placed(shape, gigabytes, per_second, cards)
+    assert matching_fit.tokens_per_second
+    speed = matching_fit.tokens_per_second
     rounded = f"{speed:.1f}" if speed < 3 else f"{speed:.0f}" if speed < 30 else f"{round(speed / 5) * 5}"
-    where = "whole" if found.layers_on_gpu > shape.layers else f"{found.layers_on_gpu}/{shape.layers}"
+    where = "whole" if matching_fit.layers_on_gpu > shape.layers else f"{matching_fit.layers_on_gpu}/{shape.layers}"
     return f"{'RAM' if not cards else where}, {rounded}"
 
 
@@ -71,9 +71,9 @@ CARDS = rows("Cards")
 
 @pytest.mark.parametrize("row", CARDS[1:], ids=lambda row: row[0])
 def test_the_table_of_cards_is_what_fit_says(row: list[str]) -> None:
-    said = re.search(r"\((\d+) GB, (\d+) GB/s", row[0])
-    size, per_second = (float(said[1]), float(said[2])) if said else (0.0, 0.0)
-    cards = 0 if not said else 2 if row[0].startswith("2 ×") else 1
+    match = re.search(r"\((\d+) GB, (\d+) GB/s", row[0])
+    size, per_second = (float(match[1]), float(match[2])) if match else (0.0, 0.0)
+    cards = 0 if not match else 2 if row[0].startswith("2 ×") else 1
     assert row[3:] == [cell(MODELS[name], size, per_second, cards) for name in CARDS[0][3:]]
 
 
@@ -82,12 +82,12 @@ def test_the_table_of_memory_is_what_fit_says(row: list[str]) -> None:
     shape = next(shape for name, shape in MODELS.items() if row[0].startswith(name.removesuffix(" Q4")))
     assert float(row[1].removesuffix(" GiB")) == pytest.approx(shape.weight_bytes / GIB, abs=0.05)
     contexts = [context for context in (4096, 8192, 32_768) if context <= shape.context]
-    said = [float(number) for number in re.findall(r"[\d.]+", row[2].split(";")[0])]
-    assert said == [pytest.approx(cache_bytes(shape, context) / GIB, rel=0.02) for context in contexts]
+    texts = [float(number) for number in re.findall(r"[\d.]+", row[2].split(";")[0])]
+    assert texts == [pytest.approx(cache_bytes(shape, context) / GIB, rel=0.02) for context in contexts]
 
 
 def test_the_longest_contexts_are_what_fit_says() -> None:
-    for name, size, said in re.findall(r"(70B Q4|8B Q4|Qwen3 4B Q4) on (\d+) GB: ([\d,]+) tokens", PAGE):
-        card = Memory("a card", int(float(size) * SHOWN * GIB), 1e12)
-        assert f"{longest_context(MODELS[name], [card], RAM_64):,}" == said, (name, size)
+    for name, size, text in re.findall(r"(70B Q4|8B Q4|Qwen3 4B Q4) on (\d+) GB: ([\d,]+) tokens", PAGE):
+        card = MemoryPlace("a card", int(float(size) * SHOWN * GIB), 1e12)
+        assert f"{longest_context(MODELS[name], [card], RAM_64):,}" == text, (name, size)
     assert len(re.findall(r" GB: [\d,]+ tokens", PAGE)) >= 3

@@ -165,15 +165,15 @@ def test_fit_speaks_of_no_context_that_the_model_does_not_know(
 ) -> None:
     (house / "small.gguf").write_bytes(small_gguf)
     assert run(["models", "fit", str(house / "small.gguf")]) == 0
-    said = capsys.readouterr().out
-    assert "   8,192  " in said
-    assert "32,768" not in said
+    text = capsys.readouterr().out
+    assert "   8,192  " in text
+    assert "32,768" not in text
 
 
 def test_what_is_not_on_disk_cannot_be_measured_but_is_told_how(
     house: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["models", "fit", "llama-3.1-70b-instruct"]) == 1
-    said = capsys.readouterr().err
-    assert "48 GB of GPU memory" in said
-    assert "atlas models pull llama-3.1-70b-instruct" in said
+    text = capsys.readouterr().err
+    assert "48 GB of GPU memory" in text
+    assert "atlas models pull llama-3.1-70b-instruct" in text

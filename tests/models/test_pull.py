@@ -24,7 +24,7 @@ from atlas.errors import EngineError
 from atlas.models import pull
 from atlas.models.catalogue import PINS, Model, ModelFile
 from atlas.models.fetch import missing
-from atlas.models.pull import Progress, Puller
+from atlas.models.pull import Puller, PullProgress
 
 CONTENT = random.Random(1).randbytes(3_000_000)
 CONFIG = b'{"layers": 2}'
@@ -37,7 +37,7 @@ class Hub:
     files: dict[str, bytes]
     cut_after: list[int] = field(default_factory=list)  # bytes of the next answers; then whole ones
     ranges: bool = True
-    asked: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
     slow: bool = False
     address: str = ""
 
@@ -51,11 +51,11 @@ class Hub:
                     return
             first, *headers = request.decode().split("\r\n")
             method, path, _ = first.split()
-            asked = next((line.split("=")[1] for line in headers if line.lower().startswith("range:")), "")
-            self.asked.append(f"{method} {asked}".strip())
+            question = next((line.split("=")[1] for line in headers if line.lower().startswith("range:")), "")
+            self.requests.append(f"{method} {question}".strip())
             content = self.files.get(path.rsplit("/", 1)[-1])
             with suppress(anyio.BrokenResourceError):  # killed
-                await self._send(stream, method, content, int(asked.rstrip("-") or 0) if self.ranges else 0)
+                await self._send(stream, method, content, int(question.rstrip("-") or 0) if self.ranges else 0)
 
     async def _send(self, stream: anyio.abc.SocketStream, method: str, content: bytes | None, begin: int) -> None:
         if content is None:
@@ -102,9 +102,9 @@ MODEL = Model(
 )
 
 
-async def bring(model: Model, folder: Path, hub: Hub, told: list[Progress] | None = None) -> None:
+async def bring(model: Model, folder: Path, hub: Hub, reported_progress: list[PullProgress] | None = None) -> None:
     async with httpx2.AsyncClient(trust_env=False) as client:
-        tell = told.append if told is not None else lambda progress: None
+        tell = reported_progress.append if reported_progress is not None else lambda progress: None
         await Puller(model, folder, tell, client, hub.address).pull()
 
 
@@ -121,18 +121,18 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_a_pull_cut_ten_times_at_random_ends_with_the_right_bytes(tmp_path: Path) -> None:
-    chance, told = random.Random(2), list[Progress]()
+    chance, reported_progress = random.Random(2), list[PullProgress]()
     async with open_hub(cut_after=[len(CONFIG), *(chance.randrange(1, 500_000) for _ in range(10))]) as hub:
-        await bring(MODEL, tmp_path, hub, told)
+        await bring(MODEL, tmp_path, hub, reported_progress)
     assert (tmp_path / "toy" / "weights.gguf").read_bytes() == CONTENT
-    assert (len(hub.asked), hub.asked[1], hub.asked[-1] != "GET") == (12, "GET", True)
-    counts = [progress.done for progress in told]
+    assert (len(hub.requests), hub.requests[1], hub.requests[-1] != "GET") == (12, "GET", True)
+    counts = [progress.done for progress in reported_progress]
     assert counts == sorted(counts)
-    assert counts[-1] == told[-1].total == len(CONTENT) + len(CONFIG)
+    assert counts[-1] == reported_progress[-1].total == len(CONTENT) + len(CONFIG)
     assert missing([MODEL], tmp_path) == []
     assert not (tmp_path / ".toy.part").exists()
     hashed_again = sum(before == after for before, after in pairwise(counts))
-    assert hashed_again <= 2 * len(hub.asked), "what this run has brought is hashed once"
+    assert hashed_again <= 2 * len(hub.requests), "what this run has brought is hashed once"
 
 
 @pytest.mark.real
@@ -152,7 +152,7 @@ async def test_a_pull_killed_ten_times_ends_with_the_right_bytes(tmp_path: Path)
         anyio.run(main)
         """
     )
-    chance, kept = random.Random(3), 0
+    chance, count = random.Random(3), 0
     async with open_hub(slow=True) as hub:
         command = [sys.executable, "-c", script, str(tmp_path), hub.address, str(Path(__file__).parent)]
         for _ in range(10):
@@ -166,10 +166,10 @@ async def test_a_pull_killed_ten_times_ends_with_the_right_bytes(tmp_path: Path)
                         break
                 await process.wait()
             size = on_disk(tmp_path)
-            assert size >= kept
-            kept = size
+            assert size >= count
+            count = size
         await bring(MODEL, tmp_path, hub)
-    assert kept, "it was killed before anything was kept"
+    assert count, "it was killed before anything was kept"
     assert (tmp_path / "toy" / "weights.gguf").read_bytes() == CONTENT
 
 
@@ -181,9 +181,9 @@ async def test_a_wrong_byte_is_found_named_and_thrown_away(tmp_path: Path) -> No
         assert not (tmp_path / ".toy.part" / "weights.gguf").exists()
         assert not (tmp_path / "toy").exists()
         hub.files["weights.gguf"] = CONTENT
-        hub.asked.clear()
+        hub.requests.clear()
         await bring(MODEL, tmp_path, hub)
-        assert hub.asked == ["GET"], "what was right is not pulled again"
+        assert hub.requests == ["GET"], "what was right is not pulled again"
 
 
 async def test_a_byte_that_changed_on_the_disk_between_two_pulls_is_found(tmp_path: Path) -> None:
@@ -198,11 +198,11 @@ async def test_a_byte_that_changed_on_the_disk_between_two_pulls_is_found(tmp_pa
 
 
 async def test_a_server_without_ranges_begins_anew_and_the_count_does_not_go_back(tmp_path: Path) -> None:
-    told = list[Progress]()
+    reported_progress = list[PullProgress]()
     async with open_hub(cut_after=[len(CONFIG), 2_000_000], ranges=False) as hub:
-        await bring(MODEL, tmp_path, hub, told)
+        await bring(MODEL, tmp_path, hub, reported_progress)
     assert (tmp_path / "toy" / "weights.gguf").read_bytes() == CONTENT
-    counts = [progress.done for progress in told]
+    counts = [progress.done for progress in reported_progress]
     assert counts == sorted(counts)
 
 
@@ -227,9 +227,9 @@ async def test_a_part_that_is_longer_than_the_file_is_thrown_away(tmp_path: Path
 async def test_what_is_gone_is_said_to_be_gone(tmp_path: Path) -> None:
     async with open_hub() as hub:
         del hub.files["weights.gguf"]
-        with pytest.raises(EngineError, match="the server answered 404") as told:
+        with pytest.raises(EngineError, match="the server answered 404") as error:
             await bring(MODEL, tmp_path, hub)
-        assert told.value.hint == "it is no longer there"
+        assert error.value.hint == "it is no longer there"
 
 
 async def test_a_pull_that_brought_nothing_leaves_nothing(tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ async def test_a_disk_without_room_is_noticed_before_anything_is_pulled(tmp_path
     async with open_hub() as hub:
         with pytest.raises(EngineError, match="needs 105000000"):
             await bring(huge, tmp_path, hub)
-        assert hub.asked == []
+        assert hub.requests == []
 
 
 async def test_a_hash_that_nobody_checked_is_pinned_at_the_first_pull_and_holds(tmp_path: Path) -> None:

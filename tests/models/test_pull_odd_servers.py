@@ -21,7 +21,7 @@ from atlas.errors import EngineError
 from atlas.models import pull
 from atlas.models.catalogue import PINS, Model, ModelFile
 from atlas.models.fetch import missing
-from atlas.models.pull import Progress, Puller
+from atlas.models.pull import Puller, PullProgress
 
 CONTENT = bytes(range(256)) * 400
 DIGEST = hashlib.sha256(CONTENT).hexdigest()
@@ -57,10 +57,12 @@ async def a_server(answer: Answer) -> AsyncIterator[str]:
         tasks.cancel_scope.cancel()
 
 
-async def bring(model: Model, folder: Path, answer: Answer, told: list[Progress] | None = None) -> None:
+async def bring(
+    model: Model, folder: Path, answer: Answer, reported_progress: list[PullProgress] | None = None
+) -> None:
     """Pull from such a server; its errors come out bare."""
     async with a_server(answer) as address, httpx2.AsyncClient(trust_env=False) as client:
-        tell = told.append if told is not None else lambda progress: None
+        tell = reported_progress.append if reported_progress is not None else lambda progress: None
         with anyio.fail_after(10):
             try:
                 await Puller(model, folder, tell, client, address).pull()
@@ -103,23 +105,23 @@ async def test_a_server_that_stays_busy_is_given_up_with_its_word(tmp_path: Path
 
 
 async def test_nothing_is_asked_for_packed_and_what_comes_packed_is_refused(tmp_path: Path) -> None:
-    asked: list[str] = []
+    requests: list[str] = []
 
     def answer(_method: str, _path: str, headers: dict[str, str]) -> bytes:
-        asked.append(headers["accept-encoding"])
+        requests.append(headers["accept-encoding"])
         return reply("200 OK", gzip.compress(CONTENT), content_encoding="gzip")
 
     with pytest.raises(EngineError, match="sends it packed"):
         await bring(MODEL, tmp_path, answer)
-    assert set(asked) == {"identity"}
+    assert set(requests) == {"identity"}
 
 
 @pytest.mark.parametrize("size", [len(CONTENT) - 1, len(CONTENT) + 1])
 async def test_a_file_of_another_size_is_refused_before_it_is_pulled(tmp_path: Path, size: int) -> None:
-    told: list[Progress] = []
+    reported_progress: list[PullProgress] = []
     with pytest.raises(EngineError, match=f"has {size} bytes at its server, and {len(CONTENT)} in the catalogue"):
-        await bring(MODEL, tmp_path, lambda *_: reply("200 OK", (CONTENT + b"!")[:size]), told)
-    assert [progress.done for progress in told] in ([], [0])
+        await bring(MODEL, tmp_path, lambda *_: reply("200 OK", (CONTENT + b"!")[:size]), reported_progress)
+    assert [progress.done for progress in reported_progress] in ([], [0])
 
 
 async def test_a_file_that_changed_its_size_between_two_pulls_is_noticed_at_once(tmp_path: Path) -> None:
@@ -131,9 +133,9 @@ async def test_a_file_that_changed_its_size_between_two_pulls_is_noticed_at_once
 
 async def test_a_part_beyond_the_end_of_the_file_says_that_it_changed(tmp_path: Path) -> None:
     part(tmp_path, CONTENT[:-1])
-    with pytest.raises(EngineError, match="answered 416") as told:
+    with pytest.raises(EngineError, match="answered 416") as error:
         await bring(MODEL, tmp_path, lambda *_: reply("416 Range Not Satisfiable"))
-    assert "changed it" in told.value.hint
+    assert "changed it" in error.value.hint
 
 
 async def test_another_part_than_was_asked_for_is_not_appended(tmp_path: Path) -> None:
@@ -172,15 +174,15 @@ async def test_a_large_file_that_nobody_says_a_hash_of_is_not_taken_into_memory(
 
 
 async def test_a_hub_that_says_another_hash_is_refused_before_anything_is_pulled(tmp_path: Path) -> None:
-    asked: list[str] = []
+    requests: list[str] = []
 
     def answer(method: str, _path: str, _headers: dict[str, str]) -> bytes:
-        asked.append(method)
+        requests.append(method)
         return reply("200 OK", **says("f" * 64, len(CONTENT)))
 
     with pytest.raises(EngineError, match=f"says sha256 {'f' * 64}, we know {DIGEST}"):
         await bring(replace(MODEL, seen=3), tmp_path, answer)
-    assert asked == ["HEAD"]
+    assert requests == ["HEAD"]
 
 
 async def test_what_was_pinned_at_the_first_pull_still_holds_at_the_second(tmp_path: Path) -> None:
@@ -214,7 +216,7 @@ async def test_a_line_as_slow_as_drops_is_no_stall(tmp_path: Path, monkeypatch: 
     """What came is taken as it comes: waiting for a whole block took a slow line for a dead one."""
     arrived = anyio.Event()
 
-    def tell(progress: Progress) -> None:
+    def tell(progress: PullProgress) -> None:
         nonlocal arrived
         if progress.done:
             arrived.set()
@@ -246,11 +248,11 @@ async def test_a_disk_that_fills_up_is_said_in_a_sentence_and_what_is_there_is_k
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, limits[1]))
     try:
-        with pytest.raises(EngineError, match="File too large") as told:
+        with pytest.raises(EngineError, match="File too large") as error:
             await bring(MODEL, tmp_path, lambda *_: reply("200 OK", CONTENT))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert "goes on where it stopped" in told.value.hint
+    assert "goes on where it stopped" in error.value.hint
     assert not (tmp_path / "toy").exists()
     begun = (tmp_path / ".toy.part" / "weights.gguf").read_bytes()
     assert begun == CONTENT[: len(begun)]
@@ -291,21 +293,21 @@ async def test_a_file_cut_short_on_a_disk_is_not_taken_for_the_model(tmp_path: P
 
 async def test_hashing_what_is_there_already_is_shown_and_the_count_never_goes_back(tmp_path: Path) -> None:
     part(tmp_path, CONTENT[:90_000])
-    told: list[Progress] = []
+    reported_progress: list[PullProgress] = []
 
     def answer(_method: str, _path: str, headers: dict[str, str]) -> bytes:
         begin = int(headers["range"].removeprefix("bytes=").rstrip("-"))
         return reply("206 Partial Content", CONTENT[begin:], content_range=f"bytes {begin}-{len(CONTENT) - 1}/*")
 
-    await bring(MODEL, tmp_path, answer, told)
-    counts = [progress.done for progress in told]
+    await bring(MODEL, tmp_path, answer, reported_progress)
+    counts = [progress.done for progress in reported_progress]
     assert counts[0] == 90_000
     assert counts == sorted(counts)
     assert counts[-1] == len(CONTENT)
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "text"),
     [
         (lambda _method, path, _headers: reply("302 Found", location=path), "redirects"),
         (
@@ -317,9 +319,9 @@ async def test_hashing_what_is_there_already_is_shown_and_the_count_never_goes_b
     ],
     ids=["it sends round in circles", "it says a size that no number holds"],
 )
-async def test_a_server_that_fools_about_is_refused_in_a_sentence(tmp_path: Path, answer: Answer, said: str) -> None:
+async def test_a_server_that_fools_about_is_refused_in_a_sentence(tmp_path: Path, answer: Answer, text: str) -> None:
     part(tmp_path, CONTENT[:9])
-    with pytest.raises(EngineError, match=said):
+    with pytest.raises(EngineError, match=text):
         await bring(MODEL, tmp_path, answer)
 
 

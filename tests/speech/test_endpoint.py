@@ -7,25 +7,25 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atlas.speech.endpoint import Endpoint, EndpointOptions, Heard
+from atlas.speech.endpoint import Endpoint, EndpointDecision, EndpointOptions
 
 FRAME = 0.032
 
 
-def story(endpoint: Endpoint, *parts: tuple[float, float]) -> list[tuple[Heard, float]]:
+def story(endpoint: Endpoint, *parts: tuple[float, float]) -> list[tuple[EndpointDecision, float]]:
     """Play stretches of (seconds, probability); return what was decided, and when."""
     frames = [probability for seconds, probability in parts for _ in range(round(seconds / FRAME))]
     decided = ((endpoint.hear(FRAME, probability), round(endpoint.at_seconds, 2)) for probability in frames)
     return [(heard, at) for heard, at in decided if heard]
 
 
-def words(decided: list[tuple[Heard, float]]) -> list[Heard]:
+def words(decided: list[tuple[EndpointDecision, float]]) -> list[EndpointDecision]:
     return [heard for heard, _ in decided]
 
 
 def test_a_sentence_begins_pauses_and_ends():
     decided = story(Endpoint(), (1.0, 0.0), (1.5, 0.9), (1.0, 0.0))
-    assert words(decided) == [Heard.SPEECH, Heard.PAUSE, Heard.ENDPOINT]
+    assert words(decided) == [EndpointDecision.SPEECH, EndpointDecision.PAUSE, EndpointDecision.ENDPOINT]
     assert [at for _, at in decided] == [1.15, 2.72, 3.2]
 
 
@@ -40,11 +40,17 @@ def test_where_the_speech_stood_is_known_after_the_endpoint():
 
 def test_speech_that_goes_on_after_a_pause_is_reported_and_does_not_end():
     decided = story(Endpoint(), (1.0, 0.9), (0.4, 0.0), (1.0, 0.9), (1.0, 0.0))
-    assert words(decided) == [Heard.SPEECH, Heard.PAUSE, Heard.SPEECH, Heard.PAUSE, Heard.ENDPOINT]
+    assert words(decided) == [
+        EndpointDecision.SPEECH,
+        EndpointDecision.PAUSE,
+        EndpointDecision.SPEECH,
+        EndpointDecision.PAUSE,
+        EndpointDecision.ENDPOINT,
+    ]
 
 
 def test_a_short_gap_between_words_is_not_a_pause():
-    assert words(story(Endpoint(), (0.5, 0.9), (0.128, 0.0), (0.5, 0.9), (0.128, 0.0))) == [Heard.SPEECH]
+    assert words(story(Endpoint(), (0.5, 0.9), (0.128, 0.0), (0.5, 0.9), (0.128, 0.0))) == [EndpointDecision.SPEECH]
 
 
 def test_a_click_is_not_speech():
@@ -56,66 +62,72 @@ def test_clicks_that_are_far_apart_do_not_add_up_to_speech():
 
 
 def test_a_stuttered_word_adds_up_to_speech():
-    assert words(story(Endpoint(), (0.096, 1.0), (0.064, 0.0), (0.096, 1.0))) == [Heard.SPEECH]
+    assert words(story(Endpoint(), (0.096, 1.0), (0.064, 0.0), (0.096, 1.0))) == [EndpointDecision.SPEECH]
 
 
 def test_a_click_inside_the_silence_does_not_make_the_speaker_wait_again():
     endpoint = Endpoint()
     decided = story(endpoint, (1.0, 0.9), (0.4, 0.0), (0.032, 1.0), (0.4, 0.0))
-    assert words(decided) == [Heard.SPEECH, Heard.PAUSE, Heard.ENDPOINT]
+    assert words(decided) == [EndpointDecision.SPEECH, EndpointDecision.PAUSE, EndpointDecision.ENDPOINT]
     assert round(endpoint.ended_seconds, 2) == 0.99
 
 
 def test_quiet_word_ends_still_count_as_speech_but_do_not_begin_it():
-    assert words(story(Endpoint(), (1.0, 0.9), (5.0, 0.4))) == [Heard.SPEECH]
+    assert words(story(Endpoint(), (1.0, 0.9), (5.0, 0.4))) == [EndpointDecision.SPEECH]
     assert words(story(Endpoint(), (5.0, 0.4))) == []
 
 
 def test_an_utterance_ends_when_it_is_as_long_as_one_may_be_and_the_rest_is_the_next():
     endpoint = Endpoint(EndpointOptions(max_utterance_seconds=27.5))
     decided = story(endpoint, (60.0, 0.9))
-    assert words(decided) == [Heard.SPEECH, Heard.ENDPOINT, Heard.SPEECH, Heard.ENDPOINT, Heard.SPEECH]
+    assert words(decided) == [
+        EndpointDecision.SPEECH,
+        EndpointDecision.ENDPOINT,
+        EndpointDecision.SPEECH,
+        EndpointDecision.ENDPOINT,
+        EndpointDecision.SPEECH,
+    ]
     assert decided[1][1] == 27.52
 
 
 def test_nobody_speaking_is_reported_once_for_each_stretch_of_patience():
     endpoint = Endpoint(EndpointOptions(patience_seconds=5.0))
     decided = story(endpoint, (12.0, 0.1))
-    assert words(decided) == [Heard.SILENCE, Heard.SILENCE]
+    assert words(decided) == [EndpointDecision.SILENCE, EndpointDecision.SILENCE]
     assert [at for _, at in decided] == [5.02, 10.05]
 
 
 def test_patience_does_not_run_out_while_somebody_speaks():
     endpoint = Endpoint(EndpointOptions(patience_seconds=2.0))
-    assert words(story(endpoint, (1.5, 0.0), (4.0, 0.9))) == [Heard.SPEECH]
+    assert words(story(endpoint, (1.5, 0.0), (4.0, 0.9))) == [EndpointDecision.SPEECH]
 
 
 def test_options_may_change_in_the_middle_of_a_pause():
     endpoint = Endpoint()
     story(endpoint, (1.0, 0.9), (0.4, 0.0))
     endpoint.options = replace(endpoint.options, silence_seconds=0.3)
-    assert endpoint.hear(FRAME, 0.0) is Heard.ENDPOINT
+    assert endpoint.hear(FRAME, 0.0) is EndpointDecision.ENDPOINT
 
 
 def test_a_pause_after_words_that_can_stand_alone_may_be_shorter():
     endpoint = Endpoint()
     story(endpoint, (1.0, 0.9), (0.23, 0.0))
     endpoint.settle(0.35)
-    assert story(endpoint, (1.0, 0.0))[0] == (Heard.ENDPOINT, 1.34)
+    assert story(endpoint, (1.0, 0.0))[0] == (EndpointDecision.ENDPOINT, 1.34)
 
 
 def test_who_goes_on_after_all_has_the_usual_patience_again():
     endpoint = Endpoint()
     story(endpoint, (1.0, 0.9), (0.23, 0.0))
     endpoint.settle(0.35)
-    assert words(story(endpoint, (0.5, 0.9), (0.5, 0.0))) == [Heard.SPEECH, Heard.PAUSE]
+    assert words(story(endpoint, (0.5, 0.9), (0.5, 0.0))) == [EndpointDecision.SPEECH, EndpointDecision.PAUSE]
 
 
 def test_only_a_pause_can_be_shortened():
     endpoint = Endpoint()
     story(endpoint, (1.0, 0.9))
     endpoint.settle(0.1)
-    assert words(story(endpoint, (0.5, 0.0))) == [Heard.PAUSE]
+    assert words(story(endpoint, (0.5, 0.0))) == [EndpointDecision.PAUSE]
 
 
 def test_a_reset_forgets_everything():
@@ -129,17 +141,17 @@ def test_a_reset_forgets_everything():
 @given(st.lists(st.floats(0, 1), max_size=400), st.sampled_from([0.01, 0.02, 0.032, 0.1]))
 def test_whatever_is_heard_the_decisions_come_in_an_order_that_makes_sense(probabilities, seconds):
     endpoint = Endpoint(EndpointOptions(patience_seconds=3.0, max_utterance_seconds=4.0))
-    before: Heard | None = None
+    before: EndpointDecision | None = None
     may_follow = {
-        None: {Heard.SPEECH, Heard.SILENCE},
-        Heard.SPEECH: {Heard.PAUSE, Heard.ENDPOINT},
-        Heard.PAUSE: {Heard.SPEECH, Heard.ENDPOINT},
-        Heard.ENDPOINT: {Heard.SPEECH, Heard.SILENCE},
-        Heard.SILENCE: {Heard.SPEECH, Heard.SILENCE},
+        None: {EndpointDecision.SPEECH, EndpointDecision.SILENCE},
+        EndpointDecision.SPEECH: {EndpointDecision.PAUSE, EndpointDecision.ENDPOINT},
+        EndpointDecision.PAUSE: {EndpointDecision.SPEECH, EndpointDecision.ENDPOINT},
+        EndpointDecision.ENDPOINT: {EndpointDecision.SPEECH, EndpointDecision.SILENCE},
+        EndpointDecision.SILENCE: {EndpointDecision.SPEECH, EndpointDecision.SILENCE},
     }
     for probability in probabilities:
         if heard := endpoint.hear(seconds, probability):
             assert heard in may_follow[before]
             before = heard
-        assert endpoint.speaking == (before in (Heard.SPEECH, Heard.PAUSE))
+        assert endpoint.speaking == (before in (EndpointDecision.SPEECH, EndpointDecision.PAUSE))
         assert 0 <= endpoint.began_seconds <= endpoint.ended_seconds <= endpoint.at_seconds + 1e-9

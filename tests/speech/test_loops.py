@@ -12,7 +12,7 @@ RAN_ON, ENDED = False, True
 
 
 @pytest.mark.parametrize(
-    ("text", "ended", "kept"),
+    ("text", "ended", "remainder"),
     [
         ("Cancel timer. Cancel timer. Cancel timer. Cancel", RAN_ON, "Cancel timer."),
         ("Set a timer for 10 minutes. Set a timer", RAN_ON, "Set a timer for 10 minutes."),
@@ -38,12 +38,12 @@ RAN_ON, ENDED = False, True
         ("...", RAN_ON, None),
     ],
 )
-def test_the_first_repeat_is_where_it_is_cut(text, ended, kept):
-    assert cut_loop(text, ended) == ((text, False) if kept is None else (kept, True))
+def test_the_first_repeat_is_where_it_is_cut(text, ended, remainder):
+    assert cut_loop(text, ended) == ((text, False) if remainder is None else (remainder, True))
 
 
 @given(st.text(alphabet="ab .,'", max_size=60), st.booleans())
 def test_what_is_kept_is_how_the_text_began(text, ended):
-    kept, looped = cut_loop(text, ended)
-    assert text.startswith(kept)
-    assert looped or kept == text
+    remainder, looped = cut_loop(text, ended)
+    assert text.startswith(remainder)
+    assert looped or remainder == text

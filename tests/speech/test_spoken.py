@@ -134,9 +134,9 @@ def test_it_is_read_aloud_as_a_person_would(written, heard):
 
 @given(st.text(max_size=200))
 def test_any_text_can_be_read(text):
-    said = spoken(text)
-    assert "\n" not in said
-    assert said == said.strip()
+    sentence = spoken(text)
+    assert "\n" not in sentence
+    assert sentence == sentence.strip()
 
 
 @given(st.text(alphabet="1 :./-,$%*_`[]()#a'\"m", max_size=200))

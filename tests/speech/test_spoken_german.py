@@ -98,9 +98,9 @@ def test_a_german_house_reads_german_without_being_told() -> None:
 
 @given(st.text(alphabet="1 :./-,$€%*_`[]()#a'mUhr½", max_size=200))
 def test_odd_signs_do_not_trouble_it(text: str) -> None:
-    said = spoken(text, "de")
-    assert not set("*_`[]#") & set(said)
-    assert said == said.strip()
+    sentence = spoken(text, "de")
+    assert not set("*_`[]#") & set(sentence)
+    assert sentence == sentence.strip()
 
 
 @pytest.mark.parametrize("text", ["1. " * 20_000, "1/" * 20_000, "0123 " * 20_000, "1," * 20_000, "am 1" * 20_000])

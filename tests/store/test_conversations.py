@@ -38,15 +38,15 @@ async def recalled(memory: Database, conversation: Conversation = KITCHEN) -> tu
 
 
 async def test_a_conversation_comes_back_in_order_with_its_tool_exchanges(memory: Database) -> None:
-    said = (
+    messages = (
         Message("user", "Set a pizza timer for ten minutes."),
         Message("assistant", "", calls=(TIMER,)),
         Message("tool", "Timer set for 10 minutes.", call_id="call_1"),
         Message("assistant", "Your pizza timer is set for 10 minutes."),
     )
-    await keep(memory, KITCHEN, "turn_1", *said)
+    await keep(memory, KITCHEN, "turn_1", *messages)
     await keep(memory, KITCHEN, "turn_2", Message("user", "Thanks"), Message("assistant", "Any time."))
-    assert await recalled(memory) == (*said, Message("user", "Thanks"), Message("assistant", "Any time."))
+    assert await recalled(memory) == (*messages, Message("user", "Thanks"), Message("assistant", "Any time."))
 
 
 async def test_the_house_s_own_answers_are_told_apart_from_its_model_s(memory: Database) -> None:
@@ -75,10 +75,10 @@ async def test_old_turns_are_forgotten_in_blocks_so_that_the_beginning_stays_the
     beginnings = []
     for number in range(4 * BLOCK_TURNS):
         await keep(memory, KITCHEN, f"turn_{number}", Message("user", str(number)), Message("assistant", "yes"))
-        kept = await recalled(memory)
-        assert kept[-2].text == str(number)
-        assert len(kept) <= 2 * 2 * BLOCK_TURNS
-        beginnings.append(kept[0].text)
+        messages = await recalled(memory)
+        assert messages[-2].text == str(number)
+        assert len(messages) <= 2 * 2 * BLOCK_TURNS
+        beginnings.append(messages[0].text)
     assert sorted(set(map(int, beginnings))) == [0, BLOCK_TURNS, 2 * BLOCK_TURNS, 3 * BLOCK_TURNS]
 
 
@@ -92,7 +92,7 @@ async def test_forgetting_never_mixes_in_another_conversation(memory: Database) 
 
 
 @pytest.mark.parametrize(
-    ("heard", "kept"),
+    ("heard", "remainder"),
     [
         ("Rome is old. It", "Rome is old. It"),
         ("Rome is old.", "Rome is old."),
@@ -101,11 +101,11 @@ async def test_forgetting_never_mixes_in_another_conversation(memory: Database) 
         ("Rome is old. It has hills. And more than was said.", "Rome is old. It has hills."),
     ],
 )
-async def test_a_reply_is_cut_to_what_was_heard(memory: Database, heard: str, kept: str) -> None:
+async def test_a_reply_is_cut_to_what_was_heard(memory: Database, heard: str, remainder: str) -> None:
     await keep(memory, KITCHEN, "turn_1", Message("user", "Rome?"), Message("assistant", "Rome is old. It has hills."))
     cut = await memory.write(lambda c: conversations.shorten(c, "turn_1", heard))
-    assert cut == (kept != "Rome is old. It has hills.")
-    assert (await recalled(memory))[-1] == Message("assistant", kept)
+    assert cut == (remainder != "Rome is old. It has hills.")
+    assert (await recalled(memory))[-1] == Message("assistant", remainder)
 
 
 async def test_a_reply_nobody_heard_is_forgotten_but_what_it_did_is_not(memory: Database) -> None:
@@ -131,13 +131,13 @@ async def test_shortening_a_turn_that_was_never_kept_says_so(memory: Database) -
 
 
 async def test_a_turn_comes_back_with_its_timings_and_cost(memory: Database) -> None:
-    kept = TurnRecord(
+    record = TurnRecord(
         *("turn_1", "work", "asked for by name", "model", "desk", False, 10.5, 12.25, "failed", "the model vanished"),
         timings={"llm_ms": 120, "first_word_at_ms": 40},
         usage=Usage(100, 80, 12),
     )
-    await memory.write(lambda c: turns.record(c, kept, None))
-    assert await memory.read(lambda c: turns.latest(c, 1)) == [kept]
+    await memory.write(lambda c: turns.record(c, record, None))
+    assert await memory.read(lambda c: turns.latest(c, 1)) == [record]
 
 
 async def test_timings_can_be_corrected_when_the_sound_is_over(memory: Database) -> None:

@@ -171,6 +171,6 @@ def killed_while_writing(file: Path) -> int:
 async def test_every_acknowledged_write_survives_kill_9(data: Path) -> None:
     acknowledged = await anyio.to_thread.run_sync(killed_while_writing, data / "x.db")
     async with open_database(data / "x.db", NOTES) as database:
-        kept = [int(text) for text in await database.read(texts)]
-    assert kept[: acknowledged + 1] == list(range(acknowledged + 1))
-    assert len(kept) <= acknowledged + 2  # at most the one whose acknowledgement was cut off
+        remainder = [int(text) for text in await database.read(texts)]
+    assert remainder[: acknowledged + 1] == list(range(acknowledged + 1))
+    assert len(remainder) <= acknowledged + 2  # at most the one whose acknowledgement was cut off

@@ -10,7 +10,7 @@ import pytest
 from atlas.conversation import Actor
 from atlas.errors import RequestError
 from atlas.store.database import open_database
-from atlas.store.devices import DEVICES, FILE, Devices, open_devices
+from atlas.store.devices import DEVICES, FILE, DeviceStore, open_devices
 
 
 async def test_a_token_opens_the_door_for_its_device(data):
@@ -86,7 +86,7 @@ async def test_a_token_that_was_taken_back_opens_nothing_at_once_also_from_anoth
 
 async def test_a_disk_that_takes_no_more_locks_nobody_out(data):
     async with open_database(data / FILE, DEVICES) as database:
-        devices = Devices(database)
+        devices = DeviceStore(database)
         token = await devices.create("phone", "owner")
         await database.read(lambda connection: connection.execute("PRAGMA query_only = ON") and None)
         assert (await devices.find(token)).device == "phone"
@@ -129,7 +129,7 @@ async def test_a_role_that_there_is_none_of_is_refused(data):
 async def test_the_list_says_when_each_was_made_and_last_used_and_writes_that_rarely(data):
     clock = [1000.0]
     async with open_database(data / FILE, DEVICES) as database:
-        devices = Devices(database, now=lambda: clock[0])
+        devices = DeviceStore(database, now=lambda: clock[0])
         token = await devices.create("phone", "owner")
         assert [(d.name, d.created, d.used) for d in await devices.list()] == [("phone", 1000.0, None)]
         for clock[0], used in ((2000.0, 2000.0), (2030.0, 2000.0), (2061.0, 2061.0)):

@@ -22,7 +22,7 @@ from atlas.store.database import open_database
 from atlas.store.forgetting import Forgotten
 from atlas.store.memory import Memory, open_memory
 from atlas.store.migrations import MEMORY
-from atlas.store.recall import MOST_WORDS, Exchange, Said, Span, belonging_to
+from atlas.store.recall import MOST_WORDS, RememberedMessage, RememberedTurn, TimeSpan, belonging_to
 from atlas.store.turns import TurnRecord
 
 ADA = Actor("ada", "phone", "owner", "study")
@@ -103,7 +103,7 @@ async def test_the_newest_comes_first_and_no_more_than_wanted(memory: Memory) ->
     for number in range(5):
         await say(memory, ADA, f"boiler {number}", at=float(number))
     assert [one.at for one in await memory.search(OF_ADA, "boiler", most=3)] == [4.0, 3.0, 2.0]
-    assert [one.at for one in await memory.search(OF_ADA, "boiler", Span(1.0, 3.0))] == [2.0, 1.0]
+    assert [one.at for one in await memory.search(OF_ADA, "boiler", TimeSpan(1.0, 3.0))] == [2.0, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -174,10 +174,16 @@ async def test_exchanges_come_in_order_page_by_page_with_the_tools_that_were_use
     await say(memory, IN_THE_KITCHEN, "thanks", at=8.0)
     await say(memory, BEN, "not for Ada", at=9.0)
     (first,) = await memory.exchanges(OF_ADA, most=1)
-    said = (Said("user", "a timer"), Said("assistant", "", ("timers.start",)), Said("assistant", "Set."))
-    assert first == Exchange(1, "turn_1", 7.0, "family", "ada", "study", "phone", False, "done", said)
+    remembered_messages = (
+        RememberedMessage("user", "a timer"),
+        RememberedMessage("assistant", "", ("timers.start",)),
+        RememberedMessage("assistant", "Set."),
+    )
+    assert first == RememberedTurn(
+        1, "turn_1", 7.0, "family", "ada", "study", "phone", False, "done", remembered_messages
+    )
     (second,) = await memory.exchanges(OF_ADA, after=first.number)
-    assert (second.room, second.said[0].text) == ("kitchen", "thanks")
+    assert (second.room, second.messages[0].text) == ("kitchen", "thanks")
     assert await memory.exchanges(OF_ADA, after=second.number) == ()
 
 
@@ -186,30 +192,30 @@ async def test_exchanges_come_in_order_page_by_page_with_the_tools_that_were_use
 
 async def test_what_was_forgotten_is_found_nowhere_not_even_as_bytes_in_the_files(data: Path, memory: Memory) -> None:
     chance = random.Random(4)
-    told: dict[str, list[str]] = {"ada": [], "ben": []}
+    details: dict[str, list[str]] = {"ada": [], "ben": []}
     for number in range(120):
         actor = chance.choice((ADA, BEN))
         token = f"{chance.getrandbits(48):012x}"
-        told[actor.person].append(token)
+        details[actor.person].append(token)
         padding = " ".join(f"w{chance.randrange(800)}" for _ in range(chance.randrange(60)))
         turn_id = await say(memory, actor, f"{padding} {token}", f"{token} {padding} {token}", at=float(number))
         if chance.random() < 0.3:
             await memory.heard(turn_id, f"{token} {padding}"[: chance.randrange(200)], {})
     gone = await memory.forget(OF_ADA)
-    assert gone == Forgotten(exchanges=len(told["ada"]))
+    assert gone == Forgotten(exchanges=len(details["ada"]))
     left = on_disk(data)
-    assert [token for token in told["ada"] if token.encode() in left] == []
-    assert [token for token in told["ben"] if token.encode() not in left] == []
+    assert [token for token in details["ada"] if token.encode() in left] == []
+    assert [token for token in details["ben"] if token.encode() not in left] == []
     assert await memory.exchanges(OF_ADA) == ()
     assert b"/ada/" not in left  # nor that there was a conversation
     assert b"adastudy" not in left
-    assert len(await found(memory, BEN, told["ben"][0])) == 2
+    assert len(await found(memory, BEN, details["ben"][0])) == 2
 
 
 async def test_only_what_was_said_in_a_span_is_forgotten(memory: Memory) -> None:
     for number in range(6):
         await say(memory, ADA, f"word{number}", at=float(number))
-    assert (await memory.forget(OF_ADA, Span(2.0, 4.0))).exchanges == 2
+    assert (await memory.forget(OF_ADA, TimeSpan(2.0, 4.0))).exchanges == 2
     assert await found(memory, ADA, "word") == ["word5", "word4", "word1", "word0"]
 
 
@@ -260,7 +266,7 @@ async def test_a_turn_that_is_under_way_is_not_remembered_when_it_knew_what_is_f
         await memory.keep(record_of("turn_3", ADA, 2.0), (Message("user", "hello"),), waiting)
     assert await memory.tidy() == []
     assert model.dropped == ["family/ada/study"]
-    assert [one.said for one in await memory.exchanges(OF_ADA)] == [(Said("user", "hello"),)]
+    assert [one.messages for one in await memory.exchanges(OF_ADA)] == [(RememberedMessage("user", "hello"),)]
 
 
 async def test_reading_ahead_stops_when_there_is_something_to_forget(memory: Memory, model: Model) -> None:

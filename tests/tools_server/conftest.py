@@ -23,13 +23,13 @@ from mcp.client.streamable_http import streamable_http_client
 
 import tools_server.tools
 from tools_server.audit import AUDIT_FILE
-from tools_server.boot import Settings, opened_gate
-from tools_server.confirm import NO_REPLY, Reply
+from tools_server.boot import ServerSettings, opened_gate
+from tools_server.confirm import NO_REPLY, ConfirmationReply
 from tools_server.gate import Gate
-from tools_server.policy import Agent
+from tools_server.policy import AgentAccount
 from tools_server.reach.outside import Outside, Unreachable
 from tools_server.toolkit import Call, Result, find
-from tools_server.wish import Answer, Wish
+from tools_server.wish import CallRequest, CallResult
 
 TOOLBOX = find(tools_server.tools)  # looked up once, and not by each of a thousand houses
 AGENTS = """
@@ -87,28 +87,36 @@ class World:
 
     data: Path
     gate: Gate
-    agents: dict[str, Agent]
+    agents: dict[str, AgentAccount]
     clock: list[float] = field(default_factory=list)  # the wall clock, one element
     house: Any = None  # who brings a person's yes
     turns: int = 0  # so far: each call is a person's own words, in a turn of its own
 
     async def call(
-        self, tool: str, /, agent: str = "family", actor: Any = None, reply: Reply = NO_REPLY, **arguments: Any
-    ) -> Answer:
+        self,
+        tool: str,
+        /,
+        agent: str = "family",
+        actor: Any = None,
+        reply: ConfirmationReply = NO_REPLY,
+        **arguments: Any,
+    ) -> CallResult:
         self.turns += 1
         turn = f"turn_{self.turns}"
-        answer = await self.gate.call(Wish(self.agents[agent], tool, arguments, actor, turn, "test", reply=reply))
+        answer = await self.gate.call(
+            CallRequest(self.agents[agent], tool, arguments, actor, turn, "test", reply=reply)
+        )
         spec = self.gate._tools.get(tool)
         ours = spec is not None and spec is TOOLBOX.tools.get(tool)  # and none that a test put in its place
         if answer.error is None and answer.reply is None and ours and spec and spec.data_schema:
             validate(json.loads(json.dumps(dict(answer.data))), spec.data_schema)  # as clients do
         return answer
 
-    async def ok(self, tool: str, /, agent: str = "family", actor: Any = None, **arguments: Any) -> Answer:
+    async def ok(self, tool: str, /, agent: str = "family", actor: Any = None, **arguments: Any) -> CallResult:
         """Have it done; where a person's yes is asked for, a person says yes."""
         answer = await self.call(tool, agent, actor, **arguments)
         if answer.ask:
-            yes = Reply(answer.ask.id, "accept", self.house.says(answer.ask.shown()))
+            yes = ConfirmationReply(answer.ask.id, "accept", self.house.says(answer.ask.shown()))
             answer = await self.call(tool, agent, actor, yes, **arguments)
         assert answer.error is None, answer.text
         return answer
@@ -116,7 +124,7 @@ class World:
     async def said(self, tool: str, /, agent: str = "family", actor: Any = None, **arguments: Any) -> str:
         return (await self.ok(tool, agent, actor, **arguments)).text
 
-    async def refused(self, tool: str, /, agent: str = "family", actor: Any = None, **arguments: Any) -> Answer:
+    async def refused(self, tool: str, /, agent: str = "family", actor: Any = None, **arguments: Any) -> CallResult:
         answer = await self.call(tool, agent, actor, **arguments)
         assert answer.error, f"{tool} was not refused: {answer.text}"
         return answer
@@ -159,7 +167,7 @@ def world(data: Path, house: Any) -> Iterator[World]:
 @contextmanager
 def opened_world(data: Path, house: Any, at: float = 1_800_000_000.0) -> Iterator[World]:
     clock = [at]
-    settings = Settings(
+    settings = ServerSettings(
         data, write_agents(data), without_limits(data), house_key=house.public_file, timezone="Europe/Paris"
     )
     with opened_gate(settings, lambda: clock[0], TOOLBOX) as (gate, agents):
@@ -259,11 +267,11 @@ def forgive_a_race_of_anyio() -> None:
     and cancels it at its end, does that now and then. (The half of it that was in closing is mended: anyio 1267.)
     """
     loop = asyncio.get_running_loop()
-    told = loop.get_exception_handler()
+    abstract_event_loop_dict = loop.get_exception_handler()
 
     def tell(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        if told and not isinstance(context.get("exception"), asyncio.InvalidStateError):
-            told(loop, context)
+        if abstract_event_loop_dict and not isinstance(context.get("exception"), asyncio.InvalidStateError):
+            abstract_event_loop_dict(loop, context)
 
     loop.set_exception_handler(tell)
 

@@ -23,7 +23,7 @@ async def ring(world: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "text"),
     [
         ({"when": "at seven"}, "Alarm set for tomorrow at 7 AM."),
         ({"when": "seven in the evening"}, "Alarm set for today at 7 PM."),
@@ -34,12 +34,12 @@ async def ring(world: Any) -> list[dict[str, Any]]:
         ({"when": "weekends at nine"}, "Alarm set for every Saturday and Sunday at 9 AM, starting tomorrow."),
     ],
 )
-async def test_what_was_understood_is_said_back(world: Any, arguments: dict[str, str], said: str) -> None:
-    assert await world.said("alarms.set", **arguments) == said
+async def test_what_was_understood_is_said_back(world: Any, arguments: dict[str, str], text: str) -> None:
+    assert await world.said("alarms.set", **arguments) == text
 
 
 @pytest.mark.parametrize(
-    ("when", "said"),
+    ("when", "text"),
     [
         ("tomorrow", "At what time?"),
         ("tomorrow at three", "Is that 3 AM or 3 PM?"),
@@ -47,8 +47,8 @@ async def test_what_was_understood_is_said_back(world: Any, arguments: dict[str,
         ("early", "I don't understand “early”."),
     ],
 )
-async def test_what_is_not_understood_sets_no_alarm(world: Any, when: str, said: str) -> None:
-    assert (await world.refused("alarms.set", when=when)).text.startswith(said)
+async def test_what_is_not_understood_sets_no_alarm(world: Any, when: str, text: str) -> None:
+    assert (await world.refused("alarms.set", when=when)).text.startswith(text)
     assert await world.said("alarms.list") == "There are no alarms."
 
 
@@ -226,8 +226,8 @@ async def test_tomorrows_can_be_skipped(world: Any) -> None:
 
 async def test_skipping_tomorrows_leaves_todays(world: Any) -> None:
     await world.ok("alarms.set", when="every day at ten pm")
-    said = "Skipping the 10 PM alarm tomorrow. The next is today at 10 PM."
-    assert await world.said("alarms.skip", day="tomorrow") == said
+    text = "Skipping the 10 PM alarm tomorrow. The next is today at 10 PM."
+    assert await world.said("alarms.skip", day="tomorrow") == text
     assert await world.said("alarms.list") == "There is 1 alarm: every day at 10 PM, but not tomorrow."
     world.pass_seconds(13 * HOUR)
     assert len(await ring(world)) == 1
@@ -239,8 +239,8 @@ async def test_a_day_that_is_skipped_stays_so_while_it_rings_is_switched_and_is_
     await world.ok("alarms.set", actor=ANNA, when="every day at seven")
     world.pass_seconds(22 * HOUR)
     await ring(world)
-    said = "Skipping the 7 AM alarm tomorrow. The next is Monday at 7 AM."
-    assert await world.said("alarms.skip", actor=ANNA, day="tomorrow") == said
+    text = "Skipping the 7 AM alarm tomorrow. The next is Monday at 7 AM."
+    assert await world.said("alarms.skip", actor=ANNA, day="tomorrow") == text
     world.pass_seconds(30)
     assert len(await due(world)) == 1, "what rings now is today's"
     await world.ok("alarms.stop")
@@ -256,7 +256,7 @@ async def test_a_day_that_is_skipped_stays_so_while_it_rings_is_switched_and_is_
 
 
 @pytest.mark.parametrize(
-    ("day", "said"),
+    ("day", "text"),
     [
         ("Monday", "There is no alarm Monday. There is: every Saturday and Sunday at 9 AM."),
         ("every Sunday", "Name one day, such as Christmas or June 5th."),
@@ -269,10 +269,10 @@ async def test_a_day_that_is_skipped_stays_so_while_it_rings_is_switched_and_is_
     ],
 )
 @pytest.mark.parametrize("deed", ["skip", "cancel"])
-async def test_a_day_on_which_nothing_rings_changes_nothing(world: Any, deed: str, day: str, said: str) -> None:
+async def test_a_day_on_which_nothing_rings_changes_nothing(world: Any, deed: str, day: str, text: str) -> None:
     await world.ok("alarms.set", when="weekends at nine")
     before = (await world.ok("alarms.list")).data
-    assert (await world.refused(f"alarms.{deed}", day=day)).text.startswith(said)
+    assert (await world.refused(f"alarms.{deed}", day=day)).text.startswith(text)
     assert (await world.ok("alarms.list")).data == before
 
 
@@ -317,8 +317,8 @@ async def test_cancelling_tomorrows_takes_no_other_days_ring(world: Any) -> None
     await world.ok("alarms.set", when="today at eight pm")
     assert await world.said("alarms.cancel", day="today", time="8") == "Alarm cancelled: today at 8 PM."
     assert await world.said("alarms.cancel", day="tomorrow", time="8") == "Alarm cancelled: tomorrow at 8 AM."
-    said = "Skipping the 10 PM alarm tomorrow. The next is today at 10 PM."
-    assert await world.said("alarms.cancel", day="tomorrow") == said
+    text = "Skipping the 10 PM alarm tomorrow. The next is today at 10 PM."
+    assert await world.said("alarms.cancel", day="tomorrow") == text
 
 
 async def test_one_that_rings_once_is_not_skipped(world: Any) -> None:

@@ -37,8 +37,8 @@ def there(data: Path) -> bool:
 
 
 def rows(data: Path, tool: str = "tasks.remove") -> list[dict[str, Any]]:
-    found = [json.loads(line) for line in (data / "audit.jsonl").read_text().splitlines()]
-    return [row for row in found if row["tool"] == tool]
+    results = [json.loads(line) for line in (data / "audit.jsonl").read_text().splitlines()]
+    return [row for row in results if row["tool"] == tool]
 
 
 async def asked(client: Client, data: Path) -> dict[str, Any]:
@@ -72,13 +72,13 @@ async def test_over_http_only_a_persons_yes_does_it(data: Path, house: Any, wire
                 assert alone.is_error, "left to itself, the client got nothing done"
                 assert there(data)
 
-                async with wire.client(path, "house-token") as told:
-                    waiting = (await told.call_tool("asks_waiting", {})).structured_content["asks"]
+                async with wire.client(path, "house-token") as details:
+                    waiting = (await details.call_tool("asks_waiting", {})).structured_content["asks"]
                     if answering is decline and era == "2026-07-28":
                         assert waiting == []
                         continue
                     assert [one["id"] for one in waiting] == [ask["id"]]
-                    noted = await told.call_tool("asks_answer", {"statement": house.says(waiting[0])})
+                    noted = await details.call_tool("asks_answer", {"statement": house.says(waiting[0])})
                     assert noted.content[0].text == "Noted: yes."
                 done = await client.call_tool("tasks_remove", TASK)
                 assert done.content[0].text == "Removed Buy milk from your tasks."
@@ -103,8 +103,8 @@ async def test_a_yes_may_come_back_inside_the_call(data: Path, house: Any, wire:
         again = await client.call_tool("tasks_remove", TASK, request_state=ask["id"], input_responses=brought)
         assert (again.is_error, there(data)) == (True, True)
         assert "closed" in again.content[0].text
-    told = [(row["outcome"], row["reason"], (row["confirmation"] or {}).get("channel")) for row in rows(data)]
-    assert told == [("asked", "", None), ("ok", "", "button"), ("confirm", "closed", None)]
+    messages = [(row["outcome"], row["reason"], (row["confirmation"] or {}).get("channel")) for row in rows(data)]
+    assert messages == [("asked", "", None), ("ok", "", "button"), ("confirm", "closed", None)]
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -146,9 +146,9 @@ async def test_what_was_just_done_is_told_and_taken_back_over_the_wire(data: Pat
     async with wire.process(data, "--socket", str(path)), wire.client(path, mode=era) as client:
         started = await client.call_tool("timers_start", {"seconds": 600}, meta=meta)
         assert started.meta["atlas.house/receipt"]["undo"] is True
-        told = await client.call_tool("history_last", {}, meta=meta)
-        assert told.content[0].text == "Just now: Timer set for 10 minutes."
-        assert told.structured_content["changes"][0]["receipt"] == started.meta["atlas.house/receipt"]["id"]
+        details = await client.call_tool("history_last", {}, meta=meta)
+        assert details.content[0].text == "Just now: Timer set for 10 minutes."
+        assert details.structured_content["changes"][0]["receipt"] == started.meta["atlas.house/receipt"]["id"]
         undone = await client.call_tool("history_undo", {}, meta=meta)
         assert undone.content[0].text == "10 minute timer cancelled."
         assert undone.meta["atlas.house/receipt"]["undo"] is True

@@ -76,8 +76,8 @@ async def opened(data: Path, wire: Any, token: str = "family-token", **settings:
 
 def closed_for(data: Path, wire: Any, roots: str) -> None:
     """Give the family agent other folders."""
-    told = wire.write_agents(data).read_text()
-    (data / "who.toml").write_text(told.replace('roots = ["family-agent-config"]', roots, 1))
+    details = wire.write_agents(data).read_text()
+    (data / "who.toml").write_text(details.replace('roots = ["family-agent-config"]', roots, 1))
 
 
 # ── the table, by the numbers of the list it was made from ─────────────────────────────────────────

@@ -22,9 +22,9 @@ async def test_what_is_said_everywhere_is_due_until_it_was_said(world: Any, reop
 
 
 async def test_one_room_is_told_and_what_nobody_heard_can_be_taken_back(world: Any) -> None:
-    said = await world.ok("broadcast.say", text="Wake up", room="Kids Room")
-    assert said.text == "I'm saying it, Kids Room."
+    text = await world.ok("broadcast.say", text="Wake up", room="Kids Room")
+    assert text.text == "I'm saying it, Kids Room."
     assert [due["room"] for due in await waiting(world)] == ["Kids Room"]
-    await world.ok("history.undo", receipt=said.receipt.id)
+    await world.ok("history.undo", receipt=text.receipt.id)
     assert await waiting(world) == []
     assert (await world.refused("broadcast.say", text="   ")).text == "What should I say?"

@@ -23,8 +23,8 @@ from tests.certificates import certificate
 from tests.processes import free_port
 from tests.tools_server.conftest import Straight
 from tools_server.calendars import diary
-from tools_server.calendars.caldav import CalDav, Conflict, Item
-from tools_server.calendars.diary import Server
+from tools_server.calendars.caldav import CalDav, CalendarObject, Conflict
+from tools_server.calendars.diary import CalendarAccount
 from tools_server.reach.outside import Outside
 from tools_server.tools.calendar import Settings
 
@@ -95,13 +95,13 @@ def radicale(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Radicale]:
     server.close()
 
 
-def server_of(world: Any, url: str, password: str = "secret", agents: tuple[str, ...] = ("family",)) -> Server:
+def server_of(world: Any, url: str, password: str = "secret", agents: tuple[str, ...] = ("family",)) -> CalendarAccount:
     file = world.data / "password"
     file.write_text(f"{password}\n")
-    return Server(name="Cloud", url=url, user="anna", password_file=file, agents=list(agents))
+    return CalendarAccount(name="Cloud", url=url, user="anna", password_file=file, agents=list(agents))
 
 
-def connect(world: Any, *servers: Server, outside: Outside | None = None) -> None:
+def connect(world: Any, *servers: CalendarAccount, outside: Outside | None = None) -> None:
     world.clock[0] = NOW
     world.gate._settings["calendar"] = Settings(servers=list(servers), add_to="Cloud")
     world.gate._outside = outside or Straight()
@@ -121,8 +121,8 @@ def starts(answer: Any) -> list[tuple[str, str]]:
 
 @pytest.mark.real
 async def test_an_event_goes_to_the_server_and_others_see_it(world: Any, radicale: Radicale, calendar: str) -> None:
-    said = await world.said("calendar.add", title="Dentist", start="tomorrow at 9:30 am")
-    assert said == "Added Dentist tomorrow at 9:30 AM."
+    phrase = await world.said("calendar.add", title="Dentist", start="tomorrow at 9:30 am")
+    assert phrase == "Added Dentist tomorrow at 9:30 AM."
     (text,) = radicale.files(calendar).values()
     assert "SUMMARY:Dentist" in text
     assert await world.said("calendar.list", day="tomorrow") == "You have 1 event tomorrow: Dentist at 9:30 AM."
@@ -191,7 +191,7 @@ def test_what_was_changed_meanwhile_is_not_overwritten(radicale: Radicale) -> No
     with pytest.raises(Conflict):
         dav.restore(item.href, item.text)
     assert "SUMMARY:Theirs" in radicale.files(calendar)[item.href]
-    newest = Item(item.href, dav.etags(calendar)[item.href], item.text)
+    newest = CalendarObject(item.href, dav.etags(calendar)[item.href], item.text)
     assert dav.replace(newest, item.text.replace("Mine", "Both")).etag != newest.etag
 
 
@@ -358,13 +358,13 @@ LIES = {
 
 @pytest.mark.parametrize("case", LIES)
 async def test_a_server_that_lies_is_not_believed_and_hides_nothing(world: Any, case: str) -> None:
-    status, body, said = LIES[case]
+    status, body, text = LIES[case]
     world.clock[0] = NOW
     await world.ok("calendar.add", title="Dentist", start="2026-11-21T09:30")  # in a file
     with liar(status, body) as url:
         connect(world, server_of(world, url))
         answer = await world.ok("calendar.list", day="tomorrow")
-    assert answer.text == f"You have 1 event tomorrow: Dentist at 9:30 AM. {said}"
+    assert answer.text == f"You have 1 event tomorrow: Dentist at 9:30 AM. {text}"
 
 
 async def test_a_server_that_says_nothing_is_not_waited_for(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -387,7 +387,7 @@ async def test_a_server_that_says_nothing_is_not_waited_for(world: Any, monkeypa
 )
 def test_a_server_that_cannot_be_right_stops_the_start(url: str, agents: list[str]) -> None:
     with pytest.raises(ValidationError):
-        Server(name="Cloud", url=url, user="anna", password_file=Path("x"), agents=agents)
+        CalendarAccount(name="Cloud", url=url, user="anna", password_file=Path("x"), agents=agents)
 
 
 def test_new_events_go_to_a_server_that_there_is() -> None:

@@ -47,22 +47,22 @@ def starts(answer: Any) -> list[str]:
 
 
 async def test_an_event_becomes_a_file_that_other_calendars_read(world: Any) -> None:
-    said = await world.said("calendar.add", title="Dentist", start="2026-11-21T09:30", place="Main Street")
-    assert said == "Added Dentist tomorrow at 9:30 AM, at Main Street."
+    text = await world.said("calendar.add", title="Dentist", start="2026-11-21T09:30", place="Main Street")
+    assert text == "Added Dentist tomorrow at 9:30 AM, at Main Street."
     (file,) = folder(world).iterdir()
     assert file.name == "2026-11-21-dentist.ics"
     (event,) = icalendar.Calendar.from_ical(file.read_text()).walk("VEVENT")
     assert event["DTSTART"].to_ical() == b"20261121T093000"
     assert event["DTSTART"].params["TZID"] == "Europe/Paris"
     assert "BEGIN:VTIMEZONE" in file.read_text()
-    said = await world.said("calendar.list", day="tomorrow")
-    assert said == "You have 1 event tomorrow: Dentist at 9:30 AM, at Main Street."
+    text = await world.said("calendar.list", day="tomorrow")
+    assert text == "You have 1 event tomorrow: Dentist at 9:30 AM, at Main Street."
     assert await world.said("calendar.next") == "Next is Dentist tomorrow at 9:30 AM, at Main Street."
     assert await world.said("calendar.list") == "There is nothing in the calendar today."
 
 
 @pytest.mark.parametrize(
-    ("start", "said"),
+    ("start", "text"),
     [
         ("tomorrow at 5 pm", "Added Tea tomorrow at 5 PM."),
         ("2026-12-24", "Added Tea Thursday, December 24, all day."),
@@ -71,9 +71,9 @@ async def test_an_event_becomes_a_file_that_other_calendars_read(world: Any) -> 
         ("every Monday at 7 pm", "Added Tea Monday at 7 PM, repeated."),
     ],
 )
-async def test_when_it_is_may_be_said_in_words(world: Any, start: str, said: str) -> None:
+async def test_when_it_is_may_be_said_in_words(world: Any, start: str, text: str) -> None:
     answer = await world.ok("calendar.add", title="Tea", start=start)
-    assert answer.text == said
+    assert answer.text == text
     again = await world.ok("calendar.next")
     assert again.data["events"][0]["title"] == "Tea"
 
@@ -110,8 +110,8 @@ async def test_a_series_keeps_its_hour_when_the_clocks_change(world: Any) -> Non
 
 async def test_one_of_a_series_is_moved_and_the_others_stay(world: Any) -> None:
     file = write(world, "yoga.ics", *YOGA, "X-MOOD:calm", "BEGIN:VALARM", "ACTION:AUDIO", "TRIGGER:-PT5M", "END:VALARM")
-    said = await world.said("calendar.change", title="yoga", day="2026-11-23", start="at 8")
-    assert said == "Yoga Monday at 7 PM, is now Yoga, Monday at 8 PM."
+    text = await world.said("calendar.change", title="yoga", day="2026-11-23", start="at 8")
+    assert text == "Yoga Monday at 7 PM, is now Yoga, Monday at 8 PM."
     answer = await world.ok("calendar.list", day="2026-11-16", to="2026-11-30")
     assert starts(answer) == ["2026-11-16T19:00", "2026-11-23T20:00", "2026-11-30T19:00"]
     assert file.read_text().count("X-MOOD:calm") == 2
@@ -134,8 +134,8 @@ async def test_a_whole_series_is_moved_with_its_exceptions(world: Any) -> None:
 
 async def test_one_of_a_series_is_removed_or_all(world: Any) -> None:
     file = write(world, "yoga.ics", *YOGA)
-    asked = await world.refused("calendar.remove", title="yoga", day="2026-11-30")
-    assert asked.text.startswith("Remove Yoga, Monday, November 30 at 7 PM, and no other of its series?")
+    query = await world.refused("calendar.remove", title="yoga", day="2026-11-30")
+    assert query.text.startswith("Remove Yoga, Monday, November 30 at 7 PM, and no other of its series?")
     await world.ok("calendar.remove", title="yoga", day="2026-11-30")
     answer = await world.ok("calendar.list", day="2026-11-23", to="2026-12-10")
     assert starts(answer) == ["2026-11-23T19:00", "2026-12-07T19:00"]
@@ -175,10 +175,10 @@ async def test_a_series_is_made_by_words_or_by_rule(world: Any) -> None:
 async def test_two_of_one_name_on_one_day_are_told_apart(world: Any) -> None:
     for hour in ("09", "15"):
         await world.ok("calendar.add", title="Dentist", start=f"2026-11-23T{hour}:00")
-    asked = await world.refused("calendar.remove", title="dentist", day="2026-11-23")
-    [_, second] = asked.data["ids"]
-    said = await world.said("calendar.remove", title=second, day=asked.data["days"][1])
-    assert said == "Removed Dentist Monday at 3 PM."
+    query = await world.refused("calendar.remove", title="dentist", day="2026-11-23")
+    [_, second] = query.data["ids"]
+    text = await world.said("calendar.remove", title=second, day=query.data["days"][1])
+    assert text == "Removed Dentist Monday at 3 PM."
 
 
 async def test_no_stranger_chooses_what_an_event_is_found_by(world: Any) -> None:
@@ -190,27 +190,27 @@ async def test_no_stranger_chooses_what_an_event_is_found_by(world: Any) -> None
 async def test_only_events_that_were_named_can_be_meant(world: Any) -> None:
     for day in range(10):
         await world.ok("calendar.add", title="Dentist", start=f"2026-12-{day + 1:02}T09:00")
-    asked = await world.refused("calendar.remove", title="dentist")
-    assert asked.text.endswith(" or one of 2 more?")
-    assert [len(asked.data[key]) for key in ("several", "days", "ids")] == [8, 8, 8] and asked.data["more"] == 2
+    query = await world.refused("calendar.remove", title="dentist")
+    assert query.text.endswith(" or one of 2 more?")
+    assert [len(query.data[key]) for key in ("several", "days", "ids")] == [8, 8, 8] and query.data["more"] == 2
 
 
 async def test_when_several_could_be_meant_it_asks_which(world: Any) -> None:
     await world.ok("calendar.add", title="Dentist", start="2026-11-23T09:00")
     await world.ok("calendar.add", title="Dentist", start="2026-11-25T15:00")
-    asked = await world.refused("calendar.remove", title="dentist")
-    assert asked.text == "Which one: Dentist Monday at 9 AM or Dentist Wednesday at 3 PM?"
-    assert asked.data["days"] == ["2026-11-23", "2026-11-25"]
-    said = await world.said("calendar.remove", title="dentist", day="2026-11-25")
-    assert said == "Removed Dentist Wednesday at 3 PM."
+    query = await world.refused("calendar.remove", title="dentist")
+    assert query.text == "Which one: Dentist Monday at 9 AM or Dentist Wednesday at 3 PM?"
+    assert query.data["days"] == ["2026-11-23", "2026-11-25"]
+    text = await world.said("calendar.remove", title="dentist", day="2026-11-25")
+    assert text == "Removed Dentist Wednesday at 3 PM."
     missing = await world.refused("calendar.remove", title="dentists")
     assert missing.text == "There is no dentists in the calendar. The nearest is Dentist."
 
 
 async def test_an_event_is_changed_and_changed_back(world: Any) -> None:
     await world.ok("calendar.add", title="Dentist", start="2026-11-23T09:00", minutes=30)
-    said = await world.said("calendar.change", title="dentist", start="Tuesday at 3 pm", new_title="Doctor")
-    assert said == "Dentist Monday at 9 AM, is now Doctor, Tuesday at 3 PM."
+    text = await world.said("calendar.change", title="dentist", start="Tuesday at 3 pm", new_title="Doctor")
+    assert text == "Dentist Monday at 9 AM, is now Doctor, Tuesday at 3 PM."
     (event,) = (await world.ok("calendar.list", day="2026-11-24")).data["events"]
     assert (event["start"], event["end"]) == ("2026-11-24T15:00+01:00", "2026-11-24T15:30+01:00")
     await world.ok("history.undo")
@@ -230,8 +230,8 @@ async def test_events_are_found_by_their_words(world: Any) -> None:
     write(world, "yoga.ics", *YOGA, "LOCATION:Town hall")
     await world.ok("calendar.add", title="Dinner with Tom", start="2026-11-28T19:30")
     assert await world.said("calendar.find", words="hall") == "I found Yoga Monday at 7 PM, at Town hall."
-    said = await world.said("calendar.find", words="tom dinner")
-    assert said == "I found Dinner with Tom Saturday, November 28 at 7:30 PM."
+    text = await world.said("calendar.find", words="tom dinner")
+    assert text == "I found Dinner with Tom Saturday, November 28 at 7:30 PM."
     assert await world.said("calendar.find", words="opera") == "I find no opera in the calendar."
 
 
@@ -240,8 +240,8 @@ async def test_what_is_free_lies_between_events(world: Any) -> None:
     await world.ok("calendar.add", title="Work", start="2026-11-21T09:00", end="2026-11-21T12:00")
     await world.ok("calendar.add", title="Lunch", start="2026-11-21T12:15", minutes=60)
     await world.ok("calendar.add", title="Anna's birthday", start="2026-11-21")
-    said = await world.said("calendar.free", day="tomorrow")
-    assert said == (
+    text = await world.said("calendar.free", day="tomorrow")
+    assert text == (
         "You are free tomorrow from 8 AM to 9 AM and from 1:15 PM to 10 PM. All day there is Anna's birthday."
     )
     await world.ok("calendar.add", title="Fair", start="2026-11-22T07:00", end="2026-11-22T23:00")
@@ -250,8 +250,8 @@ async def test_what_is_free_lies_between_events(world: Any) -> None:
 
 async def test_a_week_is_told_by_its_days(world: Any) -> None:
     write(world, "yoga.ics", *YOGA)
-    said = await world.said("calendar.list", day="next week")
-    assert said == "You have 1 event from Monday to Sunday, November 29: Yoga Monday at 7 PM."
+    text = await world.said("calendar.list", day="next week")
+    assert text == "You have 1 event from Monday to Sunday, November 29: Yoga Monday at 7 PM."
 
 
 # ── edited by hand ─────────────────────────────────────────────────────────────────────────────────

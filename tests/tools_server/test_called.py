@@ -48,11 +48,13 @@ def test_where_a_thing_is_is_said_with_the_word_of_its_room(room: str, where: st
 
 def test_a_sentence_takes_the_form_of_a_name_and_the_number_of_the_verb() -> None:
     with speaking("de"):
-        told = "{it:accusative} öffnen: {it} {it:ist|sind} {room:in}"
-        assert told.format(it=thing("Vorhänge"), room=place("Bad")) == "die Vorhänge öffnen: die Vorhänge sind im Bad"
-        assert told.format(it=thing("Ofen"), room=place("Flur")) == "den Ofen öffnen: der Ofen ist im Flur"
+        message = "{it:accusative} öffnen: {it} {it:ist|sind} {room:in}"
+        assert (
+            message.format(it=thing("Vorhänge"), room=place("Bad")) == "die Vorhänge öffnen: die Vorhänge sind im Bad"
+        )
+        assert message.format(it=thing("Ofen"), room=place("Flur")) == "den Ofen öffnen: der Ofen ist im Flur"
         assert thing("Leselampe", "Flur") == "die Leselampe im Flur"
-        assert f"{thing('Anna', own=True):of}" == "von Anna"
+        assert f"{thing('Anna', is_own=True):of}" == "von Anna"
         assert f"{thing('Ofen'):of}" == "vom Ofen"
 
 

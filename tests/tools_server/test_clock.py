@@ -20,7 +20,7 @@ async def test_the_date_here(world: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "said"),
+    ("place", "text"),
     [
         ("Tokyo", "In Tokyo it's 5:00 PM."),
         ("new york", "In New York it's 3:00 AM."),
@@ -34,8 +34,8 @@ async def test_the_date_here(world: Any) -> None:
         ("here", "It's 9:00 AM."),
     ],
 )
-async def test_the_time_elsewhere(world: Any, place: str, said: str) -> None:
-    assert await world.said("clock.time", place=place) == said
+async def test_the_time_elsewhere(world: Any, place: str, text: str) -> None:
+    assert await world.said("clock.time", place=place) == text
 
 
 async def test_midnight_and_noon_are_twelve(world: Any) -> None:
@@ -78,7 +78,7 @@ async def test_what_is_no_place_is_not_found(world: Any, place: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("when", "said"),
+    ("when", "text"),
     [
         ("in three weeks", "That's Friday, February 5, 2027."),
         ("Easter", "That's Sunday, March 28, 2027."),
@@ -86,8 +86,8 @@ async def test_what_is_no_place_is_not_found(world: Any, place: str) -> None:
         ("tomorrow", "That's Saturday, January 16, 2027."),
     ],
 )
-async def test_the_date_of_another_day(world: Any, when: str, said: str) -> None:
-    assert await world.said("clock.date", when=when) == said
+async def test_the_date_of_another_day(world: Any, when: str, text: str) -> None:
+    assert await world.said("clock.date", when=when) == text
 
 
 async def test_the_date_knows_its_week(world: Any) -> None:
@@ -96,7 +96,7 @@ async def test_the_date_knows_its_week(world: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("when", "said"),
+    ("when", "text"),
     [
         ("Christmas", "There are 344 days until Saturday, December 25, 2027."),
         ("tomorrow", "That's tomorrow."),
@@ -106,12 +106,12 @@ async def test_the_date_knows_its_week(world: Any) -> None:
         ("tomorrow at 9:30", "It's 1 day and 30 minutes until tomorrow at 9:30 AM."),
     ],
 )
-async def test_how_long_it_is_until_then(world: Any, when: str, said: str) -> None:
-    assert await world.said("clock.until", when=when) == said
+async def test_how_long_it_is_until_then(world: Any, when: str, text: str) -> None:
+    assert await world.said("clock.until", when=when) == text
 
 
 @pytest.mark.parametrize(
-    ("start", "end", "said"),
+    ("start", "end", "text"),
     [
         ("9:40", "13:15", "That's 3 hours and 35 minutes."),
         ("nine", "five", "That's 8 hours."),
@@ -128,8 +128,8 @@ async def test_how_long_it_is_until_then(world: Any, when: str, said: str) -> No
         ("Berlin", "here", "Berlin is at the same time as us."),
     ],
 )
-async def test_how_far_apart_they_are(world: Any, start: str, end: str, said: str) -> None:
-    assert await world.said("clock.difference", start=start, end=end) == said
+async def test_how_far_apart_they_are(world: Any, start: str, end: str, text: str) -> None:
+    assert await world.said("clock.difference", start=start, end=end) == text
 
 
 @pytest.mark.parametrize("tool", ["clock.until", "clock.difference", "clock.date"])
@@ -146,8 +146,8 @@ async def test_without_a_country_it_says_what_to_set(world: Any) -> None:
 
 
 async def test_the_next_holidays_of_a_country(world: Any) -> None:
-    said = await world.said("clock.holidays", country="France")
-    assert said == (
+    text = await world.said("clock.holidays", country="France")
+    assert text == (
         "The next holidays: Easter Monday, on Monday, March 29; Labor Day, on Saturday, May 1; Ascension Day, on"
         " Thursday, May 6; Victory Day, on Saturday, May 8; Pentecost Monday, on Monday, May 17."
     )

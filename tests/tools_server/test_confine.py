@@ -21,7 +21,7 @@ import httpx2
 import pytest
 
 from tools_server import confine
-from tools_server.confine import NO_WALLS, Plan, landlock_abi
+from tools_server.confine import NO_WALLS, WallPlan, landlock_abi
 from tools_server.programs import programs_of
 from tools_server.walls import _paths
 
@@ -313,9 +313,9 @@ async def test_another_server_that_we_start_lives_behind_the_same_walls(house: P
                 assert not heard.is_error, heard.content
             done = await client.call_tool("guest_look", {})
     assert not done.is_error, done.content
-    told = str(done.content)
-    assert "its own folder : open to it" in told, told
-    assert re.findall(r"[^,]* : open\b(?! to it)", told) == [], told
+    message = str(done.content)
+    assert "its own folder : open to it" in message, message
+    assert re.findall(r"[^,]* : open\b(?! to it)", message) == [], message
 
 
 @pytest.mark.real
@@ -355,16 +355,16 @@ def test_a_second_thread_is_too_late_for_walls() -> None:
 def test_the_walls_let_through_what_the_settings_of_the_tools_name(data: Path) -> None:
     (data / "srv.sh").write_text("#!/usr/bin/env python3\n")
     (data / "srv.sh").chmod(0o755)
-    told = {
+    details = {
         "email": {"password_file": "/run/mail", "user": "/etc/shadow"},
         "calendar": {"accounts": [{"ics_folder": "/srv/ics"}]},
         "upstream": {"servers": {"x": {"command": str(data / "srv.sh"), "args": ["--root", "/srv/x"]}}},
     }
-    assert sorted(_paths(told)) == [("_file", Path("/run/mail")), ("_folder", Path("/srv/ics"))]
-    programs = set(programs_of(told["upstream"]))
+    assert sorted(_paths(details)) == [("_file", Path("/run/mail")), ("_folder", Path("/srv/ics"))]
+    programs = set(programs_of(details["upstream"]))
     assert {data / "srv.sh", Path("/srv/x"), Path("/usr/bin/env")} <= programs
     assert any(path.name.startswith("python3") for path in programs)
-    assert Plan((), ()).runs == (), "without an upstream nothing can be started"
+    assert WallPlan((), ()).runs == (), "without an upstream nothing can be started"
 
 
 @pytest.mark.real
@@ -382,6 +382,6 @@ async def test_only_the_house_may_have_the_walls_tried_and_only_on_this_machine(
             401,
         ]
         assert [(await tried("house-token", port)).status_code for port in ("0", "70000", "evil.org:80")] == [400] * 3
-        told = (await tried("house-token", "9")).json()
-        assert set(told) == {"walls", "stopped"}
-        assert all(told["stopped"].values())
+        details = (await tried("house-token", "9")).json()
+        assert set(details) == {"walls", "stopped"}
+        assert all(details["stopped"].values())

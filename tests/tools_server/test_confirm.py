@@ -18,11 +18,18 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tools_server.boot import BootFailed, Settings, opened_gate
-from tools_server.confirm import MOST_OPEN, NO_REPLY, STATEMENT_CHARACTERS, Asks, Deed, Reply
-from tools_server.policy import Action, Actor, Agent, Decision, Rule
+from tools_server.boot import BootFailed, ServerSettings, opened_gate
+from tools_server.confirm import (
+    MOST_OPEN,
+    NO_REPLY,
+    STATEMENT_CHARACTERS,
+    ConfirmationReply,
+    Confirmations,
+    ConfirmedCall,
+)
+from tools_server.policy import Action, AgentAccount, CallActor, Decision, Rule
 from tools_server.toolkit import Call, Result
-from tools_server.wish import Answer, Wish
+from tools_server.wish import CallRequest, CallResult
 
 ANNA = {"person": "Anna", "device": "phone", "role": "adult", "room": "kitchen"}
 MIA = {"person": "Mia", "device": "tablet", "role": "child", "room": "attic"}
@@ -46,8 +53,8 @@ async def asked(board: Any, agent: str = "family", actor: Any = None, tool: str 
     return answer.ask.shown()
 
 
-def with_yes(ask: Any, statement: str) -> Reply:
-    return Reply(ask["id"], "accept", statement)
+def with_yes(ask: Any, statement: str) -> ConfirmationReply:
+    return ConfirmationReply(ask["id"], "accept", statement)
 
 
 # ── asking ─────────────────────────────────────────────────────────────────────────────────────────
@@ -122,8 +129,8 @@ async def test_a_yes_inside_the_call_does_it_once(board: Any) -> None:
     yes = with_yes(ask, board.house.says(ask, channel="voice", person="Anna", device="kitchen"))
     done = await board.call("tasks.remove", reply=yes, title="Buy milk")
     assert (done.error, done.text, left(board)) == (None, "Removed Buy milk from your tasks.", [])
-    said = {"ask": ask["id"], "answer": "yes", "channel": "voice", "person": "Anna", "device": "kitchen"}
-    assert board.record[-1]["confirmation"] == {"level": "confirm", **said}
+    values = {"ask": ask["id"], "answer": "yes", "channel": "voice", "person": "Anna", "device": "kitchen"}
+    assert board.record[-1]["confirmation"] == {"level": "confirm", **values}
     await board.ok("tasks.add", title="Buy milk")
     again = await board.call("tasks.remove", reply=yes, title="Buy milk")
     assert (again.error, again.ask, left(board)) == ("confirm", None, ["buy-milk"])
@@ -137,7 +144,7 @@ async def test_a_yes_by_itself_lets_the_same_call_through_once(board: Any, with_
     noted = await board.ok("asks.answer", "house", statement=board.house.says(ask))
     assert (noted.text, noted.data["tool"]) == ("Noted: yes.", "tasks.remove")
     assert (await board.ok("asks.waiting", "house")).data["asks"] == []
-    reply = Reply(ask["id"] if with_state else "")
+    reply = ConfirmationReply(ask["id"] if with_state else "")
     done = await board.call("tasks.remove", "family", ANNA, reply, title="Buy milk")
     assert (done.error, left(board)) == (None, [])
     await board.ok("tasks.add", title="Buy milk")
@@ -172,7 +179,7 @@ async def test_the_first_answer_counts(board: Any, inside: bool) -> None:
 @pytest.mark.parametrize("action", ["decline", "cancel"])
 async def test_who_asked_may_take_it_back_but_not_answer_it(board: Any, action: Any) -> None:
     ask = await asked(board)
-    answer = await board.call("tasks.remove", reply=Reply(ask["id"], action), title="Buy milk")
+    answer = await board.call("tasks.remove", reply=ConfirmationReply(ask["id"], action), title="Buy milk")
     assert (answer.error, left(board)) == ("denied", ["buy-milk"])
     assert board.record[-1]["confirmation"]["channel"] == "client"
     late = await board.call("asks.answer", "house", statement=board.house.says(ask))
@@ -269,7 +276,7 @@ async def test_a_yes_fits_only_the_call_that_was_asked_about(board: Any) -> None
         ("tasks.remove", "owner", {**ANNA, "role": "owner"}, {"title": "Buy milk"}),
     ]
     for tool, agent, actor, arguments in others:
-        for reply in (Reply(), Reply(ask["id"])):
+        for reply in (ConfirmationReply(), ConfirmationReply(ask["id"])):
             answer = await board.call(tool, agent, actor, reply, **arguments)
             assert answer.ask.id != ask["id"]
         answer = await board.call(tool, agent, actor, with_yes(ask, board.house.says(ask)), **arguments)
@@ -358,13 +365,13 @@ async def test_two_retries_at_once_with_one_yes_do_it_once(board: Any) -> None:
 
     gate._tools = {**gate._tools, "tasks.remove": replace(gate._tools["tasks.remove"], run=slowly)}
     ask = await asked(board)
-    yes, answers = with_yes(ask, board.house.says(ask)), list[Answer]()
+    yes, answers = with_yes(ask, board.house.says(ask)), list[CallResult]()
     async with anyio.create_task_group() as tasks:
 
-        async def retry(reply: Reply) -> None:
+        async def retry(reply: ConfirmationReply) -> None:
             answers.append(await board.call("tasks.remove", reply=reply, title="Buy milk"))
 
-        for reply in (yes, yes, Reply(ask["id"]), Reply()):
+        for reply in (yes, yes, ConfirmationReply(ask["id"]), ConfirmationReply()):
             tasks.start_soon(retry, reply)
         await anyio.wait_all_tasks_blocked()
         go.set()
@@ -421,7 +428,7 @@ async def test_a_yes_from_before_the_rule_became_stricter_is_not_enough(board: A
 
 
 async def test_without_a_key_nothing_that_needs_a_yes_is_ever_done(board: Any) -> None:
-    board.gate._asks = Asks(None, lambda: board.clock[0], board.gate._state)
+    board.gate._asks = Confirmations(None, lambda: board.clock[0], board.gate._state)
     answer = await board.call("tasks.remove", title="Buy milk")
     assert answer.text.endswith("Nobody can say yes to that: I have no key to know a person's yes by.")
     ask = answer.ask.shown()
@@ -445,7 +452,7 @@ def test_a_key_of_the_wrong_kind_stops_the_start(world: Any, wire: Any) -> None:
         agents, policy = world.data / "agents.toml", wire.policy
         with (
             pytest.raises(BootFailed, match=sentence),
-            opened_gate(Settings(world.data / "other", agents, policy, house_key=file)),
+            opened_gate(ServerSettings(world.data / "other", agents, policy, house_key=file)),
         ):
             pass
 
@@ -458,10 +465,10 @@ class Purse:
     def __init__(self, left: int) -> None:
         self.left = left
 
-    def refusal(self, agent: Agent, actor: Actor, action: Action) -> Decision | None:
+    def refusal(self, agent: AgentAccount, actor: CallActor, action: Action) -> Decision | None:
         return None if self.left else Decision("deny", "a-day", "The day's work is done.")
 
-    def spent(self, agent: Agent, actor: Actor, action: Action) -> int:
+    def spent(self, agent: AgentAccount, actor: CallActor, action: Action) -> int:
         self.left -= 1
         return 5
 
@@ -498,7 +505,7 @@ class Household:
         self.world = world
         self.ran: list[tuple[str, str]] = []
         self.asks: list[tuple[Any, str, str]] = []  # every question there was, with its title and agent
-        self.said: list[tuple[int, str]] = []  # statements that were signed, by question
+        self.texts: list[tuple[int, str]] = []  # statements that were signed, by question
         self.yeses: set[str] = set()  # questions that a person ever said yes to
         tools = world.gate._tools
         spec = replace(tools["tasks.remove"], run=self.remove, preview=self.preview)
@@ -513,9 +520,9 @@ class Household:
         await anyio.lowlevel.checkpoint()
         return Result("Removed.")
 
-    async def call(self, title: str, agent: str, reply: Reply = NO_REPLY) -> None:
+    async def call(self, title: str, agent: str, reply: ConfirmationReply = NO_REPLY) -> None:
         world = self.world
-        answer = await world.gate.call(Wish(world.agents[agent], "tasks.remove", {"title": title}, reply=reply))
+        answer = await world.gate.call(CallRequest(world.agents[agent], "tasks.remove", {"title": title}, reply=reply))
         if answer.ask and not any(ask["id"] == answer.ask.id for ask, _, _ in self.asks):
             self.asks.append((answer.ask.shown(), title, agent))
 
@@ -523,7 +530,7 @@ class Household:
         ask, _, _ = self.asks[number % len(self.asks)]
         if answer == "yes":
             self.yeses.add(ask["id"])
-        self.said.append((number, statement := self.world.house.says(ask, answer)))
+        self.texts.append((number, statement := self.world.house.says(ask, answer)))
         return str(statement)
 
     async def play(self, steps: list[tuple[str, Any, str]]) -> None:
@@ -540,18 +547,20 @@ class Household:
         if step == "bring":
             await self.world.call("asks.answer", "house", statement=self.sign(number, how))
         elif step == "twice":
-            yes = Reply(ask["id"], "accept", self.sign(number, how))
+            yes = ConfirmationReply(ask["id"], "accept", self.sign(number, how))
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self.call, title, agent, yes)
                 tasks.start_soon(self.call, title, agent, yes)
-        elif step == "replay" and self.said:
-            number, statement = self.said[number % len(self.said)]
+        elif step == "replay" and self.texts:
+            number, statement = self.texts[number % len(self.texts)]
             ask, title, agent = self.asks[number % len(self.asks)]
-            await self.call(title, agent, Reply(ask["id"], "accept", statement))
+            await self.call(title, agent, ConfirmationReply(ask["id"], "accept", statement))
         elif step == "retry":
             statement = {"forged": "no.such.thing", "empty": "", "decline": ""}.get(how)
             signed = self.sign(number, how) if statement is None else statement
-            await self.call(title, agent, Reply(ask["id"], "decline" if how == "decline" else "accept", signed))
+            await self.call(
+                title, agent, ConfirmationReply(ask["id"], "decline" if how == "decline" else "accept", signed)
+            )
 
 
 @given(st.lists(STEPS, max_size=25))
@@ -577,7 +586,7 @@ def test_a_statement_with_long_names_fits_into_the_argument_that_brings_it(house
 
 
 def test_questions_of_different_people_are_different_questions(world: Any) -> None:
-    asks = Asks(None, lambda: 0.0, world.gate._state)
-    first = asks.settle(Deed("family", Actor("Anna"), "t", "h"), "confirm", "Really?", Reply())
-    second = asks.settle(Deed("family", Actor("Mia"), "t", "h"), "confirm", "Really?", Reply())
+    asks = Confirmations(None, lambda: 0.0, world.gate._state)
+    first = asks.settle(ConfirmedCall("family", CallActor("Anna"), "t", "h"), "confirm", "Really?", ConfirmationReply())
+    second = asks.settle(ConfirmedCall("family", CallActor("Mia"), "t", "h"), "confirm", "Really?", ConfirmationReply())
     assert first != second

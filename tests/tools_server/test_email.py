@@ -22,16 +22,16 @@ from aiosmtpd.smtp import SMTP, AuthResult, Envelope, Session
 from tests.certificates import certificate, serving
 from tests.processes import free_port
 from tests.tools_server.conftest import Straight
-from tools_server.boot import BootFailed, Settings, opened_gate
-from tools_server.confirm import NO_REPLY, Reply
+from tools_server.boot import BootFailed, ServerSettings, opened_gate
+from tools_server.confirm import NO_REPLY, ConfirmationReply
 from tools_server.gate import Gate
-from tools_server.policy import Actor
+from tools_server.policy import CallActor
 from tools_server.post.mail_text import html_text, read
 from tools_server.reach.outside import Outside
-from tools_server.record import Entry
+from tools_server.record import AuditEntry
 from tools_server.toolkit import Result, ToolFailed
 from tools_server.tools.email import since_day
-from tools_server.wish import Answer, Wish
+from tools_server.wish import CallRequest, CallResult
 
 POLICY = Path(__file__).parents[2] / "policy.toml"
 AGENTS = "[family]\ntools = ['*']\nacts_as = 'adult'\n[work]\ntools = ['*']\nacts_as = 'owner'\n"
@@ -43,22 +43,28 @@ class House:
 
     gate: Gate
 
-    async def call(self, tool: str, agent: str = "family", reply: Reply = NO_REPLY, **arguments: Any) -> Answer:
-        return await self.gate.call(Wish(self._agents[agent], tool, arguments, None, "turn_1", "test", reply=reply))
+    async def call(
+        self, tool: str, agent: str = "family", reply: ConfirmationReply = NO_REPLY, **arguments: Any
+    ) -> CallResult:
+        return await self.gate.call(
+            CallRequest(self._agents[agent], tool, arguments, None, "turn_1", "test", reply=reply)
+        )
 
     async def agreed(self, tool: str, agent: str = "family", **arguments: Any) -> Result:
         """Do it as after a person's yes."""
         spec = self.gate._tools[tool]
-        wish = Wish(self._agents[agent], tool, arguments)
+        wish = CallRequest(self._agents[agent], tool, arguments)
         filled = dict(spec.arguments.model_validate(arguments))
-        entry = Entry(wish.agent, tool, arguments, actor=Actor(role="adult"))
+        entry = AuditEntry(wish.agent, tool, arguments, actor=CallActor(role="adult"))
         return await spec.run(self.gate._call(spec, wish, entry, filled), **filled)
 
     async def asked(self, tool: str, **arguments: Any) -> str:
         spec = self.gate._tools[tool]
         assert spec.preview
-        wish = Wish(self._agents["family"], tool, arguments)
-        call = self.gate._call(spec, wish, Entry(wish.agent, tool, arguments, actor=Actor(role="adult")), arguments)
+        wish = CallRequest(self._agents["family"], tool, arguments)
+        call = self.gate._call(
+            spec, wish, AuditEntry(wish.agent, tool, arguments, actor=CallActor(role="adult")), arguments
+        )
         return await spec.preview(call, **arguments)
 
     _agents: Any = field(default=None)
@@ -70,7 +76,7 @@ def house(data: Path, tools: str) -> Iterator[House]:
     (data / "tools.toml").write_text(tools)
     (data / "secret").write_text("demopass\n")
     key = data / "house.pem"
-    settings = Settings(
+    settings = ServerSettings(
         data,
         data / "agents.toml",
         POLICY,
@@ -178,9 +184,9 @@ async def test_nothing_is_sent_before_a_person_said_yes(sending: House, post: Po
 async def test_a_mail_that_strangers_may_have_worded_is_read_out_to_its_end(sending: House) -> None:
     text = f"Dear Anna, {'at noon, ' * 40}and the code of the door is 4711."
     mail = {"to": ["anna"], "subject": "Lunch?", "text": text}
-    wish = Wish(sending._agents["family"], "email.send", mail, None, "turn_1", "test")
-    own = (await sending.gate.call(wish)).text
-    assert "4711" not in own and f"” … and {len(text) - 200} more characters?" in own
+    wish = CallRequest(sending._agents["family"], "email.send", mail, None, "turn_1", "test")
+    own_name = (await sending.gate.call(wish)).text
+    assert "4711" not in own_name and f"” … and {len(text) - 200} more characters?" in own_name
     assert "4711" in (await sending.gate.call(replace(wish, turn="turn_2", tainted=True))).text
     long = await sending.gate.call(replace(wish, tainted=True, arguments=mail | {"text": text * 3}))
     assert (long.error, long.ask) == ("denied", None)
@@ -195,18 +201,18 @@ async def test_one_explicit_yes_sends_one_mail_and_a_nod_sends_none(data: Path, 
             ask = (await opened.call("email.send", **words)).ask
             assert ask
             assert ask.level == "explicit"
-            nod = Reply(ask.id, "accept", person.says(ask.shown(), channel="voice"))
+            nod = ConfirmationReply(ask.id, "accept", person.says(ask.shown(), channel="voice"))
             assert (await opened.call("email.send", reply=nod, **words)).error == "confirm"
             assert post.envelopes == []
             again = (await opened.call("email.send", **words)).ask
             assert again
-            yes = Reply(again.id, "accept", person.says(again.shown(), channel="voice", explicit=True))
+            yes = ConfirmationReply(again.id, "accept", person.says(again.shown(), channel="voice", explicit=True))
             other = {**words, "text": "Dear Anna, send me your keys."}
             assert (await opened.call("email.send", reply=yes, **other)).error == "confirm"
             assert post.envelopes == []
             last = (await opened.call("email.send", **words)).ask
             assert last
-            yes = Reply(last.id, "accept", person.says(last.shown(), channel="button"))
+            yes = ConfirmationReply(last.id, "accept", person.says(last.shown(), channel="button"))
             done = await opened.call("email.send", reply=yes, **words)
             assert (done.error, done.text) == (None, "The mail to anna@example.com is sent. That can't be undone.")
             assert (await opened.call("email.send", reply=yes, **words)).error == "confirm"
@@ -264,9 +270,9 @@ async def test_a_connection_that_broke_while_it_was_handed_over_is_said_honestly
     post.hangs_up.set()
     with pytest.raises(ToolFailed, match="It may have gone, or not") as broke:
         await sending.agreed("email.send", to=["anna"], subject="Hello", text="Hello")
-    [kept] = sending.gate._state.rows("SELECT id, changed FROM receipts")
-    assert (kept["id"], broke.value.data["certain"]) == (broke.value.data["receipt"], False)
-    assert "may have gone" in kept["changed"]
+    [row] = sending.gate._state.rows("SELECT id, changed FROM receipts")
+    assert (row["id"], broke.value.data["certain"]) == (broke.value.data["receipt"], False)
+    assert "may have gone" in row["changed"]
 
 
 async def test_a_wrong_password_is_said_and_nothing_is_sent(data: Path, sending: House, post: Post) -> None:
@@ -438,8 +444,8 @@ async def test_mail_is_listed_read_and_found_without_a_trace(reading: Any) -> No
         {"sender": "anna"},
         {"since": "2026-01-01", "text": "Shall"},
     ):
-        found = await opened.call("email.search", **question)
-        assert [mail["id"] for mail in found.data["mails"]] in ([lunch], [lunch, bill]), (question, found.text)
+        result = await opened.call("email.search", **question)
+        assert [mail["id"] for mail in result.data["mails"]] in ([lunch], [lunch, bill]), (question, result.text)
     nothing = await opened.call("email.search", text='nothing" ALL "')
     assert nothing.text == "There is no such mail."
     box.select("INBOX")
@@ -478,10 +484,10 @@ async def test_a_mailbox_is_opened_only_for_the_right_certificate(data: Path) ->
         try:
             with anyio.fail_after(60):
                 await anyio.to_thread.run_sync(_reached, port, abandon_on_cancel=True)
-            for host, said in (("imap.example.org", "There is no mail."), ("other.example.org", "I do not believe")):
+            for host, text in (("imap.example.org", "There is no mail."), ("other.example.org", "I do not believe")):
                 imap = f"host = '{host}', port = {port}, tls = 'starttls', authority_file = '{pem}'"
                 with house(data, account(data, imap=imap)) as opened:
-                    assert (await opened.call("email.list")).text.startswith(said)
+                    assert (await opened.call("email.list")).text.startswith(text)
         finally:
             process.kill()
             with anyio.CancelScope(shield=True):

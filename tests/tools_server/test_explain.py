@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tools_server.explain import legend, picture
-from tools_server.policy import Action, Agent, Hours, Policy, Rule
+from tools_server.policy import Action, AgentAccount, Hours, Policy, Rule
 
-FAMILY = Agent("family", ("*",), roles=("owner", "child", "guest"))
+FAMILY = AgentAccount("family", ("*",), roles=("owner", "child", "guest"))
 ACTIONS = (Action("home.play", risk="change"), Action("mail.send", risk="outward", level="explicit"))
 POLICY = Policy(
     (
@@ -30,4 +30,4 @@ def test_rules_that_depend_on_more_are_told_below() -> None:
 
 
 def test_an_agent_without_tools_is_told_so() -> None:
-    assert picture(POLICY, Agent("nobody", ()), ACTIONS) == "The agent nobody may use no tool."
+    assert picture(POLICY, AgentAccount("nobody", ()), ACTIONS) == "The agent nobody may use no tool."

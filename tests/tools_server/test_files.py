@@ -45,7 +45,7 @@ async def test_a_text_is_read_and_a_long_one_by_pages(world: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "text"),
     [
         (b"\x89PNG\r\n\x1a\n" + b"\0" * 2_000_000, "x.bin is a picture of 2 megabytes, which I can't read aloud."),
         (b"%PDF-1.7 \x00", "x.bin is a PDF document of 10 bytes, which I can't read aloud."),
@@ -56,9 +56,9 @@ async def test_a_text_is_read_and_a_long_one_by_pages(world: Any) -> None:
         ("ü".encode()[:1] + b"", "x.bin is empty."),
     ],
 )
-async def test_of_a_file_that_is_no_text_it_is_told_what_it_is(world: Any, content: bytes, said: str) -> None:
+async def test_of_a_file_that_is_no_text_it_is_told_what_it_is(world: Any, content: bytes, text: str) -> None:
     write(world, "x.bin", content)
-    assert await world.said("files.read", path="x.bin") == said
+    assert await world.said("files.read", path="x.bin") == text
 
 
 async def test_a_file_is_found_by_its_name_or_by_a_line_in_it(world: Any) -> None:
@@ -116,8 +116,8 @@ async def test_a_file_is_moved_and_takes_the_place_of_none(world: Any) -> None:
 
 async def test_writing_over_a_file_says_what_is_lost_and_asks(world: Any) -> None:
     file = write(world, "plan.txt", "one two three")
-    asked = await world.refused("files.write", path="plan.txt", text="four five")
-    assert asked.text.startswith("Put 2 words in place of all that is in plan.txt, which is 3 words?")
+    query = await world.refused("files.write", path="plan.txt", text="four five")
+    assert query.text.startswith("Put 2 words in place of all that is in plan.txt, which is 3 words?")
     new = await world.refused("files.write", path="new.txt", text="four")
     assert new.text.startswith("Write a new file, new.txt, of 1 word?")
     assert file.read_text() == "one two three"
@@ -130,8 +130,8 @@ async def test_writing_over_a_file_says_what_is_lost_and_asks(world: Any) -> Non
 async def test_a_removed_file_comes_back_to_the_byte(world: Any) -> None:
     content = b"\x89PNG\r\n" + bytes(range(256))
     file = write(world, "photo.png", content)
-    asked = await world.refused("files.remove", path="photo.png")
-    assert asked.text.startswith("Remove photo.png, a picture of 262 bytes?")
+    query = await world.refused("files.remove", path="photo.png")
+    assert query.text.startswith("Remove photo.png, a picture of 262 bytes?")
     await world.ok("files.remove", path="photo.png")
     assert not file.exists()
     await world.ok("history.undo")
@@ -140,9 +140,9 @@ async def test_a_removed_file_comes_back_to_the_byte(world: Any) -> None:
 
 async def test_what_is_too_large_to_bring_back_is_said_before_it_is_removed(world: Any) -> None:
     file = write(world, "film.mp4", b"\0\0\0\x20ftypisom" + b"x" * 3_000_000)
-    asked = await world.refused("files.remove", path="film.mp4")
-    said = "Remove film.mp4, a video of 3 megabytes? It is too large to bring back afterwards."
-    assert asked.text.startswith(said)
+    query = await world.refused("files.remove", path="film.mp4")
+    text = "Remove film.mp4, a video of 3 megabytes? It is too large to bring back afterwards."
+    assert query.text.startswith(text)
     await world.ok("files.remove", path="film.mp4")
     assert not file.exists()
     refused = await world.refused("history.undo")
@@ -275,9 +275,9 @@ FOLDERS = {"", ".", "/"}  # of a folder, they are the agent's own
 async def test_no_path_leads_out_of_the_folder(trapped: Any, path: str) -> None:
     for tool, (argument, others) in TOOLS.items():
         answer = await trapped.call(tool, **{argument: path}, **others)
-        told = f"{answer.text} {answer.data}".replace(path, "")
-        assert SECRET not in told, tool
-        assert str(trapped.data) not in told, tool
+        message = f"{answer.text} {answer.data}".replace(path, "")
+        assert SECRET not in message, tool
+        assert str(trapped.data) not in message, tool
         assert trapped.record[-1]["tool"] == tool
         if path in HARMLESS:
             assert answer.error in (None, "not_found", "confirm"), tool
@@ -326,8 +326,8 @@ async def test_an_agent_with_two_folders_names_them(world: Any) -> None:
     assert await world.said("files.list", "work") == "You have 2 folders: work-agent-config and family-agent-config."
     assert await world.said("files.read", "work", path="work.txt") == "work.txt: mine."
     assert await world.said("files.read", "work", path=f"{ROOT}/family.txt") == "family.txt: ours."
-    found = (await world.ok("files.search", "work", words="txt")).data["matches"]
-    assert [match["file"] for match in found] == ["work-agent-config/work.txt", "family-agent-config/family.txt"]
+    result = (await world.ok("files.search", "work", words="txt")).data["matches"]
+    assert [match["file"] for match in result] == ["work-agent-config/work.txt", "family-agent-config/family.txt"]
 
 
 async def test_what_heads_a_paper_is_not_read_aloud(world: Any) -> None:

@@ -20,8 +20,8 @@ from mcp.types import JSONRPCNotification, JSONRPCRequest
 from tools_server.codes import Code
 from tools_server.toolkit import Result
 from tools_server.wires import wire_stdio
-from tools_server.wires.framing import MESSAGE_BYTES, Lines, TooLong, decode, refusal
-from tools_server.wires.strict_json import Refused, id_of
+from tools_server.wires.framing import MESSAGE_BYTES, Lines, LineTooLong, decode, refusal
+from tools_server.wires.strict_json import MessageRefused, id_of
 from tools_server.wires.wire import mcp_server
 from tools_server.wires.wire_stdio import StdioWire
 
@@ -47,7 +47,7 @@ def test_lines_come_out_the_same_however_they_are_cut(lines: list[bytes], cuts: 
         if len(bare) <= 50:
             assert line == bare
         else:
-            assert isinstance(line, TooLong)
+            assert isinstance(line, LineTooLong)
 
 
 def test_a_line_of_a_hundred_megabytes_is_counted_and_not_kept() -> None:
@@ -57,7 +57,7 @@ def test_a_line_of_a_hundred_megabytes_is_counted_and_not_kept() -> None:
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert after - before < 4096, "kilobytes"
     [long, next_one] = reader.feed(b'"id":7}\n' + PING + b"\n")
-    assert isinstance(long, TooLong)
+    assert isinstance(long, LineTooLong)
     assert long.size == 1600 * 65536 + 7
     assert next_one == PING
 
@@ -68,7 +68,7 @@ def test_a_message_of_just_the_limit_passes_and_one_byte_more_does_not() -> None
     assert isinstance(line, bytes)
     assert isinstance(decode(line), JSONRPCRequest)
     [line] = Lines().feed(PING + b" " * (room + 1) + b"\n")
-    assert isinstance(line, TooLong)
+    assert isinstance(line, LineTooLong)
 
 
 def test_the_last_line_may_lack_its_newline() -> None:
@@ -120,7 +120,7 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_is_no_message_is_refused_with_the_reason(case: str) -> None:
     line, code, reason = REFUSED[case]
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(MessageRefused) as refused:
         decode(line)
     assert refused.value.code == code
     assert reason in str(refused.value)
@@ -159,7 +159,7 @@ def test_the_id_of_a_message_is_found_at_its_ends_or_not_at_all(text: bytes, id:
 def test_no_bytes_do_more_than_be_refused(line: bytes) -> None:
     try:
         decode(line)
-    except Refused as refused:
+    except MessageRefused as refused:
         assert str(refused).endswith(".")
 
 
@@ -175,7 +175,7 @@ def test_no_json_does_more_than_be_refused(message: Any) -> None:
     message.setdefault("jsonrpc", "2.0")
     try:
         decode(json.dumps(message).encode("utf-8", "surrogatepass"))
-    except Refused as refused:
+    except MessageRefused as refused:
         assert refused.id is None or refused.id == message["id"]
 
 
@@ -367,7 +367,7 @@ async def test_a_wire_that_is_full_says_busy_which_is_another_code_than_a_spent_
     wire = StdioWire(-1, -1)
     for number in range(wire_stdio.OPEN_REQUESTS):
         wire._opened(JSONRPCRequest(jsonrpc="2.0", id=number, method="ping"))
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(MessageRefused) as refused:
         wire._opened(JSONRPCRequest(jsonrpc="2.0", id=-1, method="ping"))
     assert refused.value.code == Code.BUSY
     assert len(set(Code)) == len(Code.__members__), "each code has one meaning"

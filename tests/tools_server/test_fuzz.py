@@ -26,7 +26,7 @@ from hypothesis import strategies as some
 from mcp.types import JSONRPCRequest
 
 from tools_server.wires.framing import decode
-from tools_server.wires.strict_json import Refused
+from tools_server.wires.strict_json import MessageRefused
 
 POLICY = Path(__file__).parents[2] / "policy.toml"
 SECRET = "CANARY-7f3a"  # in every file, name and row that the guest has no business with
@@ -146,10 +146,10 @@ def started(arguments: list[str], ready: str) -> Iterator[subprocess.Popen[bytes
     with subprocess.Popen([sys.executable, *arguments], **pipes) as process:
         try:
             assert process.stderr
-            said = process.stderr.readline().decode()
-            while said.startswith("WARNING"):
-                said = process.stderr.readline().decode()
-            assert said.startswith(ready), said
+            text = process.stderr.readline().decode()
+            while text.startswith("WARNING"):
+                text = process.stderr.readline().decode()
+            assert text.startswith(ready), text
             os.set_blocking(process.stderr.fileno(), False)
             yield process
             assert process.poll() is None, "it fell"
@@ -247,7 +247,7 @@ def judged(line: bytes) -> Any:
         return False
     try:
         message = decode(line)
-    except Refused as refused:
+    except MessageRefused as refused:
         return refused.id
     return message.id if isinstance(message, JSONRPCRequest) else False
 

@@ -13,10 +13,10 @@ import anyio
 import pytest
 
 from tools_server import record
-from tools_server.confirm import Reply
-from tools_server.policy import Action, Actor, Agent, Decision, Policy, decide
+from tools_server.confirm import ConfirmationReply
+from tools_server.policy import Action, AgentAccount, CallActor, Decision, Policy, decide
 from tools_server.toolkit import ToolFailed
-from tools_server.wish import Wish
+from tools_server.wish import CallRequest
 from wall.chain import verify
 
 
@@ -67,7 +67,7 @@ TRACES = {
 
 @pytest.mark.parametrize("trace", [*TRACES, None, 7, {"traceparent": "x"}])
 async def test_the_trace_that_a_call_belongs_to_is_recorded_when_it_is_one(world: Any, trace: Any) -> None:
-    await world.gate.call(Wish(world.agents["family"], "clock.time", {}, trace=trace))
+    await world.gate.call(CallRequest(world.agents["family"], "clock.time", {}, trace=trace))
     assert world.record[-1]["trace"] == (TRACES.get(trace, "") if isinstance(trace, str) else "")
 
 
@@ -185,7 +185,7 @@ async def test_arguments_nested_without_end_are_refused(world: Any) -> None:
 
 @pytest.mark.parametrize("arguments", [[], "seconds", 5])
 async def test_arguments_that_are_no_object_are_refused(world: Any, arguments: Any) -> None:
-    answer = await world.gate.call(Wish(world.agents["family"], "timers.list", arguments))
+    answer = await world.gate.call(CallRequest(world.agents["family"], "timers.list", arguments))
     assert answer.error == "invalid"
 
 
@@ -276,7 +276,7 @@ async def test_addresses_that_lead_nowhere_fill_no_memory_while_the_disk_is_full
     with monkeypatch.context() as patched:
         patched.setattr(os, "write", refusing(errno.ENOSPC))
         for number in range(100):
-            world.gate.misaddressed(Wish(world.agents["family"], f"nothing://{number}", None), "Nowhere.")
+            world.gate.misaddressed(CallRequest(world.agents["family"], f"nothing://{number}", None), "Nowhere.")
     await world.ok("timers.list")
     assert len(world.record) == 2
 
@@ -300,12 +300,12 @@ async def test_refusals_in_a_flood_are_counted_and_fill_no_disk(world: Any, monk
         await world.refused("no.such.tool")
         await world.refused("asks.waiting")
         await world.refused("files.write", path="new.txt", text="asked again and again")
-    world.gate.misaddressed(Wish(world.agents["family"], "nothing://", None), "Nowhere.")
+    world.gate.misaddressed(CallRequest(world.agents["family"], "nothing://", None), "Nowhere.")
     assert len(world.record) == 10
     await world.ok("files.write", path="new.txt", text="asked again and again")
     assert [row["outcome"] for row in world.record[10:]] == ["ok"], "what was done is always told"
     yes = (await world.call("files.write", path="other.txt", text="x")).ask
-    no = Reply(yes.id, "accept", world.house.says(yes.shown(), "no"))
+    no = ConfirmationReply(yes.id, "accept", world.house.says(yes.shown(), "no"))
     await world.refused("files.write", reply=no, path="other.txt", text="x")
     assert world.record[-1]["confirmation"]["answer"] == "no", "and so is what a person has answered"
     world.pass_seconds(60)
@@ -343,23 +343,23 @@ async def test_the_houses_own_polling_fills_no_disk(world: Any) -> None:
 # ── policy alone ───────────────────────────────────────────────────────────────────────────────────
 
 
-def decided(agent: Agent, action: Action, actor: Actor = Actor()) -> Decision:
+def decided(agent: AgentAccount, action: Action, actor: CallActor = CallActor()) -> Decision:
     return decide(Policy(), agent, actor, action, {}, datetime(2026, 11, 22, 12, tzinfo=UTC))
 
 
 def test_what_no_rule_allows_is_denied() -> None:
-    assert not decided(Agent("nobody", ()), Action("clock.time")).allowed
+    assert not decided(AgentAccount("nobody", ()), Action("clock.time")).allowed
 
 
 def test_a_pattern_is_the_whole_name_not_a_beginning() -> None:
-    agent = Agent("x", ("timers",))
+    agent = AgentAccount("x", ("timers",))
     assert not decided(agent, Action("timers.start")).allowed
-    assert not decided(Agent("x", ("timers.*",)), Action("timersx.start")).allowed
+    assert not decided(AgentAccount("x", ("timers.*",)), Action("timersx.start")).allowed
 
 
 def test_every_decision_has_a_rule_and_a_reason() -> None:
-    for agent in (Agent("a", ()), Agent("a", ("*",)), Agent("a", ("*",), roles=("owner",))):
+    for agent in (AgentAccount("a", ()), AgentAccount("a", ("*",)), AgentAccount("a", ("*",), roles=("owner",))):
         for action in (Action("t.x"), Action("t.x", ("b",)), Action("t.x", root="r")):
-            decision = decided(agent, action, Actor(role="child"))
+            decision = decided(agent, action, CallActor(role="child"))
             assert decision.rule
             assert decision.reason.endswith(".")

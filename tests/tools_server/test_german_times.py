@@ -62,13 +62,13 @@ def test_a_moment_in_german_is_the_moment_that_was_meant(words: str, moment: str
     assert f"{understood.at:%Y-%m-%d %H:%M}" == moment
 
 
-@pytest.mark.parametrize(("words", "told"), RULES.items())
-def test_a_rule_in_german_is_said_back_in_german(words: str, told: str) -> None:
+@pytest.mark.parametrize(("words", "message"), RULES.items())
+def test_a_rule_in_german_is_said_back_in_german(words: str, message: str) -> None:
     with speaking("de"):
         understood = understand(words, NOW.timestamp(), BERLIN)
         assert understood.rule
         assert understood.at
-        assert rule_words(understood.rule, understood.at, NOW) == told
+        assert rule_words(understood.rule, understood.at, NOW) == message
 
 
 @pytest.mark.parametrize("words", ["morgen um halb acht", "nächsten Dienstag um 9 Uhr", "am 3. Mai um 10 Uhr"])

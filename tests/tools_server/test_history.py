@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from tools_server.policy import Rule
-from tools_server.state import Kept
+from tools_server.state import StoredReceipt
 from tools_server.toolkit import Call, Result
 
 KITCHEN = {"person": "Anna", "device": "speaker", "role": "adult", "room": "kitchen"}
@@ -89,8 +89,8 @@ async def test_an_undo_is_a_change_with_a_receipt_and_can_be_undone(world: Any) 
     assert again == "Your pizza timer is back, with 10 minutes left."
     assert await world.said("timers.list") == before
     assert await world.said("history.undo", actor=KITCHEN) == "Pizza timer cancelled."
-    told = await world.said("history.last", actor=KITCHEN, count=4)
-    assert told.count("That is taken back since.") == 3
+    details = await world.said("history.last", actor=KITCHEN, count=4)
+    assert details.count("That is taken back since.") == 3
 
 
 async def test_a_second_undo_takes_back_the_change_before_and_only_again_does_it_again(world: Any) -> None:
@@ -209,10 +209,10 @@ async def test_taking_back_the_taking_back_of_what_needed_a_yes_is_not_a_way_aro
 async def test_two_at_once_take_it_back_once(world: Any) -> None:
     go, ran, answers = anyio.Event(), [], []
 
-    async def slowly(call: Call, kept: Kept) -> Result:
-        ran.append(kept.id)
+    async def slowly(call: Call, stored_receipt: StoredReceipt) -> Result:
+        ran.append(stored_receipt.id)
         await go.wait()
-        return Result("Back.", {}, call.receipt("Back.", before=kept.after, after=kept.before))
+        return Result("Back.", {}, call.receipt("Back.", before=stored_receipt.after, after=stored_receipt.before))
 
     world.gate._toolbox = replace(world.gate._toolbox, undo={"timers": slowly})
     receipt = (await world.ok("timers.start", actor=KITCHEN, seconds=60)).receipt.id
@@ -269,18 +269,18 @@ async def test_all_timers_come_back_and_those_that_ended_are_named(world: Any) -
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments", "said"),
+    ("tool", "arguments", "text"),
     [
         ("timers.pause", {}, "Your pizza timer is as it was, with 10 minutes left."),
         ("timers.add", {"by_seconds": 60}, "Your pizza timer is as it was, with 10 minutes left."),
     ],
 )
-async def test_a_changed_timer_is_as_it_was(world: Any, tool: str, arguments: Any, said: str) -> None:
+async def test_a_changed_timer_is_as_it_was(world: Any, tool: str, arguments: Any, text: str) -> None:
     await world.ok("timers.start", seconds=600, name="pizza")
     before = await world.said("timers.list")
     await world.ok(tool, **arguments)
     assert await world.said("timers.list") != before
-    assert await world.said("history.undo") == said
+    assert await world.said("history.undo") == text
     assert await world.said("timers.list") == before
 
 

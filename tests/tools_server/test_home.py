@@ -32,17 +32,17 @@ from websockets.sync.server import Server, ServerConnection, serve
 
 from tests.processes import free_port
 from tests.tools_server.conftest import Straight
-from tools_server.boot import BootFailed, Settings, opened_gate
+from tools_server.boot import BootFailed, ServerSettings, opened_gate
 from tools_server.gate import Gate
-from tools_server.hubs.devices import Device, NotMeant, Target, meant, plain
+from tools_server.hubs.devices import Device, DeviceTarget, NotMeant, meant, plain
 from tools_server.hubs.mqtt_commands import commands
 from tools_server.hubs.mqtt_discovery import Unclear, discovered
 from tools_server.hubs.mqtt_states import value_at
-from tools_server.policy import Actor
-from tools_server.record import Entry
+from tools_server.policy import CallActor
+from tools_server.record import AuditEntry
 from tools_server.toolkit import Result
-from tools_server.wish import Answer
-from tools_server.wish import Wish as Called
+from tools_server.wish import CallRequest as Called
+from tools_server.wish import CallResult
 
 RULES = """
 [[rule]]
@@ -71,7 +71,7 @@ class House:
     gate: Gate
     agents: Any
 
-    async def call(self, tool: str, role: str = "adult", here: str = "", **arguments: Any) -> Answer:
+    async def call(self, tool: str, role: str = "adult", here: str = "", **arguments: Any) -> CallResult:
         actor = {"role": role, "room": here}
         return await self.gate.call(Called(self.agents["family"], tool, arguments, actor, "turn_1", "test"))
 
@@ -85,7 +85,9 @@ class House:
         spec = self.gate._tools[tool]
         filled = dict(spec.arguments.model_validate(arguments))
         wish = Called(self.agents["family"], tool, arguments)
-        call = self.gate._call(spec, wish, Entry(wish.agent, tool, arguments, actor=Actor(role="adult")), filled)
+        call = self.gate._call(
+            spec, wish, AuditEntry(wish.agent, tool, arguments, actor=CallActor(role="adult")), filled
+        )
         return await spec.run(call, **filled)
 
     @property
@@ -107,7 +109,7 @@ async def house(
     (data / "agents.toml").write_text("[family]\ntools = ['*']\nacts_as = 'adult'\n")
     (data / "policy.toml").write_text(POLICY.read_text() + rules)
     (data / "tools.toml").write_text(tools)
-    start = Settings(data, data / "agents.toml", data / "policy.toml", tools=data / "tools.toml", timezone="UTC")
+    start = ServerSettings(data, data / "agents.toml", data / "policy.toml", tools=data / "tools.toml", timezone="UTC")
     with opened_gate(start, now) as (gate, agents):
         gate._outside = Straight()
         async with gate.engines():
@@ -128,42 +130,44 @@ LAMPS = [
 @pytest.mark.parametrize(
     ("target", "ids"),
     [
-        (Target("the reading lamp"), "3"),
-        (Target("Book Light"), "3"),
-        (Target("kitchen ceiling"), "1"),
-        (Target("ceiling in the hall"), "2"),
-        (Target("ceiling", room="hall"), "2"),
-        (Target("ceiling", here="Kitchen"), "1"),
-        (Target("strip"), "5"),
-        (Target("lights", room="the kitchen"), "15"),
-        (Target(kind="light", here="Kitchen"), "15"),
-        (Target(kind="light", everything=True), "1235"),
-        (Target("fridge", kind="light"), "4"),  # a model guesses the kind; the name is what was said
+        (DeviceTarget("the reading lamp"), "3"),
+        (DeviceTarget("Book Light"), "3"),
+        (DeviceTarget("kitchen ceiling"), "1"),
+        (DeviceTarget("ceiling in the hall"), "2"),
+        (DeviceTarget("ceiling", room="hall"), "2"),
+        (DeviceTarget("ceiling", here="Kitchen"), "1"),
+        (DeviceTarget("strip"), "5"),
+        (DeviceTarget("lights", room="the kitchen"), "15"),
+        (DeviceTarget(kind="light", here="Kitchen"), "15"),
+        (DeviceTarget(kind="light", everything=True), "1235"),
+        (DeviceTarget("fridge", kind="light"), "4"),  # a model guesses the kind; the name is what was said
     ],
 )
-def test_what_was_said_finds_what_was_meant(target: Target, ids: str) -> None:
+def test_what_was_said_finds_what_was_meant(target: DeviceTarget, ids: str) -> None:
     assert "".join(sorted(device.id for device in meant(LAMPS, target, ("light", "switch")))) == ids
 
 
 @pytest.mark.parametrize(
     ("target", "sentence"),
     [
-        (Target("reeding lamp"), "There is no device reeding lamp. The nearest is Reading lamp."),
-        (Target(kind="light", room="kitschen"), "There is no room kitschen. The nearest is Kitchen."),
-        (Target("ceiling"), "Which one: the Ceiling in the Hall or the Ceiling in the Kitchen?"),
-        (Target("fridge", room="hall"), "There is no Fridge in the Hall; it is in Kitchen."),
-        (Target(kind="light"), "In which room? For the whole house, say all the lights in the house."),
-        (Target(kind="light", room="Living room", here="Kitchen"), ""),
-        (Target(room="kitchen"), "Which device do you mean?"),
-        (Target(), "Which device do you mean?"),
-        (Target("all"), "There is no device all."),
-        (Target("everything"), "There is no device everything."),
-        (Target("*"), "There is no device ."),
-        (Target("all lights"), "There is no device all lights."),
-        (Target(kind="switch", room="hall"), "There are no switches in the Hall."),
+        (DeviceTarget("reeding lamp"), "There is no device reeding lamp. The nearest is Reading lamp."),
+        (DeviceTarget(kind="light", room="kitschen"), "There is no room kitschen. The nearest is Kitchen."),
+        (DeviceTarget("ceiling"), "Which one: the Ceiling in the Hall or the Ceiling in the Kitchen?"),
+        (DeviceTarget("fridge", room="hall"), "There is no Fridge in the Hall; it is in Kitchen."),
+        (DeviceTarget(kind="light"), "In which room? For the whole house, say all the lights in the house."),
+        (DeviceTarget(kind="light", room="Living room", here="Kitchen"), ""),
+        (DeviceTarget(room="kitchen"), "Which device do you mean?"),
+        (DeviceTarget(), "Which device do you mean?"),
+        (DeviceTarget("all"), "There is no device all."),
+        (DeviceTarget("everything"), "There is no device everything."),
+        (DeviceTarget("*"), "There is no device ."),
+        (DeviceTarget("all lights"), "There is no device all lights."),
+        (DeviceTarget(kind="switch", room="hall"), "There are no switches in the Hall."),
     ],
 )
-def test_what_is_not_there_is_refused_with_the_nearest_and_is_never_all_of_them(target: Target, sentence: str) -> None:
+def test_what_is_not_there_is_refused_with_the_nearest_and_is_never_all_of_them(
+    target: DeviceTarget, sentence: str
+) -> None:
     if not sentence:
         assert [device.id for device in meant(LAMPS, target, ("light", "switch"))] == ["3"]
         return
@@ -183,41 +187,44 @@ HOUSE = [
 @pytest.mark.parametrize(
     ("target", "means"),
     [
-        (Target("the light", here="Hall"), "2"),
-        (Target("lamp", room="hall"), "2"),
-        (Target("light", here="Kitchen"), "Which one: the Ceiling in the Kitchen or the Kitchen strip?"),
-        (Target("light", room="study"), "There is no light in the Study; it is in Hall, Kitchen and Living room."),
-        (Target("the hall light"), "2"),
-        (Target("living room lamp", here="Hall"), "3"),
-        (Target("hall lights"), "2"),
-        (Target("kitchen light"), "Which one: the Ceiling in the Kitchen or the Kitchen strip?"),
-        (Target("garage door"), "6"),
-        (Target("thermostat"), "7"),
-        (Target(kind="climate", here="Kitchen"), "7"),
-        (Target(kind="climate"), "7"),
-        (Target(kind="media"), "8"),
-        (Target(kind="climate", room="kitchen"), "There are no thermostats in the Kitchen."),
-        (Target(kind="light", here="Study"), "There are no lights in the Study."),
+        (DeviceTarget("the light", here="Hall"), "2"),
+        (DeviceTarget("lamp", room="hall"), "2"),
+        (DeviceTarget("light", here="Kitchen"), "Which one: the Ceiling in the Kitchen or the Kitchen strip?"),
+        (
+            DeviceTarget("light", room="study"),
+            "There is no light in the Study; it is in Hall, Kitchen and Living room.",
+        ),
+        (DeviceTarget("the hall light"), "2"),
+        (DeviceTarget("living room lamp", here="Hall"), "3"),
+        (DeviceTarget("hall lights"), "2"),
+        (DeviceTarget("kitchen light"), "Which one: the Ceiling in the Kitchen or the Kitchen strip?"),
+        (DeviceTarget("garage door"), "6"),
+        (DeviceTarget("thermostat"), "7"),
+        (DeviceTarget(kind="climate", here="Kitchen"), "7"),
+        (DeviceTarget(kind="climate"), "7"),
+        (DeviceTarget(kind="media"), "8"),
+        (DeviceTarget(kind="climate", room="kitchen"), "There are no thermostats in the Kitchen."),
+        (DeviceTarget(kind="light", here="Study"), "There are no lights in the Study."),
     ],
 )
-def test_the_one_of_its_kind_is_meant_and_never_more_than_one(target: Target, means: str) -> None:
+def test_the_one_of_its_kind_is_meant_and_never_more_than_one(target: DeviceTarget, means: str) -> None:
     try:
-        found = meant(HOUSE, target, ("light", "cover", "climate", "media"))
+        devices = meant(HOUSE, target, ("light", "cover", "climate", "media"))
     except NotMeant as unclear:
         assert str(unclear) == means
         return
-    assert "".join(device.id for device in found) == means
+    assert "".join(device.id for device in devices) == means
 
 
 def test_a_lamp_that_is_called_light_is_not_every_rooms_light() -> None:
     lamps = (("8", "Spot", ""), ("9", "Light", "Study"))
     house = [*LAMPS, *(Device(id, name, room, "light", frozenset({"on"})) for id, name, room in lamps)]
     for target, id in (
-        (Target("light", room="hall"), "2"),
-        (Target("light", here="hall"), "2"),
-        (Target("light", room="study"), "9"),
-        (Target("light", here="Attic"), "9"),
-        (Target("light"), "9"),
+        (DeviceTarget("light", room="hall"), "2"),
+        (DeviceTarget("light", here="hall"), "2"),
+        (DeviceTarget("light", room="study"), "9"),
+        (DeviceTarget("light", here="Attic"), "9"),
+        (DeviceTarget("light"), "9"),
     ):
         assert [device.id for device in meant(house, target, ("light",))] == [id]
 
@@ -228,14 +235,17 @@ BLIND = Device("6", "Blind", "Attic", "cover", frozenset({"open"}))
 @pytest.mark.parametrize(
     ("target", "sentence"),
     [
-        (Target(kind="light", room="attic"), "There are no lights in the Attic."),
-        (Target("blind"), "I can't do that with the Blind: it can only be opened, closed or set."),
-        (Target(kind="cover", room="attic"), "I can't do that with blinds: they can only be opened, closed or set."),
-        (Target("blinds"), "I can't do that with blinds: they can only be opened, closed or set."),
-        (Target("ceiling", room="attic"), "There is no Ceiling in the Attic; it is in Hall and Kitchen."),
+        (DeviceTarget(kind="light", room="attic"), "There are no lights in the Attic."),
+        (DeviceTarget("blind"), "I can't do that with the Blind: it can only be opened, closed or set."),
+        (
+            DeviceTarget(kind="cover", room="attic"),
+            "I can't do that with blinds: they can only be opened, closed or set.",
+        ),
+        (DeviceTarget("blinds"), "I can't do that with blinds: they can only be opened, closed or set."),
+        (DeviceTarget("ceiling", room="attic"), "There is no Ceiling in the Attic; it is in Hall and Kitchen."),
     ],
 )
-def test_what_is_there_but_cannot_be_switched_is_not_said_to_be_missing(target: Target, sentence: str) -> None:
+def test_what_is_there_but_cannot_be_switched_is_not_said_to_be_missing(target: DeviceTarget, sentence: str) -> None:
     with pytest.raises(NotMeant) as refused:
         meant([*LAMPS, BLIND], target, ("light", "switch"))
     assert str(refused.value) == sentence
@@ -247,10 +257,10 @@ def test_no_name_whatever_means_more_than_one_device(name: str, room: str) -> No
     if not plain(name) or plain(name) in ("lights", "lamps", "switches"):
         return
     try:
-        found = meant(LAMPS, Target(name, room), ("light", "switch"))
+        devices = meant(LAMPS, DeviceTarget(name, room), ("light", "switch"))
     except NotMeant:
         return
-    assert len(found) == 1 or not name
+    assert len(devices) == 1 or not name
 
 
 # ── discovery ──────────────────────────────────────────────────────────────────────────────────────
@@ -335,11 +345,11 @@ VALUES = st.none() | st.booleans() | st.floats() | st.text()
 def test_no_config_whatever_is_an_accident(value: Any) -> None:
     for component in ("light", "device", "climate", "cover"):
         try:
-            found = discovered("ha", f"ha/{component}/x/config", json.dumps(value).encode())
+            discovered_devices = discovered("ha", f"ha/{component}/x/config", json.dumps(value).encode())
         except Unclear:
             continue
-        for each in found:
-            for listen in each.listens:
+        for discovered_device in discovered_devices:
+            for listen in discovered_device.listens:
                 listen.read("1")
 
 
@@ -403,7 +413,7 @@ def test_a_device_that_counts_in_fahrenheit_is_told_so_and_held_in_celsius() -> 
 def test_a_broker_outside_the_house_is_not_spoken_to_in_the_clear(data: Path) -> None:
     (data / "agents.toml").write_text("")
     (data / "tools.toml").write_text("[home.mqtt]\nhost = 'mqtt.example.org'\ntls = 'none'\n")
-    gate = opened_gate(Settings(data, data / "agents.toml", POLICY, tools=data / "tools.toml"))
+    gate = opened_gate(ServerSettings(data, data / "agents.toml", POLICY, tools=data / "tools.toml"))
     with pytest.raises(BootFailed, match=r"mqtt\.example\.org is not on the network of this house"), gate:
         pass
 
@@ -791,9 +801,9 @@ async def test_the_garage_opens_only_with_a_yes_by_whatever_name_and_way(assista
     for tool, words in (("home.open", {"device": "big door"}), ("home.open", {"room": "garage", "kind": "cover"})):
         refused = await opened.call(tool, **words)
         assert (refused.error, refused.data["use"]) == ("denied", "home.unlock")
-    asked = await opened.call("home.unlock", device="big door")
-    assert (asked.error, small.called) == ("confirm", [])
-    assert asked.text.startswith("Open the Big door in the Garage?")
+    query = await opened.call("home.unlock", device="big door")
+    assert (query.error, small.called) == ("confirm", [])
+    assert query.text.startswith("Open the Big door in the Garage?")
     done = await opened.agreed("home.unlock", device="big door")
     assert done.text == "The Big door in the Garage is opening."
     assert await opened.said("home.close", device="big door") == "The Big door in the Garage is closing."

@@ -14,11 +14,11 @@ import anyio
 import pytest
 
 import tools_server.tools
-from tools_server.boot import BootFailed, Settings, opened_gate
+from tools_server.boot import BootFailed, ServerSettings, opened_gate
 from tools_server.hubs.home import Home
 from tools_server.policy import Policy, Rule
 from tools_server.toolkit import find
-from tools_server.wish import Answer, Wish
+from tools_server.wish import CallRequest, CallResult
 
 TOOLBOX = find(tools_server.tools)
 POLICY = Path(__file__).parents[2] / "policy.toml"
@@ -89,8 +89,10 @@ class Small:
         self.gate = gate
         self.agent = agents["family"]
 
-    async def call(self, tool: str, /, here: str = "", role: str = "adult", **arguments: Any) -> Answer:
-        return await self.gate.call(Wish(self.agent, tool, arguments, {"role": role, "room": here}, "turn_1", "test"))
+    async def call(self, tool: str, /, here: str = "", role: str = "adult", **arguments: Any) -> CallResult:
+        return await self.gate.call(
+            CallRequest(self.agent, tool, arguments, {"role": role, "room": here}, "turn_1", "test")
+        )
 
     async def said(self, tool: str, /, here: str = "", **arguments: Any) -> str:
         answer = await self.call(tool, here, **arguments)
@@ -126,7 +128,7 @@ async def opened(data: Path, house: dict[str, Any]) -> AsyncIterator[Small]:
     (data / "agents.toml").write_text(f"[family]\ntoken_sha256 = '{token}'\ntools = ['*']\nacts_as = 'adult'\n")
     (data / "house.json").write_text(json.dumps(house))
     (data / "tools.toml").write_text(f"[home.scripted]\nfile = '{data}/house.json'\n")
-    start = Settings(data, data / "agents.toml", POLICY, tools=data / "tools.toml", timezone="UTC")
+    start = ServerSettings(data, data / "agents.toml", POLICY, tools=data / "tools.toml", timezone="UTC")
     with opened_gate(start, toolbox=TOOLBOX) as (gate, agents):
         async with gate.engines():
             yield Small(gate, agents)
@@ -223,7 +225,7 @@ async def test_the_list_says_all_that_has_a_name(small: Small) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "text"),
     [
         ({"what": "brightness", "by": 20, "device": "worktop"}, "The Worktop in the Kitchen is now at 70 percent."),
         ({"what": "brightness", "by": -80, "device": "worktop"}, "The Worktop in the Kitchen is now at 1 percent."),
@@ -241,9 +243,9 @@ async def test_the_list_says_all_that_has_a_name(small: Small) -> None:
     ],
 )
 async def test_a_step_is_taken_from_how_it_is_and_ends_where_the_device_does(
-    small: Small, arguments: dict[str, Any], said: str
+    small: Small, arguments: dict[str, Any], text: str
 ) -> None:
-    assert await small.said("home.adjust", **arguments) == said
+    assert await small.said("home.adjust", **arguments) == text
 
 
 async def test_at_its_end_a_step_is_refused_in_words(small: Small) -> None:
@@ -333,7 +335,7 @@ async def test_robots_set_out_and_come_back_by_their_verbs_and_by_on_and_off(sma
 
 
 @pytest.mark.parametrize(
-    ("asked", "answer"),
+    ("arguments", "answer"),
     [
         ({"quantity": "any", "shape": "window", "value": "open"}, "Yes, the Kitchen Window is open."),
         ({"quantity": "all", "shape": "window", "value": "closed"}, "No, the Kitchen Window is open."),
@@ -373,8 +375,8 @@ async def test_robots_set_out_and_come_back_by_their_verbs_and_by_on_and_off(sma
          "No, the Long ones in the Living Room are open, at 100 percent."),
     ],
 )  # fmt: skip
-async def test_what_is_asked_about_the_house_is_looked_up(small: Small, asked: dict[str, Any], answer: str) -> None:
-    assert await small.said("home.state", **asked) == answer
+async def test_what_is_asked_about_the_house_is_looked_up(small: Small, arguments: dict[str, Any], answer: str) -> None:
+    assert await small.said("home.state", **arguments) == answer
 
 
 async def test_all_that_is_closed_is_said_to_be_so(small: Small) -> None:
@@ -432,7 +434,7 @@ async def test_a_house_file_that_is_none_stops_the_start_with_a_sentence(data: P
     (data / "agents.toml").write_text("")
     (data / "house.json").write_text('{"devices": [{"name": "X", "kind": "teapot"}]}')
     (data / "tools.toml").write_text(f"[home.scripted]\nfile = '{data}/house.json'\n")
-    gate = opened_gate(Settings(data, data / "agents.toml", POLICY, tools=data / "tools.toml"), toolbox=TOOLBOX)
+    gate = opened_gate(ServerSettings(data, data / "agents.toml", POLICY, tools=data / "tools.toml"), toolbox=TOOLBOX)
     with pytest.raises(BootFailed, match=r"devices\.0\.kind"), gate:
         pass
 
@@ -441,7 +443,7 @@ async def test_a_house_file_that_is_none_stops_the_start_with_a_sentence(data: P
 
 
 @pytest.mark.parametrize(
-    ("asked", "answer"),
+    ("arguments", "answer"),
     [
         ({"person": "ben"}, "Ben is at School."),
         ({"person": "Anna", "place": "home"}, "Yes, Anna is at home."),
@@ -454,13 +456,13 @@ async def test_a_house_file_that_is_none_stops_the_start_with_a_sentence(data: P
         ({"person": "everybody", "place": "home"}, "No, Ben is at School."),
     ],
 )
-async def test_where_people_are_is_looked_up(small: Small, asked: dict[str, Any], answer: str) -> None:
-    assert await small.said("presence.where", **asked) == answer
+async def test_where_people_are_is_looked_up(small: Small, arguments: dict[str, Any], answer: str) -> None:
+    assert await small.said("presence.where", **arguments) == answer
 
 
 @pytest.mark.parametrize("place", ["ill", "asleep", "cross with me", "his way", "shower", "Ben with", "work"])
 @pytest.mark.parametrize(
-    ("tool", "asked", "argument"),
+    ("tool", "arguments", "argument"),
     [
         ("presence.where", {"person": "ben"}, "place"),
         ("presence.where", {}, "place"),
@@ -469,15 +471,17 @@ async def test_where_people_are_is_looked_up(small: Small, asked: dict[str, Any]
     ],
 )
 async def test_of_people_nothing_is_answered_but_where_they_can_be(
-    small: Small, tool: str, asked: dict[str, Any], argument: str, place: str
+    small: Small, tool: str, arguments: dict[str, Any], argument: str, place: str
 ) -> None:
-    answer = await small.call(tool, **asked, **{argument: place})
+    answer = await small.call(tool, **arguments, **{argument: place})
     assert (answer.error, answer.data["code"]) == ("not_found", "not_found")
     assert answer.text == ("I can't look that up: I only know whether somebody is at home or away, or at School.")
 
 
 async def test_what_is_not_known_of_people_is_said_in_the_language_of_who_asks(small: Small) -> None:
-    wish = Wish(small.agent, "presence.where", {"person": "Ben", "place": "krank"}, {"role": "adult"}, "turn_1", "test")
+    wish = CallRequest(
+        small.agent, "presence.where", {"person": "Ben", "place": "krank"}, {"role": "adult"}, "turn_1", "test"
+    )
     assert (await small.gate.call(replace(wish, language="de"))).text == (
         "Das kann ich nicht nachsehen: Ich weiß nur, ob jemand zu Hause oder unterwegs ist, oder hier: School."
     )
@@ -544,16 +548,16 @@ async def test_no_other_words_for_a_deed_stand_for_what_it_would_do(small: Small
 
 async def test_a_deed_to_come_is_said_in_the_language_of_who_wants_it(small: Small) -> None:
     off = {"tool": "home.turn", "seconds": 300, "arguments": {"on": False, "device": "worktop"}}
-    wish = Wish(small.agent, "later.do", off, {"role": "adult"}, "turn_1", "test", language="de")
+    wish = CallRequest(small.agent, "later.do", off, {"role": "adult"}, "turn_1", "test", language="de")
     assert (await small.gate.call(wish)).text == "In 5 Minuten: Worktop im Bereich Kitchen ausschalten."
-    cancel = Wish(small.agent, "later.cancel", {}, {"role": "adult"}, "turn_2", "test", language="de")
+    cancel = CallRequest(small.agent, "later.cancel", {}, {"role": "adult"}, "turn_2", "test", language="de")
     assert (await small.gate.call(cancel)).text == "Das lasse ich: Worktop im Bereich Kitchen ausschalten."
 
 
 async def test_a_light_goes_off_when_its_time_has_come_in_the_room_it_was_said_in(small: Small) -> None:
     off = {"on": False, "kind": "light"}
-    said = await small.said("later.do", here="Kitchen", tool="home.turn", seconds=1, arguments=off)
-    assert said == "In 1 second: turn off 2 lights in the Kitchen."
+    text = await small.said("later.do", here="Kitchen", tool="home.turn", seconds=1, arguments=off)
+    assert text == "In 1 second: turn off 2 lights in the Kitchen."
     home = small.gate._engines["home"]
     with anyio.fail_after(10):
         assert await home.until(lambda: small.state("Worktop")["on"] is False, 10)
@@ -571,7 +575,7 @@ async def test_what_is_not_there_or_opens_to_strangers_is_refused_when_it_is_ask
 
 
 @pytest.mark.parametrize(
-    ("tool", "asked"),
+    ("tool", "arguments"),
     [
         ("presence.where", {}),
         ("presence.where", {"person": "Ben"}),
@@ -580,14 +584,14 @@ async def test_what_is_not_there_or_opens_to_strangers_is_refused_when_it_is_ask
         ("home.state", {"device": "ben", "quantity": "where"}),
     ],
 )
-async def test_a_guest_does_not_hear_where_people_are(small: Small, tool: str, asked: dict[str, Any]) -> None:
-    answer = await small.call(tool, role="guest", **asked)
+async def test_a_guest_does_not_hear_where_people_are(small: Small, tool: str, arguments: dict[str, Any]) -> None:
+    answer = await small.call(tool, role="guest", **arguments)
     assert (answer.error, answer.text) == ("denied", "Where people are is only for those who live here.")
-    assert (await small.call(tool, role="child", **asked)).error is None
+    assert (await small.call(tool, role="child", **arguments)).error is None
 
 
 async def test_what_there_is_tells_a_guest_nobodys_whereabouts(small: Small) -> None:
-    def places(answer: Answer) -> list[str | None]:
+    def places(answer: CallResult) -> list[str | None]:
         return [one["state"].get("place") for one in answer.data["devices"] if one["kind"] == "person"]
 
     assert places(await small.call("home.list", role="guest")) == [None, None]

@@ -53,10 +53,10 @@ def filled(house: Path, *given: str) -> argparse.Namespace:
 
 
 def test_what_is_not_said_is_the_houses(house: Path) -> None:
-    found = filled(house)
-    assert (found.data, found.agents) == (house / "tools", house / "secrets" / "agents.toml")
-    assert found.policy == POLICY  # the file itself, for what is written beside a link is not what the house obeys
-    assert found.egress is None  # this house has no way out
+    arguments = filled(house)
+    assert (arguments.data, arguments.agents) == (house / "tools", house / "secrets" / "agents.toml")
+    assert arguments.policy == POLICY  # the file itself, for what is written beside a link is not what the house obeys
+    assert arguments.egress is None  # this house has no way out
     assert filled(house, "--policy", "draft.toml").policy == Path("draft.toml")
 
 
@@ -88,15 +88,15 @@ def test_whoever_starts_it_says_whom_it_speaks_for(atlas_tools: Run) -> None:
     assert json.loads(atlas_tools("call", add, "--agent", "family", "--as", "adult").stdout)["success"]
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
     jam = {"name": "tasks.add", "arguments": {"title": "jam"}}
-    asked = [
+    requests = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": jam},
     ]
-    lines = "".join(json.dumps(each) + "\n" for each in asked)
+    lines = "".join(json.dumps(item) + "\n" for item in requests)
     for role, refused in (("adult", False), ("guest", True)):
-        said = atlas_tools("--stdio", "--agent", "family", "--as", role, stdin=lines).stdout.splitlines()
-        assert json.loads(said[-1])["result"]["isError"] is refused
+        texts = atlas_tools("--stdio", "--agent", "family", "--as", role, stdin=lines).stdout.splitlines()
+        assert json.loads(texts[-1])["result"]["isError"] is refused
 
 
 @pytest.mark.real
@@ -131,6 +131,6 @@ def test_who_reads_no_further_ends_it_quietly() -> None:
 
 
 def test_the_help_names_every_command(atlas_tools: Run) -> None:
-    told = atlas_tools("--help").stdout
+    message = atlas_tools("--help").stdout
     for command in ("call", "sessions", "rules", "audit verify", "upstream approve"):
-        assert f"atlas-tools {command}" in told
+        assert f"atlas-tools {command}" in message

@@ -16,7 +16,7 @@ import uvicorn
 from starlette.types import ASGIApp, Message
 
 from tools_server.wires import crowd, notices
-from tools_server.wires.crowd import Connection
+from tools_server.wires.crowd import CountedConnection
 from tools_server.wires.wire_http import _Uvicorn, http_app, loopback_port
 
 MODERN = {
@@ -155,7 +155,7 @@ async def test_connections_that_say_nothing_keep_nobody_out(world: Any, monkeypa
     slow = world.make_slow(limit_seconds=60)
     app = http_app(world.gate, ["tools"])
     config = uvicorn.Config(
-        app, http=Connection, lifespan="on", ws="none", log_config=None, timeout_graceful_shutdown=1
+        app, http=CountedConnection, lifespan="on", ws="none", log_config=None, timeout_graceful_shutdown=1
     )
     server = _Uvicorn(config, "ready", set())
     with loopback_port(0) as listening, ExitStack() as silent, anyio.fail_after(30):

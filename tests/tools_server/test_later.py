@@ -23,10 +23,10 @@ async def pass_seconds(world: Any, seconds: float) -> None:
 
 async def test_a_deed_waits_for_its_time_and_is_then_done_for_who_set_it(world: Any) -> None:
     anna = {"person": "Anna", "role": "adult", "room": "Kitchen"}
-    said = await world.said(
+    text = await world.said(
         "later.do", actor=anna, tool="timers.start", seconds=300, arguments={"seconds": 60}, text="start the egg timer"
     )
-    assert said == "In 5 minutes: start the egg timer."
+    assert text == "In 5 minutes: start the egg timer."
     assert await world.said("later.list") == "In 5 minutes: start the egg timer."
     await pass_seconds(world, 299)
     assert await world.said("timers.list") == "There are no timers."
@@ -40,8 +40,8 @@ async def test_a_deed_waits_for_its_time_and_is_then_done_for_who_set_it(world: 
 
 
 async def test_a_time_may_be_said_in_words(world: Any) -> None:
-    said = await world.said("later.do", tool="tasks.add", when="tomorrow at ten", arguments={"title": "Buy milk"})
-    assert said == "Tomorrow at 10 AM: tasks add: Buy milk."
+    text = await world.said("later.do", tool="tasks.add", when="tomorrow at ten", arguments={"title": "Buy milk"})
+    assert text == "Tomorrow at 10 AM: tasks add: Buy milk."
     for when in ("", "every day at ten", "blue"):
         assert (
             await world.refused("later.do", tool="tasks.add", when=when, arguments={"title": "x"})
@@ -120,8 +120,8 @@ async def test_what_a_restart_interrupts_is_done_after_it_unless_twice_would_be_
         await pass_seconds(again, 2)
         timers = {timer["name"]: timer["state"] for timer in (await again.ok("timers.list")).data["timers"]}
         assert timers == {"pizza": "paused"}
-        said = sorted(due["text"] for due in (await again.ok("later.due", agent="house")).data["due"])
-    assert said == [
+        texts = sorted(due["text"] for due in (await again.ok("later.due", agent="house")).data["due"])
+    assert texts == [
         "I was interrupted, so I don't know whether this was done: egg.",
         "I was not there when it was time, so this was not done: late.",
     ]

@@ -10,16 +10,17 @@ from typing import Any
 import pytest
 
 from tools_server.ledger import CALLERS, Ledger
-from tools_server.policy import Action, Actor, Agent, Budget, Limit, Policy
+from tools_server.policy import Action, AgentAccount, Budget, CallActor, Policy, RateLimit
 from wall.chain import BLOCK_BYTES
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC).timestamp()
-FAMILY = Agent("family", ("*",))
-ANNA = Actor("Anna", "phone", "adult")
+FAMILY = AgentAccount("family", ("*",))
+ANNA = CallActor("Anna", "phone", "adult")
 READ = Action("clock.time")
 START = Action("timers.start", risk="change")
 POLICY = Policy(
-    limits=(Limit("changes", 3, 60.0, risks=("change",)),), budgets=(Budget("a-day", ("family",), units_per_day=20),)
+    limits=(RateLimit("changes", 3, 60.0, risks=("change",)),),
+    budgets=(Budget("a-day", ("family",), units_per_day=20),),
 )
 
 
@@ -35,7 +36,7 @@ class Book:
     def open(self) -> None:
         self.ledger = Ledger(self.policy, self.file, lambda: self.now, UTC)
 
-    def run(self, action: Action = START, actor: Actor = ANNA, agent: Agent = FAMILY) -> str:
+    def run(self, action: Action = START, actor: CallActor = ANNA, agent: AgentAccount = FAMILY) -> str:
         """Return the rule that refused; "" when it ran and was recorded."""
         if refused := self.ledger.refusal(agent, actor, action):
             self.write(action, actor, agent, None)
@@ -43,7 +44,7 @@ class Book:
         self.write(action, actor, agent, self.ledger.spent(agent, actor, action))
         return ""
 
-    def write(self, action: Action, actor: Actor, agent: Agent, cost: int | None, process: str = "") -> None:
+    def write(self, action: Action, actor: CallActor, agent: AgentAccount, cost: int | None, process: str = "") -> None:
         row: dict[str, Any] = {
             "at": self.now,
             "agent": agent.name,
@@ -80,7 +81,7 @@ def test_one_persons_haste_does_not_stop_another(book: Book) -> None:
     for _ in range(3):
         book.run()
     assert book.run() == "changes"
-    assert book.run(actor=Actor("Ben", "phone", "adult")) == ""
+    assert book.run(actor=CallActor("Ben", "phone", "adult")) == ""
     assert book.run(READ) == ""
 
 
@@ -98,7 +99,7 @@ def test_a_budget_is_for_a_day_of_the_house(book: Book) -> None:
     book.open()
     assert [book.run() for _ in range(11)] == [""] * 10 + ["a-day"]
     assert book.ledger.usage("family")["left"] == 0
-    assert book.run(agent=Agent("work", ("*",))) == ""
+    assert book.run(agent=AgentAccount("work", ("*",))) == ""
     book.now += 12 * 3600
     assert book.run() == ""
     assert book.spent == 2
@@ -160,25 +161,25 @@ def test_a_clock_that_was_set_back_does_not_lock_anybody_out(book: Book) -> None
 
 
 def test_at_most_none_is_never(data: Path) -> None:
-    book = Book(data, Policy(limits=(Limit("never", 0, 60.0, tools=("timers.*",)),)))
+    book = Book(data, Policy(limits=(RateLimit("never", 0, 60.0, tools=("timers.*",)),)))
     assert book.run() == "never"
 
 
 def test_inventing_names_neither_fills_the_memory_nor_escapes_the_limit(book: Book) -> None:
     book.policy = Policy(limits=POLICY.limits)
     book.open()
-    ran = sum(book.run(actor=Actor(f"person {number}")) == "" for number in range(200))
+    ran = sum(book.run(actor=CallActor(f"person {number}")) == "" for number in range(200))
     assert ran == CALLERS + 3
     assert len(book.ledger._lately) == CALLERS + 1
-    assert book.run(actor=Actor("person 1")) == "", "who is known is still counted apart"
+    assert book.run(actor=CallActor("person 1")) == "", "who is known is still counted apart"
     book.now += 61
-    assert book.run(actor=Actor("somebody else")) == ""
+    assert book.run(actor=CallActor("somebody else")) == ""
     assert len(book.ledger._lately) == 1
 
 
 def test_a_name_that_looks_like_a_process_does_not_hide_what_was_spent(book: Book) -> None:
     for _ in range(3):
-        book.write(START, Actor(book.ledger.process), FAMILY, 2, process="another")
+        book.write(START, CallActor(book.ledger.process), FAMILY, 2, process="another")
     assert book.spent == 6
 
 

@@ -25,8 +25,8 @@ def left(answer: Any) -> list[str]:
 
 async def test_what_is_put_on_the_list_is_a_file_that_people_can_read(world: Any) -> None:
     assert await world.said("lists.read") == "The shopping list is empty."
-    said = await world.said("lists.add", items=["bread", "2 litres of milk"])
-    assert said == "Added bread and 2 litres of milk to the shopping list."
+    text = await world.said("lists.add", items=["bread", "2 litres of milk"])
+    assert text == "Added bread and 2 litres of milk to the shopping list."
     assert path(world).read_text() == "# Shopping\n\n- [ ] bread\n- [ ] 2 litres of milk\n"
     assert await world.said("lists.read") == "There are 2 things on the shopping list: bread and 2 litres of milk."
 
@@ -156,10 +156,10 @@ async def test_nothing_is_no_thing(world: Any) -> None:
 
 async def test_a_list_is_cleared_only_when_somebody_says_yes(world: Any) -> None:
     write(world, "# Food\n- [x] bread\n- milk\nAsk Tom!\n")
-    asked = await world.refused("lists.clear")
-    assert asked.text.startswith("Take the 2 things off the shopping list: bread and milk?")
-    asked = await world.refused("lists.clear", checked_only=True)
-    assert asked.text.startswith("Take bread, which is ticked off, off the shopping list?")
+    query = await world.refused("lists.clear")
+    assert query.text.startswith("Take the 2 things off the shopping list: bread and milk?")
+    query = await world.refused("lists.clear", checked_only=True)
+    assert query.text.startswith("Take bread, which is ticked off, off the shopping list?")
     assert await world.said("lists.clear", checked_only=True) == "Took 1 thing off the shopping list."
     await world.ok("lists.clear")
     assert path(world).read_text() == "# Food\nAsk Tom!\n"
@@ -226,7 +226,7 @@ async def test_one_broken_file_is_reported_and_hides_no_other(world: Any) -> Non
     (path(world).parent / "door.md").symlink_to(world.data / "agents.toml")
     answer = await world.ok("lists.names")
     assert [problem["file"] for problem in answer.data["problems"]] == ["door.md", "latin.md"]
-    assert [found["name"] for found in answer.data["lists"]] == ["shopping"]
+    assert [result["name"] for result in answer.data["lists"]] == ["shopping"]
     unread = await world.refused("lists.read", list="latin")
     assert unread.text == "I could not read lists/latin.md: it is not UTF-8 text."
     assert (await world.refused("lists.read", list="door")).error == "denied"

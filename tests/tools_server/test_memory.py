@@ -10,7 +10,7 @@ import pytest
 from tools_server.boot import AUDIT_FILE
 from tools_server.ledger import Ledger
 from tools_server.rules import read_policy
-from tools_server.wish import Wish
+from tools_server.wish import CallRequest
 from tools_server.writing.likeness import PASSAGE_CHARACTERS, Index, pieces
 
 PAPERS = {
@@ -131,7 +131,7 @@ async def test_what_was_said_to_a_tool_is_not_in_what_is_read_of_the_record(worl
 
 async def test_an_agent_sees_its_own_usage_and_the_owner_anybodys(world: Any) -> None:
     async def shown(asking: str, whose: str) -> Any:
-        return await world.gate.call(Wish(world.agents[asking], "ledger.show", {"agent": whose}))
+        return await world.gate.call(CallRequest(world.agents[asking], "ledger.show", {"agent": whose}))
 
     assert (await shown("family", "")).data["agent"] == "family"
     assert (await shown("owner", "family")).data["agent"] == "family"

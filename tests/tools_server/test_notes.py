@@ -25,12 +25,12 @@ def titles(answer: Any, of: str = "notes") -> list[str]:
 
 
 async def test_a_note_that_is_only_a_sentence_is_told_as_one(world: Any) -> None:
-    said = await world.said("notes.create", title="the boiler makes a noise")
-    assert said == "Noted: the boiler makes a noise."
+    text = await world.said("notes.create", title="the boiler makes a noise")
+    assert text == "Noted: the boiler makes a noise."
     assert await world.said("notes.read", title="boiler") == "The note says only: the boiler makes a noise."
     assert await world.said("notes.search", words="boiler") == "There is the note: the boiler makes a noise."
-    said = await world.said("memory.search", query="boiler noise")
-    assert said == "The nearest is in notes, the boiler makes a noise: the boiler makes a noise."
+    text = await world.said("memory.search", query="boiler noise")
+    assert text == "The nearest is in notes, the boiler makes a noise: the boiler makes a noise."
 
 
 async def test_a_note_becomes_a_file_that_people_can_read(world: Any) -> None:
@@ -48,8 +48,8 @@ async def test_a_note_becomes_a_file_that_people_can_read(world: Any) -> None:
 
 async def test_a_note_of_the_same_title_is_not_overwritten(world: Any) -> None:
     await world.ok("notes.create", title="Garden", text="Roses.")
-    said = await world.said("notes.create", title="garden", text="Tulips.")
-    assert said == "There is already a note called garden, so this one is called garden 2."
+    text = await world.said("notes.create", title="garden", text="Tulips.")
+    assert text == "There is already a note called garden, so this one is called garden 2."
     assert await world.said("notes.read", title="Garden") == "Garden: Roses."
     assert await world.said("notes.read", title="garden 2") == "Garden 2: Tulips."
 
@@ -144,8 +144,8 @@ async def test_an_odd_title_makes_one_file_in_the_folder_and_is_found_again(worl
 
 async def test_a_note_is_removed_only_when_somebody_says_yes_and_comes_back(world: Any) -> None:
     file = write(world, "g.md", "---\ntitle: Garden\n---\nRed roses\n")
-    asked = await world.refused("notes.remove", title="garden")
-    assert asked.text.startswith("Remove the note Garden, with 2 words, for good?")
+    query = await world.refused("notes.remove", title="garden")
+    assert query.text.startswith("Remove the note Garden, with 2 words, for good?")
     assert file.exists()
     assert (await world.refused("notes.remove", title="gardens")).error == "not_found"
     await world.ok("notes.remove", title="garden")

@@ -136,8 +136,8 @@ def test_encryption_is_from_end_to_end_and_only_with_who_was_meant(data: Path) -
     context = serving(theirs)
 
     def secret(came: socket.socket) -> None:
-        with context.wrap_socket(came, server_side=True) as told:
-            http(b"secret")(told)  # type: ignore[arg-type]
+        with context.wrap_socket(came, server_side=True) as connection:
+            http(b"secret")(connection)  # type: ignore[arg-type]
 
     with far_side(secret) as port, way_out(data, f"localhost:{port}") as outside:
         address = f"https://localhost:{port}/"

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from tools_server.policy import Action, Actor, Agent, Decision, Hours, Policy, Rule, decide
+from tools_server.policy import Action, AgentAccount, CallActor, Decision, Hours, Policy, Rule, decide
 from tools_server.rules import RulesWrong, read_policy
 
 POLICY = Path(__file__).parents[2] / "policy.toml"
-FAMILY = Agent("family", ("*",), roots=("papers",), acts_as="adult")
+FAMILY = AgentAccount("family", ("*",), roots=("papers",), acts_as="adult")
 ANNA = {"person": "Anna", "device": "phone", "role": "adult", "room": ""}
 MIA = {"person": "Mia", "device": "speaker", "role": "child", "room": "kids' room"}
 NINE_IN_THE_EVENING = 12 * 3600.0
@@ -84,9 +84,9 @@ SEND = Action("email.send", risk="outward", level="explicit")
 SATURDAY_NIGHT = datetime(2026, 11, 21, 23, tzinfo=UTC)
 
 
-def ruled(*thens: Any, action: Action = OPEN, agent: Agent = FAMILY, at: datetime = SATURDAY_NIGHT) -> Decision:
+def ruled(*thens: Any, action: Action = OPEN, agent: AgentAccount = FAMILY, at: datetime = SATURDAY_NIGHT) -> Decision:
     rules = tuple(Rule(f"{then}-{number}", then, "So it is.") for number, then in enumerate(thens))
-    return decide(Policy(rules), agent, Actor(role="adult"), action, {}, at)
+    return decide(Policy(rules), agent, CallActor(role="adult"), action, {}, at)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_no_rule_lowers_what_a_tool_asks_for_itself() -> None:
 
 
 def test_no_rule_opens_a_wall() -> None:
-    narrow = Agent("ide", ("clock.*",))
+    narrow = AgentAccount("ide", ("clock.*",))
     assert ruled("confirm", agent=narrow) == ruled(agent=narrow)
     assert ruled(agent=narrow).rule == "agent.tools"
 
@@ -121,7 +121,7 @@ def test_after_midnight_it_is_the_next_day() -> None:
 
     def verdict(day: int, hour: int) -> str:
         at = datetime(2026, 11, day, hour, tzinfo=UTC)
-        return decide(Policy((rule,)), FAMILY, Actor(role="adult"), OPEN, {}, at).verdict
+        return decide(Policy((rule,)), FAMILY, CallActor(role="adult"), OPEN, {}, at).verdict
 
     assert (verdict(21, 23), verdict(21, 3)) == ("deny", "deny")  # Saturday
     assert (verdict(22, 3), verdict(20, 23)) == ("allow", "allow")  # Sunday, Friday
@@ -134,7 +134,7 @@ LIMIT = '[[limit]]\nid = "a"\nat_most = 1\nper_seconds = 60\n'
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "sentence"),
     [
         ("[", "are not TOML"),
         ("[[rules]]", "unknown key 'rules'"),
@@ -163,10 +163,10 @@ LIMIT = '[[limit]]\nid = "a"\nat_most = 1\nper_seconds = 60\n'
         ("[costs]\nreading = 1", "unknown key 'reading'"),
     ],
 )
-def test_a_row_that_cannot_be_meant_is_named(data: Path, text: str, said: str) -> None:
+def test_a_row_that_cannot_be_meant_is_named(data: Path, text: str, sentence: str) -> None:
     with pytest.raises(RulesWrong) as wrong:
         table(data, text)
-    assert said in str(wrong.value)
+    assert sentence in str(wrong.value)
 
 
 def test_a_table_that_is_not_there_is_said(data: Path) -> None:

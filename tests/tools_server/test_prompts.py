@@ -9,15 +9,15 @@ import pytest
 from mcp import Client, MCPError
 
 from tools_server.boot import BootFailed
-from tools_server.prompts import FOLDER, NOT_AVAILABLE, SOURCES, Prompts, filled, read_prompts
+from tools_server.prompts import FOLDER, NOT_AVAILABLE, SOURCES, PromptFiles, filled, read_prompts
 from tools_server.resources import Resources
 from tools_server.wires.wire import mcp_server
-from tools_server.wish import Wish
+from tools_server.wish import CallRequest
 
 
 async def prompted(world: Any, name: str, agent: str = "family", actor: Any = None, **given: str) -> str:
-    prompts = Prompts(world.gate, Resources(world.gate))
-    result = await prompts.get(Wish(world.agents[agent], "", None, actor, route="test"), name, given)
+    prompts = PromptFiles(world.gate, Resources(world.gate))
+    result = await prompts.get(CallRequest(world.agents[agent], "", None, actor, route="test"), name, given)
     return "\n".join(getattr(message.content, "text", "") for message in result.messages)
 
 
@@ -44,13 +44,13 @@ async def test_a_variable_is_what_the_tool_says_now(world: Any) -> None:
 
 
 async def test_what_the_asker_may_not_read_is_not_available_and_recorded(world: Any) -> None:
-    said = await prompted(world, "day_briefing", "guest")
-    assert f"Timers: {NOT_AVAILABLE}" in said
+    text = await prompted(world, "day_briefing", "guest")
+    assert f"Timers: {NOT_AVAILABLE}" in text
     assert "denied" in {row["outcome"] for row in world.record if row["agent"] == "guest"}
 
 
 async def test_a_prompt_that_embeds_what_one_may_not_read_is_not_shown(world: Any) -> None:
-    prompts = Prompts(world.gate, Resources(world.gate))
+    prompts = PromptFiles(world.gate, Resources(world.gate))
     names = {prompt.name for prompt in prompts.listed(world.agents["guest"])}
     assert "tidy_board" not in names
     assert "day_briefing" in names
@@ -64,8 +64,8 @@ async def test_who_asks_is_named(world: Any) -> None:
 
 
 async def test_an_argument_is_put_in_as_it_is(world: Any) -> None:
-    said = await prompted(world, "weekly_shopping", meals="{{TIMERS}} and {{people}} and \\1 and $meals")
-    assert "these meals: {{TIMERS}} and {{people}} and \\1 and $meals" in said
+    text = await prompted(world, "weekly_shopping", meals="{{TIMERS}} and {{people}} and \\1 and $meals")
+    assert "these meals: {{TIMERS}} and {{people}} and \\1 and $meals" in text
 
 
 async def test_what_a_tool_says_is_put_in_as_it_is(world: Any) -> None:

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 import tools_server.tools
-from tools_server.policy import ROLES, Action, Actor, Agent, Hours, Policy, Rule, decide
-from tools_server.prove import PROVED_FILE, Question, problems, prove
+from tools_server.policy import ROLES, Action, AgentAccount, CallActor, Hours, Policy, Rule, decide
+from tools_server.prove import PROVED_FILE, SoundnessQuestion, problems, prove
 from tools_server.rules import RulesWrong, read_policy
 from tools_server.toolkit import find
 
 POLICY = Path(__file__).parents[2] / "policy.toml"
 TOOLS = find(tools_server.tools).tools
-FAMILY = Agent("family", ("*",), ("family-agent-config",))
-WORK = Agent("work", ("*",), ("work-agent-config",), ("owner",), private=True)
+FAMILY = AgentAccount("family", ("*",), ("family-agent-config",))
+WORK = AgentAccount("work", ("*",), ("work-agent-config",), ("owner",), private=True)
 PLAY = Action("home.play", risk="change")
 SEND = Action("mail.send", risk="outward", level="explicit")
 READ = Action("notes.read", root="*")
@@ -26,9 +26,11 @@ TAKES = {"home.play": ("room", "what"), "mail.send": ("to",), "notes.read": ("ti
 NO_GUESTS = Rule("no-guests", "deny", "No.", roles=("guest",), risks=("outward",))
 
 
-def found(*rules: Rule, agents: tuple[Agent, ...] = (FAMILY, WORK), actions: Any = (PLAY, SEND, READ)) -> list[str]:
+def found(
+    *rules: Rule, agents: tuple[AgentAccount, ...] = (FAMILY, WORK), actions: Any = (PLAY, SEND, READ)
+) -> list[str]:
     takes: Mapping[str, tuple[str, ...]] = {action.tool: TAKES[action.tool] for action in actions}
-    return list(problems(Question(Policy(rules), agents, actions, takes)))
+    return list(problems(SoundnessQuestion(Policy(rules), agents, actions, takes)))
 
 
 def rule(id: str, then: Any = "deny", **conditions: Any) -> Rule:
@@ -39,14 +41,14 @@ def rule(id: str, then: Any = "deny", **conditions: Any) -> Rule:
 def test_the_rules_that_atlas_comes_with_are_sound(data: Path) -> None:
     takes = {spec.name: tuple(spec.schema["properties"]) for spec in TOOLS.values()}
     actions = tuple(spec.action for spec in TOOLS.values())
-    house = Agent("house", ("*.due", "*.announced", "asks.*"), acts_as="owner")
-    question = Question(read_policy(POLICY), (FAMILY, WORK, house), actions, takes)
+    house = AgentAccount("house", ("*.due", "*.announced", "asks.*"), acts_as="owner")
+    question = SoundnessQuestion(read_policy(POLICY), (FAMILY, WORK, house), actions, takes)
     prove(question, data)
     assert (data / PROVED_FILE).read_text().strip() == question.digest()
 
 
 def test_what_was_proven_is_not_proven_again_and_what_changed_is(data: Path) -> None:
-    sound = Question(Policy((NO_GUESTS,)), (FAMILY,), (SEND,), {"mail.send": ("to",)})
+    sound = SoundnessQuestion(Policy((NO_GUESTS,)), (FAMILY,), (SEND,), {"mail.send": ("to",)})
     prove(sound, data)
     (data / PROVED_FILE).write_text(replace(sound, policy=Policy()).digest())
     prove(replace(sound, policy=Policy()), data)  # believed, for nobody but us writes there
@@ -77,12 +79,12 @@ def test_a_rule_that_no_call_can_fit_is_named(never: Rule) -> None:
 def test_a_rule_that_others_always_outrank_is_named_together_with_them() -> None:
     evening = rule("evening", tools=("home.play",), hours=(Hours(21 * 60, 24 * 60),))
     night = rule("night", tools=("home.play",), hours=(Hours(0, 21 * 60),))
-    asked = rule("asked", "confirm", tools=("home.play",))
-    (problem,) = found(NO_GUESTS, evening, night, asked)
+    requested_rule = rule("asked", "confirm", tools=("home.play",))
+    (problem,) = found(NO_GUESTS, evening, night, requested_rule)
     assert problem.startswith("The rule 'asked' can never fire: ")
     assert "'evening'" in problem
     assert "'night'" in problem
-    assert found(NO_GUESTS, evening, asked) == []
+    assert found(NO_GUESTS, evening, requested_rule) == []
 
 
 def test_the_same_rule_twice_is_named_once() -> None:
@@ -133,7 +135,7 @@ def test_a_rule_that_fires_is_found_to_fire_by_the_gate_too() -> None:
     assert found(*rules) == []
     monday = datetime(2026, 11, 23, tzinfo=timezone(timedelta(0)))
     fired = {
-        decide(Policy(rules), FAMILY, Actor(role=role), action, arguments, monday + timedelta(hours=hours)).rule
+        decide(Policy(rules), FAMILY, CallActor(role=role), action, arguments, monday + timedelta(hours=hours)).rule
         for role in ROLES
         for action in (PLAY, SEND)
         for arguments in ({}, {"room": "Kids room", "what": "x"})

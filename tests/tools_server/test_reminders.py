@@ -30,18 +30,18 @@ async def due(world: Any) -> list[dict[str, Any]]:
 
 async def say_all(world: Any) -> list[dict[str, Any]]:
     """What the house does: say what is due, and note that it did."""
-    said = await due(world)
-    await world.ok("reminders.announced", "house", ids=[reminder["id"] for reminder in said])
-    return said
+    rows = await due(world)
+    await world.ok("reminders.announced", "house", ids=[reminder["id"] for reminder in rows])
+    return rows
 
 
 async def test_what_was_understood_is_said_back(world: Any) -> None:
-    said = await world.said("reminders.add", actor=ANNA, text="to take the bins out.", when="at five")
-    assert said == "I'll remind you today at 5 PM: take the bins out."
+    text = await world.said("reminders.add", actor=ANNA, text="to take the bins out.", when="at five")
+    assert text == "I'll remind you today at 5 PM: take the bins out."
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "text"),
     [
         ({"when": "tomorrow at seven", "person": "Tom"}, "I'll remind Tom tomorrow at 7 AM: tea."),
         ({"when": "tomorrow at 7", "person": "me"}, "I'll remind you tomorrow at 7 AM: tea."),
@@ -56,12 +56,12 @@ async def test_what_was_understood_is_said_back(world: Any) -> None:
         ({"when": "when you next hear me"}, "When I next hear you, I'll say: tea."),
     ],
 )
-async def test_it_can_be_for_anybody_anywhere_and_often(world: Any, arguments: dict[str, str], said: str) -> None:
-    assert await world.said("reminders.add", actor=ANNA, text="tea", **arguments) == said
+async def test_it_can_be_for_anybody_anywhere_and_often(world: Any, arguments: dict[str, str], text: str) -> None:
+    assert await world.said("reminders.add", actor=ANNA, text="tea", **arguments) == text
 
 
 @pytest.mark.parametrize(
-    ("when", "said"),
+    ("when", "text"),
     [
         ("at purple", "I don't understand “at purple”."),
         ("when I get home", "I can't tell when that happens."),
@@ -69,9 +69,9 @@ async def test_it_can_be_for_anybody_anywhere_and_often(world: Any, arguments: d
         ("every month", "On which day of the month?"),
     ],
 )
-async def test_a_time_that_is_not_understood_makes_no_reminder(world: Any, when: str, said: str) -> None:
+async def test_a_time_that_is_not_understood_makes_no_reminder(world: Any, when: str, text: str) -> None:
     answer = await world.refused("reminders.add", text="tea", when=when)
-    assert (answer.error, answer.text.startswith(said)) == ("invalid", True)
+    assert (answer.error, answer.text.startswith(text)) == ("invalid", True)
     assert await world.said("reminders.list") == "There are no reminders."
 
 
@@ -97,11 +97,11 @@ async def test_a_reminder_is_due_where_it_was_asked_for_until_it_was_said(world:
 async def test_what_nobody_answers_is_said_again_then_everywhere_and_then_kept_as_unanswered(world: Any) -> None:
     await world.ok("reminders.add", actor=ANNA, text="tea", when="in an hour")
     world.pass_seconds(HOUR)
-    said = []
+    texts = []
     for _ in range(4):
-        said += [(tea["text"], tea["device"], tea["urgent"]) for tea in await say_all(world)]
+        texts += [(tea["text"], tea["device"], tea["urgent"]) for tea in await say_all(world)]
         world.pass_seconds(300)
-    assert said == [
+    assert texts == [
         ("Anna, a reminder: tea.", "kitchen-satellite", False),
         ("Anna, a reminder, again: tea.", "kitchen-satellite", False),
         ("Anna, a reminder, again: tea.", "", True),
@@ -137,8 +137,8 @@ async def test_snoozed_it_comes_back_when_told_and_starts_over(world: Any) -> No
     await world.ok("reminders.add", actor=ANNA, text="tea", when="in an hour")
     world.pass_seconds(HOUR)
     await say_all(world)
-    said = await world.said("reminders.snooze", actor=ANNA, minutes=20)
-    assert said == "I'll say it again in 20 minutes: tea."
+    text = await world.said("reminders.snooze", actor=ANNA, minutes=20)
+    assert text == "I'll say it again in 20 minutes: tea."
     world.pass_seconds(19 * 60)
     assert await due(world) == []
     world.pass_seconds(60)
@@ -291,7 +291,7 @@ async def test_those_of_one_name_are_told_apart_by_what_differs_and_one_is_meant
     second = answer.data["reminders"][1]["id"]
     assert await world.said("reminders.cancel", actor=ANNA, about=second) == "Reminder cancelled: call mum."
     left = (await world.ok("reminders.list", actor=ANNA)).data["reminders"]
-    assert [each["person"] for each in left] == ["Anna", "Anna"]
+    assert [item["person"] for item in left] == ["Anna", "Anna"]
 
 
 async def test_those_in_two_rooms_are_told_apart_by_them(world: Any) -> None:
@@ -320,10 +320,10 @@ async def test_cancelling_takes_no_yes_for_it_can_be_taken_back(world: Any) -> N
 
 async def test_it_can_be_moved_to_another_time_and_person(world: Any) -> None:
     await world.ok("reminders.add", actor=ANNA, text="call mum", when="at five")
-    said = await world.said("reminders.change", actor=ANNA, when="tomorrow at noon", person="Tom")
-    assert said == "Changed. I'll remind Tom tomorrow at noon: call mum."
-    said = await world.said("reminders.change", actor=ANNA, new_text="to call mum and dad.")
-    assert said == "Changed. I'll remind Tom tomorrow at noon: call mum and dad."
+    text = await world.said("reminders.change", actor=ANNA, when="tomorrow at noon", person="Tom")
+    assert text == "Changed. I'll remind Tom tomorrow at noon: call mum."
+    text = await world.said("reminders.change", actor=ANNA, new_text="to call mum and dad.")
+    assert text == "Changed. I'll remind Tom tomorrow at noon: call mum and dad."
     assert (await world.refused("reminders.change", actor=ANNA)).error == "invalid"
 
 

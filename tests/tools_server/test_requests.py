@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
-from tools_server.requests import BUSY, CUT_OFF, EXPIRED, STOPPING, GivenUp, Requests
+from tools_server.requests import BUSY, CUT_OFF, EXPIRED, STOPPING, GivenUp, LiveRequests
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def anyio_backend() -> Any:
 class Calls:
     """Calls that take as long as they are told, and say how they ended."""
 
-    def __init__(self, requests: Requests) -> None:
+    def __init__(self, requests: LiveRequests) -> None:
         self.requests = requests
         self.ended: list[str] = []
 
@@ -36,7 +36,7 @@ class Calls:
 
 
 async def test_a_call_a_minute_old_is_given_up() -> None:
-    calls, began = Calls(Requests()), anyio.current_time()
+    calls, began = Calls(LiveRequests()), anyio.current_time()
     await calls.call(3600)
     assert calls.ended == [EXPIRED]
     assert anyio.current_time() - began == pytest.approx(60)
@@ -44,7 +44,7 @@ async def test_a_call_a_minute_old_is_given_up() -> None:
 
 
 async def test_waiting_counts_as_much_as_running() -> None:
-    calls = Calls(Requests(running=1))
+    calls = Calls(LiveRequests(running=1))
     began = anyio.current_time()
     async with anyio.create_task_group() as tasks:
         for _ in range(3):
@@ -54,7 +54,7 @@ async def test_waiting_counts_as_much_as_running() -> None:
 
 
 async def test_an_agent_has_so_many_running_so_many_waiting_and_then_hears_that_it_is_busy() -> None:
-    calls = Calls(Requests(running=2, waiting=3))
+    calls = Calls(LiveRequests(running=2, waiting=3))
     async with anyio.create_task_group() as tasks:
         for _ in range(8):
             tasks.start_soon(calls.call, 1)
@@ -67,7 +67,7 @@ async def test_an_agent_has_so_many_running_so_many_waiting_and_then_hears_that_
 
 
 async def test_one_agents_flood_keeps_no_other_waiting() -> None:
-    calls = Calls(Requests(running=1, waiting=1))
+    calls = Calls(LiveRequests(running=1, waiting=1))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(calls.call, 50)
         tasks.start_soon(calls.call, 50)
@@ -79,7 +79,7 @@ async def test_one_agents_flood_keeps_no_other_waiting() -> None:
 
 
 async def test_first_come_first_served() -> None:
-    requests, order = Requests(running=1), []
+    requests, order = LiveRequests(running=1), []
 
     async def call(number: int) -> None:
         async with requests.admitted("family", "clock.time"):
@@ -95,7 +95,7 @@ async def test_first_come_first_served() -> None:
 
 @pytest.mark.parametrize("which", [0, 1, 2])
 async def test_a_cancelled_call_gives_its_place_on_whether_it_ran_or_waited(which: int) -> None:
-    calls = Calls(Requests(running=1))
+    calls = Calls(LiveRequests(running=1))
     async with anyio.create_task_group() as tasks:
         scopes = [anyio.CancelScope() for _ in range(3)]
 
@@ -114,7 +114,7 @@ async def test_a_cancelled_call_gives_its_place_on_whether_it_ran_or_waited(whic
 
 
 async def test_a_place_handed_to_a_call_that_is_cancelled_at_that_moment_is_handed_on() -> None:
-    requests = Requests(running=1, waiting=1)
+    requests = LiveRequests(running=1, waiting=1)
     scope, go = anyio.CancelScope(), anyio.Event()
 
     async def first() -> None:
@@ -139,7 +139,7 @@ async def test_a_place_handed_to_a_call_that_is_cancelled_at_that_moment_is_hand
 
 
 async def test_draining_lets_what_is_quick_finish_and_cuts_off_what_is_not() -> None:
-    calls = Calls(Requests())
+    calls = Calls(LiveRequests())
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(calls.call, 2)
         tasks.start_soon(calls.call, 30)
@@ -151,7 +151,7 @@ async def test_draining_lets_what_is_quick_finish_and_cuts_off_what_is_not() -> 
 
 
 async def test_draining_does_not_wait_for_ever_for_a_tool_that_will_not_hear_of_it() -> None:
-    calls = Calls(Requests())
+    calls = Calls(LiveRequests())
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(calls.call, 45, "family", True)
         await anyio.wait_all_tasks_blocked()
@@ -161,13 +161,13 @@ async def test_draining_does_not_wait_for_ever_for_a_tool_that_will_not_hear_of_
 
 
 async def test_a_tool_that_ignores_its_end_is_reported_once(caplog: pytest.LogCaptureFixture) -> None:
-    calls = Calls(Requests())
+    calls = Calls(LiveRequests())
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(calls.requests.reap)
         await calls.call(100, deaf=True)
         tasks.cancel_scope.cancel()
-    said = [record.getMessage() for record in caplog.records if record.name == "tools_server.requests"]
-    assert said == [
+    texts = [record.getMessage() for record in caplog.records if record.name == "tools_server.requests"]
+    assert texts == [
         "clock.time of family ignores its end: it is 70 s old",
         "clock.time of family ended after 100 s",
     ]

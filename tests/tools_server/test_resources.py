@@ -17,7 +17,7 @@ from tools_server.policy import Budget, Policy
 from tools_server.prompts import SOURCES
 from tools_server.resources import VIEWS, BadAddress, Resources, View, decoded
 from tools_server.wires.wire import mcp_server
-from tools_server.wish import Wish
+from tools_server.wish import CallRequest
 
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")  # the older era, on purpose
 ERAS = ("2026-07-28", "legacy")
@@ -31,7 +31,7 @@ async def talking(world: Any, agent: str = "family", mode: str = "2026-07-28", *
 
 
 async def reading(world: Any, uri: str, agent: str = "family", actor: Any = None) -> Any:
-    wish = Wish(world.agents[agent], "", None, actor, route="test")
+    wish = CallRequest(world.agents[agent], "", None, actor, route="test")
     return (await Resources(world.gate).read(wish, uri)).contents
 
 
@@ -49,16 +49,16 @@ async def refused(world: Any, uri: str, agent: str = "family", actor: Any = None
 async def test_a_resource_holds_what_its_tool_says(world: Any, era: str) -> None:
     await world.ok("timers.start", seconds=600, name="pizza")
     async with talking(world, mode=era) as client:
-        data, said = (await client.read_resource("timers://active")).contents
+        data, text = (await client.read_resource("timers://active")).contents
     assert (data.mime_type, json.loads(data.text)["timers"][0]["name"]) == ("application/json", "pizza")
-    assert said.text == await world.said("timers.list")
+    assert text.text == await world.said("timers.list")
     assert world.record[-2]["tool"] == "timers.list"
 
 
 async def test_only_resources_whose_tool_one_may_use_are_shown(world: Any) -> None:
     async with talking(world) as family, talking(world, "guest") as guest:
-        theirs = {found.uri for found in (await family.list_resources()).resources}
-        families = {found.uri_template for found in (await family.list_resource_templates()).resource_templates}
+        theirs = {resource.uri for resource in (await family.list_resources()).resources}
+        families = {template.uri_template for template in (await family.list_resource_templates()).resource_templates}
         assert not (await guest.list_resources()).resources
         assert not (await guest.list_resource_templates()).resource_templates
     assert theirs >= {"timers://active", "tasks://board", "system://logs/warning", "payroll://ledger/family"}
@@ -152,11 +152,11 @@ async def test_whoever_listens_is_told_when_another_changes_a_timer(world: Any) 
 
 
 async def test_whoever_subscribed_in_the_older_era_is_told(world: Any) -> None:
-    told: list[str] = []
+    messages: list[str] = []
     heard = anyio.Event()
 
     async def hear(message: Any) -> None:
-        told.append(message.params.uri)
+        messages.append(message.params.uri)
         heard.set()
 
     async with talking(world, mode="legacy", message_handler=hear) as watcher, talking(world) as other:
@@ -167,7 +167,7 @@ async def test_whoever_subscribed_in_the_older_era_is_told(world: Any) -> None:
         await other.call_tool("timers_start", {"seconds": 60})
         with anyio.fail_after(5):
             await heard.wait()
-    assert told == ["timers://active"]
+    assert messages == ["timers://active"]
 
 
 async def test_nobody_is_told_of_what_they_may_not_read(world: Any) -> None:
@@ -184,8 +184,8 @@ async def test_memory_changes_with_the_board(world: Any) -> None:
         await world.ok("tasks.add", title="Buy milk")
         with anyio.fail_after(5):
             assert (await anext(aiter(events))).uri == uri
-        found = json.loads((await client.read_resource(uri)).contents[0].text)["matches"]
-    assert found[0]["document"] == "tasks/home/buy-milk.md"
+        result = json.loads((await client.read_resource(uri)).contents[0].text)["matches"]
+    assert result[0]["document"] == "tasks/home/buy-milk.md"
 
 
 async def test_whoever_listed_the_tools_is_told_when_there_are_others(world: Any) -> None:
@@ -217,11 +217,11 @@ async def test_a_connection_that_is_gone_is_forgotten(world: Any) -> None:
 @pytest.mark.real
 @pytest.mark.parametrize("era", ERAS)
 async def test_two_clients_of_a_real_server_one_changes_one_is_told(data: Any, wire: Any, era: str) -> None:
-    told: list[str] = []
+    messages: list[str] = []
     heard = anyio.Event()
 
     async def hear(message: Any) -> None:
-        told.append(message.params.uri)
+        messages.append(message.params.uri)
         heard.set()
 
     # A port and no unix socket: anyio's unix streams may report a read that was cancelled as it became ready.
@@ -239,13 +239,13 @@ async def test_two_clients_of_a_real_server_one_changes_one_is_told(data: Any, w
             events = await stack.enter_async_context(watcher.listen(resource_subscriptions=["timers://active"]))
             await other.call_tool("timers_start", {"seconds": 60})
             with anyio.fail_after(10):
-                told.append((await anext(aiter(events))).uri)
-    assert told == ["timers://active"]
+                messages.append((await anext(aiter(events))).uri)
+    assert messages == ["timers://active"]
 
 
 @pytest.mark.real
 async def test_streams_that_are_open_do_not_hold_up_the_end(data: Any, wire: Any) -> None:
-    ended, said = None, b""
+    ended, text = None, b""
     async with wire.process(data, "--port", "0") as (process, ready):
         port = int(ready.partition("port=")[2].split()[0])
         # What the clients make of it is theirs.
@@ -256,5 +256,5 @@ async def test_streams_that_are_open_do_not_hold_up_the_end(data: Any, wire: Any
                     process.terminate()
                     with anyio.move_on_after(6):  # five seconds is the promise
                         ended = await process.wait()
-                        said = b"".join([piece async for piece in process.stderr])
-    assert (ended, said.decode().splitlines()) == (0, ["stopped"])
+                        text = b"".join([piece async for piece in process.stderr])
+    assert (ended, text.decode().splitlines()) == (0, ["stopped"])

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from tools_server.policy import ANY_TIME, Action, Actor, Agent, Policy, Rule, decide, fits_any
-from tools_server.prove import Question, prove
+from tools_server.policy import ANY_TIME, Action, AgentAccount, CallActor, Policy, Rule, decide, fits_any
+from tools_server.prove import SoundnessQuestion, prove
 from tools_server.rules import RulesWrong
 
-FAMILY = Agent("family", ("*",))
+FAMILY = AgentAccount("family", ("*",))
 ADULT = {"role": "adult"}
 
 
@@ -43,9 +43,9 @@ async def test_a_role_that_no_rule_speaks_of_is_nobodys(world: Any, role: str) -
 def test_what_a_person_would_read_as_the_same_is_the_same_to_a_rule(room: str) -> None:
     rule = Rule("kids", "deny", "Not there.", arguments={"room": ("kids' room",)})
     play = Action("home.play", risk="change")
-    assert decide(Policy((rule,)), FAMILY, Actor(role="adult"), play, {"room": room}, ANY_TIME).rule == "kids"
+    assert decide(Policy((rule,)), FAMILY, CallActor(role="adult"), play, {"room": room}, ANY_TIME).rule == "kids"
     in_it = Rule("in-it", "deny", "Not there.", rooms=("KIDS’ ROOM",))
-    assert decide(Policy((in_it,)), FAMILY, Actor(role="adult", room=room), play, {}, ANY_TIME).rule == "in-it"
+    assert decide(Policy((in_it,)), FAMILY, CallActor(role="adult", room=room), play, {}, ANY_TIME).rule == "in-it"
 
 
 def test_what_is_another_thing_to_a_person_is_another_to_a_rule() -> None:
@@ -112,7 +112,9 @@ async def test_a_rule_that_asks_about_everything_does_not_ask_about_the_answer(w
 def test_a_rule_that_asks_only_about_the_answer_can_never_fire(data: Path) -> None:
     answering = Action("asks.answer", agents=("house",), risk="change")
     rule = Rule("ask-about-asks", "confirm", "Somebody has to say so.", tools=("asks.*",))
-    question = Question(Policy((rule,)), (Agent("house", ("*",)),), (answering,), {"asks.answer": ("statement",)})
+    question = SoundnessQuestion(
+        Policy((rule,)), (AgentAccount("house", ("*",)),), (answering,), {"asks.answer": ("statement",)}
+    )
     with pytest.raises(RulesWrong, match="'ask-about-asks' can never fire"):
         prove(question, data)
     prove(replace(question, policy=Policy((replace(rule, then="deny"),))), data)

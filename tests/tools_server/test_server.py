@@ -356,7 +356,7 @@ async def test_a_client_that_reads_nothing_cannot_put_it_off_either(data: Path, 
 async def test_over_http_live_calls_are_finished_or_told_too(
     data: Path, wire: Any, era: str, seconds: int, text: str
 ) -> None:
-    path, told = data / "tools.sock", []
+    path, messages = data / "tools.sock", []
     async with (
         slow_server(data, wire, "--socket", str(path)) as process,
         wire.client(path, mode=era) as client,
@@ -365,7 +365,7 @@ async def test_over_http_live_calls_are_finished_or_told_too(
         await client.list_tools()  # else it asks for them after the answer, of a server that may be gone by then
 
         async def wait() -> None:
-            told.append((await client.call_tool("slow_wait", {"seconds": seconds})).content[0].text)
+            messages.append((await client.call_tool("slow_wait", {"seconds": seconds})).content[0].text)
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(wait)
@@ -374,7 +374,7 @@ async def test_over_http_live_calls_are_finished_or_told_too(
             late = await last_answer(beside)
             with anyio.fail_after(5):
                 assert await process.wait() == 0
-    assert told == [text]
+    assert messages == [text]
     if seconds != 2:  # else it may be over before anybody asks again
         assert late == "The tool server is stopping. Please ask again in a moment."
     outcomes = [json.loads(line) for line in (data / "audit.jsonl").read_text().splitlines()]
@@ -399,10 +399,10 @@ async def test_who_asks_for_telemetry_gets_it_every_ten_seconds(data: Path, wire
         await answered(process)
         assert process.stdout
         with anyio.fail_after(15):
-            told = json.loads(await process.stdout.receive())
-    assert told["method"] == "telemetry/update"
-    assert (told["params"]["calls"], told["params"]["outcomes"]) == (1, {"ok": 1})
-    assert told["params"]["spent"]["calls"] == 1
+            details = json.loads(await process.stdout.receive())
+    assert details["method"] == "telemetry/update"
+    assert (details["params"]["calls"], details["params"]["outcomes"]) == (1, {"ok": 1})
+    assert details["params"]["spent"]["calls"] == 1
 
 
 async def call(client: httpx2.AsyncClient, tool: str, **arguments: Any) -> Any:
@@ -462,10 +462,10 @@ def refused(data: Path, *arguments: str) -> str:
 async def test_a_socket_in_use_is_left_to_its_owner(data: Path, wire: Any) -> None:
     path = data / "tools.sock"
     async with wire.process(data, "--socket", str(path)):
-        said = await anyio.to_thread.run_sync(
+        text = await anyio.to_thread.run_sync(
             refused, data, "--agents", str(data / "agents.toml"), "--socket", str(path)
         )
-        assert f"A tool server is already listening on {path}." in said
+        assert f"A tool server is already listening on {path}." in text
         async with wire.client(path) as client:
             assert not (await client.call_tool("clock_time", {})).is_error
 
@@ -501,7 +501,7 @@ def test_the_record_is_checked_from_the_command_line(data: Path, wire: Any) -> N
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "sentence"),
     [
         ("[family]\ntols = []", "unknown key 'tols'"),
         ("[family]\ntools = 'clock.*'", "tools is not a list of texts"),
@@ -519,12 +519,12 @@ def test_the_record_is_checked_from_the_command_line(data: Path, wire: Any) -> N
         ("[", "is not TOML"),
     ],
 )
-def test_a_mistake_in_the_agents_file_is_named(data: Path, text: str, said: str) -> None:
+def test_a_mistake_in_the_agents_file_is_named(data: Path, text: str, sentence: str) -> None:
     file = data / "agents.toml"
     file.write_text(text)
     with pytest.raises(BootFailed) as failed:
         read_agents(file)
-    assert said in str(failed.value)
+    assert sentence in str(failed.value)
 
 
 def test_an_agent_without_a_token_can_only_be_served_over_stdio(data: Path) -> None:
@@ -535,8 +535,8 @@ def test_an_agent_without_a_token_can_only_be_served_over_stdio(data: Path) -> N
 
 
 def test_only_this_user_can_read_what_is_kept(data: Path, wire: Any) -> None:
-    from tools_server.boot import Settings, opened_gate
+    from tools_server.boot import ServerSettings, opened_gate
 
-    with opened_gate(Settings(data, wire.write_agents(data), POLICY)):
+    with opened_gate(ServerSettings(data, wire.write_agents(data), POLICY)):
         for name in ("tools.db", "audit.jsonl", "audit.head"):
             assert os.stat(data / name).st_mode & 0o077 == 0, name

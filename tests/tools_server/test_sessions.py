@@ -80,7 +80,7 @@ def test_a_session_torn_at_its_birth_is_none_and_harms_no_other(sessions: Sessio
     session = sessions.start("family")
     (data / "sessions" / "sess_aaaaaaaaaaaaaaaa.jsonl").write_bytes(b'{"type": "sess')
     (data / "sessions" / "sess_bbbbbbbbbbbbbbbb.jsonl").write_bytes(b"\xff\x00\n[]\n7\n")
-    assert [found.id for found in sessions.all()] == [session.id]
+    assert [matching_session.id for matching_session in sessions.all()] == [session.id]
     assert sessions.latest("family").id == session.id
 
 
@@ -91,10 +91,10 @@ def test_old_sessions_go_when_new_ones_come(sessions: Sessions, data: Path) -> N
         file.write_text(json.dumps({"type": "session_start", "id": file.stem, "agent": "family"}) + "\n")
         os.utime(file, ns=(number, number))
     new = sessions.start("family")
-    kept = {session.id for session in sessions.all()}
-    assert len(kept) == KEPT
-    assert new.id in kept
-    assert "sess_0000000000000000" not in kept
+    remainder = {session.id for session in sessions.all()}
+    assert len(remainder) == KEPT
+    assert new.id in remainder
+    assert "sess_0000000000000000" not in remainder
 
 
 # ── the real command ───────────────────────────────────────────────────────────────────────────────

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tools_server.state import State
+from tools_server.state import ToolsDatabase
 
 PROMISE = {
     "promise": """
@@ -20,12 +20,12 @@ PROMISE = {
 
 
 @pytest.fixture
-def state(data: Path) -> Iterator[State]:
-    with closing(State(data / "tools.db", PROMISE)) as opened:
+def state(data: Path) -> Iterator[ToolsDatabase]:
+    with closing(ToolsDatabase(data / "tools.db", PROMISE)) as opened:
         yield opened
 
 
-def test_what_cannot_be_committed_leaves_no_transaction_open(state: State) -> None:
+def test_what_cannot_be_committed_leaves_no_transaction_open(state: ToolsDatabase) -> None:
     broken = pytest.raises(sqlite3.IntegrityError)  # the disk says no in the same place: at the commit
     with broken, state.transaction():
         state.run("INSERT INTO room VALUES ('nowhere')")
@@ -35,7 +35,7 @@ def test_what_cannot_be_committed_leaves_no_transaction_open(state: State) -> No
     assert len(state.rows("SELECT * FROM house")) == 1
 
 
-def test_a_block_that_fails_leaves_nothing_behind(state: State) -> None:
+def test_a_block_that_fails_leaves_nothing_behind(state: ToolsDatabase) -> None:
     failing = pytest.raises(ValueError, match="half way")
     with failing, state.transaction():
         state.run("INSERT INTO house VALUES ('half')")
@@ -43,9 +43,9 @@ def test_a_block_that_fails_leaves_nothing_behind(state: State) -> None:
     assert state.rows("SELECT * FROM house") == []
 
 
-def test_the_oldest_receipts_make_room_for_new_ones(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_receipts_make_room_for_new_ones(state: ToolsDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tools_server.state.KEPT_RECEIPTS", 10)
-    told = {"agent": "family", "actor": {}, "turn": "", "at": 0.0, "before": None, "after": {}}
-    made = [state.add_receipt(f"Change {number}.", tool="timers.start", **told) for number in range(25)]
-    assert [kept.id for kept in state.receipts(100)] == [receipt.id for receipt in made[:-11:-1]]
+    details = {"agent": "family", "actor": {}, "turn": "", "at": 0.0, "before": None, "after": {}}
+    made = [state.add_receipt(f"Change {number}.", tool="timers.start", **details) for number in range(25)]
+    assert [stored_receipt.id for stored_receipt in state.receipts(100)] == [receipt.id for receipt in made[:-11:-1]]
     assert state.receipt(made[0].id) is None

@@ -80,8 +80,8 @@ async def test_what_is_due_is_told_with_its_day(world: Any) -> None:
     for title, due in (("Late", "2026-11-18"), ("Soon", "2026-11-21T18:00"), ("Then", "2026-11-25"), ("Ever", "")):
         await world.ok("tasks.add", title=title, due=due)
     assert titles(await world.ok("tasks.list", due="today")) == ["Late"]
-    said = await world.said("tasks.list", due="this week")
-    assert said == "You have 2 tasks due this week: Late due Wednesday, November 18 and Soon due tomorrow."
+    text = await world.said("tasks.list", due="this week")
+    assert text == "You have 2 tasks due this week: Late due Wednesday, November 18 and Soon due tomorrow."
     assert titles(await world.ok("tasks.list", due="overdue")) == ["Late"]
     assert titles(await world.ok("tasks.list", due="2026-11-25")) == ["Then"]
     assert await world.said("tasks.list", due="next month") == "There are no tasks due next month."
@@ -96,10 +96,10 @@ async def test_a_due_date_may_be_said_in_words(world: Any) -> None:
         ("Sunday at 6 PM", "2026-11-22T18:00"),
     ):
         assert (await world.ok("tasks.add", title=words, due=words)).data["task"]["due"] == due
-    said = await world.said("tasks.add", title="Mow", due="sunday", assignee="Tom")
-    assert said == "Added Mow to your tasks, due Sunday, for Tom."
-    said = await world.said("tasks.change", title="next Friday", due="by Monday")
-    assert said == "Next Friday is due Monday."
+    text = await world.said("tasks.add", title="Mow", due="sunday", assignee="Tom")
+    assert text == "Added Mow to your tasks, due Sunday, for Tom."
+    text = await world.said("tasks.change", title="next Friday", due="by Monday")
+    assert text == "Next Friday is due Monday."
 
 
 async def test_tasks_are_told_by_who_should_do_them(world: Any) -> None:
@@ -113,15 +113,15 @@ async def test_a_task_is_changed_in_the_lines_that_it_is_about(world: Any) -> No
     world.clock[0] = 1_795_158_000.0
     text = "---\n# ours\ntitle: Paint\ndue: 2026-12-01 # maybe\ntags: [a]\n---\nbody\n"
     file = write(world, "p.md", text)
-    said = await world.said("tasks.change", title="paint", due="2026-11-21", priority="high", assignee="Tom")
-    assert said == "Paint is due tomorrow, has high priority and is for Tom."
+    phrase = await world.said("tasks.change", title="paint", due="2026-11-21", priority="high", assignee="Tom")
+    assert phrase == "Paint is due tomorrow, has high priority and is for Tom."
     assert file.read_text() == (
         "---\n# ours\ntitle: Paint\ndue: '2026-11-21'\ntags: [a]\npriority: high\nassignee: Tom\n---\nbody\n"
     )
     again = await world.ok("tasks.change", title="paint", priority="high")
     assert (again.text, again.receipt) == ("Paint is like that already.", None)
-    said = await world.said("tasks.change", title="paint", due="none", assignee="nobody", new_title="Paint the door")
-    assert said == "Paint is now called Paint the door, has no due date and is for nobody."
+    phrase = await world.said("tasks.change", title="paint", due="none", assignee="nobody", new_title="Paint the door")
+    assert phrase == "Paint is now called Paint the door, has no due date and is for nobody."
     assert await world.said("history.undo") == "Paint is as it was."
     assert (await world.refused("tasks.change", title="paint")).text == "What shall I change about Paint?"
 

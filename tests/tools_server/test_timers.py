@@ -29,7 +29,7 @@ async def test_a_name_is_understood_however_it_is_said(world: Any, name: str) ->
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"),
+    ("seconds", "text"),
     [
         (1, "1 second"),
         (60, "1 minute"),
@@ -39,8 +39,8 @@ async def test_a_name_is_understood_however_it_is_said(world: Any, name: str) ->
         (604_800, "7 days"),
     ],
 )
-async def test_lengths_are_said_as_people_say_them(world: Any, seconds: int, said: str) -> None:
-    assert await world.said("timers.start", seconds=seconds) == f"Timer set for {said}."
+async def test_lengths_are_said_as_people_say_them(world: Any, seconds: int, text: str) -> None:
+    assert await world.said("timers.start", seconds=seconds) == f"Timer set for {text}."
 
 
 async def test_the_only_timer_needs_no_name(world: Any) -> None:

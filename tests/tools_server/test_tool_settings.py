@@ -12,7 +12,7 @@ from tools_server.toolkit import find
 
 
 @pytest.mark.parametrize(
-    ("written", "told"),
+    ("written", "message"),
     [
         ("[weather]\nlattitude = 51.45", "[tools.weather] knows no 'lattitude'. Did you mean 'latitude'?"),
         ("[weather]\nzzz = 1", "[tools.weather] knows no 'zzz'. It knows "),
@@ -21,8 +21,8 @@ from tools_server.toolkit import find
         ("[wether]", "[tools.wether]: there is no such tool with settings. Did you mean 'weather'?"),
     ],
 )
-def test_a_wrong_setting_is_named_as_it_was_written(data: Path, written: str, told: str) -> None:
+def test_a_wrong_setting_is_named_as_it_was_written(data: Path, written: str, message: str) -> None:
     (data / "tools.toml").write_text(written)
     with pytest.raises(BootFailed) as failed:
         read_tool_settings(data / "tools.toml", find(tools_server.tools))
-    assert told in str(failed.value)
+    assert message in str(failed.value)

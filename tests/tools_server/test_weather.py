@@ -69,11 +69,11 @@ def said(body: bytes, status: int = 200) -> Reply:
 @contextmanager
 def service(reply: Reply) -> Iterator[tuple[str, list[str]]]:
     """A weather service on this machine; its address and what it was asked."""
-    asked: list[str] = []
+    requests: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            asked.append(self.path)
+            requests.append(self.path)
             reply(self)
 
         def log_message(self, *_: Any) -> None: ...
@@ -81,7 +81,7 @@ def service(reply: Reply) -> Iterator[tuple[str, list[str]]]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         try:
-            yield f"http://127.0.0.1:{server.server_port}", asked
+            yield f"http://127.0.0.1:{server.server_port}", requests
         finally:
             server.shutdown()
 
@@ -109,17 +109,17 @@ def way_out(data: Path, address: str) -> Iterator[Outside]:
 
 
 def settle(world: Any, outside: Outside, **settings: Any) -> None:
-    told = Settings(**{"place": "Bristol", "latitude": 51.45, "longitude": -2.59, **settings})
-    world.gate._outside, world.gate._settings = outside, {**world.gate._settings, "weather": told}
+    reported_settings = Settings(**{"place": "Bristol", "latitude": 51.45, "longitude": -2.59, **settings})
+    world.gate._outside, world.gate._settings = outside, {**world.gate._settings, "weather": reported_settings}
 
 
 async def test_the_weather_is_asked_through_the_real_way_out_and_written_down(world: Any, data: Path) -> None:
-    with service(said(json.dumps(answer()).encode())) as (address, asked), way_out(data, address) as outside:
+    with service(said(json.dumps(answer()).encode())) as (address, requests), way_out(data, address) as outside:
         settle(world, outside, address=address)
         assert await world.said("weather.now") == (
             "In Bristol it is 8 degrees with light rain. It feels like 2 degrees. The wind is 31 kilometres an hour."
         )
-    query = parse_qs(urlparse(asked[0]).query)
+    query = parse_qs(urlparse(requests[0]).query)
     assert (query["latitude"], query["longitude"], query["temperature_unit"]) == (["51.45"], ["-2.59"], ["celsius"])
     rows = [json.loads(line) for line in (data / "e.jsonl").read_text().splitlines()]
     assert [row["event"] for row in rows][:1] == ["opened"]
@@ -127,15 +127,15 @@ async def test_the_weather_is_asked_through_the_real_way_out_and_written_down(wo
 
 
 async def test_it_is_asked_once_and_kept_until_it_is_no_longer_fresh(world: Any) -> None:
-    with service(said(json.dumps(answer()).encode())) as (address, asked):
+    with service(said(json.dumps(answer()).encode())) as (address, requests):
         settle(world, Straight(), address=address)
         await world.said("weather.now")
         world.pass_seconds(weather.FRESH_SECONDS - 1)
         assert (await world.said("weather.now")).endswith(" I heard that 9 minutes ago.")
-        assert len(asked) == 1
+        assert len(requests) == 1
         world.pass_seconds(2)
         await world.said("weather.now")
-        assert len(asked) == 2
+        assert len(requests) == 2
 
 
 async def test_without_a_way_out_the_last_that_was_heard_is_told_with_its_age(world: Any) -> None:
@@ -144,10 +144,10 @@ async def test_without_a_way_out_the_last_that_was_heard_is_told_with_its_age(wo
         await world.said("weather.now")
     settle(world, Outside(), address=address)
     world.pass_seconds(2 * 3600 + 100)
-    told = await world.ok("weather.now")
-    assert told.text.startswith("In Bristol it was 8 degrees with light rain. I have no way out of the house")
-    assert told.text.endswith("That is what I heard 2 hours ago.")
-    assert (told.data["age_seconds"], told.data["current"]) == (7300, False)
+    details = await world.ok("weather.now")
+    assert details.text.startswith("In Bristol it was 8 degrees with light rain. I have no way out of the house")
+    assert details.text.endswith("That is what I heard 2 hours ago.")
+    assert (details.data["age_seconds"], details.data["current"]) == (7300, False)
     assert "85 percent" in await world.said("weather.forecast", day="today")
 
 
@@ -234,10 +234,10 @@ async def test_lists_of_unlike_lengths_tell_the_days_that_are_whole(world: Any) 
 
 
 async def test_another_city_is_known_without_asking_anybody(world: Any) -> None:
-    with service(said(json.dumps(answer()).encode())) as (address, asked):
+    with service(said(json.dumps(answer()).encode())) as (address, requests):
         settle(world, Straight(), address=address, units="imperial")
         assert (await world.said("weather.now", place="münchen, Germany")).startswith("In Munich it is")
-    query = parse_qs(urlparse(asked[0]).query)
+    query = parse_qs(urlparse(requests[0]).query)
     assert (query["latitude"], query["temperature_unit"], query["wind_speed_unit"]) == (
         ["48.10"],
         ["fahrenheit"],
@@ -258,9 +258,9 @@ async def test_a_home_that_nobody_told_is_asked_for(world: Any) -> None:
 
 def test_every_place_lies_on_the_earth_and_some_where_they_should() -> None:
     assert all(abs(place.latitude) <= 90 and abs(place.longitude) <= 180 for place in places._known().values())
-    found = {
+    results = {
         name: places.find(name) for name in ("New York", "Sydney", "Zürich", "den Haag", "São Paulo", "Paris, France")
     }
-    assert all(found.values()), found
-    assert [round(found[name].latitude) for name in ("New York", "Sydney", "Zürich")] == [41, -34, 47]  # type: ignore[union-attr]
+    assert all(results.values()), results
+    assert [round(results[name].latitude) for name in ("New York", "Sydney", "Zürich")] == [41, -34, 47]  # type: ignore[union-attr]
     assert places.find("nowhere at all") is None

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from tools_server.times.recurrence import Recurrence, Rule, local, moment, read
+from tools_server.times.recurrence import Recurrence, RecurrenceRule, local, moment, read
 from tools_server.times.spoken_time import moment_words, rule_words
 from tools_server.times.when import REMINDING, WAKING, NotUnderstood, understand, understand_day
 
@@ -286,13 +286,13 @@ def test_an_alarm_at_seven_is_for_the_morning(words: str, at: str) -> None:
 
 
 def test_an_alarm_needs_a_time_and_is_not_set_for_the_dead_of_night_by_a_guess() -> None:
-    for words, said in (("tomorrow morning", "At what time?"), ("tomorrow at three", "Is that 3 AM or 3 PM?")):
-        with pytest.raises(NotUnderstood, match=said.replace("?", r"\?")):
+    for words, text in (("tomorrow morning", "At what time?"), ("tomorrow at three", "Is that 3 AM or 3 PM?")):
+        with pytest.raises(NotUnderstood, match=text.replace("?", r"\?")):
             understand(words, NOW, PARIS, WAKING)
 
 
 @pytest.mark.parametrize(
-    ("hour", "words", "said"),
+    ("hour", "words", "text"),
     [
         (15, "at five", "today at 5 PM"),
         (22, "at five", "tomorrow at 5 PM"),  # nobody means five in the night, seven hours away
@@ -305,11 +305,11 @@ def test_an_alarm_needs_a_time_and_is_not_set_for_the_dead_of_night_by_a_guess()
         (15, "at two", "tomorrow at 2 PM"),
     ],
 )
-def test_an_hour_without_am_or_pm_is_the_next_sensible_one(hour: int, words: str, said: str) -> None:
+def test_an_hour_without_am_or_pm_is_the_next_sensible_one(hour: int, words: str, text: str) -> None:
     wall = datetime(2026, 11, 24, hour, 0)
     at = understand(words, moment(wall, PARIS), PARIS).at
     assert at
-    assert moment_words(at, wall) == said
+    assert moment_words(at, wall) == text
 
 
 # ── said back ──────────────────────────────────────────────────────────────────────────────────────
@@ -320,7 +320,7 @@ intervals = st.sampled_from([1, 1, 2, 3, 5])
 
 
 @st.composite
-def rules(draw: st.DrawFn) -> Rule:
+def rules(draw: st.DrawFn) -> RecurrenceRule:
     frequency = draw(st.sampled_from(["MINUTELY", "HOURLY", "DAILY", "WEEKLY", "MONTHLY", "YEARLY"]))
     rule = {"frequency": frequency, "interval": draw(intervals), "count": draw(st.sampled_from([0, 0, 1, 10]))}
     weekdays = st.integers(0, 6)
@@ -341,7 +341,7 @@ def rules(draw: st.DrawFn) -> Rule:
                 rule["month_days"] = tuple(sorted(draw(st.sets(st.integers(1, 28), min_size=1, max_size=most))))
     if frequency not in ("MINUTELY", "HOURLY") and draw(st.booleans()):
         rule["hours"] = tuple(sorted(draw(st.sets(hours, min_size=2, max_size=3))))
-    return Rule(**rule)
+    return RecurrenceRule(**rule)
 
 
 @given(
@@ -353,7 +353,7 @@ def rules(draw: st.DrawFn) -> Rule:
     ends=st.none() | st.integers(0, 500),
 )
 def test_what_is_said_of_a_recurrence_means_that_recurrence(
-    rule: Rule, now: datetime, hour: int, minute: int, later: int, ends: int | None
+    rule: RecurrenceRule, now: datetime, hour: int, minute: int, later: int, ends: int | None
 ) -> None:
     now = now.replace(microsecond=0)
     at, zone = moment(now, PARIS), PARIS
@@ -371,11 +371,11 @@ def test_what_is_said_of_a_recurrence_means_that_recurrence(
     assume(local(moment(start, zone), zone) == start)  # not in the hour that summer time leaves out
     if ends is not None:
         until = (start + timedelta(days=ends)).replace(hour=23, minute=59, second=59)
-        rule = Rule(**{**{name: getattr(rule, name) for name in rule.__slots__}, "count": 0, "until": until})
-    said = rule_words(rule, start, now, usual)
-    understood = understand(said, at, zone)
-    assert (understood.rule, understood.at) == (rule, start), said
-    assert understand(f"{said}.", at, zone, WAKING) == understood
+        rule = RecurrenceRule(**{**{name: getattr(rule, name) for name in rule.__slots__}, "count": 0, "until": until})
+    text = rule_words(rule, start, now, usual)
+    understood = understand(text, at, zone)
+    assert (understood.rule, understood.at) == (rule, start), text
+    assert understand(f"{text}.", at, zone, WAKING) == understood
 
 
 @given(now=moments, minutes=st.integers(1, 5 * 366 * 24 * 60))
@@ -422,7 +422,7 @@ def test_a_day_can_be_meant_without_a_time() -> None:
 
 
 def test_seven_stays_seven_when_summer_time_comes_and_goes() -> None:
-    daily = Recurrence(Rule("DAILY"), datetime(2027, 3, 27, 7, 0))
+    daily = Recurrence(RecurrenceRule("DAILY"), datetime(2027, 3, 27, 7, 0))
     first = daily.next(moment(datetime(2027, 3, 26, 12, 0), PARIS), PARIS)
     assert first
     second = daily.next(first, PARIS)
@@ -431,14 +431,14 @@ def test_seven_stays_seven_when_summer_time_comes_and_goes() -> None:
 
 
 def test_a_time_that_is_left_out_moves_forward_and_one_that_comes_twice_is_the_first() -> None:
-    gap = Recurrence(Rule("DAILY"), datetime(2027, 3, 27, 2, 30))
+    gap = Recurrence(RecurrenceRule("DAILY"), datetime(2027, 3, 27, 2, 30))
     at = gap.next(moment(datetime(2027, 3, 27, 12, 0), PARIS), PARIS)
     assert at
     assert local(at, PARIS) == datetime(2027, 3, 28, 3, 30)
     following = gap.next(at, PARIS)
     assert following
     assert local(following, PARIS) == datetime(2027, 3, 29, 2, 30)
-    twice = Recurrence(Rule("DAILY"), datetime(2027, 10, 30, 2, 30))
+    twice = Recurrence(RecurrenceRule("DAILY"), datetime(2027, 10, 30, 2, 30))
     at = twice.next(moment(datetime(2027, 10, 30, 12, 0), PARIS), PARIS)
     assert at
     assert (local(at, PARIS), local(at, PARIS).fold) == (datetime(2027, 10, 31, 2, 30), 0)
@@ -448,7 +448,7 @@ def test_a_time_that_is_left_out_moves_forward_and_one_that_comes_twice_is_the_f
 
 
 def test_every_eight_hours_is_eight_hours_also_when_summer_time_comes() -> None:
-    doses = Recurrence(Rule("HOURLY", 8), datetime(2027, 3, 27, 22, 0))
+    doses = Recurrence(RecurrenceRule("HOURLY", 8), datetime(2027, 3, 27, 22, 0))
     at = doses.next(moment(datetime(2027, 3, 27, 22, 0), PARIS), PARIS)
     assert at
     assert local(at, PARIS) == datetime(2027, 3, 28, 7, 0)
@@ -463,7 +463,7 @@ def test_in_two_hours_is_two_hours_also_in_the_night_that_has_one_twice() -> Non
 
 @given(rule=rules(), begin=moments, after=st.integers(-1000, 400 * 86_400))
 def test_every_occurrence_follows_the_one_before_and_none_is_told_twice(
-    rule: Rule, begin: datetime, after: int
+    rule: RecurrenceRule, begin: datetime, after: int
 ) -> None:
     start = begin.replace(second=0, microsecond=0)
     start = start if rule.passing else rule.first(start, start - timedelta(seconds=1))
@@ -480,11 +480,11 @@ def test_every_occurrence_follows_the_one_before_and_none_is_told_twice(
 
 
 def test_ten_times_is_ten_times() -> None:
-    for rule in (Rule("HOURLY", count=10), Rule("DAILY", count=10)):
+    for rule in (RecurrenceRule("HOURLY", count=10), RecurrenceRule("DAILY", count=10)):
         recurrence = Recurrence(rule, WALL)
         assert recurrence.passed(NOW - 1, NOW + 100 * 86_400, PARIS) == 10
 
 
 def test_years_of_five_minutes_are_not_walked_through() -> None:
-    often = Recurrence(Rule("MINUTELY", 5), datetime(1990, 1, 1))
+    often = Recurrence(RecurrenceRule("MINUTELY", 5), datetime(1990, 1, 1))
     assert often.next(NOW, PARIS) == NOW + 300

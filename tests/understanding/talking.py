@@ -10,9 +10,9 @@ from typing import Any
 from atlas.agents.agent_commands import Commands
 from atlas.agents.minds import InOrder
 from atlas.conversation import Actor, Message, Tool, Turn
-from atlas.mcp.tools_scripted import Done, ScriptedTools
+from atlas.mcp.tools_scripted import ScriptedResult, ScriptedTools
 from atlas.understanding.grammar import Grammar
-from atlas.understanding.names import Device, Names, Place
+from atlas.understanding.names import NamedDevice, NamedPlace, Names
 from atlas.understanding.understanding import Reader
 from tests.agents.conftest import Room
 
@@ -25,37 +25,37 @@ CAN = {
     "fan": {"on", "speed"},
 }
 DEVICES = [
-    Device("Kitchen Light", "light", "Kitchen"),
-    Device("Hall Light", "light", "Hall"),
-    Device("Ceiling Light", "light", "Living Room"),
-    Device("Reading Lamp", "light", "Living Room", aliases=("floor lamp",)),
-    Device("Front Door", "lock", "Hall"),
-    Device("Back Door", "lock", "Kitchen"),
-    Device("Thermostat", "climate", "Living Room"),
-    Device("Kitchen Radio", "media", "Kitchen"),
-    Device("Bedroom Blind", "cover", "Bedroom", "blind"),
-    Device("Study Fan", "fan", "Study"),
+    NamedDevice("Kitchen Light", "light", "Kitchen"),
+    NamedDevice("Hall Light", "light", "Hall"),
+    NamedDevice("Ceiling Light", "light", "Living Room"),
+    NamedDevice("Reading Lamp", "light", "Living Room", aliases=("floor lamp",)),
+    NamedDevice("Front Door", "lock", "Hall"),
+    NamedDevice("Back Door", "lock", "Kitchen"),
+    NamedDevice("Thermostat", "climate", "Living Room"),
+    NamedDevice("Kitchen Radio", "media", "Kitchen"),
+    NamedDevice("Bedroom Blind", "cover", "Bedroom", "blind"),
+    NamedDevice("Study Fan", "fan", "Study"),
 ]
 ROOMS = ("Kitchen", "Hall", "Living Room", "Bedroom", "Study")
 NAMES = Names(
     tuple(replace(device, can=frozenset(CAN[device.kind])) for device in DEVICES),
-    tuple(Place(room) for room in ROOMS),
+    tuple(NamedPlace(room) for room in ROOMS),
     lists=("shopping", "camping"),
 )
 GERMAN_DEVICES = [
-    Device("Küchenlicht", "light", "Küche"),
-    Device("Leselampe", "light", "Wohnzimmer"),
-    Device("Deckenlampe", "light", "Wohnzimmer"),
-    Device("Haustür", "lock", "Flur"),
-    Device("Hintertür", "lock", "Küche"),
-    Device("Küchenradio", "media", "Küche"),
-    Device("Schlafzimmerrollladen", "cover", "Schlafzimmer", "blind"),
-    Device("Büroheizung", "climate", "Büro"),
-    Device("Schlafzimmerheizung", "climate", "Schlafzimmer"),
+    NamedDevice("Küchenlicht", "light", "Küche"),
+    NamedDevice("Leselampe", "light", "Wohnzimmer"),
+    NamedDevice("Deckenlampe", "light", "Wohnzimmer"),
+    NamedDevice("Haustür", "lock", "Flur"),
+    NamedDevice("Hintertür", "lock", "Küche"),
+    NamedDevice("Küchenradio", "media", "Küche"),
+    NamedDevice("Schlafzimmerrollladen", "cover", "Schlafzimmer", "blind"),
+    NamedDevice("Büroheizung", "climate", "Büro"),
+    NamedDevice("Schlafzimmerheizung", "climate", "Schlafzimmer"),
 ]
 GERMAN_NAMES = Names(
     tuple(replace(device, can=frozenset(CAN[device.kind])) for device in GERMAN_DEVICES),
-    tuple(Place(room) for room in ("Küche", "Wohnzimmer", "Flur", "Schlafzimmer", "Büro")),
+    tuple(NamedPlace(room) for room in ("Küche", "Wohnzimmer", "Flur", "Schlafzimmer", "Büro")),
     lists=("einkaufen", "camping"),
 )
 READS = ("home.state", "timers.left", "timers.list", "alarms.list", "lists.read", "weather.forecast", "calendar.list")
@@ -108,9 +108,9 @@ class Talk:
     def _act(self, name: str) -> Any:
         topic, _, verb = name.partition(".")
 
-        def act(arguments: Mapping[str, Any], actor: Any) -> Done:
+        def act(arguments: Mapping[str, Any], actor: Any) -> ScriptedResult:
             data = getattr(self, f"_{topic}", lambda verb, arguments: {})(verb, arguments)
-            return Done(f"{name} done.", data, changed="" if name in READS else name)
+            return ScriptedResult(f"{name} done.", data, changed="" if name in READS else name)
 
         return act
 
@@ -122,7 +122,7 @@ class Talk:
         shown = [{"name": d.name, "room": d.room, "kind": d.kind, "state": {"on": d.name in self.on}} for d in meant]
         return {"devices": shown}  # all that were asked about, as the real tool does
 
-    def _fits(self, device: Device, arguments: Mapping[str, Any]) -> bool:
+    def _fits(self, device: NamedDevice, arguments: Mapping[str, Any]) -> bool:
         named = str(arguments.get("device", "")).casefold()
         if named:
             return named in [name.casefold() for name in (device.name, *device.aliases)]
@@ -156,11 +156,11 @@ def dialogues(text: str) -> list[list[tuple[str, list[Call] | str]]]:
     for block in text.strip().split("\n\n"):
         turns: list[tuple[str, list[Call] | str]] = []
         for line in block.splitlines():
-            said, _, wanted = line.partition(" → ")
+            sentence, _, wanted = line.partition(" → ")
             if wanted.startswith("? ") or wanted == "-":
-                turns.append((said, wanted.removeprefix("? ")))
+                turns.append((sentence, wanted.removeprefix("? ")))
             else:
-                turns.append((said, [_call(one) for one in wanted.split("; ")]))
+                turns.append((sentence, [_call(one) for one in wanted.split("; ")]))
         made.append(turns)
     return made
 

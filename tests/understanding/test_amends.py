@@ -8,7 +8,7 @@ import pytest
 
 from atlas.agents.agent_commands import ONE_AT_A_TIME
 from atlas.conversation import Message, Tool, ToolCall
-from atlas.mcp.tools_scripted import Done, Preview, Refused, ScriptedTools
+from atlas.mcp.tools_scripted import Preview, ScriptedRefusal, ScriptedResult, ScriptedTools
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.understanding import Reader
 from tests.agents.conftest import Room, ask, commands_of, turn
@@ -46,11 +46,11 @@ class Talk:
         self.history: list[Message] = []
 
     def _action(self, name: str) -> Any:
-        def act(arguments: Any, actor: Any) -> Done:
+        def act(arguments: Any, actor: Any) -> ScriptedResult:
             self.undoes -= name == "history.undo"
             if name == self.refuses or self.undoes < 0:
-                raise Refused(self.error, "There is none.")
-            return Done(f"{name} done.", changed="" if name in (*READS, self.idle) else name)
+                raise ScriptedRefusal(self.error, "There is none.")
+            return ScriptedResult(f"{name} done.", changed="" if name in (*READS, self.idle) else name)
 
         return act
 
@@ -148,8 +148,8 @@ async def test_a_correction_takes_the_last_command_back_and_does_it_right(
 
 
 async def test_a_correction_can_be_corrected(talk: Talk) -> None:
-    for said in ("set a timer for five minutes", "no, ten minutes", "no, twelve minutes"):
-        await talk.say(said)
+    for text in ("set a timer for five minutes", "no, ten minutes", "no, twelve minutes"):
+        await talk.say(text)
     assert talk.did[-2:] == [UNDO, ("timers.start", {"seconds": 720})]
 
 
@@ -249,12 +249,12 @@ async def test_what_changed_nothing_is_put_right_and_nothing_older_taken_back(
     assert (name, arguments | wanted[1]) == (wanted[0], arguments)
 
 
-@pytest.mark.parametrize(("then", "said"), [("cancel that", None), ("never mind", "All right.")])
-async def test_what_changed_nothing_cannot_be_taken_back(talk: Talk, then: str, said: str | None) -> None:
+@pytest.mark.parametrize(("then", "text"), [("cancel that", None), ("never mind", "All right.")])
+async def test_what_changed_nothing_cannot_be_taken_back(talk: Talk, then: str, text: str | None) -> None:
     await talk.say("set a timer for five minutes")
     talk.idle = "lists.add"
     await talk.say("put milk on the list")
-    assert await talk.say(then) == said
+    assert await talk.say(then) == text
     assert len(talk.did) == 2, "the timer goes on"
 
 
@@ -500,7 +500,7 @@ async def test_other_words_than_an_answer_are_a_new_request(talk: Talk) -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         "add two and two",
         "add salt to the soup",
@@ -510,8 +510,8 @@ async def test_other_words_than_an_answer_are_a_new_request(talk: Talk) -> None:
         "remove the stain from my shirt",
     ],
 )
-async def test_what_is_less_than_half_is_not_asked_about(talk: Talk, said: str) -> None:
-    assert await talk.say(said) is None
+async def test_what_is_less_than_half_is_not_asked_about(talk: Talk, text: str) -> None:
+    assert await talk.say(text) is None
 
 
 async def test_nothing_is_asked_that_the_agent_could_not_do(grammar: Grammar) -> None:
@@ -522,8 +522,8 @@ async def test_nothing_is_asked_that_the_agent_could_not_do(grammar: Grammar) ->
 
 
 async def test_two_commands_are_both_done_and_told(talk: Talk) -> None:
-    said = await talk.say("Set a timer for ten minutes and add milk to the list.")
-    assert said == "timers.start done. lists.add done."
+    text = await talk.say("Set a timer for ten minutes and add milk to the list.")
+    assert text == "timers.start done. lists.add done."
     assert talk.did == [("timers.start", {"seconds": 600}), ("lists.add", {"items": ["milk"]})]
 
 
@@ -537,14 +537,14 @@ async def test_a_question_about_one_of_two_comes_last_and_waits_for_its_yes(gram
     talk = Talk(grammar, previews={"lists.clear": Preview(lambda arguments, actor: "Clear the shopping list?")})
     answer, room = await ask(talk.agent, "clear the shopping list and set a timer for ten minutes")
     assert room.said == "timers.start done. Clear the shopping list?"
-    assert answer.asked and answer.asked.call.name == "lists.clear"
+    assert answer.pending and answer.pending.call.name == "lists.clear"
 
 
 async def test_of_two_questions_only_one_is_asked(grammar: Grammar) -> None:
     asks = {name: Preview(lambda arguments, actor: "Really?") for name in ("lists.clear", "notes.remove")}
     answer, room = await ask(Talk(grammar, previews=asks).agent, "clear the shopping list and delete the paint note")
     assert room.said == f"{ONE_AT_A_TIME} Really?"
-    assert answer.asked and answer.asked.call.name == "lists.clear"
+    assert answer.pending and answer.pending.call.name == "lists.clear"
 
 
 def test_a_history_that_is_not_ours_is_only_words(grammar: Grammar) -> None:
@@ -570,16 +570,16 @@ async def test_a_correction_to_what_is_so_already_says_that_it_is(talk: Talk) ->
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     ["don't set a timer", "Please don't turn off the kitchen light.", "do not lock the front door", "don't add milk"],
 )
-async def test_who_says_not_to_do_something_hears_that_it_was_not_done(talk: Talk, said: str) -> None:
-    assert await talk.say(said) == "All right. I did nothing."
+async def test_who_says_not_to_do_something_hears_that_it_was_not_done(talk: Talk, text: str) -> None:
+    assert await talk.say(text) == "All right. I did nothing."
     assert talk.did == []
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         "don't you think it is cold",
         "don't worry",
@@ -591,8 +591,8 @@ async def test_who_says_not_to_do_something_hears_that_it_was_not_done(talk: Tal
         "why don't you set a timer",
     ],
 )
-async def test_other_denials_are_left_to_the_model(talk: Talk, said: str) -> None:
-    assert await talk.say(said) is None
+async def test_other_denials_are_left_to_the_model(talk: Talk, text: str) -> None:
+    assert await talk.say(text) is None
     assert talk.did == []
 
 
@@ -601,22 +601,22 @@ async def test_what_must_not_be_forgotten_is_asked_for_still(talk: Talk) -> None
 
 
 @pytest.mark.parametrize(
-    "said", ["add milk and what time is it", "what time is it and add milk", "Add milk, what time is it?"]
+    "text", ["add milk and what time is it", "what time is it and add milk", "Add milk, what time is it?"]
 )
 async def test_a_question_beside_half_a_command_is_answered_before_what_is_missing_is_asked(
-    talk: Talk, said: str
+    talk: Talk, text: str
 ) -> None:
-    assert await talk.say(said) == "clock.time done. Shall I put that on the shopping list, or on your tasks?"
+    assert await talk.say(text) == "clock.time done. Shall I put that on the shopping list, or on your tasks?"
     assert await talk.say("the shopping list") == "lists.add done."
     assert talk.did == [("clock.time", {}), ("lists.add", {"items": ["milk"]})]
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     ["add milk and what is love", "add milk and what else", "add milk and lock the front door", "add milk and why"],
 )
-async def test_half_a_command_beside_anything_but_a_question_for_the_house_does_nothing(talk: Talk, said: str) -> None:
-    assert await talk.say(said) is None
+async def test_half_a_command_beside_anything_but_a_question_for_the_house_does_nothing(talk: Talk, text: str) -> None:
+    assert await talk.say(text) is None
     assert talk.did == []
 
 

@@ -142,21 +142,21 @@ async def test_only_the_last_turn_is_corrected(talk: Talk, then: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         "stelle keinen Timer auf fünf Minuten",
         "Stelle bitte keinen Timer auf fünf Minuten.",
         "setze Milch nicht auf die Einkaufsliste",
     ],
 )
-async def test_who_says_not_to_do_something_hears_that_it_was_not_done(talk: Talk, said: str) -> None:
-    assert await talk.say(said) == "In Ordnung. Ich habe nichts getan."
+async def test_who_says_not_to_do_something_hears_that_it_was_not_done(talk: Talk, text: str) -> None:
+    assert await talk.say(text) == "In Ordnung. Ich habe nichts getan."
     assert talk.did == []
 
 
-@pytest.mark.parametrize("said", ["was steht nicht auf der Einkaufsliste", "es ist nicht kalt", "keine Ahnung"])
-async def test_other_denials_are_left_to_the_model(talk: Talk, said: str) -> None:
-    assert await talk.say(said) is None
+@pytest.mark.parametrize("text", ["was steht nicht auf der Einkaufsliste", "es ist nicht kalt", "keine Ahnung"])
+async def test_other_denials_are_left_to_the_model(talk: Talk, text: str) -> None:
+    assert await talk.say(text) is None
 
 
 async def test_a_correction_to_what_is_so_already_says_that_it_is(talk: Talk) -> None:

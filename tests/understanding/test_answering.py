@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atlas.agents.facts import Fact
+from atlas.agents.facts import RememberedFact
 from atlas.understanding.answering import LONGEST_CHARACTERS, MOST_FACTS, Answering
 from atlas.understanding.grammar import Grammar
 from bench.commands import corpus
@@ -46,12 +46,12 @@ TOLD = [
 
 @pytest.fixture(scope="module")
 def answering(grammar: Grammar) -> Answering:
-    return Answering(grammar.own)
+    return Answering(grammar.tables)
 
 
 def told(answering: Answering, question: str, facts: Sequence[str] = TOLD) -> list[str]:
-    asked = answering.question(question)
-    return [fact.text for fact in answering.answers(asked, map(Fact, facts))] if asked else []
+    fact_question = answering.question(question)
+    return [fact.text for fact in answering.answers(fact_question, map(RememberedFact, facts))] if fact_question else []
 
 
 @pytest.mark.parametrize(
@@ -165,9 +165,9 @@ def test_nothing_that_people_say_around_a_house_is_taken_for_a_question_about_th
     answering: Answering,
 ) -> None:
     """Of all the sentences that may do nothing, written by people who knew of no facts, none meets one by chance."""
-    said = [row.said for row in corpus("en") if not row.wanted]
-    assert len(said) > 500
-    assert {one: facts for one in said if (facts := told(answering, one))} == {}
+    texts = [row.sentence for row in corpus("en") if not row.wanted]
+    assert len(texts) > 500
+    assert {one: facts for one in texts if (facts := told(answering, one))} == {}
 
 
 def test_what_was_told_twice_is_said_twice_and_the_latest_last(answering: Answering) -> None:

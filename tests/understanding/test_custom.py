@@ -12,7 +12,7 @@ from atlas.understanding.custom import CustomReader, CustomSentences
 from atlas.understanding.custom_file import read_custom
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.intents import PublicReader
-from atlas.understanding.names import Device, Names, Place
+from atlas.understanding.names import NamedDevice, NamedPlace, Names
 from atlas.understanding.public import PublicGrammar
 from atlas.understanding.slots import Command
 from atlas.understanding.understanding import Reader, Understanding
@@ -69,8 +69,8 @@ intent_script:
       - {action: broadcast.say, data: {text: "{{ message }}"}}
 """
 HOUSE = Names(
-    devices=(Device("Desk Lamp", "light", "Study"), Device("Front Door", "lock", "Hall")),
-    rooms=(Place("Study"), Place("Hall")),
+    devices=(NamedDevice("Desk Lamp", "light", "Study"), NamedDevice("Front Door", "lock", "Hall")),
+    rooms=(NamedPlace("Study"), NamedPlace("Hall")),
 )
 FILE = Path("sentences.yaml")
 NAMED = {"type": "object", "properties": {"name": {"type": "string"}}, "additionalProperties": False}
@@ -165,9 +165,9 @@ def test_each_intent_has_an_example_that_is_understood(reader: Reader) -> None:
     examples = sentences().examples
     assert examples["MovieNight"] == "movie night"
     assert examples["timers.start"] == "brew green tea"
-    spoken = [said for said in examples.values() if "…" not in said]
+    spoken = [text for text in examples.values() if "…" not in text]
     assert len(spoken) == len(examples) - 2, "of a name of the house and of any words there is none"
-    assert all(reader.read(said, HOUSE).custom for said in spoken)
+    assert all(reader.read(text, HOUSE).custom for text in spoken)
 
 
 def test_an_empty_file_has_no_sentences() -> None:

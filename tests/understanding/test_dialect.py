@@ -6,27 +6,27 @@ import pytest
 
 from atlas.understanding.dialect import Dialect, sound
 from atlas.understanding.grammar import open_grammar
-from atlas.understanding.names import Device, Names, Place
+from atlas.understanding.names import NamedDevice, NamedPlace, Names
 
 HOUSE = Names(
     (
-        Device("Hintertür", "lock", "Küche"),
-        Device("Haustür", "lock", "Flur"),
-        Device("Badlicht", "light", "Bad"),
-        Device("Waschmaschine", "switch", "Waschküche"),
-        Device("Bügeleisen", "switch", "Waschküche"),
-        Device("Wohnzimmervorhänge", "cover", "Wohnzimmer", "curtain"),
-        Device("Schlafzimmerrollladen", "cover", "Schlafzimmer", "blind"),
-        Device("Rasenmäher", "mower", "Garten"),
-        Device("Gute Nacht", "scene"),
+        NamedDevice("Hintertür", "lock", "Küche"),
+        NamedDevice("Haustür", "lock", "Flur"),
+        NamedDevice("Badlicht", "light", "Bad"),
+        NamedDevice("Waschmaschine", "switch", "Waschküche"),
+        NamedDevice("Bügeleisen", "switch", "Waschküche"),
+        NamedDevice("Wohnzimmervorhänge", "cover", "Wohnzimmer", "curtain"),
+        NamedDevice("Schlafzimmerrollladen", "cover", "Schlafzimmer", "blind"),
+        NamedDevice("Rasenmäher", "mower", "Garten"),
+        NamedDevice("Gute Nacht", "scene"),
     ),
-    tuple(map(Place, ("Küche", "Flur", "Bad", "Wohnzimmer", "Schlafzimmer", "Waschküche", "Garten"))),
+    tuple(map(NamedPlace, ("Küche", "Flur", "Bad", "Wohnzimmer", "Schlafzimmer", "Waschküche", "Garten"))),
 )
 
 
 @pytest.fixture(scope="module")
 def dialect() -> Dialect:
-    return Dialect(open_grammar("de").own)
+    return Dialect(open_grammar("de").tables)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_plain_german_is_left_as_it_is(dialect: Dialect, sentence: str) -> None:
 
 
 def test_what_could_be_two_names_is_neither(dialect: Dialect) -> None:
-    alike = Names((Device("Grillbad", "light"), Device("Krillpad", "light")))
+    alike = Names((NamedDevice("Grillbad", "light"), NamedDevice("Krillpad", "light")))
     assert dialect.written("Mach mol des Grillbod an", alike)[0] == "Mach mal das Grillbod an"
 
 
@@ -74,7 +74,7 @@ def test_a_language_without_a_table_has_no_dialects() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "text"),
     [
         ("Hintertür", "Hinnerdür"),
         ("Schlafzimmer", "Schlofzimmer"),
@@ -82,5 +82,5 @@ def test_a_language_without_a_table_has_no_dialects() -> None:
         ("Vorhänge", "Vorhäng"),
     ],
 )
-def test_a_name_and_its_dialect_sound_alike(name: str, said: str) -> None:
-    assert sound(name) == sound(said)
+def test_a_name_and_its_dialect_sound_alike(name: str, text: str) -> None:
+    assert sound(name) == sound(text)

@@ -24,7 +24,7 @@ def agrees(made: Call, wanted: Call) -> bool:
     return made[0] == wanted[0] and dict(wanted[1]).items() <= dict(made[1]).items()
 
 
-@pytest.mark.parametrize("turns", ENGLISH, ids=lambda turns: " / ".join(said for said, _ in turns))
+@pytest.mark.parametrize("turns", ENGLISH, ids=lambda turns: " / ".join(text for text, _ in turns))
 async def test_a_dialogue_of_three_turns_does_what_is_meant(
     grammar: Grammar, turns: list[tuple[str, list[Call] | str]]
 ) -> None:
@@ -32,13 +32,13 @@ async def test_a_dialogue_of_three_turns_does_what_is_meant(
 
 
 async def does_what_is_meant(talk: Talk, turns: list[tuple[str, list[Call] | str]]) -> None:
-    for said, wanted in turns:
-        answer, made = await talk.say(said), talk.calls()
+    for text, wanted in turns:
+        answer, made = await talk.say(text), talk.calls()
         if isinstance(wanted, str):
-            assert made == [], said
-            assert wanted in ("-", answer), said
+            assert made == [], text
+            assert wanted in ("-", answer), text
         else:
-            assert len(made) == len(wanted) and all(map(agrees, made, wanted)), (said, made)
+            assert len(made) == len(wanted) and all(map(agrees, made, wanted)), (text, made)
 
 
 @pytest.mark.parametrize("turns", GERMAN, ids=lambda turns: " / ".join(said for said, _ in turns))
@@ -79,7 +79,7 @@ async def test_other_words_than_an_answer_are_heard_as_something_new(grammar: Gr
 
 
 @pytest.mark.parametrize(
-    ("said", "wanted"),
+    ("text", "wanted"),
     [
         ("set a timer for ten, no, fifteen minutes", [("timers.start", {"seconds": 900})]),
         ("set a timer for ten minutes, no, fifteen", [("timers.start", {"seconds": 900})]),
@@ -91,9 +91,9 @@ async def test_other_words_than_an_answer_are_heard_as_something_new(grammar: Gr
     ],
 )
 def test_a_sentence_that_corrects_itself_means_what_it_says_last(
-    grammar: Grammar, said: str, wanted: list[Call]
+    grammar: Grammar, text: str, wanted: list[Call]
 ) -> None:
-    meant = Reader(grammar).read(said, NAMES)
+    meant = Reader(grammar).read(text, NAMES)
     assert [(command.tool, dict(command.arguments)) for command in meant.commands] == wanted
 
 
@@ -105,15 +105,15 @@ def test_a_row_that_says_what_none_can_is_refused(tmp_path: Path) -> None:
             open_spoken_tools(file)
 
 
-@pytest.mark.parametrize("said", ["start over", "Let's start again, please.", "new conversation"])
-def test_who_starts_over_wants_nothing_done(grammar: Grammar, said: str) -> None:
-    meant = Reader(grammar).read(said, NAMES)
+@pytest.mark.parametrize("text", ["start over", "Let's start again, please.", "new conversation"])
+def test_who_starts_over_wants_nothing_done(grammar: Grammar, text: str) -> None:
+    meant = Reader(grammar).read(text, NAMES)
     assert meant.restart and meant.empty
 
 
-@pytest.mark.parametrize("said", ["start the timer again", "start a new timer", "turn it over"])
-def test_not_all_that_starts_again_is_a_new_conversation(grammar: Grammar, said: str) -> None:
-    assert not Reader(grammar).read(said, NAMES).restart
+@pytest.mark.parametrize("text", ["start the timer again", "start a new timer", "turn it over"])
+def test_not_all_that_starts_again_is_a_new_conversation(grammar: Grammar, text: str) -> None:
+    assert not Reader(grammar).read(text, NAMES).restart
 
 
 def test_a_day_off_is_nothing_that_was_bought(grammar: Grammar) -> None:

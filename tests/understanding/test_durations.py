@@ -10,7 +10,7 @@ from atlas.understanding.durations import find
 
 
 @pytest.mark.parametrize(
-    ("said", "seconds"),
+    ("sentence", "seconds"),
     [
         ("ten minutes", 600),
         ("10 minutes", 600),
@@ -46,16 +46,16 @@ from atlas.understanding.durations import find
         ("a week", 604_800),
     ],
 )
-def test_a_length_of_time_is_read_whole(said: str, seconds: int) -> None:
-    for text, start in ((said, 0), (f"a timer for {said} please", 12), (said.upper(), 0)):
-        assert [(d.seconds, d.start, d.end) for d in find(text)] == [(seconds, start, start + len(said))]
+def test_a_length_of_time_is_read_whole(sentence: str, seconds: int) -> None:
+    for text, start in ((sentence, 0), (f"a timer for {sentence} please", 12), (sentence.upper(), 0)):
+        assert [(d.seconds, d.start, d.end) for d in find(text)] == [(seconds, start, start + len(sentence))]
 
 
 @pytest.mark.parametrize(
-    "said", ["ten", "the second timer", "minutes", "half", "a", "secondary", "99999999999 seconds", ""]
+    "text", ["ten", "the second timer", "minutes", "half", "a", "secondary", "99999999999 seconds", ""]
 )
-def test_what_is_no_length_of_time_is_left_alone(said: str) -> None:
-    assert find(said) == ()
+def test_what_is_no_length_of_time_is_left_alone(text: str) -> None:
+    assert find(text) == ()
 
 
 def test_units_that_do_not_get_smaller_are_two_lengths() -> None:
@@ -65,8 +65,8 @@ def test_units_that_do_not_get_smaller_are_two_lengths() -> None:
 
 @given(st.integers(1, 23), st.integers(1, 59), st.integers(1, 59))
 def test_hours_minutes_and_seconds_add_up(hours: int, minutes: int, seconds: int) -> None:
-    found = find(f"{hours} hours, {minutes} minutes and {seconds} seconds")
-    assert [d.seconds for d in found] == [hours * 3600 + minutes * 60 + seconds]
+    durations = find(f"{hours} hours, {minutes} minutes and {seconds} seconds")
+    assert [d.seconds for d in durations] == [hours * 3600 + minutes * 60 + seconds]
 
 
 @given(st.text(max_size=80))

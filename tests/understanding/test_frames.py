@@ -8,36 +8,36 @@ import pytest
 
 from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import Grammar, open_grammar
-from atlas.understanding.names import Device, Names, Place
+from atlas.understanding.names import NamedDevice, NamedPlace, Names
 
 HOUSE = Names(
     devices=(
-        Device("Ceiling Light", "light", "Living Room"),
-        Device("Reading Lamp", "light", "Living Room", aliases=("floor lamp",)),
-        Device("Kitchen Light", "light", "Kitchen"),
-        Device("Hall Light", "light", "Hall"),
-        Device("Coffee Machine", "switch", "Kitchen"),
-        Device("Thermostat", "climate", "Living Room", aliases=("heating",)),
-        Device("Blinds", "cover", "Living Room", "blind"),
-        Device("Curtains", "cover", "Bedroom", "curtain"),
-        Device("Garage Door", "cover", "Garage", "garage"),
-        Device("Front Door", "lock", "Hall"),
-        Device("Back Door", "lock", "Kitchen"),
-        Device("Radio", "media", "Kitchen"),
-        Device("TV", "media", "Living Room", aliases=("telly",)),
-        Device("Bedroom Fan", "fan", "Bedroom"),
-        Device("Robbie", "vacuum", "Hall"),
-        Device("Mower", "mower", "Garden"),
-        Device("Garden Tap", "valve", "Garden"),
-        Device("Kitchen Window", "sensor", "Kitchen", "window"),
-        Device("Movie Night", "scene"),
-        Device("Ben", "person"),
+        NamedDevice("Ceiling Light", "light", "Living Room"),
+        NamedDevice("Reading Lamp", "light", "Living Room", aliases=("floor lamp",)),
+        NamedDevice("Kitchen Light", "light", "Kitchen"),
+        NamedDevice("Hall Light", "light", "Hall"),
+        NamedDevice("Coffee Machine", "switch", "Kitchen"),
+        NamedDevice("Thermostat", "climate", "Living Room", aliases=("heating",)),
+        NamedDevice("Blinds", "cover", "Living Room", "blind"),
+        NamedDevice("Curtains", "cover", "Bedroom", "curtain"),
+        NamedDevice("Garage Door", "cover", "Garage", "garage"),
+        NamedDevice("Front Door", "lock", "Hall"),
+        NamedDevice("Back Door", "lock", "Kitchen"),
+        NamedDevice("Radio", "media", "Kitchen"),
+        NamedDevice("TV", "media", "Living Room", aliases=("telly",)),
+        NamedDevice("Bedroom Fan", "fan", "Bedroom"),
+        NamedDevice("Robbie", "vacuum", "Hall"),
+        NamedDevice("Mower", "mower", "Garden"),
+        NamedDevice("Garden Tap", "valve", "Garden"),
+        NamedDevice("Kitchen Window", "sensor", "Kitchen", "window"),
+        NamedDevice("Movie Night", "scene"),
+        NamedDevice("Ben", "person"),
     ),
     rooms=(
-        *(Place(room, "Ground Floor") for room in ("Living Room", "Kitchen", "Hall", "Garage")),
-        *(Place("Bedroom", "First Floor"), Place("Garden")),
+        *(NamedPlace(room, "Ground Floor") for room in ("Living Room", "Kitchen", "Hall", "Garage")),
+        *(NamedPlace("Bedroom", "First Floor"), NamedPlace("Garden")),
     ),
-    floors=(Place("Ground Floor", aliases=("downstairs",)), Place("First Floor", aliases=("upstairs",))),
+    floors=(NamedPlace("Ground Floor", aliases=("downstairs",)), NamedPlace("First Floor", aliases=("upstairs",))),
 )
 WANTED: dict[str, Any] = {
     "radio off": ("home.turn", {"on": False, "device": "Radio"}),
@@ -103,7 +103,7 @@ def grammar() -> Grammar:
 
 @pytest.fixture(scope="module")
 def frames(grammar: Grammar) -> Frames:
-    return Frames(grammar.own["frames"], grammar.digits)
+    return Frames(grammar.tables["frames"], grammar.digits)
 
 
 def understood(frames: Frames, text: str, room: str = "Living Room") -> list[tuple[str, dict[str, Any]]]:
@@ -157,17 +157,17 @@ def test_the_room_of_the_speaker_decides_what_a_plain_word_means(frames: Frames)
 
 GERMAN_HOUSE = Names(
     devices=(
-        Device("Deckenlampe", "light", "Wohnzimmer"),
-        Device("Küchenlicht", "light", "Küche"),
-        Device("Badlicht", "light", "Bad"),
-        Device("Heizung", "climate", "Wohnzimmer"),
-        Device("Jalousie", "cover", "Wohnzimmer", "blind"),
-        Device("Haustür", "lock", "Flur"),
-        Device("Fernseher", "media", "Wohnzimmer"),
-        Device("Küchenfenster", "sensor", "Küche", "window"),
-        Device("Gartenhahn", "valve", "Garten"),
+        NamedDevice("Deckenlampe", "light", "Wohnzimmer"),
+        NamedDevice("Küchenlicht", "light", "Küche"),
+        NamedDevice("Badlicht", "light", "Bad"),
+        NamedDevice("Heizung", "climate", "Wohnzimmer"),
+        NamedDevice("Jalousie", "cover", "Wohnzimmer", "blind"),
+        NamedDevice("Haustür", "lock", "Flur"),
+        NamedDevice("Fernseher", "media", "Wohnzimmer"),
+        NamedDevice("Küchenfenster", "sensor", "Küche", "window"),
+        NamedDevice("Gartenhahn", "valve", "Garten"),
     ),
-    rooms=tuple(Place(room) for room in ("Wohnzimmer", "Küche", "Bad", "Flur", "Garten")),
+    rooms=tuple(NamedPlace(room) for room in ("Wohnzimmer", "Küche", "Bad", "Flur", "Garten")),
 )
 GERMAN = {
     "Mach bitte das Küchenlicht an": ("home.turn", {"on": True, "device": "Küchenlicht"}),
@@ -194,7 +194,7 @@ GERMAN_NOTHING = [
 
 def test_german_is_read_with_its_verb_at_either_end() -> None:
     grammar = open_grammar("de")
-    frames = Frames(grammar.own["frames"], grammar.digits)
+    frames = Frames(grammar.tables["frames"], grammar.digits)
     for text, wanted in GERMAN.items():
         look = frames.question(text, GERMAN_HOUSE, "Wohnzimmer")
         got = [look] if look else list(frames.read(text, GERMAN_HOUSE, "Wohnzimmer"))

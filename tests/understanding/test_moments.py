@@ -14,7 +14,7 @@ MORNING = 1_795_250_000.0  # of a day in November 2026, shortly after half past 
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "hits"),
     [
         ("remind me tomorrow to call mum at five", ["tomorrow", "at five"]),
         ("remind me to call mum tomorrow at five", ["tomorrow at five"]),
@@ -36,12 +36,12 @@ MORNING = 1_795_250_000.0  # of a day in November 2026, shortly after half past 
         ("we may march to the sun", []),
     ],
 )
-def test_what_says_when_is_found_whole(text: str, found: list[str]) -> None:
-    assert [moment.text for moment in moments.find(text)] == found
+def test_what_says_when_is_found_whole(text: str, hits: list[str]) -> None:
+    assert [moment.text for moment in moments.find(text)] == hits
 
 
 @pytest.mark.parametrize(
-    ("said", "by", "then"),
+    ("text", "by", "then"),
     [
         ("tomorrow at five", "six", "tomorrow at six"),
         ("at five", "tomorrow", "tomorrow at five"),
@@ -52,9 +52,9 @@ def test_what_says_when_is_found_whole(text: str, found: list[str]) -> None:
         ("", "tomorrow", "tomorrow"),
     ],
 )
-def test_a_correction_changes_only_what_it_says(said: str, by: str, then: str) -> None:
+def test_a_correction_changes_only_what_it_says(text: str, by: str, then: str) -> None:
     moment = moments.whole(by)
-    assert moment and moments.corrected(said, moment) == then
+    assert moment and moments.corrected(text, moment) == then
 
 
 @pytest.mark.parametrize("text", ["the sea", "five apples", "tomorrow and you", "", "at five o'clock sharp please"])
@@ -107,4 +107,4 @@ def test_every_time_of_the_corpus_is_one_that_the_tool_server_understands() -> N
                 tool in ("reminders.add", "reminders.change", "alarms.set")
                 and (when := arguments.get("when", PLACE)) != PLACE
             ):
-                assert understand(when, MORNING, None, WAKING if tool == "alarms.set" else REMINDING), row.said
+                assert understand(when, MORNING, None, WAKING if tool == "alarms.set" else REMINDING), row.sentence

@@ -14,7 +14,7 @@ from atlas.understanding.frame_words import Lexicon
 from atlas.understanding.grammar import open_grammar
 from atlas.understanding.learned import CORPUS, ENCODER, LABELS, Learned, input_of, open_learned
 from atlas.understanding.masks import Masks
-from atlas.understanding.names import Device, Names, Place
+from atlas.understanding.names import NamedDevice, NamedPlace, Names
 from atlas.understanding.parser import NOTHING, Before, Parser, _Reading, act_of, open_parser
 from atlas.understanding.slots import Command
 from atlas.understanding.understanding import Reader
@@ -23,26 +23,26 @@ pytestmark = pytest.mark.real
 MODELS = Path(__file__).parents[2] / "models"
 HOUSE_NAMES = Names(
     devices=(
-        Device("Flurlicht", "light", "Flur"),
-        Device("Leselampe", "light", "Wohnzimmer"),
-        Device("Heizung", "climate", "Wohnzimmer"),
-        Device("Radio", "media", "Küche"),
-        Device("Jalousie", "cover", "Wohnzimmer", shape="blind"),
+        NamedDevice("Flurlicht", "light", "Flur"),
+        NamedDevice("Leselampe", "light", "Wohnzimmer"),
+        NamedDevice("Heizung", "climate", "Wohnzimmer"),
+        NamedDevice("Radio", "media", "Küche"),
+        NamedDevice("Jalousie", "cover", "Wohnzimmer", shape="blind"),
     ),
-    rooms=(Place("Flur"), Place("Wohnzimmer"), Place("Küche")),
+    rooms=(NamedPlace("Flur"), NamedPlace("Wohnzimmer"), NamedPlace("Küche")),
     people=("Anna", "Ben"),
     lists=("einkaufen", "camping"),
 )
 ENGLISH_NAMES = Names(
     devices=(
-        Device("Hall Light", "light", "Hall"),
-        Device("Desk Lamp", "light", "Study"),
-        Device("Heating", "climate", "Living Room"),
-        Device("Radio", "media", "Kitchen"),
-        Device("Back Door", "lock", "Kitchen"),
-        Device("Christmas Tree", "switch", "Hall"),
+        NamedDevice("Hall Light", "light", "Hall"),
+        NamedDevice("Desk Lamp", "light", "Study"),
+        NamedDevice("Heating", "climate", "Living Room"),
+        NamedDevice("Radio", "media", "Kitchen"),
+        NamedDevice("Back Door", "lock", "Kitchen"),
+        NamedDevice("Christmas Tree", "switch", "Hall"),
     ),
-    rooms=(Place("Hall"), Place("Study"), Place("Living Room"), Place("Kitchen")),
+    rooms=(NamedPlace("Hall"), NamedPlace("Study"), NamedPlace("Living Room"), NamedPlace("Kitchen")),
     people=("Anna", "Ben"),
     lists=("shopping", "camping"),
 )
@@ -81,7 +81,7 @@ def english() -> Parser:
 
 def masked(text: str, names: Names = ENGLISH_NAMES, language: str = "en") -> list[str]:
     grammar = open_grammar(language)
-    masks = Masks(Lexicon(grammar.own["frames"]), grammar.digits)
+    masks = Masks(Lexicon(grammar.tables["frames"]), grammar.digits)
     return [piece.mask for piece in masks.pieces(text, names)]
 
 

@@ -7,7 +7,7 @@ import pytest
 from atlas.agents.agent_commands import Commands
 from atlas.agents.minds import InOrder
 from atlas.conversation import Actor, Message, Turn
-from atlas.mcp.tools_scripted import Household, ScriptedTools
+from atlas.mcp.tools_scripted import ScriptedHousehold, ScriptedTools
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.understanding import Reader, Understanding
 from tests.agents.conftest import ask
@@ -59,13 +59,13 @@ def test_what_is_one_thing_or_only_looks_is_not(grammar: Grammar, text: str, pos
 
 @pytest.mark.parametrize(("answer", "timers"), [("yes", {}), ("no", {"tea": 240}), ("what time is it", {"tea": 240})])
 async def test_the_answer_decides(
-    grammar: Grammar, house: Household, tools: ScriptedTools, answer: str, timers: dict[str, int]
+    grammar: Grammar, house: ScriptedHousehold, tools: ScriptedTools, answer: str, timers: dict[str, int]
 ) -> None:
     house.timers["tea"] = 240
-    agent = InOrder("family", Reader(grammar), [Commands(grammar.own, tools)])
-    asked, _ = await ask(agent, "Can't solve the table.", possible=("Cancel all timers.",))
-    assert asked.text == "Cancel all timers?"
+    agent = InOrder("family", Reader(grammar), [Commands(grammar.tables, tools)])
+    agent_answer, _ = await ask(agent, "Can't solve the table.", possible=("Cancel all timers.",))
+    assert agent_answer.text == "Cancel all timers?"
     assert house.timers == {"tea": 240}, "nothing was done yet"
-    history = (Message("user", "Can't solve the table."), Message("assistant", asked.text))
+    history = (Message("user", "Can't solve the table."), Message("assistant", agent_answer.text))
     await ask(agent, answer, history=history)
     assert house.timers == timers

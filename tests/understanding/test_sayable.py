@@ -5,22 +5,22 @@ from __future__ import annotations
 import pytest
 
 from atlas.understanding.sayable import Sayable, said_by
-from atlas.ways import SILENCE, Anything, Chain, Choice, Part, Slot, Way, Words
+from atlas.ways import SILENCE, Anything, OneOf, SharedWay, Slot, SpokenWords, Way, WaySeries
 
 
 def spoken(way: Way | None) -> set[str]:
     """Every sentence of a way, with its slots in angle brackets."""
     match way:
-        case Words(text=text):
+        case SpokenWords(text=text):
             return {text}
-        case Chain(parts=parts):
+        case WaySeries(parts=parts):
             texts = {""}
             for part in parts:
                 texts = {f"{before} {text}".strip() for before in texts for text in spoken(part)}
             return texts
-        case Choice(options=options):
+        case OneOf(options=options):
             return {text for option in options for text in spoken(option)}
-        case Slot(name=name) | Part(name=name) | Anything(name=name):
+        case Slot(name=name) | SharedWay(name=name) | Anything(name=name):
             return {f"<{name}>"}
     return set()
 
@@ -64,4 +64,4 @@ def test_a_grammar_gives_its_ways_and_the_values_of_its_lists():
     )
     assert spoken(ways["order"][0]) == {"<size> tea", "a <size> tea"}
     assert values == {"size": [("small", "small"), ("big", "big"), ("large", "large")]}
-    assert Chain() == SILENCE
+    assert WaySeries() == SILENCE

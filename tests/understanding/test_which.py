@@ -10,7 +10,7 @@ import pytest
 
 from atlas.agents import prompt
 from atlas.conversation import Message, Tool, ToolCall, ToolResult
-from atlas.mcp.tools_scripted import Done, ScriptedTools
+from atlas.mcp.tools_scripted import ScriptedResult, ScriptedTools
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.understanding import Reader
 from tests.agents.conftest import Room, commands_of, turn
@@ -36,7 +36,7 @@ TASKS = ["call the plumber", "call the bank"]
 
 
 def asked(
-    call: tuple[str, Mapping[str, Any]], data: Mapping[str, Sequence[Any]], said: str = "Which one?"
+    call: tuple[str, Mapping[str, Any]], data: Mapping[str, Sequence[Any]], text: str = "Which one?"
 ) -> tuple[Message, ...]:
     """A conversation in which a tool could not choose; `said` is what the person heard of it."""
     made = ToolCall("c1", *call)
@@ -45,7 +45,7 @@ def asked(
         Message("user", "cancel it"),
         Message("assistant", calls=(made,)),
         Message("tool", prompt.result(refused), call_id="c1"),
-        Message("assistant", said),
+        Message("assistant", text),
     )
 
 
@@ -67,18 +67,20 @@ OF_EVENTS = asked(
 )
 
 
-async def answer(grammar: Grammar, said: str, history: tuple[Message, ...]) -> list[dict[str, Any]] | str | None:
+async def answer(grammar: Grammar, text: str, history: tuple[Message, ...]) -> list[dict[str, Any]] | str | None:
     """Return the arguments of what was called, what was said instead, or `None` when it was no answer."""
     name = history[1].calls[0].name
-    tools = ScriptedTools([(Tool(name, name, {"type": "object"}), lambda arguments, actor: Done("Done.", changed="x"))])
+    tools = ScriptedTools(
+        [(Tool(name, name, {"type": "object"}), lambda arguments, actor: ScriptedResult("Done.", changed="x"))]
+    )
     room = Room()
-    if await commands_of(grammar, tools).respond(turn(said, history=history), room.emit) is None:
+    if await commands_of(grammar, tools).respond(turn(text, history=history), room.emit) is None:
         return None
     return [dict(call.arguments) for call in tools.calls] or room.said
 
 
 @pytest.mark.parametrize(
-    ("said", "chosen"),
+    ("text", "chosen"),
     [
         ("the first one", 1),
         ("The second one, please.", 2),
@@ -102,13 +104,13 @@ async def answer(grammar: Grammar, said: str, history: tuple[Message, ...]) -> l
     ],
 )
 async def test_one_is_chosen_by_its_place_its_time_its_person_or_its_room(
-    grammar: Grammar, said: str, chosen: int
+    grammar: Grammar, text: str, chosen: int
 ) -> None:
-    assert await answer(grammar, said, OF_REMINDERS) == [{"about": f"reminder_{chosen}"}]
+    assert await answer(grammar, text, OF_REMINDERS) == [{"about": f"reminder_{chosen}"}]
 
 
 @pytest.mark.parametrize(
-    ("said", "history", "told"),
+    ("text", "history", "message"),
     [
         ("the fourth one", OF_REMINDERS, "There are only three."),
         ("number five, please", OF_REMINDERS, "There are only three."),
@@ -116,13 +118,13 @@ async def test_one_is_chosen_by_its_place_its_time_its_person_or_its_room(
     ],
 )
 async def test_who_chooses_one_that_was_not_named_hears_how_many_there_are(
-    grammar: Grammar, said: str, history: tuple[Message, ...], told: str
+    grammar: Grammar, text: str, history: tuple[Message, ...], message: str
 ) -> None:
-    assert await answer(grammar, said, history) == told
+    assert await answer(grammar, text, history) == message
 
 
 @pytest.mark.parametrize(
-    ("said", "history", "wanted"),
+    ("text", "history", "wanted"),
     [
         ("the pizza one", OF_TIMERS, {"by_seconds": 60, "name": "timer_1"}),
         ("the five minute one", OF_TIMERS, {"by_seconds": 60, "name": "timer_2"}),
@@ -146,28 +148,28 @@ async def test_who_chooses_one_that_was_not_named_hears_how_many_there_are(
     ],
 )
 async def test_timers_alarms_and_titles_are_chosen_alike(
-    grammar: Grammar, said: str, history: tuple[Message, ...], wanted: dict[str, Any]
+    grammar: Grammar, text: str, history: tuple[Message, ...], wanted: dict[str, Any]
 ) -> None:
-    assert await answer(grammar, said, history) == [wanted]
+    assert await answer(grammar, text, history) == [wanted]
 
 
-@pytest.mark.parametrize("said", ["both", "both of them", "all of them"])
-async def test_both_doors_are_locked_where_that_is_answered(grammar: Grammar, said: str) -> None:
-    assert await answer(grammar, said, OF_DOORS) == [{"device": "ha:lock.back"}, {"device": "ha:lock.front"}]
+@pytest.mark.parametrize("text", ["both", "both of them", "all of them"])
+async def test_both_doors_are_locked_where_that_is_answered(grammar: Grammar, text: str) -> None:
+    assert await answer(grammar, text, OF_DOORS) == [{"device": "ha:lock.back"}, {"device": "ha:lock.front"}]
 
 
-@pytest.mark.parametrize("said", ["both", "both of them", "all of them", "Cancel both, please."])
-async def test_both_are_done_one_after_the_other(grammar: Grammar, said: str) -> None:
+@pytest.mark.parametrize("text", ["both", "both of them", "all of them", "Cancel both, please."])
+async def test_both_are_done_one_after_the_other(grammar: Grammar, text: str) -> None:
     two = asked(("reminders.cancel", {"about": "call mum"}), {"reminders": REMINDERS[:2]})
-    assert await answer(grammar, said, two) == [{"about": "reminder_1"}, {"about": "reminder_2"}]
+    assert await answer(grammar, text, two) == [{"about": "reminder_1"}, {"about": "reminder_2"}]
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     ["cancel the pizza timer", "stop the pizza timer", "pause the pizza timer", "cancel both", "stop the first one"],
 )
-async def test_another_verb_than_that_of_the_command_is_another_command(grammar: Grammar, said: str) -> None:
-    called = await answer(grammar, said, OF_TIMERS)
+async def test_another_verb_than_that_of_the_command_is_another_command(grammar: Grammar, text: str) -> None:
+    called = await answer(grammar, text, OF_TIMERS)
     assert not called or "by_seconds" not in called[0], "no time was added"
 
 
@@ -194,24 +196,26 @@ async def test_what_could_start_a_new_one_still_names_an_old_one(grammar: Gramma
     assert await answer(grammar, "the 10 minute timer", ten) == [{"by_seconds": 60, "name": "timer_2"}]
 
 
-@pytest.mark.parametrize("said", ["the 10 minute timer", "the first one"])
-async def test_an_answer_to_a_strangers_wish_stays_the_strangers_wish(grammar: Grammar, said: str) -> None:
+@pytest.mark.parametrize("text", ["the 10 minute timer", "the first one"])
+async def test_an_answer_to_a_strangers_wish_stays_the_strangers_wish(grammar: Grammar, text: str) -> None:
     timers = [TIMERS[0], TIMERS[1] | {"name": "mum"}]
     user, *rest = asked(("timers.add", {"by_seconds": 60}), {"timers": timers})
     history = (user, *(replace(message, tainted=True) for message in rest))
-    tools = ScriptedTools([(Tool("timers.add", "", {"type": "object"}), lambda arguments, actor: Done("Done."))])
-    await commands_of(grammar, tools).respond(turn(said, history=history), Room().emit)
+    tools = ScriptedTools(
+        [(Tool("timers.add", "", {"type": "object"}), lambda arguments, actor: ScriptedResult("Done."))]
+    )
+    await commands_of(grammar, tools).respond(turn(text, history=history), Room().emit)
     assert [dict(call.arguments) for call in tools.calls] == [{"by_seconds": 60, "name": "timer_1"}]
     assert tools.tainted == [True]
 
 
-@pytest.mark.parametrize("said", ["all of them", "the last one", "cancel all of them"])
-async def test_with_more_than_were_named_all_and_the_last_say_not_which(grammar: Grammar, said: str) -> None:
+@pytest.mark.parametrize("text", ["all of them", "the last one", "cancel all of them"])
+async def test_with_more_than_were_named_all_and_the_last_say_not_which(grammar: Grammar, text: str) -> None:
     of_many = asked(("reminders.cancel", {"about": "call mum"}), {"reminders": REMINDERS})
-    assert await answer(grammar, said, of_many)
-    [user, call, told, heard] = of_many
-    more = replace(told, text=told.text.replace('"data": {', '"data": {"more": 2, '))
-    assert await answer(grammar, said, (user, call, more, heard)) is None
+    assert await answer(grammar, text, of_many)
+    [user, call, message, heard] = of_many
+    more = replace(message, text=message.text.replace('"data": {', '"data": {"more": 2, '))
+    assert await answer(grammar, text, (user, call, more, heard)) is None
     assert await answer(grammar, "the first one", (user, call, more, heard)) == [{"about": "reminder_1"}]
 
 
@@ -226,7 +230,7 @@ async def test_neither_is_an_answer_too(grammar: Grammar) -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         "mum",  # all of them
         "call mum",
@@ -240,10 +244,10 @@ async def test_neither_is_an_answer_too(grammar: Grammar) -> None:
         "yes",
     ],
 )
-async def test_what_chooses_none_of_them_does_nothing(grammar: Grammar, said: str) -> None:
-    assert await answer(grammar, said, OF_REMINDERS) is None
+async def test_what_chooses_none_of_them_does_nothing(grammar: Grammar, text: str) -> None:
+    assert await answer(grammar, text, OF_REMINDERS) is None
 
 
 async def test_whoever_heard_other_words_than_the_tools_own_has_heard_another_order(grammar: Grammar) -> None:
-    retold = asked(("reminders.cancel", {"about": "mum"}), {"reminders": REMINDERS}, said="There are three. Which?")
+    retold = asked(("reminders.cancel", {"about": "mum"}), {"reminders": REMINDERS}, text="There are three. Which?")
     assert await answer(grammar, "the first one", retold) is None

@@ -32,7 +32,7 @@ OF_ALARMS = asked(
 
 
 @pytest.mark.parametrize(
-    ("said", "chosen"),
+    ("text", "chosen"),
     [
         ("das erste", 1),
         ("Das zweite, bitte.", 2),
@@ -52,13 +52,13 @@ OF_ALARMS = asked(
     ],
 )
 async def test_one_is_chosen_by_its_place_its_time_its_person_or_its_room(
-    german: Grammar, said: str, chosen: int
+    german: Grammar, text: str, chosen: int
 ) -> None:
-    assert await answer(german, said, OF_REMINDERS) == [{"about": f"reminder_{chosen}"}]
+    assert await answer(german, text, OF_REMINDERS) == [{"about": f"reminder_{chosen}"}]
 
 
 @pytest.mark.parametrize(
-    ("said", "history", "wanted"),
+    ("text", "history", "wanted"),
     [
         ("der Pizza-Timer", OF_TIMERS, {"by_seconds": 60, "name": "timer_1"}),
         ("der mit fünf Minuten", OF_TIMERS, {"by_seconds": 60, "name": "timer_2"}),
@@ -70,23 +70,23 @@ async def test_one_is_chosen_by_its_place_its_time_its_person_or_its_room(
     ],
 )
 async def test_timers_alarms_and_titles_are_chosen_alike(
-    german: Grammar, said: str, history: tuple[Message, ...], wanted: dict[str, Any]
+    german: Grammar, text: str, history: tuple[Message, ...], wanted: dict[str, Any]
 ) -> None:
-    assert await answer(german, said, history) == [wanted]
+    assert await answer(german, text, history) == [wanted]
 
 
-@pytest.mark.parametrize("said", ["beide", "alle beide", "Lösche beide, bitte."])
-async def test_both_are_done_one_after_the_other(german: Grammar, said: str) -> None:
-    assert await answer(german, said, TWO) == [{"about": "reminder_1"}, {"about": "reminder_2"}]
+@pytest.mark.parametrize("text", ["beide", "alle beide", "Lösche beide, bitte."])
+async def test_both_are_done_one_after_the_other(german: Grammar, text: str) -> None:
+    assert await answer(german, text, TWO) == [{"about": "reminder_1"}, {"about": "reminder_2"}]
 
 
-@pytest.mark.parametrize("said", ["keine", "vergiss das", "Lass es."])
-async def test_neither_is_an_answer_too(german: Grammar, said: str) -> None:
-    assert await answer(german, said, OF_REMINDERS) == "In Ordnung."
+@pytest.mark.parametrize("text", ["keine", "vergiss das", "Lass es."])
+async def test_neither_is_an_answer_too(german: Grammar, text: str) -> None:
+    assert await answer(german, text, OF_REMINDERS) == "In Ordnung."
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         "mum",
         "die andere",
@@ -98,13 +98,13 @@ async def test_neither_is_an_answer_too(german: Grammar, said: str) -> None:
         "ja",
     ],
 )
-async def test_what_chooses_none_of_them_does_nothing(german: Grammar, said: str) -> None:
-    assert await answer(german, said, OF_REMINDERS) is None
+async def test_what_chooses_none_of_them_does_nothing(german: Grammar, text: str) -> None:
+    assert await answer(german, text, OF_REMINDERS) is None
 
 
-@pytest.mark.parametrize("said", ["stoppe den Pizza-Timer", "pausiere den Pizza-Timer"])
-async def test_another_verb_than_that_of_the_command_is_another_command(german: Grammar, said: str) -> None:
-    called = await answer(german, said, OF_TIMERS)
+@pytest.mark.parametrize("text", ["stoppe den Pizza-Timer", "pausiere den Pizza-Timer"])
+async def test_another_verb_than_that_of_the_command_is_another_command(german: Grammar, text: str) -> None:
+    called = await answer(german, text, OF_TIMERS)
     assert not called or "by_seconds" not in called[0], "no time was added"
 
 

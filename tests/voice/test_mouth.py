@@ -56,7 +56,7 @@ async def test_an_aside_is_heard_and_is_no_part_of_the_reply() -> None:
         mouth.aside("One moment.")
         mouth.add("It is noon now.")
         mouth.finish()
-    assert tts.said == ["One moment.", "It is noon now."]
+    assert tts.texts == ["One moment.", "It is noon now."]
     assert listener.text == mouth.heard(60_000) == "It is noon now."
 
 
@@ -99,14 +99,14 @@ async def test_the_next_sentence_is_made_while_the_first_is_heard_and_no_more_th
         tasks.start_soon(mouth.run)
         mouth.add("One two. Three four. Five six. Seven eight. Nine ten. ")
         await anyio.sleep(1.0)
-        assert 2 <= len(tts.said) <= 3
+        assert 2 <= len(tts.texts) <= 3
         tasks.cancel_scope.cancel()
 
 
 async def test_a_voice_that_breaks_leaves_the_rest_as_text() -> None:
     class Breaking(SteadyTts):
         async def speak(self, text: str, *, speed: float = 1.0) -> Any:
-            if self.said:
+            if self.texts:
                 raise EngineError("the voice is gone")
             async for chunk in SteadyTts.speak(self, text, speed=speed):
                 yield chunk

@@ -9,7 +9,7 @@ import pytest
 from atlas.events import SpeechStarted, Transcribed, TurnStarted, Woken
 from atlas.speech.stt_scripted import ScriptedStt
 from atlas.speech.wake_scripted import ScriptedWake
-from atlas.voice.wishes import Options
+from atlas.voice.wishes import SessionOptions
 from tests.conftest import virtual_time
 from tests.voice.world import House, World, world
 
@@ -75,8 +75,8 @@ async def test_nobody_waits_for_it(seconds: float) -> None:
     async with world("what is new", house=House(prepare_seconds=seconds)) as small:
         await small.speak(1.0)
         await small.ended()
-        asked, answered = (small.times[small.told.index(small.all(kind)[0])] for kind in (Transcribed, TurnStarted))
-        assert answered - asked < 0.001
+        amount, answered = (small.times[small.event.index(small.all(kind)[0])] for kind in (Transcribed, TurnStarted))
+        assert answered - amount < 0.001
         assert small.house.preparing == 0, "nobody reads ahead for a question that is being answered"
 
 
@@ -92,7 +92,7 @@ async def test_who_interrupts_is_prepared_for_after_the_reply_is_gone() -> None:
 
 
 async def test_a_client_that_answers_by_itself_costs_the_model_nothing() -> None:
-    async with world("what is new", options=Options(answer=False)) as small:
+    async with world("what is new", options=SessionOptions(answer=False)) as small:
         await small.speak(1.0)
         await small.keep_quiet(1.0)
         assert prepared(small) == []
@@ -100,7 +100,7 @@ async def test_a_client_that_answers_by_itself_costs_the_model_nothing() -> None
 
 async def test_the_wake_word_is_reason_enough_to_get_ready_and_holds_until_the_house_sleeps() -> None:
     wake = ScriptedWake("okay nabu", "hey jarvis")
-    async with world("what is new", wake=wake, options=Options(follow_up_seconds=5.0)) as small:
+    async with world("what is new", wake=wake, options=SessionOptions(follow_up_seconds=5.0)) as small:
         await small.hear(wake.call("hey jarvis"))
         await small.until(lambda event: isinstance(event, Woken))
         assert [(turn.text, turn.wake_word) for turn in small.house.prepared] == [("", "hey jarvis")]

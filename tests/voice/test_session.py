@@ -30,8 +30,8 @@ from atlas.speech.stt_scripted import ScriptedStt
 from atlas.speech.vad_scripted import voice
 from atlas.speech.wake_scripted import ScriptedWake
 from atlas.voice.mouth import AHEAD_SECONDS
-from atlas.voice.turns import State
-from atlas.voice.wishes import Options, Wish
+from atlas.voice.turns import TurnState
+from atlas.voice.wishes import ReplyOptions, SessionOptions
 from tests.conftest import virtual_time
 from tests.voice.world import WORD_SECONDS, House, World, world
 
@@ -51,9 +51,9 @@ async def test_who_must_wait_two_seconds_hears_so_and_it_is_no_part_of_the_reply
     async with world("what is new", house=house) as small:
         await small.speak(1.0)
         end = await small.ended()
-        assert small.tts.said == [*(["One moment."] if waits else []), "It is noon now."]
+        assert small.tts.texts == [*(["One moment."] if waits else []), "It is noon now."]
         assert end.text == "It is noon now."
-        times = dict(zip(map(type, reversed(small.told)), reversed(small.times), strict=True))  # the first of each
+        times = dict(zip(map(type, reversed(small.event)), reversed(small.times), strict=True))  # the first of each
         assert (times[SpeechOut] - times[TurnStarted] < 2.2) == waits or not waits
     assert house.remembered[-1][1] == "It is noon now."
 
@@ -77,7 +77,7 @@ async def test_a_question_is_answered_in_the_order_of_a_conversation() -> None:
         assert small.house.turns[0].spoken
         assert "".join(event.text for event in small.all(SpeechOut)) == "It is noon now."
         assert small.house.remembered == [(end.turn_id, "It is noon now.")]
-        assert small.session.state is State.LISTENING
+        assert small.session.state is TurnState.LISTENING
 
 
 async def test_the_utterance_has_its_first_word_whole_and_its_words_are_looked_up_once() -> None:
@@ -96,8 +96,8 @@ async def test_sound_is_never_given_out_far_ahead_of_its_playing() -> None:
         await small.speak(1.0)
         await small.ended()
         given = 0.0
-        first = next(at for at, event in zip(small.times, small.told, strict=True) if isinstance(event, SpeechOut))
-        for at, event in zip(small.times, small.told, strict=True):
+        first = next(at for at, event in zip(small.times, small.event, strict=True) if isinstance(event, SpeechOut))
+        for at, event in zip(small.times, small.event, strict=True):
             if isinstance(event, SpeechOut):
                 given += event.audio.seconds
                 assert given - (at - first) <= AHEAD_SECONDS + 0.001
@@ -108,7 +108,7 @@ async def test_the_turn_ends_when_its_sound_is_over_and_not_when_its_words_are()
     async with world() as small:
         await small.speak(1.0)
         await small.ended()
-        first = small.times[small.told.index(small.all(SpeechOut)[0])]
+        first = small.times[small.event.index(small.all(SpeechOut)[0])]
         assert small.times[-1] - first >= 4 * WORD_SECONDS - 0.001
 
 
@@ -155,9 +155,9 @@ async def test_a_cough_over_the_reply_does_not_stop_it() -> None:
         assert small.house.turns == small.house.turns[:1]
 
 
-@pytest.mark.parametrize("said", ["Stop.", "never mind"])
-async def test_stop_said_over_the_reply_stops_it_however_short_it_is_and_wants_no_answer(said: str) -> None:
-    async with world("what is new", said) as small:
+@pytest.mark.parametrize("text", ["Stop.", "never mind"])
+async def test_stop_said_over_the_reply_stops_it_however_short_it_is_and_wants_no_answer(text: str) -> None:
+    async with world("what is new", text) as small:
         await small.speak(1.0)
         await small.until(spoke)
         await small.speak(0.25)
@@ -165,7 +165,7 @@ async def test_stop_said_over_the_reply_stops_it_however_short_it_is_and_wants_n
         assert end.end == "interrupted"
         await small.keep_quiet(2.0)
         assert len(small.house.turns) == 1
-        assert [event.text for event in small.all(Transcribed)] == ["what is new", said]
+        assert [event.text for event in small.all(Transcribed)] == ["what is new", text]
 
 
 async def test_a_long_winded_stop_wants_no_answer_either() -> None:
@@ -176,7 +176,7 @@ async def test_a_long_winded_stop_wants_no_answer_either() -> None:
         await small.ended()
         await small.keep_quiet(3.0)
         assert len(small.house.turns) == 1
-        assert small.session.state is State.LISTENING
+        assert small.session.state is TurnState.LISTENING
 
 
 async def test_stop_without_a_reply_is_for_the_house_to_answer() -> None:
@@ -201,7 +201,7 @@ async def test_a_whole_command_ends_the_turn_early() -> None:
         await small.speak(1.0)
         await small.ended()
         began = small.times[0] + 1.0 - 0.16
-        stopped = small.times[small.told.index(small.all(SpeechStopped)[0])]
+        stopped = small.times[small.event.index(small.all(SpeechStopped)[0])]
         assert stopped - began < 0.5, "not the 0.7 s of an ordinary sentence"
 
 
@@ -210,7 +210,7 @@ async def test_a_command_that_could_go_on_is_waited_for_but_not_as_long_as_a_sen
         await small.speak(1.0)
         await small.ended()
         began = small.times[0] + 1.0 - 0.16
-        stopped = small.times[small.told.index(small.all(SpeechStopped)[0])]
+        stopped = small.times[small.event.index(small.all(SpeechStopped)[0])]
         assert 0.3 < stopped - began < 0.5, "neither at once nor after the 0.7 s of an ordinary sentence"
 
 
@@ -241,7 +241,7 @@ async def test_noise_gives_no_turn() -> None:
         await small.keep_quiet(2.0)
         assert small.house.turns == []
         assert small.all(TurnStarted) == []
-        assert small.session.state is State.LISTENING
+        assert small.session.state is TurnState.LISTENING
 
 
 async def test_a_recogniser_that_fails_is_said_aloud_and_the_session_lives_on() -> None:
@@ -250,7 +250,7 @@ async def test_a_recogniser_that_fails_is_said_aloud_and_the_session_lives_on() 
         await small.speak(1.0)
         end = await small.ended()
         assert (end.end, end.error) == ("failed", "the recogniser is gone")
-        assert small.tts.said == ["A part of me isn't working right now."]
+        assert small.tts.texts == ["A part of me isn't working right now."]
         assert small.all(Transcribed)[0].error == "the recogniser is gone"
         await small.speak(1.0)
         assert (await small.ended(2)).end == "done"
@@ -282,7 +282,7 @@ async def test_an_agent_that_fails_is_said_aloud() -> None:
         await small.speak(1.0)
         end = await small.ended()
         assert (end.end, end.error) == ("failed", "no model")
-        assert small.tts.said == ["I lost my train of thought.", "Please ask me again in a moment."]
+        assert small.tts.texts == ["I lost my train of thought.", "Please ask me again in a moment."]
 
 
 async def test_a_cancel_during_a_tool_ends_the_tool_and_the_turn() -> None:
@@ -291,8 +291,8 @@ async def test_a_cancel_during_a_tool_ends_the_tool_and_the_turn() -> None:
         await small.speak(1.0)
         await small.until(lambda event: isinstance(event, ToolStarted))
         await small.session.cancel()
-        assert isinstance(small.told[-1], TurnEnded)
-        assert small.told[-1].end == "cancelled"
+        assert isinstance(small.event[-1], TurnEnded)
+        assert small.event[-1].end == "cancelled"
         assert len(small.all(ToolFinished)) == 1
         with pytest.raises(RequestError):
             await small.session.cancel()
@@ -306,7 +306,7 @@ async def test_an_announcement_waits_until_nobody_speaks() -> None:
             await small.ended(2)
         started = [event.reason for event in small.all(TurnStarted)]
         assert started == ["nobody else was asked", "announcement"]
-        assert small.tts.said == ["It is noon now.", "Your pizza timer is done."]
+        assert small.tts.texts == ["It is noon now.", "Your pizza timer is done."]
         assert len(small.house.turns) == 1
         assert len(small.house.remembered) == 1, "an announcement is no part of the conversation"
 
@@ -316,8 +316,8 @@ async def test_two_announcements_come_one_after_the_other() -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(small.session.say, "The first.")
             tasks.start_soon(small.session.say, "The second.")
-        assert sorted(small.tts.said) == ["The first.", "The second."]
-        starts = [type(event) for event in small.told if isinstance(event, (TurnStarted, TurnEnded))]
+        assert sorted(small.tts.texts) == ["The first.", "The second."]
+        starts = [type(event) for event in small.event if isinstance(event, (TurnStarted, TurnEnded))]
         assert starts == [TurnStarted, TurnEnded] * 2
         assert [event.end for event in small.all(TurnEnded)] == ["done", "done"]
 
@@ -359,7 +359,7 @@ async def test_whoever_gives_up_on_a_cancel_leaves_the_session_whole() -> None:
         with anyio.move_on_after(0.1):
             await small.session.cancel()
         await small.ended(2)
-    assert small.tts.said[-1] == "Your pizza timer is done."
+    assert small.tts.texts[-1] == "Your pizza timer is done."
 
 
 async def test_a_memory_that_hangs_costs_no_end() -> None:
@@ -392,7 +392,7 @@ async def test_speech_is_told_to_start_and_stop_in_pairs() -> None:
             await small.speak(seconds)
             await small.keep_quiet(1.2)
         await small.keep_quiet(5.0)
-        turns = [event for event in small.told if isinstance(event, (SpeechStarted, SpeechStopped))]
+        turns = [event for event in small.event if isinstance(event, (SpeechStarted, SpeechStopped))]
         assert len(turns) % 2 == 0
         for start, stop in zip(turns[::2], turns[1::2], strict=True):
             assert isinstance(start, SpeechStarted)
@@ -402,7 +402,7 @@ async def test_speech_is_told_to_start_and_stop_in_pairs() -> None:
 
 
 async def test_a_speech_of_a_minute_is_cut_where_the_recogniser_ends_and_nothing_is_lost() -> None:
-    async with world("a long story", options=Options(answer=False)) as small:
+    async with world("a long story", options=SessionOptions(answer=False)) as small:
         await small.speak(60.0)
         await small.keep_quiet(2.0)
         seconds = [event.seconds for event in small.all(Committed)]
@@ -414,7 +414,7 @@ async def test_a_speech_of_a_minute_is_cut_where_the_recogniser_ends_and_nothing
 
 
 async def test_without_automatic_answers_words_wait_until_an_answer_is_asked_for() -> None:
-    async with world("buy milk", "and bread", options=Options(answer=False)) as small:
+    async with world("buy milk", "and bread", options=SessionOptions(answer=False)) as small:
         for _ in range(2):
             await small.speak(0.8)
             await small.keep_quiet(1.0)
@@ -425,7 +425,7 @@ async def test_without_automatic_answers_words_wait_until_an_answer_is_asked_for
 
 
 async def test_push_to_talk_commits_every_sample_and_answers_when_asked() -> None:
-    async with world("what is new", options=Options(detect_turns=False)) as small:
+    async with world("what is new", options=SessionOptions(detect_turns=False)) as small:
         await small.hear(voice(1.003))
         await small.session.commit()
         await small.session.respond()
@@ -440,7 +440,7 @@ async def test_push_to_talk_commits_every_sample_and_answers_when_asked() -> Non
 
 
 async def test_push_to_talk_with_nothing_said_is_answered_honestly() -> None:
-    async with world(options=Options(detect_turns=False)) as small:
+    async with world(options=SessionOptions(detect_turns=False)) as small:
         await small.keep_quiet(1.0)
         await small.session.commit()
         await small.session.respond()
@@ -449,12 +449,12 @@ async def test_push_to_talk_with_nothing_said_is_answered_honestly() -> None:
 
 
 async def test_what_was_cleared_is_never_heard_of_again() -> None:
-    async with world(options=Options(detect_turns=False)) as small:
+    async with world(options=SessionOptions(detect_turns=False)) as small:
         await small.speak(1.0)
         await small.session.clear()
         with pytest.raises(RequestError):
             await small.session.commit()
-        assert small.told == []
+        assert small.event == []
 
 
 async def test_clearing_in_the_middle_of_speech_closes_what_was_opened() -> None:
@@ -467,9 +467,9 @@ async def test_clearing_in_the_middle_of_speech_closes_what_was_opened() -> None
 
 async def test_typed_words_are_answered_and_a_second_answer_is_refused_meanwhile() -> None:
     async with world() as small:
-        await small.session.respond(Wish(text="hello", speak=False, instructions="be brief"))
+        await small.session.respond(ReplyOptions(text="hello", speak=False, instructions="be brief"))
         with pytest.raises(RequestError) as trouble:
-            await small.session.respond(Wish(text="again"))
+            await small.session.respond(ReplyOptions(text="again"))
         assert trouble.value.code == "conversation_already_has_active_response"
         await small.ended()
         turn = small.house.turns[0]
@@ -482,7 +482,7 @@ async def test_a_turn_knows_whether_it_was_spoken_typed_or_said_by_nobody() -> N
         await small.speak(1.0)
         await small.keep_quiet(2.0)
         await small.ended()
-        for count, wish in enumerate((Wish(text="yes"), Wish(prompt="yes")), 2):
+        for count, wish in enumerate((ReplyOptions(text="yes"), ReplyOptions(prompt="yes")), 2):
             await small.session.respond(wish)
             await small.ended(count)
         assert [(turn.text, turn.channel) for turn in small.house.turns] == [
@@ -494,17 +494,17 @@ async def test_a_turn_knows_whether_it_was_spoken_typed_or_said_by_nobody() -> N
 
 
 async def test_words_that_are_partly_typed_are_typed() -> None:
-    async with world("yes", options=Options(answer=False)) as small:
+    async with world("yes", options=SessionOptions(answer=False)) as small:
         await small.speak(1.0)
         await small.keep_quiet(2.0)
-        await small.session.respond(Wish(text="please"))
+        await small.session.respond(ReplyOptions(text="please"))
         await small.ended()
         assert [(turn.text, turn.channel) for turn in small.house.turns] == [("yes please", "chat")]
 
 
 async def test_a_reply_that_may_not_be_interrupted_is_not_and_the_words_are_kept() -> None:
     house = House(answer="One two three four five six seven eight.")
-    async with world("what is new", "me too", house=house, options=Options(interrupt=False)) as small:
+    async with world("what is new", "me too", house=house, options=SessionOptions(interrupt=False)) as small:
         await small.speak(1.0)
         await small.until(spoke)
         await small.speak(1.0)
@@ -517,7 +517,7 @@ async def test_a_reply_that_may_not_be_interrupted_is_not_and_the_words_are_kept
 async def test_who_pauses_while_such_a_reply_ends_and_then_goes_on_loses_no_word() -> None:
     house = House(answer="One two three.")
     by_length = ScriptedStt(lambda sound: f"{sound.seconds:.0f} seconds", seconds=0.05)
-    async with world(house=house, stt=by_length, options=Options(interrupt=False)) as small:
+    async with world(house=house, stt=by_length, options=SessionOptions(interrupt=False)) as small:
         await small.speak(1.0)
         await small.until(spoke)
         await small.keep_quiet(0.3)
@@ -530,7 +530,7 @@ async def test_who_pauses_while_such_a_reply_ends_and_then_goes_on_loses_no_word
 
 async def test_stop_works_even_on_a_reply_that_may_not_be_interrupted() -> None:
     house = House(answer="One two three four five six seven eight.")
-    async with world("what is new", "stop", house=house, options=Options(interrupt=False)) as small:
+    async with world("what is new", "stop", house=house, options=SessionOptions(interrupt=False)) as small:
         await small.speak(1.0)
         await small.until(spoke)
         await small.speak(0.4)
@@ -561,7 +561,7 @@ async def test_words_said_while_the_first_words_are_still_being_recognised_are_a
 
 
 async def test_push_to_talk_for_a_minute_loses_nothing() -> None:
-    async with world("a long story", options=Options(detect_turns=False)) as small:
+    async with world("a long story", options=SessionOptions(detect_turns=False)) as small:
         await small.hear(voice(60.0))
         await small.session.commit()
         await small.session.respond()
@@ -578,7 +578,7 @@ async def test_asleep_nothing_is_heard_until_the_wake_word() -> None:
     async with world("what is new", wake=wake) as small:
         await small.speak(1.0)
         await small.keep_quiet(1.0)
-        assert small.told == []
+        assert small.event == []
         await small.hear(wake.call())
         await small.until(lambda event: isinstance(event, Woken))
         await small.keep_quiet(0.3)
@@ -588,7 +588,7 @@ async def test_asleep_nothing_is_heard_until_the_wake_word() -> None:
 
 async def test_after_a_reply_one_may_go_on_without_the_wake_word_for_a_while() -> None:
     wake = ScriptedWake()
-    async with world("what is new", wake=wake, options=Options(follow_up_seconds=5.0)) as small:
+    async with world("what is new", wake=wake, options=SessionOptions(follow_up_seconds=5.0)) as small:
         await small.hear(wake.call())
         await small.keep_quiet(0.3)
         await small.speak(1.0)
@@ -597,7 +597,7 @@ async def test_after_a_reply_one_may_go_on_without_the_wake_word_for_a_while() -
         await small.speak(1.0)
         await small.ended(2)
         await small.keep_quiet(6.0)
-        assert small.session.state is State.ASLEEP
+        assert small.session.state is TurnState.ASLEEP
         await small.speak(1.0)
         await small.keep_quiet(2.0)
         assert len(small.house.turns) == 2
@@ -606,7 +606,7 @@ async def test_after_a_reply_one_may_go_on_without_the_wake_word_for_a_while() -
 async def test_an_announcement_is_said_even_while_asleep() -> None:
     async with world(wake=ScriptedWake()) as small:
         await small.session.say("Your pizza timer is done.")
-        assert small.tts.said == ["Your pizza timer is done."]
+        assert small.tts.texts == ["Your pizza timer is done."]
 
 
 async def test_the_wake_word_over_an_announcement_stops_it_and_listens() -> None:

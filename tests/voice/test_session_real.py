@@ -26,8 +26,8 @@ CHUNK_SECONDS = 0.04
 class Room:
     """A session with real engines, and what it told."""
 
-    def __init__(self, session: Session, house: House, told: list[Event], timings: list[dict[str, int]]) -> None:
-        self.session, self.house, self.told, self.timings = session, house, told, timings
+    def __init__(self, session: Session, house: House, event: list[Event], timings: list[dict[str, int]]) -> None:
+        self.session, self.house, self.event, self.timings = session, house, event, timings
 
     async def hear(self, sound: AudioChunk) -> None:
         """Play `sound` into the microphone at speaking speed."""
@@ -41,19 +41,19 @@ class Room:
     async def until(self, kind: type, count: int = 1) -> None:
         """Keep quiet until this has been told `count` times."""
         with anyio.fail_after(60):
-            while sum(isinstance(event, kind) for event in self.told) < count:
+            while sum(isinstance(event, kind) for event in self.event) < count:
                 await self.hear(silence(0.2))
 
 
 @pytest.fixture
 async def room(config: Config, models: Path) -> AsyncIterator[Room]:
     settings = replace(config.speech, models=models)
-    told: list[Event] = []
+    happening: list[Event] = []
     timings: list[dict[str, int]] = []
     house = House(answer="It is a quarter past three. The sun is still up, and it will be for a while.")
 
     async def tell(event: Event) -> None:
-        told.append(event)
+        happening.append(event)
         if isinstance(event, TurnEnded):
             timings.append(trace.current().milliseconds())
 
@@ -78,7 +78,7 @@ async def room(config: Config, models: Path) -> AsyncIterator[Room]:
         )
         tasks = await stack.enter_async_context(anyio.create_task_group())
         await tasks.start(session.run)
-        yield Room(session, house, told, timings)
+        yield Room(session, house, happening, timings)
         tasks.cancel_scope.cancel()
 
 
@@ -88,7 +88,7 @@ async def test_a_spoken_question_is_understood_and_answered_aloud(
     await room.hear(silence(0.5) + spoken("What time is it?"))
     await room.until(TurnEnded)
     assert "time" in room.house.turns[0].text.lower()
-    assert sum(event.audio.seconds for event in room.told if isinstance(event, SpeechOut)) > 2.0
+    assert sum(event.audio.seconds for event in room.event if isinstance(event, SpeechOut)) > 2.0
     assert {"vad_ms", "stt_ms", "tts_ms", "first_sound_at_ms"} <= set(room.timings[0])
 
 
@@ -99,7 +99,7 @@ async def test_a_spoken_interruption_stops_the_reply_and_is_answered(
     await room.until(SpeechOut, 6)
     await room.hear(spoken("No wait, I want to know something else."))
     await room.until(TurnEnded, 2)
-    hushed = [event for event in room.told if isinstance(event, Hush)]
+    hushed = [event for event in room.event if isinstance(event, Hush)]
     assert len(hushed) == 1
     assert room.house.answer.startswith(hushed[0].heard)
     assert len(hushed[0].heard) < len(room.house.answer)
@@ -111,4 +111,4 @@ async def test_a_quiet_room_is_never_answered(room: Room) -> None:
 
     hiss = np.random.default_rng(7).normal(0, 120, 16_000 * 4).astype("<i2")
     await room.hear(AudioChunk(hiss.tobytes()))
-    assert [event for event in room.told if isinstance(event, (SpeechStarted, Transcribed))] == []
+    assert [event for event in room.event if isinstance(event, (SpeechStarted, Transcribed))] == []

@@ -8,30 +8,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atlas.voice.turns import TABLE, Action, Input, State, step
+from atlas.voice.turns import TABLE, Input, TurnAction, TurnState, step
 
-PAIRS = [(state, happened) for state in State for happened in Input]
+PAIRS = [(state, happened) for state in TurnState for happened in Input]
 BY_CLIENT = (Input.COMMIT, Input.CLEAR, Input.RESPOND, Input.CANCEL)
-ALIVE = (State.REPLYING, State.OVERTALKED, State.ASIDE)
-TOLD = (State.HEARING, State.PAUSED, State.ASIDE)  # the door knows that somebody speaks
-STARTS = (Action.ANSWER, Action.ANNOUNCE)
+ALIVE = (TurnState.REPLYING, TurnState.OVERTALKED, TurnState.ASIDE)
+TOLD = (TurnState.HEARING, TurnState.PAUSED, TurnState.ASIDE)  # the door knows that somebody speaks
+STARTS = (TurnAction.ANSWER, TurnAction.ANNOUNCE)
 
 
 @pytest.mark.parametrize(("state", "happened"), PAIRS, ids=lambda value: value.name)
-def test_every_state_takes_every_input(state: State, happened: Input) -> None:
+def test_every_state_takes_every_input(state: TurnState, happened: Input) -> None:
     after, actions = step(state, happened)
-    assert after in State
+    assert after in TurnState
     assert len(set(actions)) == len(actions), "an action twice in one row"
     if (state, happened) not in TABLE:
         assert (after, actions) == (state, ()), "an input without a row changes nothing"
 
 
 @pytest.mark.parametrize(("state", "happened"), PAIRS, ids=lambda value: value.name)
-def test_a_reply_lives_exactly_in_the_states_of_a_reply(state: State, happened: Input) -> None:
+def test_a_reply_lives_exactly_in_the_states_of_a_reply(state: TurnState, happened: Input) -> None:
     after, actions = step(state, happened)
     alive = state in ALIVE and happened is not Input.ENDED
     for action in actions:
-        if action is Action.HUSH:
+        if action is TurnAction.HUSH:
             assert alive, "nothing to hush"
             alive = False
         if action in STARTS:
@@ -43,56 +43,58 @@ def test_a_reply_lives_exactly_in_the_states_of_a_reply(state: State, happened: 
 
 
 @pytest.mark.parametrize(("state", "happened"), PAIRS, ids=lambda value: value.name)
-def test_the_door_is_told_of_the_start_and_the_end_of_speech_in_pairs(state: State, happened: Input) -> None:
+def test_the_door_is_told_of_the_start_and_the_end_of_speech_in_pairs(state: TurnState, happened: Input) -> None:
     after, actions = step(state, happened)
-    told = state in TOLD
+    is_known = state in TOLD
     for action in actions:
-        if action is Action.SPEECH_STARTED:
-            assert not told
-            told = True
-        if action is Action.SPEECH_STOPPED:
-            assert told
-            told = False
+        if action is TurnAction.SPEECH_STARTED:
+            assert not is_known
+            is_known = True
+        if action is TurnAction.SPEECH_STOPPED:
+            assert is_known
+            is_known = False
     # Who asks for an answer while somebody speaks leaves that somebody speaking.
-    assert told == (after in TOLD)
+    assert is_known == (after in TOLD)
 
 
 @pytest.mark.parametrize(("state", "happened"), PAIRS, ids=lambda value: value.name)
-def test_an_interruption_is_over_before_the_next_utterance_is_committed(state: State, happened: Input) -> None:
+def test_an_interruption_is_over_before_the_next_utterance_is_committed(state: TurnState, happened: Input) -> None:
     actions = step(state, happened).actions
-    if Action.HUSH in actions and Action.COMMIT in actions:
-        assert actions.index(Action.HUSH) < actions.index(Action.COMMIT)
-    if Action.ANSWER in actions and Action.COMMIT in actions:
-        assert actions.index(Action.COMMIT) < actions.index(Action.ANSWER)
+    if TurnAction.HUSH in actions and TurnAction.COMMIT in actions:
+        assert actions.index(TurnAction.HUSH) < actions.index(TurnAction.COMMIT)
+    if TurnAction.ANSWER in actions and TurnAction.COMMIT in actions:
+        assert actions.index(TurnAction.COMMIT) < actions.index(TurnAction.ANSWER)
 
 
 @pytest.mark.parametrize(("state", "happened"), PAIRS, ids=lambda value: value.name)
-def test_nothing_is_answered_without_a_commit_unless_a_client_asks(state: State, happened: Input) -> None:
+def test_nothing_is_answered_without_a_commit_unless_a_client_asks(state: TurnState, happened: Input) -> None:
     actions = step(state, happened).actions
-    if Action.ANSWER in actions and happened is not Input.RESPOND:
-        assert Action.COMMIT in actions
+    if TurnAction.ANSWER in actions and happened is not Input.RESPOND:
+        assert TurnAction.COMMIT in actions
 
 
-@pytest.mark.parametrize("state", State, ids=lambda value: value.name)
-def test_a_stop_is_kept_only_as_the_words_that_stopped_a_reply(state: State) -> None:
+@pytest.mark.parametrize("state", TurnState, ids=lambda value: value.name)
+def test_a_stop_is_kept_only_as_the_words_that_stopped_a_reply(state: TurnState) -> None:
     actions = step(state, Input.STOP).actions
-    if Action.COMMIT in actions and state is not State.PAUSED:  # there the reply was stopped when the speech began
-        assert Action.HUSH in actions, "nothing was stopped, so the words would be answered with the next question"
+    if (
+        TurnAction.COMMIT in actions and state is not TurnState.PAUSED
+    ):  # there the reply was stopped when the speech began
+        assert TurnAction.HUSH in actions, "nothing was stopped, so the words would be answered with the next question"
 
 
-@pytest.mark.parametrize("state", State, ids=lambda value: value.name)
-def test_a_second_reply_is_refused_while_one_is_alive_and_a_cancel_while_none_is(state: State) -> None:
-    assert (Action.REFUSE in step(state, Input.RESPOND).actions) == (state in ALIVE)
-    assert (Action.REFUSE in step(state, Input.CANCEL).actions) == (state not in ALIVE)
+@pytest.mark.parametrize("state", TurnState, ids=lambda value: value.name)
+def test_a_second_reply_is_refused_while_one_is_alive_and_a_cancel_while_none_is(state: TurnState) -> None:
+    assert (TurnAction.REFUSE in step(state, Input.RESPOND).actions) == (state in ALIVE)
+    assert (TurnAction.REFUSE in step(state, Input.CANCEL).actions) == (state not in ALIVE)
 
 
-@pytest.mark.parametrize("state", State, ids=lambda value: value.name)
-def test_silence_follows_a_cancel_in_every_state(state: State) -> None:
+@pytest.mark.parametrize("state", TurnState, ids=lambda value: value.name)
+def test_silence_follows_a_cancel_in_every_state(state: TurnState) -> None:
     assert step(state, Input.CANCEL).state not in ALIVE
 
 
-@pytest.mark.parametrize("state", State, ids=lambda value: value.name)
-def test_no_state_is_a_trap(state: State) -> None:
+@pytest.mark.parametrize("state", TurnState, ids=lambda value: value.name)
+def test_no_state_is_a_trap(state: TurnState) -> None:
     seen, todo = {state}, [state]
     while todo:
         here = todo.pop()
@@ -100,7 +102,7 @@ def test_no_state_is_a_trap(state: State) -> None:
             if (after := step(here, happened).state) not in seen:
                 seen.add(after)
                 todo.append(after)
-    assert State.LISTENING in seen
+    assert TurnState.LISTENING in seen
 
 
 def stories() -> Iterator[Input]:
@@ -109,9 +111,9 @@ def stories() -> Iterator[Input]:
 
 @given(stories(), st.randoms(use_true_random=False))
 def test_every_reply_that_starts_ends_once_whatever_happens(story: list[Input], chance: object) -> None:
-    state, alive, started, ended = State.LISTENING, False, 0, 0
-    for told in story:
-        happened = Input.ENDED if alive and chance.random() < 0.2 else told  # type: ignore[attr-defined]
+    state, alive, started, ended = TurnState.LISTENING, False, 0, 0
+    for event in story:
+        happened = Input.ENDED if alive and chance.random() < 0.2 else event  # type: ignore[attr-defined]
         if happened is Input.ENDED:
             alive, ended = False, ended + 1
         state, actions = step(state, happened)
@@ -119,7 +121,7 @@ def test_every_reply_that_starts_ends_once_whatever_happens(story: list[Input], 
             if action in STARTS:
                 assert not alive
                 alive, started = True, started + 1
-            if action is Action.HUSH:
+            if action is TurnAction.HUSH:
                 assert alive
                 alive, ended = False, ended + 1
     assert started == ended + alive
@@ -127,26 +129,26 @@ def test_every_reply_that_starts_ends_once_whatever_happens(story: list[Input], 
 
 
 def test_a_guess_never_outlives_the_words_it_was_made_of() -> None:
-    met: set[tuple[State, bool]] = set()
-    to_meet = {(State.LISTENING, False)}
+    met: set[tuple[TurnState, bool]] = set()
+    to_meet = {(TurnState.LISTENING, False)}
     while to_meet:
         met.add(here := to_meet.pop())
         for happened in Input:
             after, actions = step(here[0], happened)
             guessing = here[1]
             for action in actions:
-                if action is Action.GUESS:
+                if action is TurnAction.GUESS:
                     guessing = True
-                if action in (Action.FORGET_GUESS, Action.COMMIT, Action.DROP):
+                if action in (TurnAction.FORGET_GUESS, TurnAction.COMMIT, TurnAction.DROP):
                     guessing = False
-            if happened in (Input.SPEECH, Input.UNHEEDED) and here[0] is not State.ASLEEP:
+            if happened in (Input.SPEECH, Input.UNHEEDED) and here[0] is not TurnState.ASLEEP:
                 assert not guessing, f"in {here[0]} more was said, and the old guess still counts"
             to_meet |= {(after, guessing)} - met
 
 
 def test_a_cough_over_the_reply_is_told_to_nobody() -> None:
-    state, told = State.REPLYING, []
+    state, messages = TurnState.REPLYING, []
     for happened in (Input.SPEECH, Input.PAUSE, Input.NOTHING):
         state, actions = step(state, happened)
-        told += [a for a in actions if a in (Action.SPEECH_STARTED, Action.HUSH, Action.COMMIT)]
-    assert (state, told) == (State.REPLYING, [])
+        messages += [a for a in actions if a in (TurnAction.SPEECH_STARTED, TurnAction.HUSH, TurnAction.COMMIT)]
+    assert (state, messages) == (TurnState.REPLYING, [])

@@ -25,7 +25,7 @@ from atlas.events import (
 from atlas.speech.stt_scripted import ScriptedStt
 from atlas.speech.vad_scripted import ScriptedVad, voice
 from atlas.voice.session import Session
-from atlas.voice.wishes import Options, Wish
+from atlas.voice.wishes import ReplyOptions, SessionOptions
 
 FRAME = 512
 WORD_SECONDS = 0.4
@@ -46,13 +46,13 @@ class SteadyTts:
     rate = 8_000
 
     def __init__(self) -> None:
-        self.said: list[str] = []
+        self.texts: list[str] = []
         self.broken = False
 
     async def speak(self, text: str, *, speed: float = 1.0) -> AsyncGenerator[AudioChunk, None]:
         if self.broken:
             raise EngineError("the voice is gone")
-        self.said.append(text)
+        self.texts.append(text)
         for _ in text.split():
             await anyio.sleep(0.01)
             yield AudioChunk(b"\1\0" * round(WORD_SECONDS * self.rate / speed), self.rate)
@@ -123,9 +123,9 @@ class House:
 class World:
     """A session with its person, its house, and what it told."""
 
-    def __init__(self, house: House, stt: ScriptedStt, tts: SteadyTts, options: Options, wake: Any) -> None:
+    def __init__(self, house: House, stt: ScriptedStt, tts: SteadyTts, options: SessionOptions, wake: Any) -> None:
         self.house, self.stt, self.tts = house, stt, tts
-        self.told: list[Event] = []
+        self.event: list[Event] = []
         self.times: list[float] = []
         self._news = anyio.Event()
         self.session = Session(
@@ -143,11 +143,11 @@ class World:
             emit=self._tell,
             waiting=house.waiting,
             options=options,
-            wish=Wish(),
+            wish=ReplyOptions(),
         )
 
     async def _tell(self, event: Event) -> None:
-        self.told.append(event)
+        self.event.append(event)
         self.times.append(anyio.current_time())
         self._news.set()
         self._news = anyio.Event()
@@ -180,7 +180,7 @@ class World:
                     tasks.start_soon(silent)
                 while True:
                     news = self._news
-                    for event in self.told[seen:]:
+                    for event in self.event[seen:]:
                         seen += 1
                         if wanted(event):
                             done.set()
@@ -190,12 +190,12 @@ class World:
 
     async def ended(self, count: int = 1) -> TurnEnded:
         """Wait for the end of the turn number `count`."""
-        found: list[TurnEnded] = []
+        happening: list[TurnEnded] = []
 
         def last(event: Event) -> bool:
             if isinstance(event, TurnEnded):
-                found.append(event)
-            return len(found) == count
+                happening.append(event)
+            return len(happening) == count
 
         event = await self.until(last)
         assert isinstance(event, TurnEnded)
@@ -203,7 +203,7 @@ class World:
 
     def kinds(self) -> list[str]:
         """The story so far, without repeats of sound and words."""
-        names = [type(event).__name__ for event in self.told]
+        names = [type(event).__name__ for event in self.event]
         return [
             name
             for place, name in enumerate(names)
@@ -211,7 +211,7 @@ class World:
         ]
 
     def all(self, kind: type) -> list[Any]:
-        return [event for event in self.told if isinstance(event, kind)]
+        return [event for event in self.event if isinstance(event, kind)]
 
     @property
     def sound_seconds(self) -> float:
@@ -222,14 +222,14 @@ class World:
 async def world(
     *script: str | Exception,
     house: House | None = None,
-    options: Options | None = None,
+    options: SessionOptions | None = None,
     wake: Any = None,
     stt_seconds: float = 0.05,
     stt: ScriptedStt | None = None,
 ) -> AsyncIterator[World]:
     """A running session; at its end nothing of it is left."""
     recogniser = stt or ScriptedStt(script or ("what is new",), seconds=stt_seconds)
-    small = World(house or House(), recogniser, SteadyTts(), options or Options(), wake)
+    small = World(house or House(), recogniser, SteadyTts(), options or SessionOptions(), wake)
     async with anyio.create_task_group() as tasks:
         await tasks.start(small.session.run)
         yield small

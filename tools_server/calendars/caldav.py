@@ -37,7 +37,7 @@ class Conflict(ServerFailed):
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class CalendarObject:
     """One event or series on the server."""
 
     href: str  # its whole address
@@ -57,13 +57,13 @@ class CalDav:
     def calendars(self) -> list[str]:
         """Return the addresses of the calendars: the one in the settings when it is one, else all of the account."""
         props = "<d:resourcetype/><d:current-user-principal/><c:calendar-home-set/>"
-        found = self._properties(self._url, props, depth=0)
-        if not found:
+        results = self._properties(self._url, props, depth=0)
+        if not results:
             raise ServerFailed(_("There is no calendar where {name} should be.").format(name=self._name))
-        if _is_calendar(found[0][1]):
+        if _is_calendar(results[0][1]):
             return [self._url]
-        home = self._link(found[0][1], f"{C}calendar-home-set")
-        principal = self._link(found[0][1], f"{D}current-user-principal")
+        home = self._link(results[0][1], f"{C}calendar-home-set")
+        principal = self._link(results[0][1], f"{D}current-user-principal")
         if not home and principal:
             answer = self._properties(principal, "<c:calendar-home-set/>", depth=0)
             home = self._link(answer[0][1], f"{C}calendar-home-set") if answer else ""
@@ -83,9 +83,9 @@ class CalDav:
         answer = self._ask("REPORT", calendar, body, depth=1)
         return {href: _inner(prop, f"{D}getetag") for href, prop in self._responses(calendar, answer)}
 
-    def items(self, calendar: str, hrefs: Sequence[str]) -> list[Item]:
+    def items(self, calendar: str, hrefs: Sequence[str]) -> list[CalendarObject]:
         """Return some events whole. Those that are gone by now are left out."""
-        found = []
+        items = []
         for first in range(0, len(hrefs), AT_ONCE):
             wanted = "".join(
                 f"<d:href>{escape(urlsplit(href).path)}</d:href>" for href in hrefs[first : first + AT_ONCE]
@@ -97,34 +97,34 @@ class CalDav:
             answer = self._ask("REPORT", calendar, body, depth=1)
             for href, prop in self._responses(calendar, answer):
                 if text := _inner(prop, f"{C}calendar-data"):
-                    found.append(Item(href, _inner(prop, f"{D}getetag"), text))
-        return found
+                    items.append(CalendarObject(href, _inner(prop, f"{D}getetag"), text))
+        return items
 
-    def create(self, calendar: str, text: str) -> Item:
+    def create(self, calendar: str, text: str) -> CalendarObject:
         """Write a new event under a name of its own. Raises `Conflict`, `ServerFailed`."""
         href = urljoin(calendar.rstrip("/") + "/", f"atlas-{secrets.token_hex(12)}.ics")
         return self._put(href, text, {"If-None-Match": "*"})
 
-    def replace(self, item: Item, text: str) -> Item:
+    def replace(self, item: CalendarObject, text: str) -> CalendarObject:
         """Write a new version in place of the one given. Raises `Conflict` when it is not the newest."""
         return self._put(item.href, text, {"If-Match": item.etag})
 
-    def restore(self, href: str, text: str) -> Item:
+    def restore(self, href: str, text: str) -> CalendarObject:
         """Write an event again that was removed. Raises `Conflict` when there is one."""
         return self._put(self._here(href), text, {"If-None-Match": "*"})
 
-    def remove(self, item: Item) -> None:
+    def remove(self, item: CalendarObject) -> None:
         """Remove an event, unless it is not the newest version: then raises `Conflict`."""
         self._send("DELETE", item.href, headers={"If-Match": item.etag})
 
-    def _put(self, href: str, text: str, condition: dict[str, str]) -> Item:
+    def _put(self, href: str, text: str, condition: dict[str, str]) -> CalendarObject:
         headers = {"Content-Type": "text/calendar; charset=utf-8", **condition}
         answer = self._send("PUT", href, content=text.encode(), headers=headers)
         # A server that stores it otherwise than it was sent gives no ETag (RFC 4791, 5.3.4): then look.
         if etag := answer.headers.get("ETag", ""):
-            return Item(href, etag, text)
+            return CalendarObject(href, etag, text)
         got = self._send("GET", href)
-        return Item(href, got.headers.get("ETag", ""), got.text)
+        return CalendarObject(href, got.headers.get("ETag", ""), got.text)
 
     # ── the wire ───────────────────────────────────────────────────────────────────────────────────
 
@@ -172,14 +172,14 @@ class CalDav:
             )
         return httpx2.Response(answer.status_code, headers=_plain(answer.headers), content=body)
 
-    def _responses(self, asked: str, answer: bytes) -> Iterator[tuple[str, ElementTree.Element]]:
+    def _responses(self, request: str, answer: bytes) -> Iterator[tuple[str, ElementTree.Element]]:
         """Give what a multi-status answer says of each address, where it says that it is well."""
         for response in self._read(answer).iter(f"{D}response"):
             href = _inner(response, f"{D}href")
-            for found in response.iter(f"{D}propstat"):
-                prop = found.find(f"{D}prop")
-                if href and prop is not None and " 200" in _inner(found, f"{D}status"):
-                    yield self._here(urljoin(asked, href)), prop
+            for element in response.iter(f"{D}propstat"):
+                prop = element.find(f"{D}prop")
+                if href and prop is not None and " 200" in _inner(element, f"{D}status"):
+                    yield self._here(urljoin(request, href)), prop
 
     def _read(self, answer: bytes) -> ElementTree.Element:
         if b"<!" in answer.replace(b"<![CDATA[", b"").replace(b"<!--", b""):  # entities that grow without end
@@ -201,8 +201,8 @@ class CalDav:
         return url
 
     def _link(self, prop: ElementTree.Element, name: str) -> str:
-        found = prop.find(f"{name}/{D}href")
-        return self._here(urljoin(self._url, found.text.strip())) if found is not None and found.text else ""
+        element = prop.find(f"{name}/{D}href")
+        return self._here(urljoin(self._url, element.text.strip())) if element is not None and element.text else ""
 
 
 def _is_calendar(prop: ElementTree.Element) -> bool:
@@ -210,8 +210,8 @@ def _is_calendar(prop: ElementTree.Element) -> bool:
 
 
 def _inner(element: ElementTree.Element, name: str) -> str:
-    found = element.find(name)
-    return (found.text or "").strip() if found is not None else ""
+    node = element.find(name)
+    return (node.text or "").strip() if node is not None else ""
 
 
 def _then(sentence: str) -> str:

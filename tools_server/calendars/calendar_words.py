@@ -9,7 +9,7 @@ from tools_server.calendars.events import Event, on_clocks, rule_of
 from tools_server.language import noted
 from tools_server.language import text as _
 from tools_server.times import moving, spans
-from tools_server.times.spans import Span
+from tools_server.times.spans import DaySpan
 from tools_server.times.spoken_time import clock_words, day_words
 from tools_server.times.when import NotUnderstood, understand, understand_day
 from tools_server.toolkit import Call, ToolFailed
@@ -46,7 +46,7 @@ def stretch(call: Call, day: str, to: str) -> tuple[datetime, datetime]:
     return begin, end
 
 
-def span(call: Call, words: str) -> Span:
+def span(call: Call, words: str) -> DaySpan:
     """Return the days that are meant, and the part of them. Raises `ToolFailed`."""
     try:
         named = spans.span(words, call.now(), call.zone)
@@ -56,7 +56,7 @@ def span(call: Call, words: str) -> Span:
     return named
 
 
-def on_day(call: Call, day: date, named: Span) -> tuple[datetime, datetime]:
+def on_day(call: Call, day: date, named: DaySpan) -> tuple[datetime, datetime]:
     """Return the hours of a day that are meant: all of it, a part, or the hour that begins at a time."""
     if named.clock:
         at = on_clocks(datetime.combine(day, named.clock), call.zone)
@@ -172,13 +172,13 @@ def _clock(text: str) -> time | None:
     """Return a bare time of day: "5 PM", "17:30", "noon"; "at 5" is after noon."""
     if text.casefold().removeprefix("at ") in _NAMED:
         return _NAMED[text.casefold().removeprefix("at ")]
-    found = _CLOCK.fullmatch(text.strip())
-    if found is None:
+    match = _CLOCK.fullmatch(text.strip())
+    if match is None:
         return None
-    hour, minute, half = int(found[1]), int(found[2] or 0), (found[3] or "").casefold().replace(".", "")
+    hour, minute, half = int(match[1]), int(match[2] or 0), (match[3] or "").casefold().replace(".", "")
     if half in ("am", "pm"):
         hour = hour % 12 + (12 if half == "pm" else 0)
-    elif hour < MORNING and not (found[2] and len(found[1]) == 2):
+    elif hour < MORNING and not (match[2] and len(match[1]) == 2):
         hour += 12
     return time(hour, minute) if hour < 24 else None
 
@@ -211,7 +211,7 @@ def repeats(call: Call, words: str) -> str:
 # ── into words ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def told(event: Event, now: datetime, *, with_day: bool) -> str:
+def event_text(event: Event, now: datetime, *, with_day: bool) -> str:
     """Return "dentist tomorrow at 9 AM, at Main Street"."""
     place = _(", at {place}").format(place=spoken(event.place)) if event.place else ""
     return f"{spoken(event.title)} {when(event.start, event.end, event.all_day, now, with_day=with_day)}{place}"
@@ -231,7 +231,7 @@ def when(start: datetime, end: datetime, all_day: bool, now: datetime, *, with_d
     )
 
 
-def named_part(named: Span, day: date, today: date) -> str:
+def named_part(named: DaySpan, day: date, today: date) -> str:
     """Return "tomorrow afternoon", "this evening", or "tomorrow at 3 PM"; only the day when no part of it is meant."""
     words = day_words(day, today)
     if named.clock:

@@ -18,14 +18,14 @@ import anyio
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tools_server.arguments import whole
-from tools_server.calendars.caldav import CalDav, Conflict, Item, ServerFailed, Silent
+from tools_server.calendars.caldav import CalDav, CalendarObject, Conflict, ServerFailed, Silent
 from tools_server.language import text as _
 from tools_server.paths import PathDenied, Stamp
 from tools_server.reach.tls import in_the_house
-from tools_server.state import Kept
+from tools_server.state import StoredReceipt
 from tools_server.times.spoken_time import ago_words
 from tools_server.toolkit import Call, Result, ToolFailed
-from tools_server.writing.papers import Unreadable, files, kept, problem, put_back, slug
+from tools_server.writing.papers import Unreadable, file_state, files, problem, put_back, slug
 
 FOLDER = "calendar"
 FILE_BYTES = 8 * 1024 * 1024  # an export of many years; only smaller ones are written (see paths.FILE_BYTES)
@@ -51,7 +51,7 @@ MIGRATIONS = {
 R = TypeVar("R")
 
 
-class Server(BaseModel):
+class CalendarAccount(BaseModel):
     """One account on a calendar server."""
 
     model_config = ConfigDict(extra="forbid")
@@ -64,7 +64,7 @@ class Server(BaseModel):
     authority_file: Path | None = None  # PEM: who vouches for its certificate, when it is the house's own
 
     @model_validator(mode="after")
-    def _guarded(self) -> Server:
+    def _guarded(self) -> CalendarAccount:
         parts = urlsplit(self.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError("url begins with https://")
@@ -81,13 +81,13 @@ class Server(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class CalendarPaper:
     """One file, or one event or series of a server."""
 
     text: str
     file: str  # its path in the root, or its address
     version: Stamp | str  # of the file, or the server's ETag
-    server: Server | None = None
+    server: CalendarAccount | None = None
 
     @property
     def calendar(self) -> str:
@@ -99,7 +99,7 @@ class Sheet:
 class Diary:
     """Everything that an agent has, as far as it could be read."""
 
-    sheets: list[Sheet] = field(default_factory=list)
+    sheets: list[CalendarPaper] = field(default_factory=list)
     problems: list[dict[str, str]] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)  # of servers, in sentences
 
@@ -107,7 +107,7 @@ class Diary:
 # ── reading ────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def opened(call: Call, servers: Sequence[Server]) -> Diary:
+async def opened(call: Call, servers: Sequence[CalendarAccount]) -> Diary:
     """Return what is in the files, and what the servers have: now, or when they were last reached."""
     diary = Diary()
     async with anyio.create_task_group() as tasks:
@@ -122,15 +122,15 @@ async def opened(call: Call, servers: Sequence[Server]) -> Diary:
     return diary
 
 
-def _sheet(call: Call, file: str) -> Sheet:
+def _sheet(call: Call, file: str) -> CalendarPaper:
     content, stamp = call.home.read(file, FILE_BYTES)
     try:
-        return Sheet(content.decode("utf-8-sig"), file, stamp)
+        return CalendarPaper(content.decode("utf-8-sig"), file, stamp)
     except UnicodeDecodeError:
         raise Unreadable(_("it is not UTF-8 text")) from None
 
 
-async def _synced(call: Call, server: Server, diary: Diary) -> None:
+async def _synced(call: Call, server: CalendarAccount, diary: Diary) -> None:
     known = {row["href"]: row["etag"] for row in _rows(call, server)}
     try:
         calendar, etags, items = await _asked(call, server, lambda dav: _pulled(dav, known))
@@ -143,22 +143,22 @@ async def _synced(call: Call, server: Server, diary: Diary) -> None:
             for item in items:
                 _keep(call, server, item)
             call.state.run("INSERT OR REPLACE INTO calendar_synced VALUES (?, ?, ?)", server.key, call.now(), calendar)
-    diary.sheets += (Sheet(row["text"], row["href"], row["etag"], server) for row in _rows(call, server))
+    diary.sheets += (CalendarPaper(row["text"], row["href"], row["etag"], server) for row in _rows(call, server))
 
 
-def _pulled(dav: CalDav, known: Mapping[str, str]) -> tuple[str, dict[str, str], list[Item]]:
+def _pulled(dav: CalDav, known: Mapping[str, str]) -> tuple[str, dict[str, str], list[CalendarObject]]:
     """Return the first calendar, the versions of all events, and those events that are new here."""
     etags: dict[str, str] = {}
-    items: list[Item] = []
+    items: list[CalendarObject] = []
     calendars = dav.calendars()
     for calendar in calendars:
-        found = dav.etags(calendar)
-        items += dav.items(calendar, [href for href, etag in found.items() if known.get(href) != etag])
-        etags |= found
+        results = dav.etags(calendar)
+        items += dav.items(calendar, [href for href, etag in results.items() if known.get(href) != etag])
+        etags |= results
     return calendars[0], etags, items
 
 
-def _as_of(call: Call, server: Server, failed: str) -> str:
+def _as_of(call: Call, server: CalendarAccount, failed: str) -> str:
     rows = call.state.rows("SELECT at FROM calendar_synced WHERE server = ?", server.key)
     if not rows:
         return failed
@@ -167,20 +167,20 @@ def _as_of(call: Call, server: Server, failed: str) -> str:
     )
 
 
-def _rows(call: Call, server: Server) -> list[Any]:
+def _rows(call: Call, server: CalendarAccount) -> list[Any]:
     return call.state.rows("SELECT * FROM calendar_items WHERE server = ? ORDER BY href", server.key)
 
 
-def _keep(call: Call, server: Server, item: Item) -> None:
+def _keep(call: Call, server: CalendarAccount, item: CalendarObject) -> None:
     values = (server.key, item.href, item.etag, whole(item.text))
     call.state.run("INSERT OR REPLACE INTO calendar_items VALUES (?, ?, ?, ?)", *values)
 
 
-def _forget(call: Call, server: Server, href: str) -> None:
+def _forget(call: Call, server: CalendarAccount, href: str) -> None:
     call.state.run("DELETE FROM calendar_items WHERE server = ? AND href = ?", server.key, href)
 
 
-async def _asked(call: Call, server: Server, what: Any) -> Any:
+async def _asked(call: Call, server: CalendarAccount, what: Any) -> Any:
     """Ask a server something, in a thread. Raises `ServerFailed`, also when it takes too long."""
 
     def ask() -> Any:
@@ -200,10 +200,10 @@ async def _asked(call: Call, server: Server, what: Any) -> Any:
 # ── writing ────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def add(call: Call, server: Server | None, text: str, title: str, day: datetime) -> dict[str, str]:
+async def add(call: Call, server: CalendarAccount | None, text: str, title: str, day: datetime) -> dict[str, str]:
     """Write a new event, and return what a receipt keeps of it. Raises `ToolFailed`."""
     if server is None:
-        return kept(call.agent.roots[0], _new_file(call, text, f"{day:%Y-%m-%d}-{slug(title, 'event')}"), text)
+        return file_state(call.agent.roots[0], _new_file(call, text, f"{day:%Y-%m-%d}-{slug(title, 'event')}"), text)
     rows = call.state.rows("SELECT calendar FROM calendar_synced WHERE server = ?", server.key)
     item = await _written(
         call, server, lambda dav: dav.create(rows[0]["calendar"] if rows else dav.calendars()[0], text)
@@ -211,7 +211,7 @@ async def add(call: Call, server: Server | None, text: str, title: str, day: dat
     return _kept(server, item)
 
 
-async def write(call: Call, sheet: Sheet, text: str | None) -> tuple[dict[str, str], dict[str, str] | None]:
+async def write(call: Call, sheet: CalendarPaper, text: str | None) -> tuple[dict[str, str], dict[str, str] | None]:
     """Write a sheet's new text, None to remove it, and return what a receipt keeps: before, and after."""
     if sheet.server is None:
         assert isinstance(sheet.version, Stamp)
@@ -220,9 +220,11 @@ async def write(call: Call, sheet: Sheet, text: str | None) -> tuple[dict[str, s
         else:
             call.home.replace(sheet.file, text.encode(), sheet.version)
         root = call.agent.roots[0]
-        return kept(root, sheet.file, sheet.text), kept(root, sheet.file, text) if text is not None else None
+        return file_state(root, sheet.file, sheet.text), file_state(
+            root, sheet.file, text
+        ) if text is not None else None
     assert isinstance(sheet.version, str)
-    before = Item(sheet.file, sheet.version, sheet.text)
+    before = CalendarObject(sheet.file, sheet.version, sheet.text)
     if text is None:
         await _written(call, sheet.server, lambda dav: dav.remove(before), gone=sheet.file)
         return _kept(sheet.server, before), None
@@ -230,7 +232,7 @@ async def write(call: Call, sheet: Sheet, text: str | None) -> tuple[dict[str, s
     return _kept(sheet.server, before), _kept(sheet.server, item)
 
 
-async def undo(call: Call, servers: Sequence[Server], receipt: Kept) -> Result:
+async def undo(call: Call, servers: Sequence[CalendarAccount], receipt: StoredReceipt) -> Result:
     """Take a change back, unless somebody has changed the same since. Raises `ToolFailed`."""
     before, after = receipt.before, receipt.after
     there = after or before
@@ -245,8 +247,8 @@ async def undo(call: Call, servers: Sequence[Server], receipt: Kept) -> Result:
         now = await _written(call, server, lambda dav: dav.restore(before["href"], before["text"]))
     else:
         now = await _written(call, server, lambda dav: dav.remove(_item(after)), gone=after["href"])
-    said = call.taken_back(receipt)
-    return Result(said, {}, call.receipt(said, before=after, after=_kept(server, now) if now else None))
+    text = call.taken_back(receipt)
+    return Result(text, {}, call.receipt(text, before=after, after=_kept(server, now) if now else None))
 
 
 def _new_file(call: Call, text: str, stem: str) -> str:
@@ -262,7 +264,7 @@ def _new_file(call: Call, text: str, stem: str) -> str:
     raise AssertionError("numbers do not run out")
 
 
-async def _written(call: Call, server: Server, what: Any, gone: str = "") -> Any:
+async def _written(call: Call, server: CalendarAccount, what: Any, gone: str = "") -> Any:
     """Have a server write something and keep what it has then. Nothing is kept for later when it cannot."""
     try:
         item = await _asked(call, server, what)
@@ -281,9 +283,9 @@ async def _written(call: Call, server: Server, what: Any, gone: str = "") -> Any
     return item
 
 
-def _item(there: Mapping[str, str]) -> Item:
-    return Item(there["href"], there["etag"], there["text"])
+def _item(there: Mapping[str, str]) -> CalendarObject:
+    return CalendarObject(there["href"], there["etag"], there["text"])
 
 
-def _kept(server: Server, item: Item) -> dict[str, str]:
+def _kept(server: CalendarAccount, item: CalendarObject) -> dict[str, str]:
     return {"server": server.key, "href": item.href, "etag": item.etag, "text": item.text}

@@ -62,15 +62,15 @@ class Change:
 def read(text: str) -> icalendar.Calendar:
     """Return a file's calendar. Raises `Unreadable`."""
     try:
-        found = icalendar.Calendar.from_ical(text)
-        if not isinstance(found, icalendar.Calendar):
+        calendar = icalendar.Calendar.from_ical(text)
+        if not isinstance(calendar, icalendar.Calendar):
             raise Unreadable(_("it is no calendar"))
-        for event in found.walk("VEVENT"):
+        for event in calendar.walk("VEVENT"):
             if "RRULE" in event:
                 _bearable(event["RRULE"])
     except _BROKEN:
         raise Unreadable(_("it is not iCalendar")) from None
-    return found
+    return calendar
 
 
 _read = lru_cache(maxsize=4_096)(read)  # by content, so an edited file is read anew; nobody changes what it gives
@@ -81,17 +81,17 @@ def between(text: str, begin: datetime, end: datetime, zone: tzinfo | None) -> l
 
     `begin` and `end` are on the clocks of the house. Blocking: a long series takes a while. Raises `Unreadable`.
     """
-    found = _read(text)
-    series = {str(event.get("UID", "")) for event in found.walk("VEVENT") if "RRULE" in event or "RDATE" in event}
+    calendar = _read(text)
+    series = {str(event.get("UID", "")) for event in calendar.walk("VEVENT") if "RRULE" in event or "RDATE" in event}
     events: list[Event] = []
     try:
         # A day more on both sides: what has no zone is read in that of the house afterwards.
-        for each in recurring_ical_events.of(found, skip_bad_series=True).between(
+        for item in recurring_ical_events.of(calendar, skip_bad_series=True).between(
             begin - timedelta(days=1), end + timedelta(days=1)
         ):
-            if str(each.get("STATUS", "")).upper() == "CANCELLED":
+            if str(item.get("STATUS", "")).upper() == "CANCELLED":
                 continue
-            event = _event(each, series, zone)
+            event = _event(item, series, zone)
             if (event.start < end and event.end > begin) or begin <= event.start < end:
                 events.append(event)
             if len(events) >= MOST_EVENTS:
@@ -101,24 +101,24 @@ def between(text: str, begin: datetime, end: datetime, zone: tzinfo | None) -> l
     return events
 
 
-def _event(each: Any, series: set[str], zone: tzinfo | None) -> Event:
-    begin, end = each["DTSTART"].dt, each["DTEND"].dt if "DTEND" in each else None
+def _event(item: Any, series: set[str], zone: tzinfo | None) -> Event:
+    begin, end = item["DTSTART"].dt, item["DTEND"].dt if "DTEND" in item else None
     if end is None:
-        end = begin + (each["DURATION"].dt if "DURATION" in each else timedelta(0))
+        end = begin + (item["DURATION"].dt if "DURATION" in item else timedelta(0))
     all_day = not isinstance(begin, datetime)
     if all_day and end == begin:
         end = begin + timedelta(days=1)
-    uid = str(each.get("UID", ""))
+    uid = str(item.get("UID", ""))
     return Event(
-        title=one_line(str(each.get("SUMMARY", "")))[:TITLE_CHARACTERS] or _("an event without a name"),
+        title=one_line(str(item.get("SUMMARY", "")))[:TITLE_CHARACTERS] or _("an event without a name"),
         start=on_clocks(begin, zone),
         end=on_clocks(end, zone),
         all_day=all_day,
-        place=one_line(str(each.get("LOCATION", "")))[:TITLE_CHARACTERS],
-        text=str(each.get("DESCRIPTION", "")),
+        place=one_line(str(item.get("LOCATION", "")))[:TITLE_CHARACTERS],
+        text=str(item.get("DESCRIPTION", "")),
         uid=uid,
         series=uid in series,
-        occurrence=each["RECURRENCE-ID"].dt if "RECURRENCE-ID" in each else begin,
+        occurrence=item["RECURRENCE-ID"].dt if "RECURRENCE-ID" in item else begin,
     )
 
 
@@ -161,7 +161,7 @@ def rule_of(text: str) -> icalendar.vRecur:
 def new(event: Change, now: datetime, zone: tzinfo | None, repeat: str = "") -> tuple[str, str]:
     """Return the uid and the text of a calendar with one new event in it."""
     assert event.start and event.end
-    found = _calendar()
+    calendar = _calendar()
     uid = f"{secrets.token_hex(16)}@atlas"
     made = icalendar.Event()
     made.add("UID", uid)
@@ -169,15 +169,15 @@ def new(event: Change, now: datetime, zone: tzinfo | None, repeat: str = "") -> 
     _apply(made, event, now, zone)
     if repeat:
         made["RRULE"] = _until_in_utc(rule_of(repeat), event.start, event.all_day)
-    found.add_component(made)
-    return uid, _text(found)
+    calendar.add_component(made)
+    return uid, _text(calendar)
 
 
 def _calendar() -> icalendar.Calendar:
-    found = icalendar.Calendar()
-    found.add("VERSION", "2.0")
-    found.add("PRODID", PRODUCT)
-    return found
+    calendar = icalendar.Calendar()
+    calendar.add("VERSION", "2.0")
+    calendar.add("PRODID", PRODUCT)
+    return calendar
 
 
 def changed(text: str, event: Event, change: Change, now: datetime, zone: tzinfo | None, *, whole: bool) -> str:
@@ -185,9 +185,9 @@ def changed(text: str, event: Event, change: Change, now: datetime, zone: tzinfo
 
     Raises ValueError when a whole series is to be moved to other days: what that means its rule does not say.
     """
-    found = read(text)
-    single = next((each for each in _of(found, event) if _is(each, event.occurrence, zone)), None)
-    master = next((each for each in _of(found, event) if "RECURRENCE-ID" not in each), single)
+    calendar = read(text)
+    single = next((item for item in _of(calendar, event) if _is(item, event.occurrence, zone)), None)
+    master = next((item for item in _of(calendar, event) if "RECURRENCE-ID" not in item), single)
     if not event.series:
         _apply(master, change, now, zone)
     elif not whole:
@@ -197,65 +197,65 @@ def changed(text: str, event: Event, change: Change, now: datetime, zone: tzinfo
             for name in _OF_A_SERIES:
                 single.pop(name, None)
             single.add("RECURRENCE-ID", event.occurrence)
-            found.add_component(single)
+            calendar.add_component(single)
         here = replace(change, start=change.start or event.start, end=change.end or event.end)
         _apply(single, replace(here, all_day=change.all_day if change.start else event.all_day), now, zone)
     else:
-        _shift(found, event, change, now, zone)
-    return _text(found)
+        _shift(calendar, event, change, now, zone)
+    return _text(calendar)
 
 
-def _shift(found: icalendar.Calendar, event: Event, change: Change, now: datetime, zone: tzinfo | None) -> None:
+def _shift(calendar: icalendar.Calendar, event: Event, change: Change, now: datetime, zone: tzinfo | None) -> None:
     start, end = change.start or event.start, change.end or event.end
     if start.date() != event.start.date() or (change.start and change.all_day != event.all_day):
         raise ValueError("a series stays on its days")
     by, length = _wall(start) - _wall(event.start), end - start
-    for each in _of(found, event):
-        _apply(each, Change(title=change.title, place=change.place), now, zone)
+    for entry in _of(calendar, event):
+        _apply(entry, Change(title=change.title, place=change.place), now, zone)
         if by or length != event.end - event.start:
-            begin = each["DTSTART"].dt + by
-            _put(each, "DTSTART", begin)
-            each.pop("DURATION", None)
-            _put(each, "DTEND", begin + length)
+            begin = entry["DTSTART"].dt + by
+            _put(entry, "DTSTART", begin)
+            entry.pop("DURATION", None)
+            _put(entry, "DTEND", begin + length)
         if by:
-            if "RECURRENCE-ID" in each:
-                _put(each, "RECURRENCE-ID", each["RECURRENCE-ID"].dt + by)
-            if "EXDATE" in each:
-                days = [item.dt + by for part in _listed(each["EXDATE"]) for item in part.dts]
-                each.pop("EXDATE")
-                each.add("EXDATE", days)
+            if "RECURRENCE-ID" in entry:
+                _put(entry, "RECURRENCE-ID", entry["RECURRENCE-ID"].dt + by)
+            if "EXDATE" in entry:
+                days = [item.dt + by for part in _listed(entry["EXDATE"]) for item in part.dts]
+                entry.pop("EXDATE")
+                entry.add("EXDATE", days)
 
 
 def without(text: str, event: Event, now: datetime, zone: tzinfo | None, *, whole: bool) -> str | None:
     """Return the text without an event: this occurrence of a series, or with `whole` all. None when none is left."""
-    found = read(text)
+    calendar = read(text)
     if event.series and not whole:
-        for each in [each for each in _of(found, event) if _is(each, event.occurrence, zone)]:
-            if "RECURRENCE-ID" in each:
-                found.subcomponents.remove(each)
-        master = next(each for each in _of(found, event) if "RECURRENCE-ID" not in each)
+        for item in [item for item in _of(calendar, event) if _is(item, event.occurrence, zone)]:
+            if "RECURRENCE-ID" in item:
+                calendar.subcomponents.remove(item)
+        master = next(item for item in _of(calendar, event) if "RECURRENCE-ID" not in item)
         master.add("EXDATE", event.occurrence)
         _stamped(master, now)
     else:
-        for each in list(_of(found, event)):
-            found.subcomponents.remove(each)
-    return _text(found) if any(True for _event in found.walk("VEVENT")) else None
+        for item in list(_of(calendar, event)):
+            calendar.subcomponents.remove(item)
+    return _text(calendar) if any(True for _event in calendar.walk("VEVENT")) else None
 
 
-def _of(found: icalendar.Calendar, event: Event) -> Iterator[Any]:
+def _of(calendar: icalendar.Calendar, event: Event) -> Iterator[Any]:
     """Give the components of an event; one that has no uid, as all should, is known by its start."""
-    every: list[Any] = found.subcomponents
+    every: list[Any] = calendar.subcomponents
     return (
-        each
-        for each in every
-        if each.name == "VEVENT"
-        and str(each.get("UID", "")) == event.uid
-        and (event.uid or each["DTSTART"].dt == event.occurrence)
+        item
+        for item in every
+        if item.name == "VEVENT"
+        and str(item.get("UID", "")) == event.uid
+        and (event.uid or item["DTSTART"].dt == event.occurrence)
     )
 
 
-def _is(each: Any, occurrence: date, zone: tzinfo | None) -> bool:
-    return "RECURRENCE-ID" in each and on_clocks(each["RECURRENCE-ID"].dt, zone) == on_clocks(occurrence, zone)
+def _is(item: Any, occurrence: date, zone: tzinfo | None) -> bool:
+    return "RECURRENCE-ID" in item and on_clocks(item["RECURRENCE-ID"].dt, zone) == on_clocks(occurrence, zone)
 
 
 def _apply(event: Any, change: Change, now: datetime, zone: tzinfo | None) -> None:
@@ -310,6 +310,6 @@ def _until_in_utc(rule: Any, start: datetime, all_day: bool) -> Any:
     return rule
 
 
-def _text(found: icalendar.Calendar) -> str:
-    found.add_missing_timezones()
-    return str(found.to_ical().decode())
+def _text(calendar: icalendar.Calendar) -> str:
+    calendar.add_missing_timezones()
+    return str(calendar.to_ical().decode())

@@ -12,7 +12,7 @@ from datetime import datetime, tzinfo
 import anyio
 
 from tools_server.calendars import events
-from tools_server.calendars.diary import Sheet
+from tools_server.calendars.diary import CalendarPaper
 from tools_server.calendars.events import Event
 from tools_server.language import text as _
 from tools_server.writing.papers import Unreadable, problem
@@ -21,11 +21,11 @@ STUCK_SECONDS = 3.0  # a daily series of a hundred years takes half of one
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Occurrence:
     """An event and where it is."""
 
     event: Event
-    sheet: Sheet
+    sheet: CalendarPaper
 
 
 @dataclass(slots=True)
@@ -33,31 +33,31 @@ class _Work:
     """What one thread does: the sheets from `at` on, until it is left."""
 
     at: int
-    found: list[Found] = field(default_factory=list)
+    occurrences: list[Occurrence] = field(default_factory=list)
     problems: list[dict[str, str]] = field(default_factory=list)
     left: bool = False
     done: anyio.Event = field(default_factory=anyio.Event)
 
-    async def run(self, sheets: Sequence[Sheet], begin: datetime, end: datetime, zone: tzinfo | None) -> None:
+    async def run(self, sheets: Sequence[CalendarPaper], begin: datetime, end: datetime, zone: tzinfo | None) -> None:
         await anyio.to_thread.run_sync(self._through, sheets, begin, end, zone, abandon_on_cancel=True)
         self.done.set()
 
-    def _through(self, sheets: Sequence[Sheet], begin: datetime, end: datetime, zone: tzinfo | None) -> None:
+    def _through(self, sheets: Sequence[CalendarPaper], begin: datetime, end: datetime, zone: tzinfo | None) -> None:
         while self.at < len(sheets) and not self.left:
             sheet = sheets[self.at]
             try:
-                found = [Found(event, sheet) for event in events.between(sheet.text, begin, end, zone)]
-                self.found += [] if self.left else found
+                occurrences = [Occurrence(event, sheet) for event in events.between(sheet.text, begin, end, zone)]
+                self.occurrences += [] if self.left else occurrences
             except Unreadable as wrong:
                 self.problems.append(problem(_name(sheet), wrong))
             self.at += 1
 
 
 async def unfolded(
-    sheets: Sequence[Sheet], begin: datetime, end: datetime, zone: tzinfo | None
-) -> tuple[list[Found], list[dict[str, str]]]:
+    sheets: Sequence[CalendarPaper], begin: datetime, end: datetime, zone: tzinfo | None
+) -> tuple[list[Occurrence], list[dict[str, str]]]:
     """Return what happens in a stretch of time, in order, and what is wrong with files. Cancelling is safe."""
-    found: list[Found] = []
+    occurrences: list[Occurrence] = []
     problems: list[dict[str, str]] = []
     first = 0
     while first < len(sheets):
@@ -72,15 +72,22 @@ async def unfolded(
                 stuck = not work.done.is_set() and work.at == before
             work.left = True
             tasks.cancel_scope.cancel()
-        found += work.found
+        occurrences += work.occurrences
         problems += work.problems
         first = work.at
         if stuck:
             problems.append({"file": _name(sheets[first]), "problem": _("its repetitions take too long to work out")})
             first += 1
-    found.sort(key=lambda each: (each.event.start, not each.event.all_day, each.event.title, each.sheet.file))
-    return found, problems
+    occurrences.sort(
+        key=lambda occurrence: (
+            occurrence.event.start,
+            not occurrence.event.all_day,
+            occurrence.event.title,
+            occurrence.sheet.file,
+        )
+    )
+    return occurrences, problems
 
 
-def _name(sheet: Sheet) -> str:
+def _name(sheet: CalendarPaper) -> str:
     return sheet.file.rsplit("/", 1)[-1]

@@ -31,10 +31,10 @@ from anyio.abc import TaskStatus
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from tools_server.calling.sessions import NoSession, Session, Sessions
+from tools_server.calling.sessions import CallSession, NoSession, Sessions
 from tools_server.household import add_house, add_role, at_home, running
 from tools_server.stderr import say
-from tools_server.wires.strict_json import Refused, parse
+from tools_server.wires.strict_json import MessageRefused, parse
 from wall.chain import digest
 
 REQUEST_BYTES = 512 * 1024
@@ -52,7 +52,7 @@ class CannotAsk(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CommandLineCall:
     """What is to be called."""
 
     tool: str
@@ -81,21 +81,21 @@ class Answered:
     untrusted: bool = False  # words of others are in it
 
 
-Way = Callable[[Asked, Yes | None], Awaitable[Answered]]
+Way = Callable[[CommandLineCall, Yes | None], Awaitable[Answered]]
 
 
 def main(arguments: list[str]) -> int:
     """Make one call and print its answer; return the exit status."""
     given = _given(arguments)
-    session: Session | None = None
+    session: CallSession | None = None
     try:
-        asked = _asked(given.request, given.role)
+        request = _asked(given.request, given.role)
         session = _session(given)
-        asked = replace(asked, turn=session.id)
+        request = replace(request, turn=session.id)
         started = time.perf_counter()
         key = _private_key(given.house_private_key) if given.house_private_key else None
-        answered = anyio.run(_called_until_told, _opened(given), asked, key)
-        _kept(session, asked, answered, time.perf_counter() - started)
+        answered = anyio.run(_called_until_told, _opened(given), request, key)
+        _kept(session, request, answered, time.perf_counter() - started)
     except (CannotAsk, NoSession) as cannot:
         type = cannot.type if isinstance(cannot, CannotAsk) else "session"
         _say({"success": False, "error": {"type": type, "message": str(cannot)}}, session)
@@ -108,12 +108,12 @@ def main(arguments: list[str]) -> int:
         done |= {"untrusted": True} if answered.untrusted else {}
         _say(done, session)
         return 0
-    error = {"type": answered.error, "message": answered.text, "tool": asked.tool, **answered.data}
+    error = {"type": answered.error, "message": answered.text, "tool": request.tool, **answered.data}
     _say({"success": False, "error": error | ({"ask": dict(answered.ask)} if answered.ask else {})}, session)
     return 1
 
 
-def _say(answer: dict[str, Any], session: Session | None) -> None:
+def _say(answer: dict[str, Any], session: CallSession | None) -> None:
     sys.stdout.write(json.dumps({**answer, "session": session.id if session else None}) + "\n")
     sys.stdout.flush()
 
@@ -153,13 +153,13 @@ def _given(arguments: list[str]) -> argparse.Namespace:
     return given
 
 
-def _asked(request: str, role: str) -> Asked:
+def _asked(request: str, role: str) -> CommandLineCall:
     text = sys.stdin.buffer.read(REQUEST_BYTES + 1) if request == "-" else request.encode("utf-8", "surrogateescape")
     if len(text) > REQUEST_BYTES:
         raise CannotAsk("invalid", f"The request has more than {REQUEST_BYTES:,} bytes.")
     try:
         value = parse(text)
-    except Refused as refused:
+    except MessageRefused as refused:
         raise CannotAsk("invalid", str(refused)) from refused
     if not isinstance(value, dict) or set(value) - set(_KEYS):
         raise CannotAsk("invalid", f"A request is an object with {', '.join(_KEYS)}.")
@@ -168,10 +168,10 @@ def _asked(request: str, role: str) -> Asked:
         raise CannotAsk("invalid", "A request says which tool, by a name such as tasks.list.")
     if not isinstance(params, dict):
         raise CannotAsk("invalid", "The params of a request are an object.")
-    return Asked(tool, params, value.get("actor", {"role": role} if role else None))
+    return CommandLineCall(tool, params, value.get("actor", {"role": role} if role else None))
 
 
-def _session(given: argparse.Namespace) -> Session:
+def _session(given: argparse.Namespace) -> CallSession:
     sessions = Sessions(given.data, time.time)
     if given.resume is not None:
         return sessions.resume(given.resume, given.agent)
@@ -189,17 +189,19 @@ def _opened(given: argparse.Namespace) -> AbstractAsyncContextManager[Way]:
     return call_gate.opened(given)
 
 
-async def _called(opened: AbstractAsyncContextManager[Way], asked: Asked, key: Ed25519PrivateKey | None) -> Answered:
+async def _called(
+    opened: AbstractAsyncContextManager[Way], request: CommandLineCall, key: Ed25519PrivateKey | None
+) -> Answered:
     """Make the call, and make it again when the person at the terminal says yes."""
     async with opened as way:
-        answered = await way(asked, None)
+        answered = await way(request, None)
         if answered.ask and key and sys.stdin.isatty():
-            answered = await way(asked, await _said(answered.ask, key))
+            answered = await way(request, await _said(answered.ask, key))
     return answered
 
 
 async def _called_until_told(
-    opened: AbstractAsyncContextManager[Way], asked: Asked, key: Ed25519PrivateKey | None
+    opened: AbstractAsyncContextManager[Way], request: CommandLineCall, key: Ed25519PrivateKey | None
 ) -> Answered:
     """Give up the call, down to the tool, when the terminal closes or somebody presses Ctrl-C."""
     answered, cannot = Answered("I was told to stop.", "cancelled"), None
@@ -213,7 +215,7 @@ async def _called_until_told(
 
         await tasks.start(hear)
         try:
-            answered = await _called(opened, asked, key)
+            answered = await _called(opened, request, key)
         except (CannotAsk, OSError) as trouble:
             cannot = trouble  # raised in here, it would come out in a group
         tasks.cancel_scope.cancel()
@@ -222,11 +224,11 @@ async def _called_until_told(
     return answered
 
 
-def _kept(session: Session, asked: Asked, answered: Answered, seconds: float) -> None:
+def _kept(session: CallSession, request: CommandLineCall, answered: Answered, seconds: float) -> None:
     session.write(
         "tool_call",
-        tool=asked.tool,
-        arguments_sha256=digest(asked.params),
+        tool=request.tool,
+        arguments_sha256=digest(request.params),
         outcome=answered.error or "ok",
         receipt=(answered.receipt or {}).get("id", ""),
         ms=round(seconds * 1000, 3),

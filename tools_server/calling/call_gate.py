@@ -7,11 +7,11 @@ import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 
-from tools_server.boot import BootFailed, Settings, opened_gate
-from tools_server.calling.call import Answered, Asked, CannotAsk, Way, Yes
-from tools_server.confirm import NO_REPLY, Reply
+from tools_server.boot import BootFailed, ServerSettings, opened_gate
+from tools_server.calling.call import Answered, CannotAsk, CommandLineCall, Way, Yes
+from tools_server.confirm import NO_REPLY, ConfirmationReply
 from tools_server.walls import walled
-from tools_server.wish import Answer, Wish
+from tools_server.wish import CallRequest, CallResult
 
 # No server of the house runs, so there is nobody who could bring an answer in time.
 HOW = "That needs a person's yes: at a terminal, with --house-private-key, or of the running server, with --socket."
@@ -20,13 +20,13 @@ HOW = "That needs a person's yes: at a terminal, with --house-private-key, or of
 def opened(given: argparse.Namespace) -> AbstractAsyncContextManager[Way]:
     """Put up the walls around this process; the gate is open for the length of the block. Raises `CannotAsk`."""
     try:
-        return _opened(given, walled(Settings.of(given)))
+        return _opened(given, walled(ServerSettings.of(given)))
     except BootFailed as failed:
         raise CannotAsk("unavailable", str(failed)) from failed
 
 
 @asynccontextmanager
-async def _opened(given: argparse.Namespace, settings: Settings) -> AsyncIterator[Way]:
+async def _opened(given: argparse.Namespace, settings: ServerSettings) -> AsyncIterator[Way]:
     with ExitStack() as stack:
         try:
             gate, agents = stack.enter_context(opened_gate(settings))
@@ -35,10 +35,16 @@ async def _opened(given: argparse.Namespace, settings: Settings) -> AsyncIterato
         if given.agent not in agents:
             raise CannotAsk("invalid", f"{given.agents} has no agent {given.agent!r}; it has {', '.join(agents)}.")
 
-        async def way(asked: Asked, yes: Yes | None) -> Answered:
-            reply = Reply(yes.ask, "accept", yes.statement) if yes else NO_REPLY
-            wish = Wish(
-                agents[given.agent], asked.tool, dict(asked.params), asked.actor, asked.turn, "call", reply=reply
+        async def way(request: CommandLineCall, yes: Yes | None) -> Answered:
+            reply = ConfirmationReply(yes.ask, "accept", yes.statement) if yes else NO_REPLY
+            wish = CallRequest(
+                agents[given.agent],
+                request.tool,
+                dict(request.params),
+                request.actor,
+                request.turn,
+                "call",
+                reply=reply,
             )
             return _answered(await gate.call(wish))
 
@@ -46,10 +52,10 @@ async def _opened(given: argparse.Namespace, settings: Settings) -> AsyncIterato
             yield way
 
 
-def _answered(answer: Answer) -> Answered:
+def _answered(answer: CallResult) -> Answered:
     made = answer.receipt
     receipt = {"id": made.id, "changed": made.changed, "undo": made.undo} if made else None
     if answer.ask:
-        asked = f"{answer.ask.sentence} {HOW}"
-        return Answered(asked, answer.error, answer.data, receipt, answer.ask.shown(), answer.untrusted)
+        request = f"{answer.ask.sentence} {HOW}"
+        return Answered(request, answer.error, answer.data, receipt, answer.ask.shown(), answer.untrusted)
     return Answered(answer.text, answer.error, answer.data, receipt, untrusted=answer.untrusted)

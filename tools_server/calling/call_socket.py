@@ -13,7 +13,7 @@ from typing import Any
 
 from anyio.to_thread import run_sync
 
-from tools_server.calling.call import Answered, Asked, CannotAsk, Way, Yes
+from tools_server.calling.call import Answered, CannotAsk, CommandLineCall, Way, Yes
 
 ERA = "2026-07-28"
 HOST = "tools"
@@ -31,9 +31,9 @@ async def opened(given: argparse.Namespace) -> AsyncIterator[Way]:
     """Give the way to the server; it is asked only then. Raises `CannotAsk`, `OSError`."""
     token = given.token_file.read_text().strip()
 
-    async def way(asked: Asked, yes: Yes | None) -> Answered:
+    async def way(request: CommandLineCall, yes: Yes | None) -> Answered:
         # Cancelled, this process ends at once, and the server sees that nobody waits any more.
-        return await run_sync(_call, given.socket, token, asked, yes, abandon_on_cancel=True)
+        return await run_sync(_call, given.socket, token, request, yes, abandon_on_cancel=True)
 
     yield way
 
@@ -49,18 +49,18 @@ class _Unix(http.client.HTTPConnection):
         self.sock.connect(str(self._path))
 
 
-def _call(path: Path, token: str, asked: Asked, yes: Yes | None) -> Answered:
+def _call(path: Path, token: str, request: CommandLineCall, yes: Yes | None) -> Answered:
     headers = {
         "Authorization": f"Bearer {token}",
         "Content-Type": "application/json",
         "Accept": "application/json, text/event-stream",
         "MCP-Protocol-Version": ERA,
         "Mcp-Method": METHOD,
-        "Mcp-Name": asked.tool,
+        "Mcp-Name": request.tool,
     }
     with closing(_Unix(path)) as server:
         try:
-            server.request("POST", "/mcp", json.dumps(_request(asked, yes)).encode(), headers)
+            server.request("POST", "/mcp", json.dumps(_request(request, yes)).encode(), headers)
             response = server.getresponse()
             if response.status == 401:
                 raise CannotAsk("denied", "The server does not know this token.")
@@ -72,13 +72,13 @@ def _call(path: Path, token: str, asked: Asked, yes: Yes | None) -> Answered:
     return _answered(answer.get("result", {}))
 
 
-def _request(asked: Asked, yes: Yes | None) -> dict[str, Any]:
-    actor = {"atlas.house/actor": asked.actor} if asked.actor is not None else {}
-    parameters: dict[str, Any] = {"name": asked.tool, "arguments": dict(asked.params)}
+def _request(request: CommandLineCall, yes: Yes | None) -> dict[str, Any]:
+    actor = {"atlas.house/actor": request.actor} if request.actor is not None else {}
+    parameters: dict[str, Any] = {"name": request.tool, "arguments": dict(request.params)}
     if yes:
         accepted = {"action": "accept", "content": {"statement": yes.statement}}
         parameters |= {"requestState": yes.ask, "inputResponses": {"confirm": accepted}}
-    meta = {**_META, **actor, "atlas.house/turn": asked.turn}
+    meta = {**_META, **actor, "atlas.house/turn": request.turn}
     return {"jsonrpc": "2.0", "id": 1, "method": METHOD, "params": {**parameters, "_meta": meta}}
 
 

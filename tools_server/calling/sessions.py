@@ -28,7 +28,7 @@ class NoSession(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class CallSession:
     """One session, known to exist."""
 
     id: str
@@ -77,13 +77,13 @@ class Sessions:
         self._folder = data / FOLDER
         self._now = now
 
-    def start(self, agent: str) -> Session:
+    def start(self, agent: str) -> CallSession:
         """Make a session. Raises `OSError`."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for old in self._files()[KEPT - 1 :]:
             old.unlink(missing_ok=True)
         id = f"sess_{secrets.token_hex(8)}"
-        session = Session(id, agent, self._folder / f"{id}.jsonl", self._now)
+        session = CallSession(id, agent, self._folder / f"{id}.jsonl", self._now)
         start = {"type": "session_start", "at": round(self._now(), 3), "id": id, "agent": agent}
         session._append(start, _FLAGS | os.O_CREAT | os.O_EXCL)
         folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -93,7 +93,7 @@ class Sessions:
             os.close(folder)
         return session
 
-    def latest(self, agent: str) -> Session:
+    def latest(self, agent: str) -> CallSession:
         """Go on with the one that this agent used last. Raises `NoSession`."""
         for file in self._files():
             session = self._opened(file)
@@ -101,14 +101,14 @@ class Sessions:
                 return self._continued(session)
         raise NoSession(f"The {agent} agent has no session to continue.")
 
-    def resume(self, id: str, agent: str) -> Session:
+    def resume(self, id: str, agent: str) -> CallSession:
         """Go on with this one. Raises `NoSession`."""
         session = self.find(id)
         if session.agent != agent:
             raise NoSession(f"The session {id} is not the {agent} agent's.")
         return self._continued(session)
 
-    def find(self, id: str) -> Session:
+    def find(self, id: str) -> CallSession:
         """Return a session without touching it. Raises `NoSession`."""
         if not _ID.fullmatch(id):
             raise NoSession("A session is named like sess_0123456789abcdef.")
@@ -117,23 +117,23 @@ class Sessions:
             raise NoSession(f"There is no session {id}.")
         return session
 
-    def all(self) -> list[Session]:
+    def all(self) -> list[CallSession]:
         """Return every session, the one used last first."""
         return [session for file in self._files() if (session := self._opened(file))]
 
-    def _continued(self, session: Session) -> Session:
+    def _continued(self, session: CallSession) -> CallSession:
         session.write("session_continue")
         return session
 
-    def _opened(self, file: Path) -> Session | None:
-        session = Session(file.stem, "", file, self._now)
+    def _opened(self, file: Path) -> CallSession | None:
+        session = CallSession(file.stem, "", file, self._now)
         try:
             first = next(session.lines(), {})
         except OSError:
             return None
         agent = first.get("agent")
         known = first.get("type") == "session_start" and first.get("id") == file.stem and isinstance(agent, str)
-        return Session(file.stem, str(agent), file, self._now) if known else None
+        return CallSession(file.stem, str(agent), file, self._now) if known else None
 
     def _files(self) -> list[Path]:
         """Return the files of sessions, the last written first."""

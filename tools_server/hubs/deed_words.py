@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tools_server.called import Called, place, several
-from tools_server.hubs.devices import Device, State, said
+from tools_server.hubs.devices import Device, State, spoken_name
 from tools_server.hubs.home_words import group, state_words
 from tools_server.hubs.kind_words import kind_plural
 from tools_server.language import noted
@@ -43,7 +43,7 @@ def deed_words(tool: str, arguments: Mapping[str, Any], deeds: Sequence[tuple[De
         what, state = group(devices), state_words(wanted, devices[0].fahrenheit)
     else:
         what, state = _kind(arguments), _("set")
-    query, room = said(str(arguments.get("query", ""))), place(said(str(arguments.get("room", ""))))
+    query, room = spoken_name(str(arguments.get("query", ""))), place(spoken_name(str(arguments.get("room", ""))))
     return _form(tool, arguments).format(devices=what, state=state, query=query, room=room) if what else ""
 
 

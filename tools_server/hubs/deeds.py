@@ -12,7 +12,7 @@ from tools_server.hubs.devices import Device, State
 from tools_server.hubs.home import Home
 from tools_server.hubs.home_words import group, state_words, the
 from tools_server.language import text as _
-from tools_server.state import Kept
+from tools_server.state import StoredReceipt
 from tools_server.toolkit import Call, Result, ToolFailed
 from tools_server.wording import capital
 
@@ -113,17 +113,17 @@ def _after(deeds: Sequence[Deed]) -> dict[str, Any]:
     return {device.id: dict(wanted) for device, wanted in deeds}
 
 
-async def put_back(call: Call, kept: Kept) -> Result:
+async def put_back(call: Call, stored_receipt: StoredReceipt) -> Result:
     """Put devices back as they were, those that are still as they were left."""
     home = home_of(call)
-    if not isinstance(kept.before, dict) or not isinstance(kept.after, dict):
+    if not isinstance(stored_receipt.before, dict) or not isinstance(stored_receipt.after, dict):
         raise ToolFailed("failed", _("I don't know how it was before."))
     deeds: list[Deed] = []
-    for id, before in kept.before.items():
+    for id, before in stored_receipt.before.items():
         device = home.now(id)
         if device is None:
             raise ToolFailed("not_found", _("That device is not there any more."))
-        if not agrees(device, kept.after[id], {}):
+        if not agrees(device, stored_receipt.after[id], {}):
             raise ToolFailed(
                 "failed", capital(_("{device} {device:was|were} changed since then.").format(device=the(device)))
             )

@@ -16,8 +16,8 @@ def permit(call: Call, device: Device) -> None:
         return
     decide = call.inside.decide
     itself = decide(call.tool, {**call.arguments, **known_as(device)})
-    asked = decide(call.tool, call.arguments)
-    if STRICTNESS[itself.verdict] > STRICTNESS[asked.verdict]:
+    decision = decide(call.tool, call.arguments)
+    if STRICTNESS[itself.verdict] > STRICTNESS[decision.verdict]:
         raise ToolFailed("denied", itself.reason, rule=itself.rule, device=device.name, room=device.room)
 
 

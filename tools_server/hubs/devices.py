@@ -105,7 +105,7 @@ class Floor:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class FloorPlan:
     """The rooms and floors of a house, by the names that its people gave them."""
 
     rooms: tuple[Room, ...] = ()
@@ -130,7 +130,7 @@ class NotMeant(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class DeviceTarget:
     """Which devices somebody means, in their words; "" is unsaid."""
 
     device: str = ""
@@ -142,10 +142,12 @@ class Target:
     shape: str = ""
 
 
-def meant(devices: Iterable[Device], target: Target, kinds: Sequence[Kind], plan: Plan | None = None) -> list[Device]:
+def meant(
+    devices: Iterable[Device], target: DeviceTarget, kinds: Sequence[Kind], plan: FloorPlan | None = None
+) -> list[Device]:
     """Return the devices that are meant, of the kinds that come into question. Raises `NotMeant`; never empty."""
     every = list(devices)
-    target = _in_its_room(every, placed(every, target, plan or Plan()))
+    target = _in_its_room(every, placed(every, target, plan or FloorPlan()))
     # "the lights" is no name but a kind, unless something is called so.
     called = plain(target.device)
     if called in _KIND_WORDS and not any(called in names(device) for device in every):
@@ -175,7 +177,7 @@ def meant(devices: Iterable[Device], target: Target, kinds: Sequence[Kind], plan
     raise NotMeant(sentence.format(things=things(target)), unknown=False)
 
 
-def _there(fitting: list[Device], target: Target) -> list[Device]:
+def _there(fitting: list[Device], target: DeviceTarget) -> list[Device]:
     """Return those in the place that is meant: the one named, the house if said, the asker's room, or the only one."""
     if target.room or target.floor or target.everything:
         return in_place(fitting, target)
@@ -183,7 +185,7 @@ def _there(fitting: list[Device], target: Target) -> list[Device]:
     return here or (fitting if len(fitting) == 1 else [])
 
 
-def in_place(devices: Sequence[Device], target: Target) -> list[Device]:
+def in_place(devices: Sequence[Device], target: DeviceTarget) -> list[Device]:
     """Return what is in the room and on the floor that a target names, by their own names."""
     return [
         device
@@ -193,25 +195,25 @@ def in_place(devices: Sequence[Device], target: Target) -> list[Device]:
     ]
 
 
-def _fits(device: Device, target: Target) -> bool:
+def _fits(device: Device, target: DeviceTarget) -> bool:
     return target.kind in ("", device.kind) and target.shape in ("", device.shape)
 
 
-def things(target: Target) -> str:
+def things(target: DeviceTarget) -> str:
     """Return what a target asks for, as a plural: "lights", "curtains"."""
     return kind_plural(target.kind, target.shape)
 
 
-def none_there(every: Sequence[Device], target: Target) -> str:
+def none_there(every: Sequence[Device], target: DeviceTarget) -> str:
     """Return the sentence that there is none of what a target asks for, where it asks for it."""
     where = target.room or target.floor or ("" if target.everything else target.here)
     if not where:
         return _("There are no {things} in this house.").format(things=things(target))
-    room = next((device.room for device in every if plain(device.room) == plain(where)), noun(said(where)))
+    room = next((device.room for device in every if plain(device.room) == plain(where)), noun(spoken_name(where)))
     return _("There are no {things} in the {place}.").format(things=things(target), place=place(room))
 
 
-def placed(every: Sequence[Device], target: Target, plan: Plan) -> Target:
+def placed(every: Sequence[Device], target: DeviceTarget, plan: FloorPlan) -> DeviceTarget:
     """Return a target whose room and floor have their own names. Raises `NotMeant` with the nearest there is."""
     room, floor = target.room, target.floor
     if room and not floor and not _knows_room(every, room, plan) and plan.floor(room):
@@ -219,7 +221,7 @@ def placed(every: Sequence[Device], target: Target, plan: Plan) -> Target:
     if room:
         if not _knows_room(every, room, plan):
             known = sorted({device.room for device in every if device.room} | {one.name for one in plan.rooms})
-            sentence = _("There is no room {room}.").format(room=said(room))
+            sentence = _("There is no room {room}.").format(room=spoken_name(room))
             raise NotMeant(sentence + nearest(plain(room), known))
         room = next((device.room for device in every if plain(device.room) == plain(room)), "") or (
             there.name if (there := plan.room(room)) else room
@@ -227,18 +229,18 @@ def placed(every: Sequence[Device], target: Target, plan: Plan) -> Target:
     if floor:
         storey = plan.floor(floor)
         if storey is None:
-            sentence = _("There is no floor {floor}.").format(floor=said(floor))
+            sentence = _("There is no floor {floor}.").format(floor=spoken_name(floor))
             raise NotMeant(sentence + nearest(plain(floor), [one.name for one in plan.floors]))
         floor = storey.name
     here = there.name if target.here and (there := plan.room(target.here)) else target.here
     return replace(target, room=room, floor=floor, here=here)
 
 
-def _knows_room(every: Sequence[Device], room: str, plan: Plan) -> bool:
+def _knows_room(every: Sequence[Device], room: str, plan: FloorPlan) -> bool:
     return plan.room(room) is not None or any(plain(device.room) == plain(room) for device in every)
 
 
-def _in_its_room(every: Sequence[Device], target: Target) -> Target:
+def _in_its_room(every: Sequence[Device], target: DeviceTarget) -> DeviceTarget:
     """Return "the hall light" as the light in the hall, unless something is called so."""
     called = plain(target.device)
     if not target.room and not any(called in names(device) for device in every):
@@ -250,7 +252,7 @@ def _in_its_room(every: Sequence[Device], target: Target) -> Target:
     return target
 
 
-def _one(every: Sequence[Device], target: Target, kinds: Sequence[Kind]) -> Device:
+def _one(every: Sequence[Device], target: DeviceTarget, kinds: Sequence[Kind]) -> Device:
     called = [device for device in every if target.device == device.id or plain(target.device) in names(device)]
     word = plain(target.device)
     kind, shape = _ONE_WORDS.get(word), _SHAPE_WORDS.get(word)
@@ -269,7 +271,7 @@ def _one(every: Sequence[Device], target: Target, kinds: Sequence[Kind]) -> Devi
         raise NotMeant(sentence.format(device=thing(called[0].name), verbs=can_be(called[0].kind)), False)
     if not matches:
         near = nearest(plain(target.device), sorted({device.name for device in every if device.kind in kinds}))
-        raise NotMeant(_("There is no device {device}.").format(device=said(target.device)) + near)
+        raise NotMeant(_("There is no device {device}.").format(device=spoken_name(target.device)) + near)
     # A kind beside a name only tells namesakes apart: a lamp may hang on a switch.
     matches = [device for device in matches if device.kind == target.kind] or matches
     if target.room or target.floor:
@@ -277,8 +279,8 @@ def _one(every: Sequence[Device], target: Target, kinds: Sequence[Kind]) -> Devi
         if not inside:
             where = listed([place(room) for room in sorted({device.room or _("no room") for device in matches})])
             sentence = _("There is no {device} in the {place}; it is in {rooms}.")
-            asked = place(noun(said(target.room or target.floor)))
-            raise NotMeant(sentence.format(device=noun(word) or matches[0].name, place=asked, rooms=where))
+            requested_called = place(noun(spoken_name(target.room or target.floor)))
+            raise NotMeant(sentence.format(device=noun(word) or matches[0].name, place=requested_called, rooms=where))
         matches = inside
     elif len(matches) > 1:
         matches = [device for device in matches if target.here and plain(device.room) == plain(target.here)] or matches
@@ -323,7 +325,7 @@ def plain(name: str) -> str:
     return " ".join(words)
 
 
-def said(name: str) -> str:
+def spoken_name(name: str) -> str:
     """Return a name fit for speech: short, without what cannot be seen and without markup."""
     shown = "".join(c if c.isprintable() and c not in "{}<>_*`" else " " for c in name)
     return " ".join(shown.split())[:NAME_CHARACTERS]
@@ -331,7 +333,7 @@ def said(name: str) -> str:
 
 def nearest(wanted: str, known: Sequence[str]) -> str:
     """Return the sentence that names what is nearest to a name, or what there is; it begins with a space."""
-    near = get_close_matches(wanted, [plain(each) for each in known], n=1, cutoff=0.5)
+    near = get_close_matches(wanted, [plain(item) for item in known], n=1, cutoff=0.5)
     if near:
-        return _(" The nearest is {name}.").format(name=next(each for each in known if plain(each) == near[0]))
+        return _(" The nearest is {name}.").format(name=next(item for item in known if plain(item) == near[0]))
     return _(" There is {names}.").format(names=", ".join(known[:8])) if known else _(" There is none yet.")

@@ -9,10 +9,10 @@ from typing import Protocol
 import anyio
 from pydantic import BaseModel, ConfigDict, Field
 
-from tools_server.hubs.devices import Device, Floor, Plan, Room, State, plain
+from tools_server.hubs.devices import Device, Floor, FloorPlan, Room, State, plain
 from tools_server.hubs.home_assistant import HomeAssistant, HomeAssistantSettings
 from tools_server.hubs.mqtt import Mqtt, MqttSettings
-from tools_server.hubs.scripted import Scripted, ScriptedSettings
+from tools_server.hubs.scripted import Scripted, ScriptedHubSettings
 from tools_server.reach.outside import Outside
 
 
@@ -22,7 +22,7 @@ class HomeSettings(BaseModel):
     model_config = ConfigDict(extra="forbid")
     mqtt: MqttSettings = MqttSettings()
     home_assistant: HomeAssistantSettings = HomeAssistantSettings()
-    scripted: ScriptedSettings = ScriptedSettings()
+    scripted: ScriptedHubSettings = ScriptedHubSettings()
     rooms: dict[str, str] = Field(default_factory=dict)  # a device's name or id → its room
     aliases: dict[str, str] = Field(default_factory=dict)  # another name → a device's name or id
     floors: dict[str, list[str]] = Field(default_factory=dict)  # a floor → its rooms
@@ -77,7 +77,7 @@ class Home:
             (self._called(device, plan) for device in every), key=lambda device: (device.room, device.name, device.id)
         )
 
-    def plan(self) -> Plan:
+    def plan(self) -> FloorPlan:
         """Return the rooms and floors that hubs and settings name; the settings decide."""
         plans = [hub.plan() for hub in (self.ha, self.scripted) if hub]
         rooms = {room.name: room for plan in plans for room in plan.rooms}
@@ -92,9 +92,9 @@ class Home:
         for alias, name in self._settings.floor_aliases.items():
             floor = floors.get(name, Floor(name))
             floors[name] = replace(floor, aliases=(*floor.aliases, alias))
-        return Plan(tuple(rooms.values()), tuple(floors.values()))
+        return FloorPlan(tuple(rooms.values()), tuple(floors.values()))
 
-    def _called(self, device: Device, plan: Plan) -> Device:
+    def _called(self, device: Device, plan: FloorPlan) -> Device:
         names = {device.id, plain(device.name)}
         rooms = [room for name, room in self._settings.rooms.items() if name in names or plain(name) in names]
         aliases = [alias for alias, name in self._settings.aliases.items() if name in names or plain(name) in names]

@@ -15,8 +15,8 @@ from typing import Any
 import anyio
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from tools_server.hubs.devices import Device, Floor, Plan, Room, said
-from tools_server.hubs.home_assistant_words import SEARCH_MEDIA, Heard, has, kind_of, services
+from tools_server.hubs.devices import Device, Floor, FloorPlan, Room, spoken_name
+from tools_server.hubs.home_assistant_words import SEARCH_MEDIA, RegistryEntity, has, kind_of, services
 from tools_server.language import text as _
 from tools_server.reach import websocket
 from tools_server.reach.outside import Outside
@@ -83,7 +83,7 @@ class HomeAssistant:
     def devices(self, elsewhere: set[str] = frozenset()) -> list[Device]:  # type: ignore[assignment]
         """Return every device, reachable or not, but those whose own ids another hub already shows."""
         entries = {str(entry.get("entity_id")): entry for entry in self._registries["entity"]}
-        rooms = {area.get("area_id"): said(str(area.get("name") or "")) for area in self._registries["area"]}
+        rooms = {area.get("area_id"): spoken_name(str(area.get("name") or "")) for area in self._registries["area"]}
         places = {device.get("id"): device.get("area_id") for device in self._registries["device"]}
         tracked = any(id.startswith("person.") for id in self._states)
         shown = []
@@ -97,25 +97,25 @@ class HomeAssistant:
             if id.startswith("device_tracker.") and tracked:  # a phone of somebody who is a person here
                 continue
             room = rooms.get(entry.get("area_id") or places.get(entry.get("device_id")), "")
-            heard = Heard(id, kind, room, _names(self._aliases.get(id)), self._fahrenheit)
+            heard = RegistryEntity(id, kind, room, _names(self._aliases.get(id)), self._fahrenheit)
             shown.append(heard.device(state, self.connected))
         return shown
 
-    def plan(self) -> Plan:
+    def plan(self) -> FloorPlan:
         """Return the areas as rooms, and the floors, with their aliases."""
         floors = {
-            floor.get("floor_id"): Floor(said(str(floor.get("name") or "")), _names(floor.get("aliases")))
+            floor.get("floor_id"): Floor(spoken_name(str(floor.get("name") or "")), _names(floor.get("aliases")))
             for floor in self._registries["floor"]
         }
         rooms = [
             Room(
-                said(str(area.get("name") or "")),
+                spoken_name(str(area.get("name") or "")),
                 floor.name if (floor := floors.get(area.get("floor_id"))) else "",
                 _names(area.get("aliases")),
             )
             for area in self._registries["area"]
         ]
-        return Plan(tuple(room for room in rooms if room.name), tuple(floors.values()))
+        return FloorPlan(tuple(room for room in rooms if room.name), tuple(floors.values()))
 
     async def tell(self, id: str, wanted: Mapping[str, Any]) -> None:
         """Call the services that make a device take the state that is wanted. Raises OSError, also when refused."""
@@ -123,7 +123,9 @@ class HomeAssistant:
         if "query" in wanted:
             wanted = await self._searched(entity, wanted)
         if "room" in wanted:
-            areas = [area for area in self._registries["area"] if said(str(area.get("name") or "")) == wanted["room"]]
+            areas = [
+                area for area in self._registries["area"] if spoken_name(str(area.get("name") or "")) == wanted["room"]
+            ]
             wanted = {**wanted, "room": areas[0]["area_id"]} if areas else {"activity": wanted["activity"]}
         for service, data in services(entity, wanted, self._fahrenheit):
             domain, _, name = service.partition(".")
@@ -286,7 +288,11 @@ class HomeAssistant:
 
 
 def _names(listed: Any) -> tuple[str, ...]:
-    return tuple(said(name) for name in listed if isinstance(name, str) and name) if isinstance(listed, list) else ()
+    return (
+        tuple(spoken_name(name) for name in listed if isinstance(name, str) and name)
+        if isinstance(listed, list)
+        else ()
+    )
 
 
 def _usable(state: Any) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tools_server.hubs.devices import Device, Kind, said
+from tools_server.hubs.devices import Device, Kind, spoken_name
 
 _KINDS: Mapping[str, Kind] = {
     **{"light": "light", "switch": "switch", "input_boolean": "switch", "siren": "switch", "humidifier": "switch"},
@@ -46,7 +46,7 @@ def has(features: Any, flag: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class RegistryEntity:
     """One entity, as its registries have it."""
 
     id: str
@@ -61,14 +61,14 @@ class Heard:
         value = state["state"]
         return Device(
             id=f"ha:{self.id}",
-            name=said(str(attributes.get("friendly_name") or self.id.partition(".")[2].replace("_", " "))),
+            name=spoken_name(str(attributes.get("friendly_name") or self.id.partition(".")[2].replace("_", " "))),
             room=self.room,
             kind=self.kind,
             can=frozenset(_can(self.kind, attributes)),
             state=self._state(value, attributes) if value not in ("unavailable", "unknown") else {},
             reachable=connected and value != "unavailable",
             tells=attributes.get("assumed_state") is not True and self.kind != "scene",
-            shape=said(str(attributes.get("device_class") or "")),
+            shape=spoken_name(str(attributes.get("device_class") or "")),
             aliases=self.aliases,
             limits=self._limits(attributes),
             options={
@@ -107,7 +107,7 @@ class Heard:
                 state["brightness"] = None if brightness is None else round(brightness * 100 / 255)
             case "climate":
                 wanted, measured = self._celsius(number("temperature")), self._celsius(number("current_temperature"))
-                state = {"on": value != "off", "mode": said(value), "temperature": wanted, "measured": measured}
+                state = {"on": value != "off", "mode": spoken_name(value), "temperature": wanted, "measured": measured}
                 state["preset"] = attributes.get("preset_mode")
             case "cover" | "valve":
                 heading = {"opening": "open", "closing": "closed"}.get(value, "")
@@ -122,14 +122,14 @@ class Heard:
                     "playing": value in ("playing", "buffering"),
                     "volume": None if volume is None else round(volume * 100),
                     "muted": attributes.get("is_volume_muted"),
-                    "title": said(str(attributes.get("media_title") or "")) or None,
+                    "title": spoken_name(str(attributes.get("media_title") or "")) or None,
                 }
             case "sensor":
                 state = self._sensed(value, attributes)
             case "vacuum" | "mower":
-                state = {"activity": said(value), "battery": number("battery_level")}
+                state = {"activity": spoken_name(value), "battery": number("battery_level")}
             case "person":
-                state = {"place": _PLACES.get(value, said(value))}
+                state = {"place": _PLACES.get(value, spoken_name(value))}
             case "scene":
                 pass
         return {name: part for name, part in state.items() if part is not None}
@@ -137,13 +137,13 @@ class Heard:
     def _sensed(self, value: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
         if self.id.startswith("binary_sensor."):
             return {"on": value == "on"}
-        unit = said(str(attributes.get("unit_of_measurement") or "")) or None
+        unit = spoken_name(str(attributes.get("unit_of_measurement") or "")) or None
         try:
             measured: float | None = float(value)
         except ValueError:
             measured = None
         if measured is None or abs(measured) > 1e12 or measured != measured:
-            return {"value": said(value), "unit": unit}
+            return {"value": spoken_name(value), "unit": unit}
         if unit == "°F":
             measured, unit = (measured - 32) * 5 / 9, "°C"
         return {"value": round(measured, 3), "unit": unit}

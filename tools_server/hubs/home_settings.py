@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tools_server.hubs.deeds import Deed, home_of, refuse_guarded
-from tools_server.hubs.devices import Device, Kind, State, Target, placed, plain, said
+from tools_server.hubs.devices import Device, DeviceTarget, Kind, State, placed, plain, spoken_name
 from tools_server.hubs.home_targets import chosen, understood
 from tools_server.hubs.home_words import COLOURS, degrees, the
 from tools_server.language import noted, series
@@ -86,7 +86,7 @@ class Values:
         return {name: value for name, (value, was_said) in every.items() if was_said}
 
 
-def settings(call: Call, target: Target, values: Values) -> list[Deed]:
+def settings(call: Call, target: DeviceTarget, values: Values) -> list[Deed]:
     """Return which device is to be set to what. Raises `ToolFailed`."""
     wanted = values.given()
     if not wanted:
@@ -103,7 +103,7 @@ def settings(call: Call, target: Target, values: Values) -> list[Deed]:
     return [(device, _fitted(device, wanted, values.unit)) for device in devices]
 
 
-def _of(call: Call, target: Target, kinds: Sequence[Kind]) -> list[Device]:
+def _of(call: Call, target: DeviceTarget, kinds: Sequence[Kind]) -> list[Device]:
     """Return the devices of a setting; where nothing is said, those of the setting's own kind."""
     if target.device or target.kind or target.shape:
         return chosen(call, target, kinds)
@@ -111,7 +111,7 @@ def _of(call: Call, target: Target, kinds: Sequence[Kind]) -> list[Device]:
     home = home_of(call)
     here = [device.kind for device in home.devices() if plain(device.room) == plain(target.room or target.here)]
     only = first if first in here or not any(kind in here for kind in others) else next(k for k in others if k in here)
-    return chosen(call, Target("", target.room, only, target.here, target.everything, target.floor), kinds)
+    return chosen(call, DeviceTarget("", target.room, only, target.here, target.everything, target.floor), kinds)
 
 
 def _fitted(device: Device, wanted: Mapping[str, Any], unit: str) -> State:
@@ -149,11 +149,11 @@ def _mode(device: Device, mode: str) -> State:
         return {"preset": word}
     known = (*device.options.get("mode", ()), *device.options.get("preset", ()))
     if known and word not in known:
-        choices = series([said(one.replace("_", " ")) for one in known], "or")
+        choices = series([spoken_name(one.replace("_", " ")) for one in known], "or")
         raise ToolFailed(
             "invalid",
             capital(_("{device} {device:has|have} no mode {mode}. It can be {modes}.").format(
-                device=the(device), mode=said(mode), modes=choices)),
+                device=the(device), mode=spoken_name(mode), modes=choices)),
         )  # fmt: skip
     return {"mode": word}
 
@@ -165,13 +165,13 @@ def _colour(name: str) -> str:
     if len(wanted) == 7 and wanted[0] == "#" and all(c in "0123456789abcdef" for c in wanted[1:]):
         return wanted
     sentence = _("I don't know the colour {colour}. I know {colours}.")
-    raise ToolFailed("invalid", sentence.format(colour=said(name), colours=", ".join(map(_, COLOURS))))
+    raise ToolFailed("invalid", sentence.format(colour=spoken_name(name), colours=", ".join(map(_, COLOURS))))
 
 
 # ── steps ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def steps(call: Call, target: Target, what: str, by: float, unit: str) -> list[Deed]:
+def steps(call: Call, target: DeviceTarget, what: str, by: float, unit: str) -> list[Deed]:
     """Return what devices are to be set to, so much above or below how they are. Raises `ToolFailed`."""
     if by == 0:
         raise ToolFailed("invalid", _("By how much?"))
@@ -241,14 +241,14 @@ def cleaning(call: Call, device: str, room: str) -> list[Deed]:
     """Return which robot is to clean what: the room that is named, where it can; else all. Raises `ToolFailed`."""
     home = home_of(call)
     every = home.devices()
-    target = Target(device, room, "" if device else "vacuum", call.actor.room)
+    target = DeviceTarget(device, room, "" if device else "vacuum", call.actor.room)
     if not room:
         return [(one, {"activity": "cleaning"}) for one in chosen(call, target, ("vacuum",))]
     target = understood(lambda: placed(every, target, home.plan()))
     there = [one for one in every if one.kind == "vacuum" and plain(one.room) == plain(target.room)]
     if len(there) == 1 and not device:
-        target = Target(there[0].id)
-    robots = chosen(call, Target(target.device, kind=target.kind, here=target.here), ("vacuum",))
+        target = DeviceTarget(there[0].id)
+    robots = chosen(call, DeviceTarget(target.device, kind=target.kind, here=target.here), ("vacuum",))
     able = [one for one in robots if "clean_room" in one.can]
-    place = understood(lambda: placed(every, Target(room=room), home.plan())).room
+    place = understood(lambda: placed(every, DeviceTarget(room=room), home.plan())).room
     return [(one, {"activity": "cleaning", **({"room": place} if one in able else {})}) for one in robots]

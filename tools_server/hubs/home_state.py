@@ -9,9 +9,9 @@ from tools_server.hubs.device_rules import permit
 from tools_server.hubs.devices import (
     KINDS,
     Device,
+    DeviceTarget,
+    FloorPlan,
     NotMeant,
-    Plan,
-    Target,
     in_place,
     meant,
     none_there,
@@ -20,7 +20,14 @@ from tools_server.hubs.devices import (
 )
 from tools_server.hubs.home_targets import understood
 from tools_server.hubs.home_words import clause, the
-from tools_server.hubs.questions import Asked, answer, measure_answer, nothing_measures, unanswerable, whereabouts
+from tools_server.hubs.questions import (
+    DeviceQuestion,
+    answer,
+    measure_answer,
+    nothing_measures,
+    unanswerable,
+    whereabouts,
+)
 from tools_server.language import text as _
 from tools_server.toolkit import Call, Result, ToolFailed
 from tools_server.wording import capital
@@ -37,7 +44,7 @@ _MEASURED_BY = {"temperature": ("climate",), "target": ("climate",), "battery": 
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class StateQuestion:
     """What is wanted to know of devices."""
 
     quantity: str = ""
@@ -45,7 +52,7 @@ class Question:
     measure: str = ""
 
 
-def looked_up(call: Call, target: Target, question: Question) -> Result:
+def looked_up(call: Call, target: DeviceTarget, question: StateQuestion) -> Result:
     """Return the answer to a question about the house. Raises `ToolFailed`, `not_found` where nothing can tell."""
     home = home_of(call)
     if home.empty:
@@ -58,7 +65,7 @@ def looked_up(call: Call, target: Target, question: Question) -> Result:
         contacts = replace(target, kind="sensor", shape="door")  # a lock does not know; what sits on the door does
         target = contacts if any(_fits(device, contacts) for device in in_place(every, contacts)) else target
     devices = _asked_about(call, every, target)
-    whole = Asked(question.quantity, question.value, target.kind, target.shape, target.room or target.floor)
+    whole = DeviceQuestion(question.quantity, question.value, target.kind, target.shape, target.room or target.floor)
     unknown = unanswerable(devices, _allowed(call, every), whole, named=bool(target.device))
     if unknown and question.quantity != "where":
         raise ToolFailed("not_found", unknown, code="not_found")
@@ -80,7 +87,7 @@ def _quotes(device: Device) -> bool:
     return any(isinstance(value, str) and len(value.split()) > 1 for value in words)
 
 
-def _asked_about(call: Call, every: list[Device], target: Target) -> list[Device]:
+def _asked_about(call: Call, every: list[Device], target: DeviceTarget) -> list[Device]:
     """Return the devices of a question: one by name, else all of a kind in the place, the house if none is said."""
     if target.device:
         devices = understood(lambda: meant(every, target, KINDS, home_of(call).plan()))
@@ -100,7 +107,7 @@ def _asked_about(call: Call, every: list[Device], target: Target) -> list[Device
     return allowed
 
 
-def _fits(device: Device, target: Target) -> bool:
+def _fits(device: Device, target: DeviceTarget) -> bool:
     shapes = _SHAPES.get(target.shape, (target.shape,))
     return target.kind in ("", device.kind) and (not target.shape or device.shape in shapes)
 
@@ -120,7 +127,7 @@ def _allowed(call: Call, devices: list[Device]) -> list[Device]:
 # ── how much ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def _measured(call: Call, every: list[Device], target: Target, measure: str) -> Result:
+def _measured(call: Call, every: list[Device], target: DeviceTarget, measure: str) -> Result:
     measure = plain(measure).replace(" ", "_")
     if target.device:
         devices = _measuring(every, target, measure, home_of(call).plan())
@@ -142,7 +149,7 @@ def _measured(call: Call, every: list[Device], target: Target, measure: str) -> 
     return _result(text, [one for one in devices if measure_answer([one], measure)])
 
 
-def _measuring(every: list[Device], target: Target, measure: str, plan: Plan) -> list[Device]:
+def _measuring(every: list[Device], target: DeviceTarget, measure: str, plan: FloorPlan) -> list[Device]:
     """Return a named device, or the sensor that is called so and after what it measures: "phone" → "phone battery"."""
     try:
         devices = meant(every, target, KINDS, plan)

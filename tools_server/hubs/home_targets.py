@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from tools_server.hubs.deeds import home_of
 from tools_server.hubs.device_rules import permit, permit_music
-from tools_server.hubs.devices import NAMED, Device, Kind, NotMeant, State, Target, in_place, meant, placed, plain
+from tools_server.hubs.devices import NAMED, Device, DeviceTarget, Kind, NotMeant, State, in_place, meant, placed, plain
 from tools_server.hubs.home import Home
 from tools_server.language import text as _
 from tools_server.toolkit import Call, ToolFailed
@@ -40,7 +40,7 @@ def _several(devices: Sequence[Device]) -> dict[str, Any]:
 
 
 def chosen(
-    call: Call, target: Target, kinds: Sequence[Kind], among: Callable[[Device], bool] = lambda _device: True
+    call: Call, target: DeviceTarget, kinds: Sequence[Kind], among: Callable[[Device], bool] = lambda _device: True
 ) -> list[Device]:
     """Return the devices that are meant, of those that count, and that the rules allow. Raises `ToolFailed`."""
     home = home_of(call)
@@ -54,7 +54,7 @@ def chosen(
     return devices
 
 
-def listed(home: Home, target: Target) -> tuple[Target, list[Device]]:
+def listed(home: Home, target: DeviceTarget) -> tuple[DeviceTarget, list[Device]]:
     """Return the devices of a place and kind, maybe none, and the place by its own name. Raises `ToolFailed`."""
     every = home.devices()
     if target.room or target.floor:
@@ -78,7 +78,7 @@ def home_rooms(home: Home) -> dict[str, Any]:
     }
 
 
-def shutters(call: Call, target: Target, kinds: Sequence[Kind]) -> list[Device]:
+def shutters(call: Call, target: DeviceTarget, kinds: Sequence[Kind]) -> list[Device]:
     """Return the covers and valves that are meant: blinds where nothing is said of what.
 
     Doors that let people in are no blinds: only who names them, or is left with nothing else, means them.
@@ -103,7 +103,7 @@ def shutters(call: Call, target: Target, kinds: Sequence[Kind]) -> list[Device]:
     return chosen(call, target, kinds)
 
 
-def players(call: Call, target: Target, wanted: State) -> list[Device]:
+def players(call: Call, target: DeviceTarget, wanted: State) -> list[Device]:
     """Return the players that are meant: where nothing is said, the one of the room, else the one that plays."""
     unsaid = not (target.device or target.room or target.floor or target.everything)
     target = replace(target, kind="" if target.device else "media")

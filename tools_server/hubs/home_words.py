@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tools_server.called import Called, place, several, thing
-from tools_server.hubs.devices import Device, State, plain, said
+from tools_server.hubs.devices import Device, State, plain, spoken_name
 from tools_server.hubs.kind_words import kind_plural
 from tools_server.language import noted, number, series
 from tools_server.language import text as _
@@ -77,10 +77,10 @@ def percent(value: float) -> str:
 def measured(value: Any, unit: str, fahrenheit: bool = False) -> str:
     """Return what a sensor measures: "21.4 degrees", "63 percent", "230 W"."""
     if not isinstance(value, (int, float)):
-        return said(str(value))
+        return spoken_name(str(value))
     if unit == "°C":
         return degrees(value, fahrenheit)
-    return percent(value) if unit == "%" else f"{number(value, 2)} {said(unit)}".rstrip()
+    return percent(value) if unit == "%" else f"{number(value, 2)} {spoken_name(unit)}".rstrip()
 
 
 def state_words(wanted: State, fahrenheit: bool = False) -> str:
@@ -110,9 +110,9 @@ def _part(name: str, value: Any, alone: bool, fahrenheit: bool) -> str:
         case "muted":
             return _("muted") if value else _("not muted")
         case "mode" | "preset":
-            return _("set to {value}").format(value=said(str(value).replace("_", " ")))
+            return _("set to {value}").format(value=spoken_name(str(value).replace("_", " ")))
         case "activity":
-            return _(ACTIVITIES[value]) if value in ACTIVITIES else said(str(value))
+            return _(ACTIVITIES[value]) if value in ACTIVITIES else spoken_name(str(value))
     return ""
 
 
@@ -174,13 +174,13 @@ def place_clause(subject: Called, person: Device) -> str:
         case "away":
             return _("{person} is away").format(person=subject)
         case str(where) if where:
-            return _("{person} is at {place}").format(person=subject, place=said(where))
+            return _("{person} is at {place}").format(person=subject, place=spoken_name(where))
     return _("I don't know where {person} is").format(person=subject)
 
 
 def the(device: Device) -> Called:
     """Return "the lamp in the hall"; what has a name of its own goes without an article."""
-    return thing(said(device.name), _room_beside(device), own=_is_own_name(device))
+    return thing(spoken_name(device.name), _room_beside(device), is_own=_is_own_name(device))
 
 
 def _room_beside(device: Device) -> str:
@@ -200,7 +200,7 @@ def named(device: Device, roomless: bool) -> Called:
     """Return what to call a device where its room is known."""
     if not roomless or _is_own_name(device):
         return the(device)
-    return thing(said(device.name))
+    return thing(spoken_name(device.name))
 
 
 def group(devices: Sequence[Device]) -> Called:

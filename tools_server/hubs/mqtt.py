@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tools_server.hubs.devices import Device
 from tools_server.hubs.mqtt_commands import commands
-from tools_server.hubs.mqtt_discovery import Found, Unclear, discovered
+from tools_server.hubs.mqtt_discovery import DiscoveredDevice, Unclear, discovered
 from tools_server.hubs.mqtt_states import value_at
 from tools_server.language import text as _
 from tools_server.reach.outside import Outside
@@ -62,7 +62,7 @@ class MqttSettings(BaseModel):
 class _Known:
     """A device, and what it has said."""
 
-    found: Found
+    description: DiscoveredDevice
     state: dict[str, Any] = field(default_factory=dict)
     present: dict[str, bool] = field(default_factory=dict)  # by availability topic
     latest: bool = False  # of those, what came last
@@ -71,13 +71,13 @@ class _Known:
     @property
     def device(self) -> Device:
         """Return it as it is now."""
-        return replace(self.found.device, state=dict(self.state), reachable=self._reachable())
+        return replace(self.description.device, state=dict(self.state), reachable=self._reachable())
 
     def _reachable(self) -> bool:
-        if not self.found.availability:
+        if not self.description.availability:
             return True
-        if self.found.every:
-            return all(self.present.get(topic, False) for topic in self.found.availability)
+        if self.description.every:
+            return all(self.present.get(topic, False) for topic in self.description.availability)
         return self.latest
 
 
@@ -113,14 +113,14 @@ class Mqtt:
 
     def uniques(self) -> set[str]:
         """Return the ids that devices have of their own: another hub may show the same ones."""
-        return {known.found.unique for known in self._known.values()} - {""}
+        return {known.description.unique for known in self._known.values()} - {""}
 
     async def tell(self, id: str, wanted: Mapping[str, Any]) -> None:
         """Hand a command to the broker; whether the device took it is seen in its state. Raises OSError."""
         known, client = self._known.get(id), self._client
         if known is None or client is None or not self.connected:
             raise OSError(_("the broker is not there"))
-        for message in commands(known.found, wanted):
+        for message in commands(known.description, wanted):
             client.publish(message.topic, message.payload, qos=1, retain=message.retain)
         await self._flush(client)
 
@@ -252,16 +252,16 @@ class Mqtt:
         for id in before:
             del self._known[id]
         after: dict[str, _Known] = {}
-        for found in described[: max(0, MOST_DEVICES - len(self._known))]:
-            was = before.get(found.device.id)
-            same = was is not None and was.found.config == found.config
-            after[found.device.id] = replace(was, fresh=True) if was and same else _Known(found)
+        for discovered_device in described[: max(0, MOST_DEVICES - len(self._known))]:
+            was = before.get(discovered_device.device.id)
+            same = was is not None and was.description.config == discovered_device.config
+            after[discovered_device.device.id] = replace(was, fresh=True) if was and same else _Known(discovered_device)
         old, self._by_config[topic] = self._topics(before), list(after)
         if not after:
             del self._by_config[topic]
         self._known |= after
         if new := self._topics(after) - (old - self._topics_changed(before, after)):
-            client.subscribe([(each, 0) for each in sorted(new)])
+            client.subscribe([(item, 0) for item in sorted(new)])
         if gone := old - self._topics(self._known):
             client.unsubscribe(sorted(gone))
         self._turned(True)
@@ -273,18 +273,18 @@ class Mqtt:
     def _topics(self, known: Mapping[str, _Known]) -> set[str]:
         return {
             topic
-            for each in known.values()
-            for topic in (*(listen.topic for listen in each.found.listens), *each.found.availability)
+            for device in known.values()
+            for topic in (*(listen.topic for listen in device.description.listens), *device.description.availability)
         }
 
     def _heard(self, topic: str, payload: str) -> None:
         for known in self._known.values():
-            for listen in known.found.listens:
+            for listen in known.description.listens:
                 if listen.topic == topic:
                     known.state |= listen.read(payload)
-            if topic in known.found.availability:
-                yes, no, template = known.found.availability[topic]
-                told = str(value_at(template, payload))
-                if told in (yes, no):
-                    known.present[topic] = known.latest = told == yes
+            if topic in known.description.availability:
+                yes, no, template = known.description.availability[topic]
+                message = str(value_at(template, payload))
+                if message in (yes, no):
+                    known.present[topic] = known.latest = message == yes
         self._turned(False)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tools_server.hubs.mqtt_discovery import Found
+from tools_server.hubs.mqtt_discovery import DiscoveredDevice
 from tools_server.hubs.mqtt_states import ends_of, in_fahrenheit, number_of, speeds_of, text_of
 
 
@@ -21,19 +21,19 @@ class Publish:
     retain: bool = False
 
 
-def commands(found: Found, wanted: Mapping[str, Any]) -> list[Publish]:
+def commands(discovered_device: DiscoveredDevice, wanted: Mapping[str, Any]) -> list[Publish]:
     """Return what to publish so that a device takes the state that is wanted; every part of it is one it `can`."""
-    config = found.config
+    config = discovered_device.config
     retain = config.get("retain") is True
 
     def to(topic: str, payload: Any) -> Publish:
         return Publish(text_of(config, topic), str(payload), retain)
 
-    if found.component == "light" and text_of(config, "schema") == "json":
+    if discovered_device.component == "light" and text_of(config, "schema") == "json":
         return [to("command_topic", json.dumps(_json_command(config, wanted)))]
     sent: list[Publish] = []
     for name, value in wanted.items():
-        match found.component, name:
+        match discovered_device.component, name:
             case (("light" | "switch" | "fan" | "humidifier" | "siren"), "on"):
                 sent.append(
                     to("command_topic", text_of(config, *(("payload_on", "ON") if value else ("payload_off", "OFF"))))

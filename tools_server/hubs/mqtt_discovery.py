@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tools_server.hubs.devices import Device, Kind, said
+from tools_server.hubs.devices import Device, Kind, spoken_name
 from tools_server.hubs.mqtt_states import (
     TEMPLATE,
     Listen,
-    Reading,
+    StateReading,
     celsius,
     in_fahrenheit,
     number_of,
@@ -137,7 +137,7 @@ _SHORT_DEVICE: Mapping[str, str] = {"ids": "identifiers", "sa": "suggested_area"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DiscoveredDevice:
     """One device as its config describes it."""
 
     device: Device
@@ -153,7 +153,7 @@ class Unclear(Exception):
     """A config cannot be read; `str()` says why."""
 
 
-def discovered(prefix: str, topic: str, payload: bytes) -> list[Found]:
+def discovered(prefix: str, topic: str, payload: bytes) -> list[DiscoveredDevice]:
     """Return the devices of one config topic: none for an empty payload or for components that nobody speaks to.
 
     Raises `Unclear` when it is no config.
@@ -169,11 +169,11 @@ def discovered(prefix: str, topic: str, payload: bytes) -> list[Found]:
     if not isinstance(parts, dict) or len(parts) > MOST_PARTS:
         raise Unclear("a device without components")
     shared = {name: value for name, value in config.items() if name != "components"}
-    found = []
+    discovered_devices = []
     for name, part in parts.items():
         if isinstance(part, dict) and isinstance(component := part.get("platform"), str) and len(part) > 1:
-            found += list(_found(f"{key}/{name}", component, {**shared, **part}, config))
-    return found
+            discovered_devices += list(_found(f"{key}/{name}", component, {**shared, **part}, config))
+    return discovered_devices
 
 
 def _config(payload: bytes) -> dict[str, Any]:
@@ -207,36 +207,36 @@ def _based(config: dict[str, Any], base: str) -> dict[str, Any]:
             if value.endswith("~"):
                 return value[:-1] + base
         if isinstance(value, list):
-            return [_based(each, base) if isinstance(each, dict) else each for each in value]
+            return [_based(item, base) if isinstance(item, dict) else item for item in value]
         return _based(value, base) if isinstance(value, dict) else value
 
     return {name: put("topic" if name == "t" else name, value) for name, value in config.items()}
 
 
-def _found(key: str, component: str, config: Mapping[str, Any], whole: Mapping[str, Any]) -> Iterator[Found]:
+def _found(key: str, component: str, config: Mapping[str, Any], whole: Mapping[str, Any]) -> Iterator[DiscoveredDevice]:
     kind = _KINDS.get(component)
     if kind is None:
         return
     described = whole.get("device")
     described = _long(described, _SHORT_DEVICE) if isinstance(described, dict) else {}
-    owner, own = text_of(described, "name"), config.get("name")
+    owner, own_value = text_of(described, "name"), config.get("name")
     # A part without a name of its own is the device itself; sensors are more than one to a device.
-    name = own if isinstance(own, str) and own else owner or key.rpartition("/")[2]
+    name = own_value if isinstance(own_value, str) and own_value else owner or key.rpartition("/")[2]
     if kind == "sensor" and owner and name != owner:
         name = f"{owner} {name}"
     if any(name.endswith("topic") and not _topical(value) for name, value in config.items()):
         raise Unclear("a topic that is none")
-    reads = Reading(component, config)
+    reads = StateReading(component, config)
     listens = list(reads.listens())
-    yield Found(
+    yield DiscoveredDevice(
         device=Device(
             id=f"mqtt:{key}",
-            name=said(name),
-            room=said(text_of(described, "suggested_area")),
+            name=spoken_name(name),
+            room=spoken_name(text_of(described, "suggested_area")),
             kind=kind,
             can=frozenset(_can(component, config)) if not reads.lacks else frozenset(),
             tells=bool(listens) and config.get("optimistic") is not True,
-            shape=said(text_of(config, "device_class")),
+            shape=spoken_name(text_of(config, "device_class")),
             lacks=reads.lacks,
             reachable=not _availability(config),
             limits=_limits(component, config),

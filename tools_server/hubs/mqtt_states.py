@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tools_server.hubs.devices import said
+from tools_server.hubs.devices import spoken_name
 from tools_server.language import noted
 
 TEMPLATE = re.compile(
@@ -31,15 +31,15 @@ def value_at(template: str, payload: str) -> Any:
     """Return what a plain template takes out of a payload; None when it is not there."""
     if not template:
         return payload
-    found = TEMPLATE.fullmatch(template.strip())
-    assert found, "templates that are not plain are refused when the config is read"
+    match = TEMPLATE.fullmatch(template.strip())
+    assert match, "templates that are not plain are refused when the config is read"
     value: Any = payload
-    if found["root"] == "value_json":
+    if match["root"] == "value_json":
         try:
             value = json.loads(payload)
         except (ValueError, RecursionError):
             return None
-    for step in _STEP.finditer(found["path"]):
+    for step in _STEP.finditer(match["path"]):
         name, index = step[1] or step[2] or step[3], step[4]
         if index is not None and isinstance(value, list) and int(index) < len(value):
             value = value[int(index)]
@@ -50,7 +50,7 @@ def value_at(template: str, payload: str) -> Any:
     return value
 
 
-class Reading:
+class StateReading:
     """How the state of one config is read."""
 
     def __init__(self, component: str, config: Mapping[str, Any]) -> None:
@@ -119,7 +119,7 @@ class Reading:
                 yield state, template, _robot
             case "lawn_mower":
                 activity = text_of(config, "activity_state_topic"), text_of(config, "activity_value_template")
-                yield *activity, lambda value: {"activity": said(str(value))} if value else {}
+                yield *activity, lambda value: {"activity": spoken_name(str(value))} if value else {}
             case "device_tracker":
                 yield state, template, lambda value: _tracked(config, value)
             case "lock":
@@ -132,30 +132,32 @@ class Reading:
 
     def _json_light(self, payload: str) -> Mapping[str, Any]:
         try:
-            told = json.loads(payload)
+            details = json.loads(payload)
         except (ValueError, RecursionError):
             return {}
-        if not isinstance(told, dict):
+        if not isinstance(details, dict):
             return {}
         state: dict[str, Any] = {}
-        if told.get("state") in ("ON", "OFF"):
-            state["on"] = told["state"] == "ON"
-        if "brightness" in told:
-            state |= _percent("brightness", told["brightness"], number_of(self._config.get("brightness_scale")) or 255)
-        if "color_temp" in told:
-            state |= _kelvin(told["color_temp"], self._config)
-        colour = told.get("color")
+        if details.get("state") in ("ON", "OFF"):
+            state["on"] = details["state"] == "ON"
+        if "brightness" in details:
+            state |= _percent(
+                "brightness", details["brightness"], number_of(self._config.get("brightness_scale")) or 255
+            )
+        if "color_temp" in details:
+            state |= _kelvin(details["color_temp"], self._config)
+        colour = details.get("color")
         if isinstance(colour, dict) and {"r", "g", "b"} <= set(colour):
             state |= _rgb(f"{colour['r']},{colour['g']},{colour['b']}")
         return state
 
 
 def _reader(template: str, read: Callable[[Any], Mapping[str, Any]]) -> Callable[[str], Mapping[str, Any]]:
-    def told(payload: str) -> Mapping[str, Any]:
+    def read_payload(payload: str) -> Mapping[str, Any]:
         value = value_at(template, payload)
         return {} if value is None else read(value)
 
-    return told
+    return read_payload
 
 
 def number_of(value: Any) -> float | None:
@@ -225,23 +227,23 @@ def _speed(config: Mapping[str, Any], value: Any) -> Mapping[str, Any]:
 def _robot(payload: Any) -> Mapping[str, Any]:
     """Read a vacuum's state, which is JSON; its battery may be in it."""
     try:
-        told = json.loads(payload) if isinstance(payload, str) else payload
+        details = json.loads(payload) if isinstance(payload, str) else payload
     except (ValueError, RecursionError):
         return {}
-    if not isinstance(told, dict):
+    if not isinstance(details, dict):
         return {}
-    state: dict[str, Any] = {"activity": said(str(told["state"]))} if told.get("state") else {}
-    battery = number_of(told.get("battery_level"))
+    state: dict[str, Any] = {"activity": spoken_name(str(details["state"]))} if details.get("state") else {}
+    battery = number_of(details.get("battery_level"))
     return state | ({} if battery is None else {"battery": round(battery)})
 
 
 def _valve(config: Mapping[str, Any], value: Any) -> Mapping[str, Any]:
     """Read a valve's state: a word, a position, or JSON of both."""
     try:
-        told = json.loads(value) if isinstance(value, str) else value
+        details = json.loads(value) if isinstance(value, str) else value
     except (ValueError, RecursionError):
-        told = None
-    parts = [told.get("state"), told.get("position")] if isinstance(told, dict) else [value]
+        details = None
+    parts = [details.get("state"), details.get("position")] if isinstance(details, dict) else [value]
     state: dict[str, Any] = {}
     for part in parts:
         if config.get("reports_position") is True and number_of(part) is not None:
@@ -254,15 +256,17 @@ def _valve(config: Mapping[str, Any], value: Any) -> Mapping[str, Any]:
 def _tracked(config: Mapping[str, Any], value: Any) -> Mapping[str, Any]:
     if str(value) == text_of(config, "payload_home", "home"):
         return {"place": "home"}
-    return {"place": "away" if str(value) == text_of(config, "payload_not_home", "not_home") else said(str(value))}
+    return {
+        "place": "away" if str(value) == text_of(config, "payload_not_home", "not_home") else spoken_name(str(value))
+    }
 
 
 def _sensed(value: Any, unit: str) -> Mapping[str, Any]:
     number = number_of(value)
     if number is not None and unit == "°F":
         number, unit = (number - 32) * 5 / 9, "°C"
-    plain = said(str(value)) if number is None else round(number, 3)
-    return {"value": plain, **({"unit": said(unit)} if unit else {})}
+    plain = spoken_name(str(value)) if number is None else round(number, 3)
+    return {"value": plain, **({"unit": spoken_name(unit)} if unit else {})}
 
 
 def _covered(config: Mapping[str, Any], value: Any) -> Mapping[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from tools_server.called import Called, listed
 from tools_server.called import place as placed
-from tools_server.hubs.devices import Device, plain, said
+from tools_server.hubs.devices import Device, plain, spoken_name
 from tools_server.hubs.home_words import (
     ACTIVITIES,
     binary_words,
@@ -101,7 +101,7 @@ _REASSURING = ("locked", "closed", "off")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class DeviceQuestion:
     """What is wanted to know."""
 
     quantity: str = ""  # "", "any", "all", "which", "how_many", "where"
@@ -111,11 +111,11 @@ class Asked:
     place: str = ""  # the room or floor, as it is called
 
 
-def answer(devices: Sequence[Device], asked: Asked) -> str:
+def answer(devices: Sequence[Device], question: DeviceQuestion) -> str:
     """Return the answer as a sentence. `devices` is not empty."""
-    value = plain(asked.value).replace(" ", "_") or _usual(devices[0])
-    asked = replace(asked, value=value)
-    if asked.quantity == "where":
+    value = plain(question.value).replace(" ", "_") or _usual(devices[0])
+    question = replace(question, value=value)
+    if question.quantity == "where":
         return " ".join(f"{capital(_where(device))}." for device in devices[:NAMED])
     holding = [device for device in devices if holds(device, value)]
     known = [device for device in devices if holds(device, value) is not None]
@@ -123,20 +123,20 @@ def answer(devices: Sequence[Device], asked: Asked) -> str:
         return " ".join(f"{capital(clause(the(device), device))}." for device in devices[:NAMED])
     # "Are the doors locked?" is asked to be sure of every one; "are the lights on?" of any.
     reassures = len(devices) > 1 and value in _REASSURING
-    match asked.quantity or ("all" if reassures else ""):
+    match question.quantity or ("all" if reassures else ""):
         case "any":
-            return _yes(_some(holding, asked)) if holding else _no(_none(devices, known, asked))
+            return _yes(_some(holding, question)) if holding else _no(_none(devices, known, question))
         case "all":
             others = [device for device in known if device not in holding]
             if others:
-                return _no(_some(others, replace(asked, value=_OPPOSITES.get(value, ""))))
-            return _yes(clause(the(known[0]), known[0])) if len(known) == 1 else _yes(_every(known, asked))
+                return _no(_some(others, replace(question, value=_OPPOSITES.get(value, ""))))
+            return _yes(clause(the(known[0]), known[0])) if len(known) == 1 else _yes(_every(known, question))
         case "which" | "how_many":
-            return f"{capital(_some(holding, asked) if holding else _none(devices, known, asked))}."
+            return f"{capital(_some(holding, question) if holding else _none(devices, known, question))}."
     if len(devices) == 1:
         said_so = clause(the(devices[0]), devices[0])
         return _yes(said_so) if holding else _no(said_so)
-    return _yes(_some(holding, asked)) if holding else _no(_none(devices, known, asked))
+    return _yes(_some(holding, question)) if holding else _no(_none(devices, known, question))
 
 
 def whereabouts(devices: Sequence[Device], place: str) -> str | None:
@@ -148,16 +148,16 @@ def whereabouts(devices: Sequence[Device], place: str) -> str | None:
     return word if word in ("home", "away") else called.get(word)
 
 
-def unanswerable(devices: Sequence[Device], every: Sequence[Device], asked: Asked, *, named: bool) -> str:
+def unanswerable(devices: Sequence[Device], every: Sequence[Device], question: DeviceQuestion, *, named: bool) -> str:
     """Return the sentence that nothing can tell what is asked of these; "" where something can.
 
     `every` is all that the asker may look at: the places of its people are what there is to ask for. `named` when the
     device was said by its name, and is spoken of by it.
     """
     kinds = {device.kind for device in devices}
-    if asked.value and kinds == {"person"} and whereabouts(every, asked.value) is None:
+    if question.value and kinds == {"person"} and whereabouts(every, question.value) is None:
         return only_whereabouts(every)
-    if kinds == {"lock"} and asked.value in _OPENINGS and not any("open" in device.state for device in devices):
+    if kinds == {"lock"} and question.value in _OPENINGS and not any("open" in device.state for device in devices):
         if named and isinstance(locked := devices[0].state.get("locked"), bool):
             form = _("I can't tell whether {device} is open; I only know that it is {state}.")
             return form.format(device=the(devices[0]), state=state_words({"locked": locked}))
@@ -171,7 +171,7 @@ def only_whereabouts(people: Sequence[Device]) -> str:
     if not known:
         return _("I can't look that up: I only know whether somebody is at home or away.")
     form = _("I can't look that up: I only know whether somebody is at home or away, or at {places}.")
-    return form.format(places=series([said(one) for one in known[:NAMED]], "or"))
+    return form.format(places=series([spoken_name(one) for one in known[:NAMED]], "or"))
 
 
 def _places(devices: Sequence[Device]) -> list[str]:
@@ -221,37 +221,39 @@ def holds(device: Device, value: str) -> bool | None:
 # ── how many ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def _some(devices: Sequence[Device], asked: Asked) -> str:
+def _some(devices: Sequence[Device], question: DeviceQuestion) -> str:
     """Return "two lights are on: the hall lamp and the reading lamp", or how the only one is."""
     if len(devices) == 1:
         return clause(the(devices[0]), devices[0])
-    reports, how = _how(devices[0], asked.value)
+    reports, how = _how(devices[0], question.value)
     names = [the(device) for device in devices[:NAMED]]
     if more := len(devices) - NAMED:
         names += [Called(_("{count} more").format(count=more))] if more > 0 else []
     form = _("{count} {things} report {state}: {names}") if reports else _("{count} {things} are {state}: {names}")
-    return form.format(count=count_words(len(devices)), things=_things(devices, asked), state=how, names=listed(names))
+    return form.format(
+        count=count_words(len(devices)), things=_things(devices, question), state=how, names=listed(names)
+    )
 
 
-def _every(devices: Sequence[Device], asked: Asked) -> str:
-    reports, how = _how(devices[0], asked.value)
+def _every(devices: Sequence[Device], question: DeviceQuestion) -> str:
+    reports, how = _how(devices[0], question.value)
     form = _("all {things} report {state}") if reports else _("all {things} are {state}")
-    return form.format(things=_things(devices, asked), state=how)
+    return form.format(things=_things(devices, question), state=how)
 
 
-def _none(devices: Sequence[Device], known: Sequence[Device], asked: Asked) -> str:
+def _none(devices: Sequence[Device], known: Sequence[Device], question: DeviceQuestion) -> str:
     """Return "all windows are closed", or "no lights are on"."""
     if len(devices) == 1:
         return clause(the(devices[0]), devices[0])
-    opposite = _OPPOSITES.get(asked.value, "")
+    opposite = _OPPOSITES.get(question.value, "")
     sensed = known[0].kind == "sensor" and known[0].shape in ("window", "door", "garage_door", "opening", "lock")
-    if opposite and (sensed or asked.kind in ("cover", "lock", "valve")) and len(known) == len(devices):
-        return _every(devices, replace(asked, value=opposite))
-    reports, how = _how(known[0], asked.value)
+    if opposite and (sensed or question.kind in ("cover", "lock", "valve")) and len(known) == len(devices):
+        return _every(devices, replace(question, value=opposite))
+    reports, how = _how(known[0], question.value)
     if known[0].kind == "person":
         return _("nobody is {state}").format(state=how)
     form = _("no {things} report {state}") if reports else _("no {things} are {state}")
-    return form.format(things=_things(devices, asked), state=how)
+    return form.format(things=_things(devices, question), state=how)
 
 
 def _how(device: Device, value: str) -> tuple[bool, str]:
@@ -261,21 +263,21 @@ def _how(device: Device, value: str) -> tuple[bool, str]:
         return binary_words(device.shape, yes)
     if device.kind == "person":
         words = {"home": _("at home"), "away": _("away")}
-        return False, words.get(value) or _("at {place}").format(place=said(value.replace("_", " ")))
+        return False, words.get(value) or _("at {place}").format(place=spoken_name(value.replace("_", " ")))
     if value in _STATES:
         name, wanted = _STATES[value]
         return False, state_words({name: wanted})
     if value in ACTIVITIES:
         return False, _(ACTIVITIES[value])
-    return False, said(value.replace("_", " ")) if value else _("not")
+    return False, spoken_name(value.replace("_", " ")) if value else _("not")
 
 
-def _things(devices: Sequence[Device], asked: Asked) -> str:
+def _things(devices: Sequence[Device], question: DeviceQuestion) -> str:
     kinds = {device.kind for device in devices}
     shapes = {device.shape for device in devices}
     return kind_plural(
-        asked.kind or (devices[0].kind if len(kinds) == 1 else ""),
-        asked.shape or (shapes.pop() if len(shapes) == 1 else ""),
+        question.kind or (devices[0].kind if len(kinds) == 1 else ""),
+        question.shape or (shapes.pop() if len(shapes) == 1 else ""),
     )
 
 
@@ -314,7 +316,7 @@ def reading(device: Device, measure: str) -> str | None:
             value = now.get(measure)
             return percent(value) if isinstance(value, (int, float)) else None
         case "mode" if now.get("mode"):
-            return said(str(now["mode"]).replace("_", " "))
+            return spoken_name(str(now["mode"]).replace("_", " "))
     return None
 
 

@@ -15,20 +15,20 @@ from typing import Any
 import anyio
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from tools_server.hubs.devices import Device, Floor, Kind, Plan, Room, State
+from tools_server.hubs.devices import Device, Floor, FloorPlan, Kind, Room, State
 from tools_server.hubs.home_words import COLOURS
 
 UNHEARD = ("next", "previous", "scene", "media_class", "room")  # that leave no trace in a device's state
 
 
-class ScriptedSettings(BaseModel):
+class ScriptedHubSettings(BaseModel):
     """Which file the house is made from. Without one there is none."""
 
     model_config = ConfigDict(extra="forbid")
     file: Path | None = None
 
     @model_validator(mode="after")
-    def _readable(self) -> ScriptedSettings:
+    def _readable(self) -> ScriptedHubSettings:
         if self.file:
             read_house(self.file)
         return self
@@ -58,7 +58,7 @@ class _Device(BaseModel):
     fahrenheit: bool = False
 
 
-class House(BaseModel):
+class ScriptedHouse(BaseModel):
     """A house as its file has it."""
 
     model_config = ConfigDict(extra="forbid")
@@ -67,10 +67,10 @@ class House(BaseModel):
     devices: list[_Device] = Field(default_factory=list)
 
 
-def read_house(file: Path) -> House:
+def read_house(file: Path) -> ScriptedHouse:
     """Return the house of a file. Raises ValueError with a sentence."""
     try:
-        return House.model_validate(json.loads(file.read_text("utf-8")))
+        return ScriptedHouse.model_validate(json.loads(file.read_text("utf-8")))
     except OSError as missing:
         raise ValueError(f"{file} cannot be read: {missing.strerror}") from missing
     except ValidationError as wrong:
@@ -86,7 +86,7 @@ class Scripted:
     def __init__(self, file: Path, turned: Callable[[bool], None]) -> None:
         house = read_house(file)
         self._turned = turned
-        self._plan = Plan(
+        self._plan = FloorPlan(
             tuple(Room(room.name, room.floor, tuple(room.aliases)) for room in house.rooms),
             tuple(Floor(floor.name, tuple(floor.aliases)) for floor in house.floors),
         )
@@ -97,7 +97,7 @@ class Scripted:
         """Return every device as it is now."""
         return list(self._devices.values())
 
-    def plan(self) -> Plan:
+    def plan(self) -> FloorPlan:
         """Return the rooms and floors."""
         return self._plan
 

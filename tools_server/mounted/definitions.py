@@ -49,27 +49,27 @@ class Definition:
     hints: Mapping[str, Any]
 
 
-def pinned(said: Mapping[str, Any]) -> str:
+def pinned(values: Mapping[str, Any]) -> str:
     """Return the SHA-256 of what a server says of a tool. Raises `Unfit` for what cannot be written as JSON."""
     try:
-        return digest(_core(said))
+        return digest(_core(values))
     except (ValueError, TypeError, RecursionError) as broken:
         raise Unfit("its definition is no JSON") from broken
 
 
-def _core(said: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: said.get(key) for key in ("name", "title", "description", "inputSchema", "annotations")}
+def _core(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: values.get(key) for key in ("name", "title", "description", "inputSchema", "annotations")}
 
 
-def definition(said: Mapping[str, Any]) -> Definition:
+def definition(values: Mapping[str, Any]) -> Definition:
     """Return a tool as it may be shown. Raises `Unfit`."""
-    name = said.get("name")
+    name = values.get("name")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise Unfit("its name is not letters, digits, hyphens and underscores")
-    sha256 = pinned(said)
-    hints = said.get("annotations")
-    schema = projected(said.get("inputSchema"))
-    description = clean(said.get("description") or "", DESCRIPTION_CHARACTERS) or f"{name}."
+    sha256 = pinned(values)
+    hints = values.get("annotations")
+    schema = projected(values.get("inputSchema"))
+    description = clean(values.get("description") or "", DESCRIPTION_CHARACTERS) or f"{name}."
     return Definition(name, description, schema, sha256, hints if isinstance(hints, dict) else {})
 
 
@@ -135,11 +135,11 @@ def _part(part: Any, whole: Mapping[str, Any], depth: int, left: list[int]) -> A
         if key not in _KEPT:
             continue
         if key == "properties" and isinstance(value, dict):
-            made[key] = {_argument(name): _part(each, whole, depth + 1, left) for name, each in value.items()}
+            made[key] = {_argument(name): _part(item, whole, depth + 1, left) for name, item in value.items()}
         elif key in ("items", "additionalProperties"):
             made[key] = _part(value, whole, depth + 1, left)
         elif key in ("anyOf", "oneOf", "allOf") and isinstance(value, list):
-            made[key] = [_part(each, whole, depth + 1, left) for each in value]
+            made[key] = [_part(item, whole, depth + 1, left) for item in value]
         elif key == "description":
             made[key] = clean(value, WORD_CHARACTERS)
         elif key in ("enum", "const", "default"):
@@ -150,12 +150,12 @@ def _part(part: Any, whole: Mapping[str, Any], depth: int, left: list[int]) -> A
 
 
 def _referred(reference: Any, whole: Mapping[str, Any]) -> Any:
-    found: Any = whole
+    result: Any = whole
     if not isinstance(reference, str) or not reference.startswith("#/"):
         raise Unfit("its schema refers to another place")
     for step in reference[2:].split("/"):
-        found = found.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(found, dict) else None
-    return found
+        result = result.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(result, dict) else None
+    return result
 
 
 def _argument(name: str) -> str:

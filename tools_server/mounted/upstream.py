@@ -25,10 +25,10 @@ from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel, ConfigDict
 
 from tools_server.mounted.definitions import Definition, Unfit, clean, definition, pinned, validator
-from tools_server.mounted.upstream_wires import CALL_SECONDS, Server, by_http, by_stdio
+from tools_server.mounted.upstream_wires import CALL_SECONDS, UpstreamServer, by_http, by_stdio
 from tools_server.policy import Action
 from tools_server.reach.outside import Outside
-from tools_server.state import State
+from tools_server.state import ToolsDatabase
 from tools_server.toolkit import Call, Result, ToolFailed, ToolSpec
 
 RESULT_CHARACTERS = 20_000
@@ -61,7 +61,7 @@ class Mounted:
     """One server, and how it is just now."""
 
     name: str
-    settings: Server
+    settings: UpstreamServer
     client: Client | None = None
     waiting: dict[str, str] = field(default_factory=dict)  # tool → why it is not listed
     listed: tuple[str, ...] = ()
@@ -73,8 +73,8 @@ class Upstream:
 
     def __init__(
         self,
-        servers: Mapping[str, Server],
-        state: State,
+        servers: Mapping[str, UpstreamServer],
+        state: ToolsDatabase,
         outside: Outside,
         mount: Callable[[str, Mapping[str, ToolSpec]], None],
     ) -> None:
@@ -123,7 +123,7 @@ class Upstream:
                     await self._watch(server, client)
         raise OSError("it hung up, or did not start")
 
-    def _transport(self, settings: Server, ended: anyio.Event) -> AbstractAsyncContextManager[Any]:
+    def _transport(self, settings: UpstreamServer, ended: anyio.Event) -> AbstractAsyncContextManager[Any]:
         if settings.command:
             return by_stdio(settings, ended)
         return by_http(settings, self._outside)
@@ -133,49 +133,49 @@ class Upstream:
         before: Mapping[str, ToolSpec] | None = None
         while True:
             server.look = anyio.Event()
-            found = self._approved(server, await _listed(client))
-            if before is None or _differ(before, found):
-                server.listed = tuple(found)
-                self._mount(server.name, found)
-            before = found
+            results = self._approved(server, await _listed(client))
+            if before is None or _differ(before, results):
+                server.listed = tuple(results)
+                self._mount(server.name, results)
+            before = results
             with anyio.move_on_after(LOOK_SECONDS):
                 await server.look.wait()
             await anyio.sleep(CALM_SECONDS)
 
-    def _approved(self, server: Mounted, said: Sequence[Mapping[str, Any]]) -> dict[str, ToolSpec]:
+    def _approved(self, server: Mounted, values: Sequence[Mapping[str, Any]]) -> dict[str, ToolSpec]:
         """Return the tools whose definitions a person has approved; note the others, and why they wait."""
         rows = self._state.rows("SELECT tool, seen_sha256, approved_sha256 FROM upstream WHERE server = ?", server.name)
         known = {row["tool"]: (row["seen_sha256"], row["approved_sha256"]) for row in rows}
         server.waiting = {}
-        found: dict[str, ToolSpec] = {}
-        for each in said:
-            name = clean(each.get("name"), 64)
+        results: dict[str, ToolSpec] = {}
+        for fields in values:
+            name = clean(fields.get("name"), 64)
             try:
-                made = definition(each)
+                made = definition(fields)
             except Unfit as unfit:
                 server.waiting[name] = str(unfit)
                 continue
-            if f"{server.name}.{made.name}" in found:
+            if f"{server.name}.{made.name}" in results:
                 server.waiting[name] = "there are two of that name"
-                del found[f"{server.name}.{made.name}"]
+                del results[f"{server.name}.{made.name}"]
                 continue
             seen, approved = known.get(made.name, ("", ""))
             if seen != made.sha256:
-                self._saw(server.name, made, each)
+                self._saw(server.name, made, fields)
             if approved != made.sha256:
                 server.waiting[name] = (
                     "it has changed since it was approved" if approved else "nobody has approved it yet"
                 )
                 continue
             spec = _spec(server, made)
-            found[spec.name] = spec
-        return found
+            results[spec.name] = spec
+        return results
 
-    def _saw(self, server: str, made: Definition, said: Mapping[str, Any]) -> None:
+    def _saw(self, server: str, made: Definition, values: Mapping[str, Any]) -> None:
         self._state.run(
             "INSERT INTO upstream (server, tool, seen, seen_sha256) VALUES (?, ?, ?, ?)"
             " ON CONFLICT (server, tool) DO UPDATE SET seen = excluded.seen, seen_sha256 = excluded.seen_sha256",
-            *(server, made.name, json.dumps(said, sort_keys=True, indent=2), made.sha256),
+            *(server, made.name, json.dumps(values, sort_keys=True, indent=2), made.sha256),
         )
 
 
@@ -200,14 +200,14 @@ def _differ(before: Mapping[str, ToolSpec], after: Mapping[str, ToolSpec]) -> bo
 
 async def _listed(client: Client) -> list[Mapping[str, Any]]:
     """Return what it says of its tools, page after page. Raises `Unfit` when there is no end."""
-    said: list[Mapping[str, Any]] = []
+    rows: list[Mapping[str, Any]] = []
     cursor: str | None = None
-    while len(said) <= MOST_TOOLS:
+    while len(rows) <= MOST_TOOLS:
         with anyio.fail_after(START_SECONDS):
             page = await client.session.list_tools(params=types.PaginatedRequestParams(cursor=cursor))
-        said += [tool.model_dump(by_alias=True, mode="json", exclude_none=True) for tool in page.tools]
+        rows += [tool.model_dump(by_alias=True, mode="json", exclude_none=True) for tool in page.tools]
         if page.next_cursor is None or not page.tools:
-            return said
+            return rows
         cursor = page.next_cursor
     raise Unfit(f"it has more than {MOST_TOOLS} tools")
 
@@ -304,7 +304,7 @@ def _quote(text: str) -> str:
 # ── approving ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def waiting(state: State, server: str, tool: str = "") -> list[Mapping[str, Any]]:
+def waiting(state: ToolsDatabase, server: str, tool: str = "") -> list[Mapping[str, Any]]:
     """Return what the servers said that nobody has approved: rows of the table `upstream`."""
     rows = state.rows(
         "SELECT * FROM upstream WHERE seen_sha256 != approved_sha256 AND (? IN ('', server)) AND (? IN ('', tool))"
@@ -314,7 +314,7 @@ def waiting(state: State, server: str, tool: str = "") -> list[Mapping[str, Any]
     return [dict(row) for row in rows]
 
 
-def approve(state: State, row: Mapping[str, Any]) -> None:
+def approve(state: ToolsDatabase, row: Mapping[str, Any]) -> None:
     """Pin a definition as it was shown: when the server has changed it meanwhile, that does not count."""
     assert pinned(json.loads(row["seen"])) == row["seen_sha256"], "what is shown is what is pinned"
     state.run(

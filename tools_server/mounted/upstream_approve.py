@@ -14,7 +14,7 @@ from typing import Any
 
 from tools_server.household import add_house, at_home
 from tools_server.mounted.upstream import MIGRATIONS, approve, waiting
-from tools_server.state import State
+from tools_server.state import ToolsDatabase
 from tools_server.stderr import say
 
 
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str]) -> int:
         say(f"{file} is not there: start the tool server once, so that it sees what the server offers.")
         return 2
     try:
-        state = State(file, MIGRATIONS)
+        state = ToolsDatabase(file, MIGRATIONS)
         try:
             return _approved(state, waiting(state, given.server, given.tool), given.yes)
         finally:
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
         return 2
 
 
-def _approved(state: State, rows: Sequence[Mapping[str, Any]], yes: bool) -> int:
+def _approved(state: ToolsDatabase, rows: Sequence[Mapping[str, Any]], yes: bool) -> int:
     if not rows:
         sys.stdout.write("Nothing waits for approval.\n")
         return 0

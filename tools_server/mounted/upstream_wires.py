@@ -24,7 +24,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from tools_server.confine import Plan, keep_to
+from tools_server.confine import WallPlan, keep_to
 from tools_server.policy import Level, Risk
 from tools_server.programs import SYSTEM, programs_of
 from tools_server.reach.outside import Outside
@@ -35,7 +35,7 @@ LINE_BYTES = 1024 * 1024  # of one message
 CALL_SECONDS = 45.0
 
 
-class Server(BaseModel):
+class UpstreamServer(BaseModel):
     """One server: a command that is started here, or an address that is dialled."""
 
     model_config = ConfigDict(extra="forbid")
@@ -50,7 +50,7 @@ class Server(BaseModel):
     work_folder: Path | None = None  # of a command: where it starts, and the one place in which it may write
 
     @model_validator(mode="after")
-    def _one_way(self) -> Server:
+    def _one_way(self) -> UpstreamServer:
         if bool(self.command) == bool(self.url):
             raise ValueError("give a command or a url")
         address = httpx2.URL(self.url) if self.url else None
@@ -62,7 +62,7 @@ class Server(BaseModel):
 
 
 @asynccontextmanager
-async def by_stdio(settings: Server, ended: anyio.Event) -> AsyncIterator[Any]:
+async def by_stdio(settings: UpstreamServer, ended: anyio.Event) -> AsyncIterator[Any]:
     """Start a server and speak with it by lines. One line too long, or the end of it, is the end of all of it.
 
     It inherits our walls, and of our environment only what every program needs. Of our files it sees nothing but
@@ -99,12 +99,12 @@ async def by_stdio(settings: Server, ended: anyio.Event) -> AsyncIterator[Any]:
                 await _killed(process)
 
 
-def started(settings: Server) -> subprocess.Popen[bytes]:
+def started(settings: UpstreamServer) -> subprocess.Popen[bytes]:
     """Start the program of a server, kept to its own files. Blocking. Raises OSError."""
-    own = [settings.work_folder] if settings.work_folder else []
-    plan = Plan(
+    paths = [settings.work_folder] if settings.work_folder else []
+    plan = WallPlan(
         reads=tuple(map(Path, SYSTEM)),
-        writes=(Path(os.devnull), *own),
+        writes=(Path(os.devnull), *paths),
         runs=tuple(programs_of({"command": settings.command})),
     )
     made: list[subprocess.Popen[bytes] | OSError] = []
@@ -185,7 +185,7 @@ async def _killed(process: subprocess.Popen[bytes]) -> None:
 
 
 @asynccontextmanager
-async def by_http(settings: Server, outside: Outside) -> AsyncIterator[Any]:
+async def by_http(settings: UpstreamServer, outside: Outside) -> AsyncIterator[Any]:
     """Speak with a server by streamable HTTP, over what is dialled."""
     headers = {"User-Agent": "Atlas"}
     if settings.token_file:

@@ -41,7 +41,7 @@ class MailGone(MailFailed):
     """There is no such mail."""
 
 
-class Wire(BaseModel):
+class MailServer(BaseModel):
     """Where one of the two servers of an account is."""
 
     model_config = ConfigDict(extra="forbid")
@@ -51,7 +51,7 @@ class Wire(BaseModel):
     authority_file: Path | None = None  # PEM: who vouches for it, when that is the house itself
 
     @model_validator(mode="after")
-    def _guarded(self) -> Wire:
+    def _guarded(self) -> MailServer:
         if wrong := allowed(self.host, self.tls):
             raise ValueError(wrong)
         return self
@@ -66,8 +66,8 @@ class Account(BaseModel):
     address: str = Field(pattern=r"^[!-~]+@[!-~]+$", max_length=254)
     user: str
     password_file: Path
-    imap: Wire | None = None
-    smtp: Wire | None = None
+    imap: MailServer | None = None
+    smtp: MailServer | None = None
     folder: str = "INBOX"
 
     def password(self) -> str:
@@ -93,7 +93,7 @@ class Streams:
         self._open: list[socket.socket] = []
         self._over = False
 
-    def dial(self, wire: Wire) -> socket.socket:
+    def dial(self, wire: MailServer) -> socket.socket:
         """Return a stream to a server, with TLS when that is how it is spoken to from the first octet."""
         way = self._outside.dial(wire.host, wire.port, CONNECT_SECONDS)
         way.settimeout(ANSWER_SECONDS)
@@ -120,7 +120,7 @@ class Streams:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MailEntry:
     """One mail of a mailbox. The number means this mail as long as the mailbox keeps its epoch (RFC 3501 2.3.1.1)."""
 
     epoch: int
@@ -142,7 +142,7 @@ class Wanted:
 class _Imap(imaplib.IMAP4):
     """IMAP over a dialled stream, with a limit on what one answer may hold."""
 
-    def __init__(self, streams: Streams, wire: Wire) -> None:
+    def __init__(self, streams: Streams, wire: MailServer) -> None:
         self._streams = streams
         self._wire = wire
         self._left = 2 * LETTER_BYTES
@@ -181,10 +181,10 @@ class Mailbox:
             raise MailFailed(
                 _("The mail account {name} has no folder {folder}.").format(name=account.name, folder=account.folder)
             )
-        _first, said = imap.response("UIDVALIDITY")
-        self.epoch = int(said[0]) if said and said[0] else 0
+        _first, texts = imap.response("UIDVALIDITY")
+        self.epoch = int(texts[0]) if texts and texts[0] else 0
 
-    def search(self, wanted: Wanted, most: int) -> tuple[list[Found], int]:
+    def search(self, wanted: Wanted, most: int) -> tuple[list[MailEntry], int]:
         """Return the newest mails that are wanted, newest first, and how many there are in all."""
         criteria: list[str] = ["UNSEEN"] if wanted.unread else ["ALL"]
         if wanted.since:
@@ -201,38 +201,38 @@ class Mailbox:
                 self._imap.literal = text.encode()  # type: ignore[assignment]
                 break
         self._imap.allow(LETTER_BYTES)
-        status, said = self._imap.uid("SEARCH", *criteria)
+        status, texts = self._imap.uid("SEARCH", *criteria)
         if status != "OK":
             raise MailFailed(_("The mail server cannot search for that."))
-        numbers = sorted({int(number) for line in said if isinstance(line, bytes) for number in line.split()})
+        numbers = sorted({int(number) for line in texts if isinstance(line, bytes) for number in line.split()})
         return self._fetched(numbers[: -most - 1 : -1]) if numbers else [], len(numbers)
 
-    def _fetched(self, numbers: Sequence[int]) -> list[Found]:
+    def _fetched(self, numbers: Sequence[int]) -> list[MailEntry]:
         self._imap.allow(len(numbers) * 64 * 1024)
-        found = {each.number: each for each in self._fetch(",".join(map(str, numbers)), _HEADERS)}
-        return [found[number] for number in numbers if number in found]
+        results = {mail.number: mail for mail in self._fetch(",".join(map(str, numbers)), _HEADERS)}
+        return [results[number] for number in numbers if number in results]
 
-    def one(self, epoch: int, number: int) -> Found:
+    def one(self, epoch: int, number: int) -> MailEntry:
         """Return a mail with its text. Raises `MailGone`."""
         if epoch != self.epoch:
             raise MailGone(_("The mailbox was numbered anew since then: list the mails again."))
         self._imap.allow(LETTER_BYTES + 64 * 1024)
-        for found in self._fetch(str(number), f"BODY.PEEK[]<0.{LETTER_BYTES}>"):
-            if found.number == number:
-                return found
+        for mail in self._fetch(str(number), f"BODY.PEEK[]<0.{LETTER_BYTES}>"):
+            if mail.number == number:
+                return mail
         raise MailGone(_("That mail is not there any more."))
 
-    def _fetch(self, numbers: str, what: str) -> Iterator[Found]:
-        status, said = self._imap.uid("FETCH", numbers, f"(UID FLAGS {what})")
+    def _fetch(self, numbers: str, what: str) -> Iterator[MailEntry]:
+        status, texts = self._imap.uid("FETCH", numbers, f"(UID FLAGS {what})")
         if status != "OK":
             raise MailFailed(_("The mail server did not hand the mail over."))
         head = b""
-        for piece, after in zip(said, [*said[1:], b""], strict=True):
+        for piece, after in zip(texts, [*texts[1:], b""], strict=True):
             if isinstance(piece, tuple):
                 head, raw = piece[0], piece[1]
                 around = head + (after if isinstance(after, bytes) else b"")  # FLAGS may come behind the octets
                 if uid := re.search(rb"\bUID (\d+)", around):
-                    yield Found(
+                    yield MailEntry(
                         self.epoch, int(uid[1]), b"\\Seen" not in around, read(raw, whole=len(raw) < LETTER_BYTES)
                     )
 
@@ -282,7 +282,7 @@ Step = Literal["talking", "handing over", "taken"]
 
 
 @dataclass(slots=True)
-class Progress:
+class SendingProgress:
     """How far a letter has come: after "talking" nobody can say that it has not gone."""
 
     step: Step = "talking"
@@ -291,7 +291,7 @@ class Progress:
 class _Smtp(smtplib.SMTP):
     """SMTP over a dialled stream."""
 
-    def __init__(self, streams: Streams, wire: Wire) -> None:
+    def __init__(self, streams: Streams, wire: MailServer) -> None:
         self._streams = streams
         self._wire = wire
         # The name of this machine is nobody's business, and finding it out would ask the network.
@@ -301,7 +301,9 @@ class _Smtp(smtplib.SMTP):
         return self._streams.dial(self._wire)
 
 
-def hand_over(account: Account, letter: EmailMessage, to: Sequence[str], streams: Streams, progress: Progress) -> None:
+def hand_over(
+    account: Account, letter: EmailMessage, to: Sequence[str], streams: Streams, progress: SendingProgress
+) -> None:
     """Hand a letter over, to all of its recipients or to none. Raises `MailFailed`; `progress` says how far it came."""
     if account.smtp is None:
         raise MailFailed(_("The mail account {name} is for reading only.").format(name=account.name))
@@ -323,34 +325,34 @@ def hand_over(account: Account, letter: EmailMessage, to: Sequence[str], streams
 
 
 def _envelope(smtp: smtplib.SMTP, sender: str, to: Sequence[str]) -> None:
-    code, said = smtp.mail(sender)
+    code, text = smtp.mail(sender)
     if code != 250:
         raise MailFailed(
             _("The mail server takes no mail from {sender}, so nothing was sent. It says: {said}").format(
-                sender=sender, said=_said(said)
+                sender=sender, said=_said(text)
             )
         )
     for address in to:
-        code, said = smtp.rcpt(address)
+        code, text = smtp.rcpt(address)
         if code not in (250, 251):
             raise MailFailed(
                 _("The mail server does not take mail for {address}, so nothing was sent. It says: {said}").format(
-                    address=address, said=_said(said)
+                    address=address, said=_said(text)
                 )
             )
 
 
-def _data(smtp: smtplib.SMTP, octets: bytes, progress: Progress) -> None:
+def _data(smtp: smtplib.SMTP, octets: bytes, progress: SendingProgress) -> None:
     smtp.putcmd("data")
-    code, said = smtp.getreply()
+    code, text = smtp.getreply()
     if code != 354:
-        raise MailFailed(_("The mail server did not take the mail. It says: {said}").format(said=_said(said)))
+        raise MailFailed(_("The mail server did not take the mail. It says: {said}").format(said=_said(text)))
     progress.step = "handing over"
     smtp.send(re.sub(rb"(?m)^\.", b"..", octets).rstrip(b"\r\n") + b"\r\n.\r\n")
-    code, said = smtp.getreply()
+    code, text = smtp.getreply()
     if code != 250:
         progress.step = "talking"
-        raise MailFailed(_("The mail server did not take the mail. It says: {said}").format(said=_said(said)))
+        raise MailFailed(_("The mail server did not take the mail. It says: {said}").format(said=_said(text)))
     progress.step = "taken"
 
 
@@ -360,7 +362,7 @@ def _said(octets: bytes) -> str:
 
 
 @contextmanager
-def _spoken(account: Account, wire: Wire) -> Iterator[None]:
+def _spoken(account: Account, wire: MailServer) -> Iterator[None]:
     """Turn what goes wrong on a wire into a sentence."""
     try:
         yield

@@ -73,7 +73,7 @@ def read(raw: bytes, *, whole: bool) -> Letter:
         sender=name or address,
         sender_address=address,
         reply_to=replies[0][1] if replies else address,
-        to=[each for _name, each in _addresses(message, "To")][:20],
+        to=[item for _name, item in _addresses(message, "To")][:20],
         subject=_header(message, "Subject"),
         sent_at=_date(message),
         message_id=next(iter(_ids(message, "Message-ID")), ""),
@@ -86,16 +86,18 @@ def read(raw: bytes, *, whole: bool) -> Letter:
 
 def plain(text: str, most: int, *, lines: bool = False) -> str:
     """Return text without what cannot be seen or turns its order round, at most so many characters of it."""
-    kept = "".join(
+    remainder = "".join(
         character
         for character in text.replace("\r\n", "\n").replace("\r", "\n")
         if character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Cn")
     )
     if lines:
-        kept = re.sub(r"\n{3,}", "\n\n", "\n".join(" ".join(line.split()) for line in kept.split("\n"))).strip()
+        remainder = re.sub(
+            r"\n{3,}", "\n\n", "\n".join(" ".join(line.split()) for line in remainder.split("\n"))
+        ).strip()
     else:
-        kept = " ".join(kept.split())
-    return kept if len(kept) <= most else kept[: most - 1].rstrip() + "…"
+        remainder = " ".join(remainder.split())
+    return remainder if len(remainder) <= most else remainder[: most - 1].rstrip() + "…"
 
 
 # ── headers ────────────────────────────────────────────────────────────────────────────────────────
@@ -175,7 +177,7 @@ def _leaves(message: Message) -> Iterator[Message]:
         # Asking a text for its payload would decode it, by whatever codec it names.
         inside = part.get_payload() if part.is_multipart() else None
         if isinstance(inside, list) and part.get_content_type() != "message/rfc822":
-            left += [each for each in reversed(inside) if isinstance(each, Message)]
+            left += [item for item in reversed(inside) if isinstance(item, Message)]
         else:
             yield part
 
@@ -191,10 +193,10 @@ def _file_name(part: Message) -> str:
 
 def _bytes(part: Message) -> bytes:
     try:
-        found = part.get_payload(decode=True)
+        result = part.get_payload(decode=True)
     except (ValueError, LookupError):
         return b""
-    return found if isinstance(found, bytes) else b""
+    return result if isinstance(result, bytes) else b""
 
 
 def _decoded(part: Message) -> str:

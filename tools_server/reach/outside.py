@@ -62,7 +62,7 @@ class Outside:
         try:
             way.settimeout(seconds)
             way.sendall(f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n".encode())
-            status, said = _answer(way, until)
+            status, text = _answer(way, until)
         except TimeoutError:
             way.close()
             raise Unreachable(_("{host} does not answer.").format(host=host)) from None
@@ -71,7 +71,7 @@ class Outside:
             raise Unreachable(_(CLOSED)) from gone
         if status != 200:
             way.close()
-            raise Unreachable(_refused(status, said, host))
+            raise Unreachable(_refused(status, text, host))
         way.settimeout(seconds)
         return way
 
@@ -131,10 +131,10 @@ def _connected(egress: Path) -> socket.socket:
     return way
 
 
-def _refused(status: int, said: str, host: str) -> str:
+def _refused(status: int, text: str, host: str) -> str:
     """Return why the egress let nobody through: in its own words, which are English, or in those for its status."""
-    if said and current() == ENGLISH:
-        return said
+    if text and current() == ENGLISH:
+        return text
     return _(_REFUSED.get(status, _REFUSED[0])).format(host=host)
 
 
@@ -159,10 +159,10 @@ def _answer(way: socket.socket, until: float) -> tuple[int, str]:
             raise ConnectionResetError("the egress hung up")
         head += byte
     status = int(head.split(b" ", 2)[1])
-    said = b""
-    while status != 200 and len(said) < HEAD_BYTES and (more := way.recv(HEAD_BYTES)):
-        said += more
-    return status, said.decode("utf-8", "replace").strip()
+    text = b""
+    while status != 200 and len(text) < HEAD_BYTES and (more := way.recv(HEAD_BYTES)):
+        text += more
+    return status, text.decode("utf-8", "replace").strip()
 
 
 # ── HTTP ───────────────────────────────────────────────────────────────────────────────────────────

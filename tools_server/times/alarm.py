@@ -80,7 +80,7 @@ def following(alarm: Alarm, after: float, zone: tzinfo | None) -> Alarm | None:
 
 def without(alarm: Alarm, day: date, now: float, zone: tzinfo | None) -> Alarm | None:
     """Return one with a rule so that it does not ring on a day; None when it then never rings again."""
-    ahead = {each for each in alarm.skipped.split() if each >= local(now, zone).date().isoformat()}
+    ahead = {item for item in alarm.skipped.split() if item >= local(now, zone).date().isoformat()}
     left = replace(alarm, skipped=" ".join(sorted({*ahead, day.isoformat()})))
     return following(left, now, zone) if local(alarm.at, zone).date() == day else left
 
@@ -124,25 +124,25 @@ def when_words(alarm: Alarm, now: float, zone: tzinfo | None) -> str:
 
 def listed(alarm: Alarm, now: float, zone: tzinfo | None) -> str:
     """Return "gym, every weekday at 6:30 AM, which is off"."""
-    said = f"{alarm.name}, {when_words(alarm, now, zone)}" if alarm.name else when_words(alarm, now, zone)
+    text = f"{alarm.name}, {when_words(alarm, now, zone)}" if alarm.name else when_words(alarm, now, zone)
     if alarm.missed_at is not None and now - alarm.missed_at < DAY:
-        said += _(", which nobody stopped at {ago_words}").format(
+        text += _(", which nobody stopped at {ago_words}").format(
             ago_words=ago_words(local(alarm.missed_at, zone), local(now, zone))
         )
     elif alarm.off:
-        said += _(", which is off")
+        text += _(", which is off")
     elif alarm.ringing_since is not None:
-        said += _(", which is ringing")
+        text += _(", which is ringing")
     elif alarm.due_at is not None and alarm.due_at > alarm.at:
-        said += _(", snoozed until {clock_words}").format(clock_words=clock_words(local(alarm.due_at, zone)))
+        text += _(", snoozed until {clock_words}").format(clock_words=clock_words(local(alarm.due_at, zone)))
     recurrence = alarm.recurrence
     usual = recurrence.next(now, zone) if recurrence else None
     if usual is not None and not alarm.off and alarm.at > usual:
-        said += _(", next {moment_words}").format(moment_words=moment_words(local(alarm.at, zone), local(now, zone)))
-    days = [date.fromisoformat(each) for each in alarm.skipped.split()]
+        text += _(", next {moment_words}").format(moment_words=moment_words(local(alarm.at, zone), local(now, zone)))
+    days = [date.fromisoformat(item) for item in alarm.skipped.split()]
     if later := [day_words(day, local(now, zone).date()) for day in days if day > local(alarm.at, zone).date()]:
-        said += _(", but not {series}").format(series=series(later, "or"))
-    return said
+        text += _(", but not {series}").format(series=series(later, "or"))
+    return text
 
 
 def saying(alarm: Alarm, now: float, zone: tzinfo | None) -> dict[str, Any]:

@@ -81,11 +81,11 @@ Day = On | Weekday | MonthDay | OfMonth | Nth | Easter
 def dates(day: Day, today: date) -> Iterator[date]:
     """Return the dates, today or later, that are meant by a day: the nearest first, an end after some years."""
     horizon = today + timedelta(days=366 * YEARS_AHEAD)
-    for found in islice(_all(day, today), 12 * YEARS_AHEAD):
-        if found >= today or (isinstance(day, On) or (isinstance(day, MonthDay) and day.year)):
-            if found > horizon:
+    for matching_day in islice(_all(day, today), 12 * YEARS_AHEAD):
+        if matching_day >= today or (isinstance(day, On) or (isinstance(day, MonthDay) and day.year)):
+            if matching_day > horizon:
                 return
-            yield found
+            yield matching_day
 
 
 def _all(day: Day, today: date) -> Iterator[date]:
@@ -100,13 +100,13 @@ def _all(day: Day, today: date) -> Iterator[date]:
             yield from (monday + timedelta(days=number + 7 * week) for week in count())
         case MonthDay(month=month, day=number, year=year):
             years = [year] if year else range(today.year, today.year + YEARS_AHEAD)
-            yield from (date(each, month, number) for each in years if exists(each, month, number))
+            yield from (date(one_value, month, number) for one_value in years if exists(one_value, month, number))
         case OfMonth(days=numbers, month=only):
             for year, month in _months(today):
                 if only in (0, month):
                     last = last_day(year, month)
-                    found = (last if number == -1 else number for number in numbers)
-                    yield from (date(year, month, number) for number in sorted(found) if number <= last)
+                    results = (last if number == -1 else number for number in numbers)
+                    yield from (date(year, month, number) for number in sorted(results) if number <= last)
         case Nth(nth=nth, day=number, month=only):
             for year, month in _months(today):
                 if only in (0, month) and (on_day := nth_of_month(year, month, nth, number)):
@@ -121,9 +121,9 @@ def nth_of_month(year: int, month: int, nth: int, day: int) -> date | None:
     """Return the nth such day of the week in a month, -1 for the last; None when the month has no fifth."""
     last = last_day(year, month)
     first = 1 + (day - date(year, month, 1).weekday()) % 7
-    found = range(first, last + 1, 7)
+    matching_range = range(first, last + 1, 7)
     index = nth - 1 if nth > 0 else nth
-    return date(year, month, found[index]) if index < len(found) else None
+    return date(year, month, matching_range[index]) if index < len(matching_range) else None
 
 
 def _months(today: date) -> Iterator[tuple[int, int]]:

@@ -98,27 +98,27 @@ def _unit(word: str) -> str:
     return next(english for german, english in _UNITS.items() if word.startswith(german))
 
 
-def _length(found: re.Match[str]) -> str:
-    number, unit = found["n"].replace(",", "."), _unit(found["unit"])
+def _length(match: re.Match[str]) -> str:
+    number, unit = match["n"].replace(",", "."), _unit(match["unit"])
     return f"{number} {unit}" + ("" if number == "1" else "s")
 
 
-def _and_a_half(found: re.Match[str]) -> str:
-    return f"{_NUMBERS.get(found[1], found[1])} hours and 30 minutes"
+def _and_a_half(match: re.Match[str]) -> str:
+    return f"{_NUMBERS.get(match[1], match[1])} hours and 30 minutes"
 
 
-def _half_to(found: re.Match[str]) -> str:
-    hour = int(found["hour"])
-    return f"{'at ' if found['at'] else ''}half past {hour - 1 or 12}"
+def _half_to(match: re.Match[str]) -> str:
+    hour = int(match["hour"])
+    return f"{'at ' if match['at'] else ''}half past {hour - 1 or 12}"
 
 
-def _hour(found: re.Match[str]) -> str:
-    return f"at {int(found['hour'])}:{int(found['minute'] or 0):02d}"
+def _hour(match: re.Match[str]) -> str:
+    return f"at {int(match['hour'])}:{int(match['minute'] or 0):02d}"
 
 
-def _bare_hour(found: re.Match[str]) -> str:
+def _bare_hour(match: re.Match[str]) -> str:
     """Return an hour of the clock; German counts to 24, so one above 12 is no question."""
-    hour, minute = int(found["hour"]), int(found["minute"] or 0)
+    hour, minute = int(match["hour"]), int(match["minute"] or 0)
     return f"at {hour}:{minute:02d}" if hour > 12 or hour == 0 or minute else f"at {hour} oclock"
 
 
@@ -138,16 +138,16 @@ def _steps() -> Sequence[_Step]:
         (r"\b(?:an )?jede[mns]? wochenende\b", "every weekend"),
         (rf"\bjede[nmsr]? 2te[nrs]? ({_DAY})\b|\bjede[nmsr]? 2nd ({_DAY})\b", _every_other),
         (r"\bjede[nmsr]? (?:2nd|2te[nrs]?) tag\b", "every other day"),
-        (rf"\b(?:an )?jede[nmsr]? ({_DAY})(?:{_PART})?\b", lambda found: f"every {_WEEKDAYS[found[1]]}"),
-        (rf"\bjede[nmsr]? ({_PART})\b", lambda found: f"every {_PARTS[found[1]]}"),
-        (rf"\bjede[nmsr]? ({'|'.join(_UNITS)})\b", lambda found: f"every {_unit(found[1])}"),
-        (rf"\balle (?P<n>\d+) (?P<unit>{_UNIT})", lambda found: f"every {_length(found)}"),
+        (rf"\b(?:an )?jede[nmsr]? ({_DAY})(?:{_PART})?\b", lambda match: f"every {_WEEKDAYS[match[1]]}"),
+        (rf"\bjede[nmsr]? ({_PART})\b", lambda match: f"every {_PARTS[match[1]]}"),
+        (rf"\bjede[nmsr]? ({'|'.join(_UNITS)})\b", lambda match: f"every {_unit(match[1])}"),
+        (rf"\balle (?P<n>\d+) (?P<unit>{_UNIT})", lambda match: f"every {_length(match)}"),
         (r"\btäglich\b", "daily"),
         (r"\bwöchentlich\b", "weekly"),
         (r"\bmonatlich\b", "monthly"),
         (r"\bjährlich\b", "yearly"),
         (r"\bstündlich\b", "hourly"),
-        (rf"\b({_DAY})s\b", lambda found: f"every {_WEEKDAYS[found[1]]}"),
+        (rf"\b({_DAY})s\b", lambda match: f"every {_WEEKDAYS[match[1]]}"),
         (r"\bam (?P<nth>\d+(?:st|nd|rd|th)) (?:tag )?(?:jedes|im|des) monats?\b", r"on the \g<nth> of every month"),
         (rf"\b(?P<n>\d+(?:,\d)?) (?P<unit>{_UNIT})\b", _length),
         (r"\b(minutes?|hours?|days?) und (?=\d)", r"\1 and "),
@@ -167,18 +167,18 @@ def _steps() -> Sequence[_Step]:
         (r"\bübermorgen\b", "the day after tomorrow"),
         (
             rf"\b(?:heute|today) ({_PART})\b",
-            lambda found: "tonight" if found[1] == "nacht" else f"this {_PARTS[found[1]]}",
+            lambda match: "tonight" if match[1] == "nacht" else f"this {_PARTS[match[1]]}",
         ),
-        (rf"\bmorgen ({_PART})\b", lambda found: f"tomorrow {_PARTS[found[1]]}"),
-        (rf"\bthe day after tomorrow ({_PART})\b", lambda found: f"the day after tomorrow in the {_PARTS[found[1]]}"),
+        (rf"\bmorgen ({_PART})\b", lambda match: f"tomorrow {_PARTS[match[1]]}"),
+        (rf"\bthe day after tomorrow ({_PART})\b", lambda match: f"the day after tomorrow in the {_PARTS[match[1]]}"),
         (r"\bheute\b", "today"),
         (rf"\b(?:am |nächste[nrs]? |kommende[nrs]? |diese[nrs]? )?({_DAY})({_PART})\b", _day_part),
-        (rf"\b(?:am )?(?:nächste[nrsm]?|kommende[nrsm]?) ({_DAY})\b", lambda found: f"next {_WEEKDAYS[found[1]]}"),
-        (rf"\bdiese[nrsm]? ({_DAY})\b", lambda found: f"this {_WEEKDAYS[found[1]]}"),
-        (rf"\b(?:am |{_ART} )?({_DAY})\b", lambda found: f"on {_WEEKDAYS[found[1]]}"),
+        (rf"\b(?:am )?(?:nächste[nrsm]?|kommende[nrsm]?) ({_DAY})\b", lambda match: f"next {_WEEKDAYS[match[1]]}"),
+        (rf"\bdiese[nrsm]? ({_DAY})\b", lambda match: f"this {_WEEKDAYS[match[1]]}"),
+        (rf"\b(?:am |{_ART} )?({_DAY})\b", lambda match: f"on {_WEEKDAYS[match[1]]}"),
         (
             rf"\b(?:am |{_ART} )?(\d{{1,2}})(?:st|nd|rd|th)? ({_MONTH})\b",
-            lambda found: f"on {_MONTHS[found[2]]} {found[1]}",
+            lambda match: f"on {_MONTHS[match[2]]} {match[1]}",
         ),
         (rf"\b(?:am |{_ART} )(\d{{1,2}}(?:st|nd|rd|th))", r"on the \1"),
         (r"\b(?:am |übers |an diesem |dieses )wochenende\b|^wochenende$", "this weekend"),
@@ -188,37 +188,37 @@ def _steps() -> Sequence[_Step]:
         (r"\bnächste[nr]? monat\b", "next month"),
         (r"\bdiese[nr]? monat\b", "this month"),
         (r"\b(?:in den |die )?nächsten tagen?\b|\b(?:in den |die )nächsten paar tagen?\b", "next few days"),
-        (rf"\b(?:an |am |zu )?({'|'.join(_FEASTS)})\b", lambda found: _FEASTS[found[1]]),
+        (rf"\b(?:an |am |zu )?({'|'.join(_FEASTS)})\b", lambda match: _FEASTS[match[1]]),
         (r"\b(?:am |in der )?(?:frühen )?(vormittag|nachmittag|mittag|abend|nacht)s?\b", _in_part),
         (r"\b(?:am morgen|morgens|in der früh|früh)\b", "in the morning"),
         (r"\bmorgen\b", "tomorrow"),
         # ends
         (r"\bab (?=on |next |today|tomorrow|this |the )", "starting "),
         (r"\bbis (?:zum |zu )?(?=on |next |today|tomorrow|this |the |in )", "until "),
-        (r"\b(?:starting|until) on\b", lambda found: found[0].removesuffix(" on")),
+        (r"\b(?:starting|until) on\b", lambda match: match[0].removesuffix(" on")),
         (r"\bund\b", "and"),
         (r"\boder\b", "or"),
     )
     return [(re.compile(pattern), to) for pattern, to in table]
 
 
-def _every_other(found: re.Match[str]) -> str:
-    return f"every other {_WEEKDAYS[found[1] or found[2]]}"
+def _every_other(match: re.Match[str]) -> str:
+    return f"every other {_WEEKDAYS[match[1] or match[2]]}"
 
 
-def _spoken_hour(found: re.Match[str]) -> str:
-    hour, minute = int(found["hour"]), found["minute"]
+def _spoken_hour(match: re.Match[str]) -> str:
+    hour, minute = int(match["hour"]), match["minute"]
     if minute:
         return f"at {hour}:{int(minute):02d}"
     return f"at {hour}:00" if hour > 12 or hour == 0 else f"at {hour}"
 
 
-def _day_part(found: re.Match[str]) -> str:
-    return f"on {_WEEKDAYS[found[1]]} {_PARTS[found[2]]}"
+def _day_part(match: re.Match[str]) -> str:
+    return f"on {_WEEKDAYS[match[1]]} {_PARTS[match[2]]}"
 
 
-def _in_part(found: re.Match[str]) -> str:
-    part = _PARTS[found[1]]
+def _in_part(match: re.Match[str]) -> str:
+    part = _PARTS[match[1]]
     return {"night": "at night", "lunchtime": "at noon"}.get(part, f"in the {part}")
 
 
@@ -233,9 +233,9 @@ _STEPS = _steps()
 def english(text: str) -> str:
     """Return German words for a time in English; words that are none of them stay."""
     words = _folded(text)
-    words = re.sub(r"\b(\d{1,2})\.(?!\d)", lambda found: _nth(int(found[1])), words)
-    words = _ORDINAL_WORD.sub(lambda found: _nth(_ORDINALS[found[1]]), words)
-    words = _NUMBER_WORD.sub(lambda found: str(_NUMBERS[found[1]]), words)
+    words = re.sub(r"\b(\d{1,2})\.(?!\d)", lambda match: _nth(int(match[1])), words)
+    words = _ORDINAL_WORD.sub(lambda match: _nth(_ORDINALS[match[1]]), words)
+    words = _NUMBER_WORD.sub(lambda match: str(_NUMBERS[match[1]]), words)
     for pattern, to in _STEPS:
         words = pattern.sub(to, words)
     return " ".join(words.split())

@@ -14,11 +14,11 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from tools_server.language import text as _
 from tools_server.times import days
 from tools_server.times.days import On, Weekday
-from tools_server.times.recurrence import Rule, local, moment
+from tools_server.times.recurrence import RecurrenceRule, local, moment
 from tools_server.times.when import When, understand
 from tools_server.times.when_grammar import read_words
 from tools_server.times.when_moment import PARTS, REMINDING, TOO_FAR, Habit, Meaning
-from tools_server.times.when_said import Clock, NotUnderstood, Said
+from tools_server.times.when_said import ClockTime, NotUnderstood, TimePhrase
 from tools_server.times.when_words import LENGTH, length, regular
 
 EVENING = 17  # from this hour on, "at eight" means the evening to who moves something
@@ -32,35 +32,42 @@ def moved(text: str, before: datetime, now: float, zone: tzinfo | None, habit: H
     """
     if shifted := _shifted(text, before):
         return _coming(shifted, now, zone)
-    said = read_words(text, local(now, zone).date())
-    if said.recurs or said.until or said.count or said.span or said.starting or (said.length and said.length.seconds):
+    phrase = read_words(text, local(now, zone).date())
+    if (
+        phrase.recurs
+        or phrase.until
+        or phrase.count
+        or phrase.span
+        or phrase.starting
+        or (phrase.length and phrase.length.seconds)
+    ):
         return understand(text, now, zone, habit)
-    if len(said.clocks) > 1:
+    if len(phrase.clocks) > 1:
         raise NotUnderstood(_("I heard two times of day. Say one."))
-    hour = _time(said, before, habit)
-    if not (said.day or said.length):
+    hour = _time(phrase, before, habit)
+    if not (phrase.day or phrase.length):
         on = before.date() + timedelta(days=hour // 24)
-        return _coming(datetime.combine(on, time(hour % 24, _minute(said, before))), now, zone)
-    if isinstance(said.day, Weekday) and not said.day.next_week:
-        said.day = _same_week(said.day, before.date(), said.today) or said.day
-    if not said.clocks or not said.clocks[0].midnight:
-        said.clocks, said.part = [Clock(hour, _minute(said, before), "24")], ""
+        return _coming(datetime.combine(on, time(hour % 24, _minute(phrase, before))), now, zone)
+    if isinstance(phrase.day, Weekday) and not phrase.day.next_week:
+        phrase.day = _same_week(phrase.day, before.date(), phrase.today) or phrase.day
+    if not phrase.clocks or not phrase.clocks[0].midnight:
+        phrase.clocks, phrase.part = [ClockTime(hour, _minute(phrase, before), "24")], ""
     try:
-        return When(Meaning(said, now, zone, habit).moment())
+        return When(Meaning(phrase, now, zone, habit).moment())
     except OverflowError:
         raise NotUnderstood(TOO_FAR) from None
 
 
 def moves_time(text: str, today: date) -> bool:
     """Tell whether a time of day is said anew, and not only a day. Raises `NotUnderstood`."""
-    if found := _SHIFT.fullmatch(regular(text)):
-        shift = length(found["length"])
+    if match := _SHIFT.fullmatch(regular(text)):
+        shift = length(match["length"])
         return bool(shift and shift.seconds)
-    said = read_words(text, today)
-    return bool(said.clocks or said.part or (said.length and said.length.seconds))
+    phrase = read_words(text, today)
+    return bool(phrase.clocks or phrase.part or (phrase.length and phrase.length.seconds))
 
 
-def moved_rule(rule: Rule, before: datetime, at: datetime) -> Rule | None:
+def moved_rule(rule: RecurrenceRule, before: datetime, at: datetime) -> RecurrenceRule | None:
     """Return the rule that comes at `at` where it came at `before`; None when that would be another rule."""
     if rule.passing:
         return rule
@@ -78,11 +85,11 @@ def moved_rule(rule: Rule, before: datetime, at: datetime) -> Rule | None:
 
 def _shifted(text: str, before: datetime) -> datetime | None:
     """Return what "an hour later" makes of a moment; None for other words."""
-    found = _SHIFT.fullmatch(regular(text))
-    by = length(found["length"]) if found else None
-    if found is None or by is None:
+    match = _SHIFT.fullmatch(regular(text))
+    by = length(match["length"]) if match else None
+    if match is None or by is None:
         return None
-    sign = 1 if found["way"] in ("later", "after") else -1
+    sign = 1 if match["way"] in ("later", "after") else -1
     on = days.add_months(before.date(), sign * by.months)
     return datetime.combine(on, before.time()) + sign * timedelta(days=by.days, seconds=by.seconds)
 
@@ -99,20 +106,20 @@ def _same_week(day: Weekday, before: date, today: date) -> On | None:
     return On(on) if on > today else None
 
 
-def _time(said: Said, before: datetime, habit: Habit) -> int:
+def _time(phrase: TimePhrase, before: datetime, habit: Habit) -> int:
     """Return the hour that is meant, 24 and more in the night after it; that of before when none was said."""
-    if not said.clocks:
-        first, last = PARTS.get(said.part, (0, 24))
-        return before.hour if first <= before.hour < last else Meaning(said, 0.0, None, habit).hour()
-    clock = said.clocks[0]
+    if not phrase.clocks:
+        first, last = PARTS.get(phrase.part, (0, 24))
+        return before.hour if first <= before.hour < last else Meaning(phrase, 0.0, None, habit).hour()
+    clock = phrase.clocks[0]
     late = before.hour >= (EVENING if habit is REMINDING else 12)
-    if late and not (clock.half or clock.part or said.part or clock.midnight):
+    if late and not (clock.half or clock.part or phrase.part or clock.midnight):
         return min((clock.hour % 12, clock.hour % 12 + 12), key=lambda hour: abs(hour - before.hour))
-    return Meaning(said, 0.0, None, habit).hour_of(clock)
+    return Meaning(phrase, 0.0, None, habit).hour_of(clock)
 
 
-def _minute(said: Said, before: datetime) -> int:
-    if said.clocks:
-        return said.clocks[0].minute
-    first, last = PARTS.get(said.part, (0, 24))
+def _minute(phrase: TimePhrase, before: datetime) -> int:
+    if phrase.clocks:
+        return phrase.clocks[0].minute
+    first, last = PARTS.get(phrase.part, (0, 24))
     return before.minute if first <= before.hour < last else 0

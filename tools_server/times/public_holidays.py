@@ -56,5 +56,5 @@ def days_off(code: str, region: str, today: date) -> dict[date, str]:
     years = range(today.year, today.year + YEARS)
     spoken = holidays.country_holidays(code).supported_languages
     language = next((english for english in ("en_US", "en_GB") if english in spoken), None)
-    found = holidays.country_holidays(code, subdiv=region or None, years=years, language=language)
-    return {day: found[day] for day in sorted(found) if day >= today}
+    calendar = holidays.country_holidays(code, subdiv=region or None, years=years, language=language)
+    return {day: calendar[day] for day in sorted(calendar) if day >= today}

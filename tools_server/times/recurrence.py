@@ -22,7 +22,7 @@ _UNTIL = "%Y%m%dT%H%M%S"
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RecurrenceRule:
     """One RRULE, of the parts that people say. `days` are of the week, Monday 0."""
 
     frequency: Frequency
@@ -69,16 +69,16 @@ class Rule:
 
         Its time of day is that of `earliest`. "Every other Tuesday" begins with the next one, whenever that is said.
         """
-        found: datetime | None = _rrule(replace(self, interval=1, count=0, until=None), earliest).after(after)
-        assert found, "a rule without an end, whose days exist, always goes on"
-        return found
+        time: datetime | None = _rrule(replace(self, interval=1, count=0, until=None), earliest).after(after)
+        assert time, "a rule without an end, whose days exist, always goes on"
+        return time
 
 
-def read(text: str) -> Rule:
-    """Return the rule that `Rule.text` wrote."""
+def read(text: str) -> RecurrenceRule:
+    """Return the rule that `RecurrenceRule.text` wrote."""
     parts = dict(part.split("=", 1) for part in text.split(";"))
     by_day = [day for day in parts.get("BYDAY", "").split(",") if day]
-    return Rule(
+    return RecurrenceRule(
         frequency=parts["FREQ"],  # type: ignore[arg-type]  # it was one when it was written
         interval=int(parts.get("INTERVAL", 1)),
         days=tuple(DAYS.index(day[-2:]) for day in by_day),
@@ -99,7 +99,7 @@ def _numbers(text: str) -> tuple[int, ...]:
 class Recurrence:
     """A rule with its start: every occurrence there will ever be."""
 
-    rule: Rule
+    rule: RecurrenceRule
     start: datetime  # floating; the first occurrence
 
     def next(self, after: float, zone: tzinfo | None) -> float | None:
@@ -108,20 +108,20 @@ class Recurrence:
             return self._next_passing(after, zone)
         rule, wall = _rrule(self.rule, self.start), local(after, zone).replace(fold=0)
         # A wall time in a gap is an hour later than its digits, so one with smaller digits may still be to come.
-        found: datetime | None = rule.after(wall - timedelta(hours=2), inc=True)
-        while found is not None and moment(found, zone) <= after:
-            found = rule.after(found)
-        return moment(found, zone) if found is not None else None
+        time: datetime | None = rule.after(wall - timedelta(hours=2), inc=True)
+        while time is not None and moment(time, zone) <= after:
+            time = rule.after(time)
+        return moment(time, zone) if time is not None else None
 
     def _next_passing(self, after: float, zone: tzinfo | None) -> float | None:
         # Arithmetic, not a walk: every five minutes for some years is a million steps.
         begin = moment(self.start, zone)
         step = self.rule.seconds
         number = max(0, int((after - begin) // step) + 1)
-        found = begin + number * step
+        count = begin + number * step
         ended = self.rule.count and number >= self.rule.count
-        late = self.rule.until is not None and found > moment(self.rule.until, zone)
-        return None if ended or late else found
+        late = self.rule.until is not None and count > moment(self.rule.until, zone)
+        return None if ended or late else count
 
     def passed(self, since: float, now: float, zone: tzinfo | None, most: int = 100) -> int:
         """Return how many occurrences lie after `since` and not after `now`, counting no further than `most`."""
@@ -142,7 +142,7 @@ def local(at: float, zone: tzinfo | None) -> datetime:
     return datetime.fromtimestamp(at, zone).replace(tzinfo=None)
 
 
-def _rrule(rule: Rule, start: datetime) -> rrule.rrule:
+def _rrule(rule: RecurrenceRule, start: datetime) -> rrule.rrule:
     from dateutil import rrule  # 5 MB that a house without recurrences need not carry
 
     days = [rrule.weekday(day, rule.nth) if rule.nth else rrule.weekday(day) for day in rule.days]

@@ -66,9 +66,9 @@ def holding(reminders: Sequence[Reminder], words: str) -> tuple[list[Reminder], 
     wanted = _telling(words)
     likeness = [(min((_best(word, _telling(r.text)) for word in wanted), default=0.0), r) for r in reminders]
     exact = [r for r in reminders if plain(r.text) == plain(words)]
-    found = exact or [reminder for likely, reminder in likeness if likely >= 1.0]
+    matching_reminders = exact or [reminder for likely, reminder in likeness if likely >= 1.0]
     nearest = max(likeness, key=lambda pair: pair[0], default=None)
-    return found, nearest[1] if nearest and nearest[0] >= _ALIKE else None
+    return matching_reminders, nearest[1] if nearest and nearest[0] >= _ALIKE else None
 
 
 def _telling(text: str) -> list[str]:
@@ -97,11 +97,11 @@ def following(reminder: Reminder, now: float, zone: tzinfo | None) -> Reminder |
 
 def after_saying(reminder: Reminder, now: float, zone: tzinfo | None) -> Reminder:
     """Return it after it was said and before anybody answered: to be said again, or waiting for its next time."""
-    said, again = reminder.said + 1, now + AGAIN_SECONDS
+    number, again = reminder.said + 1, now + AGAIN_SECONDS
     later = following(reminder, now, zone)
-    if later and later.at is not None and (said >= MOST_SAYINGS or later.at <= again):
+    if later and later.at is not None and (number >= MOST_SAYINGS or later.at <= again):
         return later
-    return replace(reminder, said=said, due_at=again if said < MOST_SAYINGS else None)
+    return replace(reminder, said=number, due_at=again if number < MOST_SAYINGS else None)
 
 
 def promise(reminder: Reminder, me: str, now: float, zone: tzinfo | None) -> str:
@@ -113,14 +113,14 @@ def promise(reminder: Reminder, me: str, now: float, zone: tzinfo | None) -> str
         )
     where = _(" in the {room}").format(room=place(noun(reminder.room))) if reminder.room and not reminder.device else ""
     if where and not reminder.person:
-        said = _("I'll say it{where} {when}").format(where=where, when=when)
+        text = _("I'll say it{where} {when}").format(where=where, when=when)
     else:
-        said = _("I'll remind {how}{where} {when}").format(
+        text = _("I'll remind {how}{where} {when}").format(
             how=_("you") if same(reminder.person, me) else reminder.person, where=where, when=when
         )
     if reminder.rule and reminder.at is not None and not reminder.rule.startswith("FREQ=DAILY"):
-        said += _(", starting {day_words}").format(day_words=day_words(local(reminder.at, zone).date(), wall.date()))
-    return said
+        text += _(", starting {day_words}").format(day_words=day_words(local(reminder.at, zone).date(), wall.date()))
+    return text
 
 
 def when_words(reminder: Reminder, now: float, zone: tzinfo | None) -> str:
@@ -149,16 +149,20 @@ def told_apart(reminders: Sequence[Reminder], me: str, now: float, zone: tzinfo 
 
     Those that a person could not tell apart are called the same.
     """
-    said = [f"{spoken(each.text)} {when_words(each, now, zone)}" for each in reminders]
+    texts = [f"{spoken(reminder.text)} {when_words(reminder, now, zone)}" for reminder in reminders]
     whom = [
-        _(" for {how}").format(how=_("you") if same(each.person, me) else each.person) if each.person else ""
-        for each in reminders
+        _(" for {how}").format(how=_("you") if same(reminder.person, me) else reminder.person)
+        if reminder.person
+        else ""
+        for reminder in reminders
     ]
-    where = [_(" in the {room}").format(room=place(noun(each.room))) if each.room else "" for each in reminders]
-    for told in (whom, where):
-        if len({*said}) < len(said) and len({*told}) > 1:
-            said = [label + more for label, more in zip(said, told, strict=True)]
-    return said
+    where = [
+        _(" in the {room}").format(room=place(noun(reminder.room))) if reminder.room else "" for reminder in reminders
+    ]
+    for messages in (whom, where):
+        if len({*texts}) < len(texts) and len({*messages}) > 1:
+            texts = [label + more for label, more in zip(texts, messages, strict=True)]
+    return texts
 
 
 def saying(reminder: Reminder, now: float, zone: tzinfo | None) -> dict[str, Any]:

@@ -20,7 +20,7 @@ _NEXT_DAYS = re.compile(r"next (?P<count>few|couple of|\d{1,2})? ?(?P<unit>day|w
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class DaySpan:
     """Days from `first` up to `after` (not included); of each only a part, or one time, when that was said."""
 
     first: date
@@ -39,7 +39,7 @@ class Span:
         return PARTS.get(self.part, (0, 24))
 
 
-def span(text: str, now: float, zone: tzinfo | None) -> Span:
+def span(text: str, now: float, zone: tzinfo | None) -> DaySpan:
     """Return the days that are meant by words; "" is today. Raises `NotUnderstood`."""
     wall = local(now, zone)
     today = wall.date()
@@ -51,27 +51,27 @@ def span(text: str, now: float, zone: tzinfo | None) -> Span:
         return _one(day)
     if days := _several(_LEADING.sub("", regular(text)), today):
         return days
-    said = read_words(text, today)
-    if said.recurs or said.until or said.starting or len(said.clocks) > 1:
+    phrase = read_words(text, today)
+    if phrase.recurs or phrase.until or phrase.starting or len(phrase.clocks) > 1:
         raise NotUnderstood(_("Name one day, such as Christmas or June 5th."))
-    meaning = Meaning(said, now, zone, REMINDING)
+    meaning = Meaning(phrase, now, zone, REMINDING)
     try:
-        day = meaning.moment().date() if said.length and said.length.seconds else meaning.day()
-        found = _one(day)
-        if said.clocks:
+        day = meaning.moment().date() if phrase.length and phrase.length.seconds else meaning.day()
+        matching_span = _one(day)
+        if phrase.clocks:
             at = meaning.moment()
             return replace(_one(at.date()), clock=at.time())
     except OverflowError:
         raise NotUnderstood(TOO_FAR) from None
-    over = not said.day and not said.length and wall.hour >= PARTS.get(said.part, (0, 24))[1]
-    return replace(_one(day + DAY) if over else found, part=said.part)
+    over = not phrase.day and not phrase.length and wall.hour >= PARTS.get(phrase.part, (0, 24))[1]
+    return replace(_one(day + DAY) if over else matching_span, part=phrase.part)
 
 
-def _one(day: date) -> Span:
-    return Span(day, day + DAY if day < date.max else day)
+def _one(day: date) -> DaySpan:
+    return DaySpan(day, day + DAY if day < date.max else day)
 
 
-def _several(words: str, today: date) -> Span | None:
+def _several(words: str, today: date) -> DaySpan | None:
     """Return what a name for several days means; None for other words."""
     monday = today - timedelta(days=today.weekday())
     match words:
@@ -80,22 +80,22 @@ def _several(words: str, today: date) -> Span | None:
         case "yesterday":
             return _one(today - DAY)
         case "week" | "rest of the week" | "rest of week":
-            return Span(today, monday + 7 * DAY)
+            return DaySpan(today, monday + 7 * DAY)
         case "next week":
-            return Span(monday + 7 * DAY, monday + 14 * DAY)
+            return DaySpan(monday + 7 * DAY, monday + 14 * DAY)
         case "week after next":
-            return Span(monday + 14 * DAY, monday + 21 * DAY)
+            return DaySpan(monday + 14 * DAY, monday + 21 * DAY)
         case "weekend":
-            return Span(max(today, monday + 5 * DAY), monday + 7 * DAY)
+            return DaySpan(max(today, monday + 5 * DAY), monday + 7 * DAY)
         case "next weekend":
-            return Span(monday + 12 * DAY, monday + 14 * DAY)
+            return DaySpan(monday + 12 * DAY, monday + 14 * DAY)
         case "month" | "rest of the month":
-            return Span(today, _next_month(today))
+            return DaySpan(today, _next_month(today))
         case "next month":
-            return Span(_next_month(today), _next_month(_next_month(today)))
-    if found := _NEXT_DAYS.fullmatch(words):
-        count = {"few": FEW, "couple of": 2, None: 1}.get(found["count"]) or int(found["count"])
-        return Span(today, today + count * (7 if found["unit"] == "week" else 1) * DAY)
+            return DaySpan(_next_month(today), _next_month(_next_month(today)))
+    if match := _NEXT_DAYS.fullmatch(words):
+        count = {"few": FEW, "couple of": 2, None: 1}.get(match["count"]) or int(match["count"])
+        return DaySpan(today, today + count * (7 if match["unit"] == "week" else 1) * DAY)
     return None
 
 

@@ -9,7 +9,7 @@ from datetime import date, datetime, time, timedelta
 
 from tools_server.language import calendar_day, clock, counted, in_context, month, noted, series, weekday
 from tools_server.language import text as _
-from tools_server.times.recurrence import WEEKDAYS, Rule
+from tools_server.times.recurrence import WEEKDAYS, RecurrenceRule
 from tools_server.times.when_words import nth
 
 YEAR_SAID_DAYS = 300  # a date this far away is said with its year
@@ -63,7 +63,7 @@ def ago_words(at: datetime, now: datetime) -> str:
     return _("{time} on {day}").format(time=clock(at), day=named)
 
 
-def rule_words(rule: Rule, start: datetime, now: datetime, usual: datetime | None = None) -> str:
+def rule_words(rule: RecurrenceRule, start: datetime, now: datetime, usual: datetime | None = None) -> str:
     """Return "every weekday at 7 AM". `usual` is where it would start if nothing were said; another start is said."""
     words = _how_often(rule)
     if not rule.passing:
@@ -89,12 +89,12 @@ def weekday_name(number: int) -> str:
     return weekday(_MONDAY + timedelta(days=number))
 
 
-def _times(rule: Rule, start: datetime) -> str:
+def _times(rule: RecurrenceRule, start: datetime) -> str:
     hours = rule.hours or (start.hour,)
     return series([clock(time(hour, start.minute)) for hour in hours])
 
 
-def _how_often(rule: Rule) -> str:
+def _how_often(rule: RecurrenceRule) -> str:
     every = rule.interval
     match rule.frequency:
         case "WEEKLY" if every == 1 and rule.days == WEEKDAYS:
@@ -122,14 +122,14 @@ def _how_often(rule: Rule) -> str:
     return _("every {length}").format(length=counted(every, unit))
 
 
-def _date(rule: Rule) -> str:
+def _date(rule: RecurrenceRule) -> str:
     in_month = month(date(2000, rule.month, 1))
     if rule.month_days and rule.month_days != (-1,):
         return _("{month} {day}").format(month=in_month, day=rule.month_days[0])
     return _("{day} of {month}").format(day=_day(rule), month=in_month)
 
 
-def _day(rule: Rule) -> str:
+def _day(rule: RecurrenceRule) -> str:
     if rule.days:
         return _(_NTH[rule.nth]).format(weekday=weekday_name(rule.days[0]))
     if rule.month_days == (-1,):

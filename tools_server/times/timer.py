@@ -124,16 +124,16 @@ def plain_label(timer: Timer) -> str:
     return _("{name} timer").format(name=noun(timer.name) or adjective(timer.seconds))
 
 
-def which(found: Sequence[Timer], among: Sequence[Timer], now: float) -> str:
+def which(timers: Sequence[Timer], among: Sequence[Timer], now: float) -> str:
     """Return the question which of some timers is meant; those that are called the same by what they have left."""
     called = labels(among)
-    times = Counter(called[timer.id] for timer in found)
+    times = Counter(called[timer.id] for timer in timers)
     named = [
         _("the {called}").format(called=called[timer.id])
         + (_(" with {duration} left").format(duration=duration(timer.left(now))) if times[called[timer.id]] > 1 else "")
-        for timer in found[:NAMED]
+        for timer in timers[:NAMED]
     ]
-    if more := len(found) - NAMED:
+    if more := len(timers) - NAMED:
         named += [_("one of {more} more").format(more=more)] if more > 0 else []
     return _("Which timer: {series}?").format(series=series(named, "or"))
 
@@ -155,7 +155,7 @@ def ended_sentence(timer: Timer, label: str, now: float) -> str:
     return _("Your {label} ended {length} ago.").format(label=label, length=length(late // 60 * 60 or late))
 
 
-def told(timers: Sequence[Timer], now: float) -> str:
+def timers_text(timers: Sequence[Timer], now: float) -> str:
     """Return what is said of all of them: of the first few how long each has left, of the others how many they are."""
     if not timers:
         return _("There are no timers.")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, tzinfo
 
 from tools_server.language import text as _
-from tools_server.times.recurrence import Recurrence, Rule, local, moment
+from tools_server.times.recurrence import Recurrence, RecurrenceRule, local, moment
 from tools_server.times.when_grammar import read_event, read_words
 from tools_server.times.when_moment import REMINDING, TOO_FAR, WAKING, Habit, Meaning
 from tools_server.times.when_rules import recurring
@@ -27,7 +27,7 @@ class When:
     """What was understood: `at` the clocks of the house, once or by a rule; or when a person is next heard."""
 
     at: datetime | None = None  # without a zone; fold 1 is the second of two equal times
-    rule: Rule | None = None  # then `at` is where it starts
+    rule: RecurrenceRule | None = None  # then `at` is where it starts
     heard: str = ""  # a person, as said; "me" for the one who speaks
 
     @property
@@ -43,13 +43,13 @@ def understand(text: str, now: float, zone: tzinfo | None, habit: Habit = REMIND
     """
     if person := read_event(text):
         return When(heard=person)
-    said = read_words(text, local(now, zone).date())
-    meaning = Meaning(said, now, zone, habit)
+    phrase = read_words(text, local(now, zone).date())
+    meaning = Meaning(phrase, now, zone, habit)
     try:
-        if said.recurs:
+        if phrase.recurs:
             rule, start = recurring(meaning)
             return When(start, rule)
-        if said.until or said.count or said.span or said.starting:
+        if phrase.until or phrase.count or phrase.span or phrase.starting:
             raise NotUnderstood(_("Say how often as well, such as every day until Friday."))
         at = meaning.moment()
     except OverflowError:
@@ -61,11 +61,11 @@ def understand(text: str, now: float, zone: tzinfo | None, habit: Habit = REMIND
 
 def understand_day(text: str, now: float, zone: tzinfo | None) -> tuple[date, bool]:
     """Return the date that is meant, today or later, and whether a time of day was said too. Raises `NotUnderstood`."""
-    said = read_words(text, local(now, zone).date())
-    if said.recurs or said.until or said.starting:
+    phrase = read_words(text, local(now, zone).date())
+    if phrase.recurs or phrase.until or phrase.starting:
         raise NotUnderstood(_("Name one day, such as Christmas or June 5th."))
     try:
-        day = Meaning(said, now, zone, REMINDING).day()
+        day = Meaning(phrase, now, zone, REMINDING).day()
     except OverflowError:
         raise NotUnderstood(TOO_FAR) from None
-    return day, bool(said.clocks or (said.length and said.length.seconds))
+    return day, bool(phrase.clocks or (phrase.length and phrase.length.seconds))

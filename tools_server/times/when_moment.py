@@ -10,7 +10,7 @@ from tools_server.language import month, noted, weekday
 from tools_server.language import text as _
 from tools_server.times import days
 from tools_server.times.recurrence import local, moment
-from tools_server.times.when_said import Clock, NotUnderstood, Said
+from tools_server.times.when_said import ClockTime, NotUnderstood, TimePhrase
 
 PART_HOURS = {"morning": 9, "lunchtime": 12, "afternoon": 15, "evening": 18, "night": 20}  # when nothing is said
 PARTS = {"morning": (5, 12), "lunchtime": (12, 14), "afternoon": (12, 18), "evening": (17, 24), "night": (18, 24)}
@@ -36,8 +36,8 @@ WAKING = Habit(hour=None, mornings=(4, 5, 6, 7, 8, 9, 10, 11), unsure=(1, 2, 3))
 class Meaning:
     """What words mean at a moment in a house."""
 
-    def __init__(self, said: Said, now: float, zone: tzinfo | None, habit: Habit) -> None:
-        self.said = said
+    def __init__(self, phrase: TimePhrase, now: float, zone: tzinfo | None, habit: Habit) -> None:
+        self.phrase = phrase
         self.now = now
         self.zone = zone
         self.habit = habit
@@ -50,27 +50,27 @@ class Meaning:
 
     def day(self) -> date:
         """Return the date that was said, today when none was; a time of day does not matter."""
-        if self.said.length:
+        if self.phrase.length:
             return self._later()
-        return self._first_date() if self.said.day else self.today
+        return self._first_date() if self.phrase.day else self.today
 
     def moment(self) -> datetime:
         """Return the one moment that was said. Raises `NotUnderstood`."""
-        said = self.said
-        if len(said.clocks) > 1:
+        phrase = self.phrase
+        if len(phrase.clocks) > 1:
             raise NotUnderstood(_("I heard two times of day. Say one, or say every day at both."))
-        if said.length and (said.length.seconds or not (said.day or said.clocks or said.part)):
+        if phrase.length and (phrase.length.seconds or not (phrase.day or phrase.clocks or phrase.part)):
             return self._from_now()
-        if said.length:
+        if phrase.length:
             return self._on([self._later()])
-        if said.day is None:
+        if phrase.day is None:
             return self._next_time()
-        return self._on(days.dates(said.day, self.today))
+        return self._on(days.dates(phrase.day, self.today))
 
     def _from_now(self) -> datetime:
-        length = self.said.length
+        length = self.phrase.length
         assert length
-        if self.said.day or self.said.clocks or self.said.part:
+        if self.phrase.day or self.phrase.clocks or self.phrase.part:
             raise NotUnderstood(_("I heard both how long from now and a time. Say one of them."))
         if not length.days and not length.months:
             return local(self.now + length.seconds, self.zone)
@@ -78,28 +78,28 @@ class Meaning:
         return local(moment(same_time, self.zone) + length.seconds, self.zone)
 
     def _later(self) -> date:
-        length = self.said.length
+        length = self.phrase.length
         assert length
-        base = self._first_date() if self.said.day else self.today
+        base = self._first_date() if self.phrase.day else self.today
         later = days.add_months(base, length.months) + timedelta(days=length.days)
         if later > self.today + timedelta(days=366 * days.YEARS_AHEAD):
             raise OverflowError
         return later
 
     def _first_date(self) -> date:
-        assert self.said.day
-        found = next(days.dates(self.said.day, self.today), None)
-        if found is None:
+        assert self.phrase.day
+        day = next(days.dates(self.phrase.day, self.today), None)
+        if day is None:
             raise NotUnderstood(TOO_FAR)
-        return found
+        return day
 
     def _next_time(self) -> datetime:
         """No day was said: the next moment, today or tomorrow, at which that hour makes sense."""
         clock = self.clock
         hours = (clock.hour % 12, clock.hour % 12 + 12) if clock and self._either() else (self.hour(),)
         minute = clock.minute if clock else 0
-        found = sorted(_at(self.today + timedelta(days=more), hour, minute) for more in (0, 1) for hour in hours)
-        coming = [at for at in found if moment(at, self.zone) > self.now]
+        moments = sorted(_at(self.today + timedelta(days=more), hour, minute) for more in (0, 1) for hour in hours)
+        coming = [at for at in moments if moment(at, self.zone) > self.now]
         napping = self.habit is WAKING and clock and clock.hour != 12
         awake = [at for at in coming if at.hour >= AWAKE_FROM or at - self.wall <= NIGHT_WITHIN]
         return (awake if self._either() and not napping else coming)[0]
@@ -108,11 +108,11 @@ class Meaning:
         """Return the time that was said, on the first of some dates on which it is not past."""
         clock, hour = self.clock, self.hour()
         minute = clock.minute if clock else 0
-        if clock and clock.midnight and self.said.day != days.On(self.today):
+        if clock and clock.midnight and self.phrase.day != days.On(self.today):
             raise NotUnderstood(_("Midnight lies between two days. Say 12 AM, and the day that begins with it."))
         for on in candidates:
             at = _at(on, hour, minute)
-            if self.said.weekday not in (None, on.weekday()):
+            if self.phrase.weekday not in (None, on.weekday()):
                 raise NotUnderstood(
                     _("{month} {day} is a {weekday}. Which day do you mean?").format(
                         month=month(on), day=on.day, weekday=weekday(on)
@@ -122,19 +122,19 @@ class Meaning:
                 at += timedelta(hours=12)  # "today at seven", said at eight in the morning
             if moment(at, self.zone) > self.now:
                 return at
-        if clock is None and self.said.day == days.On(self.today):
+        if clock is None and self.phrase.day == days.On(self.today):
             raise NotUnderstood(_("At what time? Say, for example, today at 9 PM."))
         raise NotUnderstood(_("That is already past."))
 
     @property
-    def clock(self) -> Clock | None:
+    def clock(self) -> ClockTime | None:
         """The first time of day that was said."""
-        return self.said.clocks[0] if self.said.clocks else None
+        return self.phrase.clocks[0] if self.phrase.clocks else None
 
     def _either(self) -> bool:
         """Whether the hour may be of the morning as well as of the afternoon."""
         clock = self.clock
-        if clock is None or clock.half or clock.part or self.said.part:
+        if clock is None or clock.half or clock.part or self.phrase.part:
             return False
         return self.habit is not WAKING or clock.hour not in self.habit.mornings
 
@@ -142,16 +142,16 @@ class Meaning:
         """Return the hour on a day that is known; 24 and more are in the night after it. Raises `NotUnderstood`."""
         if clock := self.clock:
             return self.hour_of(clock)
-        if self.said.part and self.habit.hour is not None:
-            return PART_HOURS[self.said.part]
+        if self.phrase.part and self.habit.hour is not None:
+            return PART_HOURS[self.phrase.part]
         if self.habit.hour is None:
             raise NotUnderstood(NO_TIME)
         return self.habit.hour
 
-    def hour_of(self, clock: Clock) -> int:
+    def hour_of(self, clock: ClockTime) -> int:
         """Return the hour of one of several times of day."""
-        part = clock.part or self.said.part
-        named = bool(self.said.day or self.said.length) and not self.said.recurs
+        part = clock.part or self.phrase.part
+        named = bool(self.phrase.day or self.phrase.length) and not self.phrase.recurs
         if clock.midnight:
             return 24 if named else 0
         if clock.half == "24":

@@ -7,7 +7,7 @@ from datetime import date, datetime, time, timedelta
 
 from tools_server.language import text as _
 from tools_server.times import days
-from tools_server.times.recurrence import Frequency, Rule, local, moment
+from tools_server.times.recurrence import Frequency, RecurrenceRule, local, moment
 from tools_server.times.when_moment import Meaning
 from tools_server.times.when_said import NotUnderstood
 
@@ -16,13 +16,13 @@ SHORTEST_MINUTES = 5  # what comes more often is a timer's business
 EVERY_MONTH_HAS = 28
 
 
-def recurring(meaning: Meaning) -> tuple[Rule, datetime]:
+def recurring(meaning: Meaning) -> tuple[RecurrenceRule, datetime]:
     """Return the rule that was said, and the first moment it names. Raises `NotUnderstood`."""
-    said = meaning.said
-    begin = Meaning(said.starting, meaning.now, meaning.zone, meaning.habit) if said.starting else None
-    if begin and not (said.clocks or said.part):
-        said.clocks, said.part = begin.said.clocks, begin.said.part
-    rule = Rule(said.frequency or _frequency(said.day), said.interval)
+    phrase = meaning.phrase
+    begin = Meaning(phrase.starting, meaning.now, meaning.zone, meaning.habit) if phrase.starting else None
+    if begin and not (phrase.clocks or phrase.part):
+        phrase.clocks, phrase.part = begin.phrase.clocks, begin.phrase.part
+    rule = RecurrenceRule(phrase.frequency or _frequency(phrase.day), phrase.interval)
     if rule.passing:
         start = _start_passing(meaning, begin, rule)
     else:
@@ -45,15 +45,15 @@ def _frequency(day: days.Day | None) -> Frequency:
     raise NotUnderstood(_("How often is that? Say, for example, every day at 7 AM."))
 
 
-def _on_days(meaning: Meaning, begin: Meaning | None, rule: Rule) -> Rule:
+def _on_days(meaning: Meaning, begin: Meaning | None, rule: RecurrenceRule) -> RecurrenceRule:
     """Return the rule with the days it is about; where none was said, those of its beginning."""
-    day = meaning.said.day
-    begun = begin.day() if begin and (begin.said.day or begin.said.length) else None
+    day = meaning.phrase.day
+    begun = begin.day() if begin and (begin.phrase.day or begin.phrase.length) else None
     match rule.frequency, day:
         case "DAILY", None:
             return rule
-        case "WEEKLY", None if meaning.said.days:
-            return replace(rule, days=meaning.said.days)
+        case "WEEKLY", None if meaning.phrase.days:
+            return replace(rule, days=meaning.phrase.days)
         case "WEEKLY", days.Weekday(day=number):
             return replace(rule, days=(number,))
         case "MONTHLY", days.OfMonth(month=0, days=numbers):
@@ -81,7 +81,7 @@ def _on_days(meaning: Meaning, begin: Meaning | None, rule: Rule) -> Rule:
     raise NotUnderstood(_("How often and on which day do not fit together. Say, for example, every Monday at 7 AM."))
 
 
-def _on_day_of(begun: date, rule: Rule) -> Rule:
+def _on_day_of(begun: date, rule: RecurrenceRule) -> RecurrenceRule:
     match rule.frequency:
         case "WEEKLY":
             return replace(rule, days=(begun.weekday(),))
@@ -104,10 +104,10 @@ def _in_every_year(month: int, number: int) -> tuple[int, ...]:
     return (number,)
 
 
-def _start(meaning: Meaning, begin: Meaning | None, rule: Rule) -> tuple[datetime, Rule]:
+def _start(meaning: Meaning, begin: Meaning | None, rule: RecurrenceRule) -> tuple[datetime, RecurrenceRule]:
     """Return the first moment, and the rule with its hours when there are several a day."""
     hour, minute = meaning.hour() % 24, meaning.clock.minute if meaning.clock else 0
-    clocks = meaning.said.clocks
+    clocks = meaning.phrase.clocks
     if len(clocks) > 1:
         if len({clock.minute for clock in clocks}) > 1:
             raise NotUnderstood(_("Those times differ in their minutes. Make one for each of them."))
@@ -117,33 +117,33 @@ def _start(meaning: Meaning, begin: Meaning | None, rule: Rule) -> tuple[datetim
     return rule.first(datetime.combine(earliest, time(hour, minute)), meaning.wall), rule
 
 
-def _start_passing(meaning: Meaning, begin: Meaning | None, rule: Rule) -> datetime:
-    said = meaning.said
+def _start_passing(meaning: Meaning, begin: Meaning | None, rule: RecurrenceRule) -> datetime:
+    phrase = meaning.phrase
     if rule.frequency == "MINUTELY" and rule.interval < SHORTEST_MINUTES:
         raise NotUnderstood(
             _("That is too often: at most every {shortest_minutes} minutes.").format(shortest_minutes=SHORTEST_MINUTES)
         )
-    if said.day or said.days or ((said.clocks or said.part) and not begin):
+    if phrase.day or phrase.days or ((phrase.clocks or phrase.part) and not begin):
         raise NotUnderstood(_("Say from when with the word starting: every 3 hours, starting at 9 AM."))
     if begin:
         return begin.moment()
     return local(meaning.now + rule.seconds, meaning.zone).replace(microsecond=0)
 
 
-def _ended(meaning: Meaning, rule: Rule, start: datetime) -> Rule:
-    said = meaning.said
-    if (said.count > 0) + (said.span is not None) + (said.until is not None) > 1:
+def _ended(meaning: Meaning, rule: RecurrenceRule, start: datetime) -> RecurrenceRule:
+    phrase = meaning.phrase
+    if (phrase.count > 0) + (phrase.span is not None) + (phrase.until is not None) > 1:
         raise NotUnderstood(_("I heard two ends. Say one of them."))
-    if said.span and rule.passing and not said.span.days and not said.span.months:
-        return replace(rule, until=local(moment(start, meaning.zone) + said.span.seconds, meaning.zone))
-    if said.span:
-        if said.span.seconds:
+    if phrase.span and rule.passing and not phrase.span.days and not phrase.span.months:
+        return replace(rule, until=local(moment(start, meaning.zone) + phrase.span.seconds, meaning.zone))
+    if phrase.span:
+        if phrase.span.seconds:
             raise NotUnderstood(_("Say for how many days, weeks or months."))
-        past = days.add_months(start.date(), said.span.months) + timedelta(days=said.span.days)
+        past = days.add_months(start.date(), phrase.span.months) + timedelta(days=phrase.span.days)
         return replace(rule, until=datetime.combine(past - timedelta(days=1), END_OF_DAY))
-    if said.until:
-        from_start = Meaning(said.until, moment(start, meaning.zone), meaning.zone, meaning.habit)
-        if said.until.clocks or said.until.part or (said.until.length and said.until.length.seconds):
+    if phrase.until:
+        from_start = Meaning(phrase.until, moment(start, meaning.zone), meaning.zone, meaning.habit)
+        if phrase.until.clocks or phrase.until.part or (phrase.until.length and phrase.until.length.seconds):
             return replace(rule, until=from_start.moment())
         return replace(rule, until=datetime.combine(from_start.day(), END_OF_DAY))
-    return replace(rule, count=said.count)
+    return replace(rule, count=phrase.count)

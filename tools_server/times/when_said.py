@@ -19,7 +19,7 @@ class NotUnderstood(ValueError):
 
 
 @dataclass(slots=True)
-class Clock:
+class ClockTime:
     """A time of day as it was said."""
 
     hour: int
@@ -30,14 +30,14 @@ class Clock:
 
 
 @dataclass(slots=True)
-class Said:
+class TimePhrase:
     """What was said, before anything is concluded from it."""
 
     today: date
     day: Day | None = None
     weekday: int | None = None  # said beside a date
     length: Length | None = None  # from now, or from `day`
-    clocks: list[Clock] = field(default_factory=list)
+    clocks: list[ClockTime] = field(default_factory=list)
     part: str = ""
     every: bool = False
     frequency: Frequency | None = None
@@ -45,8 +45,8 @@ class Said:
     days: tuple[int, ...] = ()  # of a weekly rule
     count: int = 0
     span: Length | None = None
-    starting: Said | None = None
-    until: Said | None = None
+    starting: TimePhrase | None = None
+    until: TimePhrase | None = None
 
     @property
     def recurs(self) -> bool:
@@ -59,12 +59,12 @@ class Said:
         return not (self.day or self.length or self.clocks or self.part or self.recurs)
 
 
-class Reader:
+class TimeReader:
     """Where the words go: into what is said, or into its beginning or end."""
 
     def __init__(self, today: date) -> None:
-        self.said = Said(today)
-        self.into = self.said
+        self.phrase = TimePhrase(today)
+        self.into = self.phrase
 
     def day(self, day: Day) -> None:
         """Note a day; a weekday beside a date must agree with it."""
@@ -78,7 +78,7 @@ class Reader:
         else:
             raise NotUnderstood(_("I heard two different days. Say one of them."))
 
-    def clock(self, clock: Clock) -> None:
+    def clock(self, clock: ClockTime) -> None:
         """Note a time of day."""
         if clock.hour > 24 or clock.minute > 59 or (clock.hour > 12 and clock.half in ("am", "pm")):
             raise NotUnderstood(
@@ -89,9 +89,9 @@ class Reader:
         if clock.hour > 12 or clock.hour == 0:
             clock.half = "24"
         # "Every day until Friday at nine": it is every day that it happens at nine.
-        passing = self.said.frequency in ("HOURLY", "MINUTELY")
-        if self.into is not self.said and not passing and not self.said.clocks and self.said.recurs:
-            self.into = self.said
+        passing = self.phrase.frequency in ("HOURLY", "MINUTELY")
+        if self.into is not self.phrase and not passing and not self.phrase.clocks and self.phrase.recurs:
+            self.into = self.phrase
         self.into.clocks.append(clock)
 
     def part(self, part: str) -> None:
@@ -105,9 +105,12 @@ class Reader:
 
     def every(self, frequency: Frequency, interval: int = 1, days: tuple[int, ...] = ()) -> None:
         """Note how often."""
-        twice = self.said.frequency is not None and (frequency, interval) != (self.said.frequency, self.said.interval)
-        if twice or (self.said.days and days):
+        twice = self.phrase.frequency is not None and (frequency, interval) != (
+            self.phrase.frequency,
+            self.phrase.interval,
+        )
+        if twice or (self.phrase.days and days):
             raise NotUnderstood(_("I heard two ways of how often. Say one of them."))
         if not 1 <= interval <= 1000:
             raise NotUnderstood(_("That is too far apart."))
-        self.said.frequency, self.said.interval, self.said.days = frequency, interval, days or self.said.days
+        self.phrase.frequency, self.phrase.interval, self.phrase.days = frequency, interval, days or self.phrase.days

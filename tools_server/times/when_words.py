@@ -66,12 +66,12 @@ def length(text: str) -> Length | None:
     """Return the length that `LENGTH` matched; None for half a day, which is none, and when a unit is said twice."""
     months, days, seconds = 0, 0, 0.0
     units: set[str] = set()
-    for found in re.finditer(_LENGTH, text):
-        unit = found["unit"].rstrip("s")
+    for match in re.finditer(_LENGTH, text):
+        unit = match["unit"].rstrip("s")
         if unit in units:
             return None
         units.add(unit)
-        amount = _amount(found["amount"]) + {"half": 0.5, "quarter": 0.25}.get(found["more"] or "", 0)
+        amount = _amount(match["amount"]) + {"half": 0.5, "quarter": 0.25}.get(match["more"] or "", 0)
         if unit in _PASSING:
             seconds += amount * _PASSING[unit]
         elif amount != int(amount):
@@ -98,7 +98,7 @@ def regular(text: str) -> str:
     plain = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
     plain = re.sub(r"\b([ap])\.? ?m\b\.?", r"\1m", plain)
     plain = plain.replace("o'clock", "oclock").replace("o clock", "oclock")
-    plain = re.sub(r"(?<=\w)'s\b|(?<=s)'(?=\s)", lambda found: "s" if "s" in found[0] else "", plain)
+    plain = re.sub(r"(?<=\w)'s\b|(?<=s)'(?=\s)", lambda match: "s" if "s" in match[0] else "", plain)
     plain = re.sub(r"(?<=[^\W\d])-(?=[^\W\d])", " ", plain)  # twenty-five, half-past; not 2026-12-24
     plain = re.sub(r"[,;?!\u201c\u201d\"()]|\.(?=\s|$)", " ", plain)
     plain = re.sub(r"(?<=\d)(am|pm|h|min|mins)\b", r" \1", plain)

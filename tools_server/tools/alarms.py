@@ -19,7 +19,7 @@ from tools_server import rows
 from tools_server.language import plural, series
 from tools_server.language import text as _
 from tools_server.shapes import COMING, DUE, IDS
-from tools_server.state import Kept
+from tools_server.state import StoredReceipt
 from tools_server.times.alarm import (
     Alarm,
     after_ring,
@@ -37,7 +37,7 @@ from tools_server.times.recurrence import local, moment, read
 from tools_server.times.spoken_time import day_words, moment_words
 from tools_server.times.when import WAKING, NotUnderstood, When, understand, understand_day
 from tools_server.times.when_grammar import read_words
-from tools_server.times.when_said import Clock
+from tools_server.times.when_said import ClockTime
 from tools_server.times.whose import ALARMS as ALARMS_OF
 from tools_server.times.whose import changeable, refuse_more, role_of
 from tools_server.toolkit import Call, Result, ToolFailed, tool
@@ -127,15 +127,15 @@ async def list_alarms(call: Call) -> Result:
     data = {"alarms": [shown(alarm, now, call.zone) for alarm in every]}
     if not every:
         return Result(_("There are no alarms."), data)
-    told = [listed(alarm, now, call.zone) for alarm in every[:NAMED]]
+    messages = [listed(alarm, now, call.zone) for alarm in every[:NAMED]]
     if len(every) > NAMED:
-        told.append(_("{count} more").format(count=len(every) - NAMED))
-    told = (
-        told if len(told) == 1 else [*told[:-1], _("and {told}").format(told=told[-1])]
+        messages.append(_("{count} more").format(count=len(every) - NAMED))
+    messages = (
+        messages if len(messages) == 1 else [*messages[:-1], _("and {told}").format(told=messages[-1])]
     )  # they hold commas of their own
     return Result(
         plural("There is {count} alarm: {alarms}.", "There are {count} alarms: {alarms}.", len(every)).format(
-            count=len(every), alarms="; ".join(told)
+            count=len(every), alarms="; ".join(messages)
         ),
         data,
     )
@@ -177,12 +177,12 @@ async def snooze(
 async def skip(call: Call, name: Name = "", time: At = "", day: Day = "") -> Result:
     """Leave out the next ring of an alarm that rings again and again, or its rings on a day."""
     wanted = _day(call, day)
-    found = [alarm for alarm in _narrow(call, name, time, wanted) if not alarm.off]
-    again = [alarm for alarm in found if alarm.rule]
+    alarms = [alarm for alarm in _narrow(call, name, time, wanted) if not alarm.off]
+    again = [alarm for alarm in alarms if alarm.rule]
     if not again:
         hint = (
-            _(" The {label} rings only once: cancel it instead.").format(label=label(found[0], call.zone))
-            if found
+            _(" The {label} rings only once: cancel it instead.").format(label=label(alarms[0], call.zone))
+            if alarms
             else ""
         )
         raise ToolFailed("invalid", _("There is no recurring alarm to skip.{hint}").format(hint=hint))
@@ -194,9 +194,9 @@ async def switch(
     call: Call, on: Annotated[bool, Field(description="true is on, false is off")], name: Name = "", time: At = ""
 ) -> Result:
     """Turn an alarm off without forgetting it, or on again."""
-    found = _narrow(call, name, time)
-    fitting = [alarm for alarm in found if alarm.off == on]
-    alarm = _one(call, fitting or found)
+    alarms = _narrow(call, name, time)
+    fitting = [alarm for alarm in alarms if alarm.off == on]
+    alarm = _one(call, fitting or alarms)
     subject = f"{capital(label(alarm, call.zone))}"
     if alarm.off != on:
         return Result(
@@ -261,10 +261,10 @@ async def change(
         )
     timed = _new(call, When(meant.at, rule), alarm.name, alarm.room)
     after = replace(alarm, rule=timed.rule, start=timed.start, at=timed.at, due_at=timed.at, ringing_since=None)
-    said = _("The {alarm} is now set for {when}.").format(
+    text = _("The {alarm} is now set for {when}.").format(
         alarm=label(alarm, call.zone), when=when_words(after, call.now(), call.zone)
     )
-    return _changed(call, [alarm], [replace(after, missed_at=None, skipped="")], said)
+    return _changed(call, [alarm], [replace(after, missed_at=None, skipped="")], text)
 
 
 @tool(
@@ -318,9 +318,9 @@ async def announced(
     return Result(text, {"ids": [alarm.id for alarm in rung]}, receipt)
 
 
-async def undo(call: Call, kept: Kept) -> Result:
+async def undo(call: Call, stored_receipt: StoredReceipt) -> Result:
     """Put alarms back as they were, unless they have changed since."""
-    return rows.put_back(call, "alarms", kept)
+    return rows.put_back(call, "alarms", stored_receipt)
 
 
 # ── which alarm is meant ───────────────────────────────────────────────────────────────────────────
@@ -397,13 +397,13 @@ def _left_out(call: Call, alarm: Alarm, day: date | None) -> Result:
                 label=label(alarm, call.zone), most_skipped=MOST_SKIPPED
             ),
         )
-    said = _("Skipping the {label} {left_out_words}.").format(
+    text = _("Skipping the {label} {left_out_words}.").format(
         label=label(alarm, call.zone), left_out_words=_left_out_words(alarm, local(at, call.zone), wall)
     )
     coming = after if after is None or after.at > now else following(after, now, call.zone)
     if coming:
-        said += _(" The next is {moment_words}.").format(moment_words=moment_words(local(coming.at, call.zone), wall))
-    return _changed(call, [alarm], [after], said)
+        text += _(" The next is {moment_words}.").format(moment_words=moment_words(local(coming.at, call.zone), wall))
+    return _changed(call, [alarm], [after], text)
 
 
 def _left_out_words(alarm: Alarm, at: datetime, now: datetime) -> str:
@@ -422,49 +422,53 @@ def _narrow(call: Call, name: str, time: str, day: date | None = None) -> list[A
     every = _all(call)
     if not every:
         raise ToolFailed("not_found", _("There are no alarms."))
-    found, wanted = every, _name(name)
+    alarms, wanted = every, _name(name)
     if wanted:
-        found = [alarm for alarm in found if wanted in (alarm.name, alarm.id)] or _on_days(call, every, wanted)
+        alarms = [alarm for alarm in alarms if wanted in (alarm.name, alarm.id)] or _on_days(call, every, wanted)
     if time.strip():
         clock = _clock(call, time)
-        found = [alarm for alarm in found if _rings_at(alarm, clock, call.zone)]
+        alarms = [alarm for alarm in alarms if _rings_at(alarm, clock, call.zone)]
     if day:
-        found = [alarm for alarm in found if alarm.on(day, call.zone) is not None]
-    if not found:
-        asked = _("{wanted} alarm").format(wanted=wanted) if wanted else _("alarm")
+        alarms = [alarm for alarm in alarms if alarm.on(day, call.zone) is not None]
+    if not alarms:
+        request = _("{wanted} alarm").format(wanted=wanted) if wanted else _("alarm")
         at = _(" at {time}").format(time=one_line(time).removeprefix("at ")) if time.strip() else ""
         at += f" {day_words(day, call.local().date())}" if day else ""
         there = series([listed(alarm, call.now(), call.zone) for alarm in every[:NAMED]], "and")
         raise ToolFailed(
-            "not_found", _("There is no {asked}{at}. There is: {there}.").format(asked=asked, at=at, there=there)
+            "not_found", _("There is no {asked}{at}. There is: {there}.").format(asked=request, at=at, there=there)
         )
-    return changeable(call, found)
+    return changeable(call, alarms)
 
 
 def _on_days(call: Call, alarms: list[Alarm], name: str) -> list[Alarm]:
     """Return the alarms whose rule is named: the "weekday" alarm, the "Saturday" one."""
     try:
-        said = read_words(f"every {name}", call.local().date())
+        phrase = read_words(f"every {name}", call.local().date())
     except NotUnderstood:
         return []
     rules = [(alarm, alarm.recurrence.rule) for alarm in alarms if alarm.recurrence]
-    return [alarm for alarm, rule in rules if said.days and rule.days == said.days and rule.frequency == said.frequency]
+    return [
+        alarm
+        for alarm, rule in rules
+        if phrase.days and rule.days == phrase.days and rule.frequency == phrase.frequency
+    ]
 
 
-def _one(call: Call, found: list[Alarm]) -> Alarm:
-    if len(found) > 1:
-        named, more = found[:NAMED], len(found[NAMED:])
-        told = [listed(alarm, call.now(), call.zone) for alarm in named] + (
+def _one(call: Call, matching_alarms: list[Alarm]) -> Alarm:
+    if len(matching_alarms) > 1:
+        named, more = matching_alarms[:NAMED], len(matching_alarms[NAMED:])
+        messages = [listed(alarm, call.now(), call.zone) for alarm in named] + (
             [_("one of {more} more").format(more=more)] if more else []
         )
         alarms = [shown(alarm, call.now(), call.zone) for alarm in named]  # nobody can mean one that was not named
         raise ToolFailed(
-            "invalid", _("Which alarm: {series}?").format(series=series(told, "or")), alarms=alarms, more=more
+            "invalid", _("Which alarm: {series}?").format(series=series(messages, "or")), alarms=alarms, more=more
         )
-    return found[0]
+    return matching_alarms[0]
 
 
-def _clock(call: Call, time: str) -> Clock:
+def _clock(call: Call, time: str) -> ClockTime:
     try:
         clocks = read_words(time, local(call.now(), call.zone).date()).clocks
     except NotUnderstood as unclear:
@@ -474,7 +478,7 @@ def _clock(call: Call, time: str) -> Clock:
     return clocks[0]
 
 
-def _rings_at(alarm: Alarm, clock: Clock, zone: tzinfo | None) -> bool:
+def _rings_at(alarm: Alarm, clock: ClockTime, zone: tzinfo | None) -> bool:
     at = local(alarm.at, zone)
     if clock.half == "24":
         return (at.hour, at.minute) == (clock.hour, clock.minute)
@@ -487,15 +491,15 @@ def _rings_at(alarm: Alarm, clock: Clock, zone: tzinfo | None) -> bool:
 
 def _all(call: Call) -> list[Alarm]:
     """Return every alarm, the next one first and those that are off last."""
-    found = (_alarm(row) for row in call.state.rows("SELECT * FROM alarms"))
-    return sorted(found, key=lambda alarm: (alarm.off, alarm.due_at or alarm.at, alarm.id))
+    alarms = (_alarm(row) for row in call.state.rows("SELECT * FROM alarms"))
+    return sorted(alarms, key=lambda alarm: (alarm.off, alarm.due_at or alarm.at, alarm.id))
 
 
 def _alarm(row: sqlite3.Row) -> Alarm:
     return Alarm(**dict(row))
 
 
-def _changed(call: Call, before: list[Alarm], after: list[Alarm | None], said: str) -> Result:
+def _changed(call: Call, before: list[Alarm], after: list[Alarm | None], text: str) -> Result:
     """Write alarms in the place of others, None for one that is gone, with a receipt."""
     left = [alarm for alarm in after if alarm]
     with call.state.transaction():
@@ -503,7 +507,7 @@ def _changed(call: Call, before: list[Alarm], after: list[Alarm | None], said: s
             rows.drop(call, "alarms", alarm.id)
         for alarm in left:
             rows.put(call, "alarms", asdict(alarm))
-        kept = [asdict(alarm) for alarm in before], [asdict(alarm) for alarm in left]
-        receipt = call.receipt(said, before=kept[0] or None, after=kept[1] or None)
+        remainder = [asdict(alarm) for alarm in before], [asdict(alarm) for alarm in left]
+        receipt = call.receipt(text, before=remainder[0] or None, after=remainder[1] or None)
     data = {"alarms": [shown(alarm, call.now(), call.zone) for alarm in left or before]}
-    return Result(said, data, receipt)
+    return Result(text, data, receipt)

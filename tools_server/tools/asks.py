@@ -30,7 +30,7 @@ async def answer(
 ) -> Result:
     """Bring a person's answer to a question; the next call of what was asked uses it up."""
     ask = call.gate.asks.hear(statement)
-    assert ask.said
+    assert ask.answer
     call.gate.tell("asks.waiting")
-    text = _("Noted: yes.") if ask.said.answer == "yes" else _("Noted: no.")
-    return Result(text, {"ask": ask.id, "answer": ask.said.answer, "tool": ask.deed.tool})
+    text = _("Noted: yes.") if ask.answer.answer == "yes" else _("Noted: no.")
+    return Result(text, {"ask": ask.id, "answer": ask.answer.answer, "tool": ask.deed.tool})

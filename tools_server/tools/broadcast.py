@@ -17,7 +17,7 @@ from tools_server.hubs.home import Home
 from tools_server.language import length
 from tools_server.language import text as _
 from tools_server.shapes import DUE, IDS
-from tools_server.state import Kept
+from tools_server.state import StoredReceipt
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 from tools_server.wording import one_line
 
@@ -93,9 +93,9 @@ async def announced(
     return Result(sentence, {"ids": spoken}, receipt)
 
 
-async def undo(call: Call, kept: Kept) -> Result:
+async def undo(call: Call, stored_receipt: StoredReceipt) -> Result:
     """Take back what was not said yet."""
-    return rows.put_back(call, "broadcast", kept)
+    return rows.put_back(call, "broadcast", stored_receipt)
 
 
 def _waiting(call: Call) -> list[Mapping[str, Any]]:

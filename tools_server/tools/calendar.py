@@ -26,23 +26,23 @@ from tools_server.calendars import diary, events
 from tools_server.calendars.calendar_words import (
     begins,
     days,
+    event_text,
     moves,
     named_part,
     on_day,
     repeats,
     span,
     stretch,
-    told,
     when,
 )
-from tools_server.calendars.diary import Diary, Server
+from tools_server.calendars.diary import CalendarAccount, Diary
 from tools_server.calendars.events import Change, Event
-from tools_server.calendars.unfolding import Found, unfolded
+from tools_server.calendars.unfolding import Occurrence, unfolded
 from tools_server.language import plural, series
 from tools_server.language import text as _
 from tools_server.shapes import PROBLEM
-from tools_server.state import Kept
-from tools_server.times.spans import Span
+from tools_server.state import StoredReceipt
+from tools_server.times.spans import DaySpan
 from tools_server.times.spoken_time import clock_words
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 from tools_server.wording import capital, chosen, one_line, plain, spoken, told_problems
@@ -73,7 +73,7 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    servers: list[Server] = Field(default_factory=list)
+    servers: list[CalendarAccount] = Field(default_factory=list)
     add_to: str = ""  # the server that new events go to; "" is the files
 
     @model_validator(mode="after")
@@ -97,33 +97,35 @@ async def list_events(
 ) -> Result:
     """Tell what is in the calendar on a day, or from one day to another."""
     begin, end = stretch(call, day, to)
-    found, opened = await _between(call, begin, end)
+    occurrences, opened = await _between(call, begin, end)
     named = span(call, day)
     several = len(named.days) > 1 or bool(to)
     name = days(begin, end, call.local()) if several else named_part(named, named.first, call.local().date())
-    if not found:
-        said = _("There is nothing in the calendar {name}.").format(name=name)
+    if not occurrences:
+        text = _("There is nothing in the calendar {name}.").format(name=name)
     else:
-        parts = [told(each.event, call.local(), with_day=several) for each in found[:TOLD]]
-        if more := len(found) - TOLD:
+        parts = [event_text(occurrence.event, call.local(), with_day=several) for occurrence in occurrences[:TOLD]]
+        if more := len(occurrences) - TOLD:
             parts += [_("{more} more").format(more=more)] if more > 0 else []
-        said = _("You have {count} {name}: {series}.").format(
-            count=plural("{count} event", "{count} events", len(found)).format(count=len(found)),
+        text = _("You have {count} {name}: {series}.").format(
+            count=plural("{count} event", "{count} events", len(occurrences)).format(count=len(occurrences)),
             name=name,
             series=series(parts, "and"),
         )
-    return _answer(said, found, opened)
+    return _answer(text, occurrences, opened)
 
 
 @tool("calendar.next", data=EVENTS, risk="read", root="*", limit_seconds=LIMIT_SECONDS, open_world=True)
 async def next_event(call: Call) -> Result:
     """Tell what comes next in the calendar."""
     now = call.local()
-    found, opened = await _between(call, now, now + YEAR)
-    coming = [each for each in found if each.event.start >= now or each.event.all_day]
+    occurrences, opened = await _between(call, now, now + YEAR)
+    coming = [occurrence for occurrence in occurrences if occurrence.event.start >= now or occurrence.event.all_day]
     if not coming:
         return _answer(_("There is nothing in the calendar for the coming year."), [], opened)
-    return _answer(_("Next is {told}.").format(told=told(coming[0].event, now, with_day=True)), coming[:1], opened)
+    return _answer(
+        _("Next is {told}.").format(told=event_text(coming[0].event, now, with_day=True)), coming[:1], opened
+    )
 
 
 @tool("calendar.find", data=EVENTS, risk="read", root="*", limit_seconds=LIMIT_SECONDS, open_world=True)
@@ -132,16 +134,24 @@ async def find(
 ) -> Result:
     """Find events of the last month or the coming year by their name, place or description."""
     now = call.local()
-    found, opened = await _between(call, now - timedelta(days=31), now + YEAR)
+    occurrences, opened = await _between(call, now - timedelta(days=31), now + YEAR)
     wanted = plain(words).split()
-    texts = ((each, plain(f"{each.event.title} {each.event.place} {each.event.text}")) for each in found)
-    matches = [each for each, text in texts if all(word in text for word in wanted)]
-    coming = [each for each in matches if each.event.end > now] or matches[::-1]
+    texts = (
+        (occurrence, plain(f"{occurrence.event.title} {occurrence.event.place} {occurrence.event.text}"))
+        for occurrence in occurrences
+    )
+    matches = [occurrence for occurrence, text in texts if all(word in text for word in wanted)]
+    coming = [occurrence for occurrence in matches if occurrence.event.end > now] or matches[::-1]
     # Of a series the next one stands for all.
-    once = [*{(each.sheet.file, each.event.uid, each.event.title): each for each in reversed(coming)}.values()][::-1]
+    once = [
+        *{
+            (occurrence.sheet.file, occurrence.event.uid, occurrence.event.title): occurrence
+            for occurrence in reversed(coming)
+        }.values()
+    ][::-1]
     if not once:
         return _answer(_("I find no {one_line} in the calendar.").format(one_line=spoken(one_line(words))), [], opened)
-    parts = [told(each.event, now, with_day=True) for each in once[:TOLD]]
+    parts = [event_text(occurrence.event, now, with_day=True) for occurrence in once[:TOLD]]
     return _answer(_("I found {series}.").format(series=series(parts, "and")), once, opened)
 
 
@@ -164,17 +174,17 @@ async def free(
     if len(named.days) > FREE_DAYS:
         raise ToolFailed("invalid", _("That is too long a time to look through. Ask for a week at most."))
     begin, end = stretch(call, day, "")
-    found, opened = await _between(call, begin, end)
+    occurrences, opened = await _between(call, begin, end)
     sentences, gaps = [], []
-    for each in named.days:
-        window = _awake(*on_day(call, each, named), exact=bool(named.clock))
-        busy = [one.event for one in found if not one.event.all_day and one.event.start < window[1]]
+    for date in named.days:
+        window = _awake(*on_day(call, date, named), exact=bool(named.clock))
+        busy = [one.event for one in occurrences if not one.event.all_day and one.event.start < window[1]]
         here = _gaps([event for event in busy if event.end > window[0]], *window)
-        sentences.append(_free_words(call, named_part(named, each, call.local().date()), window, here, named, busy))
+        sentences.append(_free_words(call, named_part(named, date, call.local().date()), window, here, named, busy))
         gaps += here
-    if whole := [spoken(one.event.title) for one in found if one.event.all_day]:
+    if whole := [spoken(one.event.title) for one in occurrences if one.event.all_day]:
         sentences.append(_("All day there is {events}.").format(events=series(whole, "and")))
-    answer = _answer(" ".join(sentences), found, opened)
+    answer = _answer(" ".join(sentences), occurrences, opened)
     data = {**answer.data, "free": [{"start": _iso(start), "end": _iso(stop)} for start, stop in gaps]}
     return replace(answer, data=data)
 
@@ -202,9 +212,11 @@ async def add(
     after = await diary.add(call, server, text, name, begin)
     event = Event(name, begin, stop, all_day, one_line(place), "", uid, bool(rule), begin)
     often = _(", repeated") if rule else ""
-    said = _("Added {told}{often}.").format(told=told(event, call.local(), with_day=True), often=often)
+    sentence = _("Added {told}{often}.").format(told=event_text(event, call.local(), with_day=True), often=often)
     return Result(
-        said, {"event": _shown(event, server.name if server else "")}, call.receipt(said, before=None, after=after)
+        sentence,
+        {"event": _shown(event, server.name if server else "")},
+        call.receipt(sentence, before=None, after=after),
     )
 
 
@@ -222,8 +234,8 @@ async def change(
     whole_series: Whole = False,
 ) -> Result:
     """Move an event, or change its name, length or place."""
-    found = await _meant(call, title, day, guess=True)
-    event = found.event
+    occurrence = await _meant(call, title, day, guess=True)
+    event = occurrence.event
     if not (new_title or start or minutes or place):
         raise ToolFailed("invalid", _("What shall I change about {title}?").format(title=spoken(event.title)))
     begin, stop, all_day = moves(call, start, minutes, event)
@@ -236,24 +248,24 @@ async def change(
         place=one_line(place) or None,
     )
     try:
-        text = events.changed(found.sheet.text, event, wanted, call.local(), call.zone, whole=whole_series)
+        text = events.changed(occurrence.sheet.text, event, wanted, call.local(), call.zone, whole=whole_series)
     except ValueError:
         raise ToolFailed(
             "invalid", _("A series keeps its days. Remove it and add it anew on the other days.")
         ) from None
-    before, after = await diary.write(call, found.sheet, text)
+    before, after = await diary.write(call, occurrence.sheet, text)
     now = call.local()
     which = (
         _("all of {title}").format(title=spoken(event.title))
         if whole_series and event.series
-        else told(event, now, with_day=True)
+        else event_text(event, now, with_day=True)
     )
     becomes = _("is now {title}, {when}").format(
         title=spoken(wanted.title or event.title), when=when(begin, stop, all_day, now, with_day=True)
     )
     at = _(", at {place}").format(place=spoken(wanted.place)) if wanted.place else ""
-    said = f"{capital(which)}, {becomes}{at}."
-    receipt = call.receipt(said, before=before, after=after)
+    sentence = f"{capital(which)}, {becomes}{at}."
+    receipt = call.receipt(sentence, before=before, after=after)
     changed = replace(
         event,
         title=wanted.title or event.title,
@@ -262,7 +274,9 @@ async def change(
         all_day=all_day,
         place=wanted.place or event.place,
     )
-    return Result(said, {"event": _shown(changed, found.sheet.calendar)}, receipt, untrusted=_of_others(found))
+    return Result(
+        sentence, {"event": _shown(changed, occurrence.sheet.calendar)}, receipt, untrusted=_of_others(occurrence)
+    )
 
 
 async def _remove_question(call: Call, title: str, day: str, whole_series: bool) -> str:
@@ -286,21 +300,23 @@ async def _remove_question(call: Call, title: str, day: str, whole_series: bool)
 )
 async def remove(call: Call, title: Meant, day: Day = "", whole_series: Whole = False) -> Result:
     """Take an event out of the calendar; of a series only the one on that day, unless it is to be all."""
-    found = await _meant(call, title, day, guess=False)
-    event = found.event
-    text = events.without(found.sheet.text, event, call.local(), call.zone, whole=whole_series)
-    before, after = await diary.write(call, found.sheet, text)
+    occurrence = await _meant(call, title, day, guess=False)
+    event = occurrence.event
+    text = events.without(occurrence.sheet.text, event, call.local(), call.zone, whole=whole_series)
+    before, after = await diary.write(call, occurrence.sheet, text)
     gone = (
         _("all of {title}").format(title=spoken(event.title))
         if whole_series and event.series
-        else told(event, call.local(), with_day=True)
+        else event_text(event, call.local(), with_day=True)
     )
-    said = _("Removed {gone}.").format(gone=gone)
-    receipt = call.receipt(said, before=before, after=after)
-    return Result(said, {"event": _shown(event, found.sheet.calendar)}, receipt, untrusted=_of_others(found))
+    sentence = _("Removed {gone}.").format(gone=gone)
+    receipt = call.receipt(sentence, before=before, after=after)
+    return Result(
+        sentence, {"event": _shown(event, occurrence.sheet.calendar)}, receipt, untrusted=_of_others(occurrence)
+    )
 
 
-async def undo(call: Call, receipt: Kept) -> Result:
+async def undo(call: Call, receipt: StoredReceipt) -> Result:
     """Put the calendar back as it was, unless somebody has changed that event since."""
     return await diary.undo(call, _servers(call), receipt)
 
@@ -308,65 +324,67 @@ async def undo(call: Call, receipt: Kept) -> Result:
 # ── which events ───────────────────────────────────────────────────────────────────────────────────
 
 
-async def _between(call: Call, begin: datetime, end: datetime) -> tuple[list[Found], Diary]:
+async def _between(call: Call, begin: datetime, end: datetime) -> tuple[list[Occurrence], Diary]:
     """Return what happens in a stretch of time, in order, and what could not be read."""
     opened = await diary.opened(call, _servers(call))
-    found, problems = await unfolded(opened.sheets, begin, end, call.zone)
+    occurrences, problems = await unfolded(opened.sheets, begin, end, call.zone)
     opened.problems += problems
-    return found, opened
+    return occurrences, opened
 
 
-async def _meant(call: Call, title: str, day: str, *, guess: bool) -> Found:
+async def _meant(call: Call, title: str, day: str, *, guess: bool) -> Occurrence:
     """Return the event that is meant: on a day, or the next of that name. Raises `ToolFailed`."""
     now = call.local()
     begin, end = stretch(call, day, "") if day else (now.replace(hour=0, minute=0, second=0, microsecond=0), now + YEAR)
-    found, opened = await _between(call, begin, end)
+    occurrences, opened = await _between(call, begin, end)
     try:
-        return _named(call, found, opened, title, f" {days(begin, end, now)}" if day else "", guess=guess)
+        return _named(call, occurrences, opened, title, f" {days(begin, end, now)}" if day else "", guess=guess)
     except ToolFailed as unclear:  # which names what is there instead
-        unclear.untrusted = any(_of_others(each) for each in found)
+        unclear.untrusted = any(_of_others(occurrence) for occurrence in occurrences)
         raise
 
 
-def _named(call: Call, found: Sequence[Found], opened: Diary, title: str, on: str, *, guess: bool) -> Found:
+def _named(
+    call: Call, occurrences: Sequence[Occurrence], opened: Diary, title: str, on: str, *, guess: bool
+) -> Occurrence:
     now = call.local()
-    same = [each for each in found if _id(each) == title]
+    same = [occurrence for occurrence in occurrences if _id(occurrence) == title]
     if not same:
-        names = {plain(each.event.title): each for each in reversed(found)}
+        names = {plain(occurrence.event.title): occurrence for occurrence in reversed(occurrences)}
         meant = chosen(
             [*names.values()],
             title,
-            named=lambda each: each.event.title,
+            named=lambda occurrence: occurrence.event.title,
             which=_("Which event"),
             missing=_("There is no {one_line} in the calendar{on}.").format(one_line=spoken(one_line(title)), on=on),
-            rank=lambda each: each.event.start,
+            rank=lambda occurrence: occurrence.event.start,
             guess=guess,
             remark=told_problems(opened.problems),
         )
-        same = [each for each in found if plain(each.event.title) == plain(meant.event.title)]
-    ahead = [each for each in same if each.event.end > now] or same
+        same = [occurrence for occurrence in occurrences if plain(occurrence.event.title) == plain(meant.event.title)]
+    ahead = [occurrence for occurrence in same if occurrence.event.end > now] or same
     call.permit(title=ahead[0].event.title)
-    others = {_id(each): each for each in reversed(ahead)}
+    others = {_id(occurrence): occurrence for occurrence in reversed(ahead)}
     if len(others) > 1:
-        in_order = sorted(others.values(), key=lambda each: each.event.start)
+        in_order = sorted(others.values(), key=lambda occurrence: occurrence.event.start)
         named, more = in_order[:TOLD], len(in_order[TOLD:])
-        parts = [told(each.event, now, with_day=True) for each in named]
+        parts = [event_text(occurrence.event, now, with_day=True) for occurrence in named]
         raise ToolFailed(
             "invalid",
             _("Which one: {series}?").format(
                 series=series([*parts, _("one of {more} more").format(more=more)] if more else parts, "or")
             ),
             several=parts,
-            days=[each.event.start.date().isoformat() for each in named],
-            ids=[_id(each) for each in named],
+            days=[occurrence.event.start.date().isoformat() for occurrence in named],
+            ids=[_id(occurrence) for occurrence in named],
             more=more,
         )
     return ahead[0]
 
 
-def _id(found: Found) -> str:
+def _id(occurrence: Occurrence) -> str:
     """Return what an event or series goes by in place of its title. Who writes its UID does not choose it."""
-    return f"event_{sha256(repr((found.sheet.file, found.event.uid)).encode()).hexdigest()[:16]}"
+    return f"event_{sha256(repr((occurrence.sheet.file, occurrence.event.uid)).encode()).hexdigest()[:16]}"
 
 
 def _awake(begin: datetime, end: datetime, *, exact: bool) -> tuple[datetime, datetime]:
@@ -380,7 +398,7 @@ def _awake(begin: datetime, end: datetime, *, exact: bool) -> tuple[datetime, da
 def _gaps(busy: Sequence[Event], at: datetime, last: datetime) -> list[tuple[datetime, datetime]]:
     """Return the free stretches of half an hour and more between two moments."""
     gaps = []
-    for event in sorted(busy, key=lambda each: each.start):
+    for event in sorted(busy, key=lambda one_event: one_event.start):
         if event.start - at >= SHORTEST_GAP:
             gaps.append((at, min(event.start, last)))
         at = max(at, event.end)
@@ -394,7 +412,7 @@ def _free_words(
     name: str,
     window: tuple[datetime, datetime],
     gaps: Sequence[tuple[datetime, datetime]],
-    named: Span,
+    named: DaySpan,
     busy: Sequence[Event],
 ) -> str:
     """Return what is said of one day, or of a part of one."""
@@ -406,18 +424,18 @@ def _free_words(
             _("from {start} to {end}").format(start=clock_words(start), end=clock_words(stop)) for start, stop in gaps
         ]
         return _("You are free {day} {times}.").format(day=name, times=series(parts, "and"))
-    there = [told(event, call.local(), with_day=False) for event in busy if event.end > window[0]]
+    there = [event_text(event, call.local(), with_day=False) for event in busy if event.end > window[0]]
     if not there or not (named.part or named.clock):
         return _("You are not free {day}.").format(day=name)
     return _("You are not free {day}: there is {events}.").format(day=name, events=series(there, "and"))
 
 
-def _servers(call: Call) -> list[Server]:
+def _servers(call: Call) -> list[CalendarAccount]:
     assert isinstance(call.settings, Settings)
     return [server for server in call.settings.servers if call.agent.name in server.agents]
 
 
-def _server(call: Call, wanted: str) -> Server | None:
+def _server(call: Call, wanted: str) -> CalendarAccount | None:
     """Return the server that new events go to; None is the files. Raises `ToolFailed` for a name that is none."""
     servers = {plain(server.name): server for server in _servers(call)}
     name = plain(wanted or call.settings.add_to)
@@ -435,17 +453,17 @@ def _server(call: Call, wanted: str) -> Server | None:
 # ── what is answered ───────────────────────────────────────────────────────────────────────────────
 
 
-def _answer(said: str, found: Sequence[Found], opened: Diary) -> Result:
-    shown = [_shown(each.event, each.sheet.calendar) for each in found[:SHOWN]]
+def _answer(text: str, occurrences: Sequence[Occurrence], opened: Diary) -> Result:
+    shown = [_shown(occurrence.event, occurrence.sheet.calendar) for occurrence in occurrences[:SHOWN]]
     remarks = "".join(f" {remark}" for remark in opened.remarks)
     data = {"events": shown, "problems": opened.problems, "remarks": opened.remarks}
-    words = said + told_problems(opened.problems) + remarks
-    return Result(words, data, untrusted=any(_of_others(each) for each in found))
+    words = text + told_problems(opened.problems) + remarks
+    return Result(words, data, untrusted=any(_of_others(occurrence) for occurrence in occurrences))
 
 
-def _of_others(found: Found) -> bool:
+def _of_others(occurrence: Occurrence) -> bool:
     """Whether somebody else may have written an event: whoever invites puts it onto the calendar's server unasked."""
-    return found.sheet.server is not None or "ORGANIZER" in found.sheet.text
+    return occurrence.sheet.server is not None or "ORGANIZER" in occurrence.sheet.text
 
 
 def _shown(event: Event, calendar: str) -> dict[str, Any]:

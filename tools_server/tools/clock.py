@@ -23,7 +23,7 @@ from tools_server.times.recurrence import moment as to_seconds
 from tools_server.times.spoken_time import day_words, moment_words
 from tools_server.times.when import NotUnderstood, understand, understand_day
 from tools_server.times.when_grammar import read_words
-from tools_server.times.when_said import Clock
+from tools_server.times.when_said import ClockTime
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 from tools_server.wording import NAMED, one_line
 
@@ -176,10 +176,10 @@ async def until(call: Call, when: When) -> Result:
     if timed:
         at = _instant(call, when)
         left = int(at - call.now())
-        said = _("It's {lasting} until {moment_words}.").format(
+        text = _("It's {lasting} until {moment_words}.").format(
             lasting=_lasting(left), moment_words=moment_words(local(at, call.zone), local(call.now(), call.zone))
         )
-        return Result(said, {"seconds": left, "days": left // 86_400, "iso": call.local(at).isoformat()})
+        return Result(text, {"seconds": left, "days": left // 86_400, "iso": call.local(at).isoformat()})
     left = (day - call.local().date()).days
     words = {0: _("That's today."), 1: _("That's tomorrow.")}.get(
         left, _("There are {count} days until {day}.").format(count=left, day=_long(day))
@@ -221,40 +221,42 @@ async def holidays(
     country: Annotated[str, Field(max_length=60, description="A country, if one was said")] = "",
 ) -> Result:
     """Say when the next public holidays are, or whether a day is one."""
-    asked = country.strip() or call.settings.country
-    if not asked:
+    request = country.strip() or call.settings.country
+    if not request:
         return Result(_(NO_COUNTRY), {"country": "", "holidays": []})
-    code = await to_thread.run_sync(country_code, asked, abandon_on_cancel=True)
+    code = await to_thread.run_sync(country_code, request, abandon_on_cancel=True)
     if code is None:
-        near = await to_thread.run_sync(nearest, asked, abandon_on_cancel=True)
+        near = await to_thread.run_sync(nearest, request, abandon_on_cancel=True)
         hint = _(" The nearest is {near}.").format(near=near) if near else ""
         raise ToolFailed(
             "not_found",
-            _("I don't know the holidays of {one_line}.{hint}").format(one_line=one_line(asked), hint=hint),
+            _("I don't know the holidays of {one_line}.{hint}").format(one_line=one_line(request), hint=hint),
             nearest=[near],
         )
     region = "" if country.strip() else call.settings.region
     today = call.local().date()
     try:
-        found = await to_thread.run_sync(days_off, code, region, today, abandon_on_cancel=True)
+        results = await to_thread.run_sync(days_off, code, region, today, abandon_on_cancel=True)
     except NotImplementedError:
         raise ToolFailed(
             "invalid", _("There is no region {one_line} in that country's calendar.").format(one_line=one_line(region))
         ) from None
     if when.strip():
         day = _day(call, when)[0]
-        known = found.get(day, "")
-        said = (
+        known = results.get(day, "")
+        text = (
             _("{long} is {known}.").format(long=_long(day), known=known)
             if known
             else _("{long} is no public holiday.").format(long=_long(day))
         )
-        return Result(said, {"country": code, "holidays": [{"date": day.isoformat(), "name": known}] if known else []})
-    coming = list(found.items())[:NAMED]
-    told = [f"{name}, {_when_off(day, today)}" for day, name in coming]
-    data = {"country": code, "holidays": [{"date": day.isoformat(), "name": name} for day, name in found.items()]}
+        return Result(text, {"country": code, "holidays": [{"date": day.isoformat(), "name": known}] if known else []})
+    coming = list(results.items())[:NAMED]
+    messages = [f"{name}, {_when_off(day, today)}" for day, name in coming]
+    data = {"country": code, "holidays": [{"date": day.isoformat(), "name": name} for day, name in results.items()]}
     return Result(
-        _("The next holidays: {join}.").format(join="; ".join(told)) if told else _("I know of no holidays there."),
+        _("The next holidays: {join}.").format(join="; ".join(messages))
+        if messages
+        else _("I know of no holidays there."),
         data,
     )
 
@@ -285,19 +287,19 @@ def _times_between(start: str, end: str, today: Date) -> int | None:
     clocks = []
     for words in (start, end):
         try:
-            said = read_words(words, today)
+            phrase = read_words(words, today)
         except NotUnderstood:
             return None
-        if len(said.clocks) != 1 or said.day or said.length or said.recurs:
+        if len(phrase.clocks) != 1 or phrase.day or phrase.length or phrase.recurs:
             return None
-        clocks.append(said.clocks[0])
+        clocks.append(phrase.clocks[0])
     first, last = (_minute(clock) for clock in clocks)
     if last < first and not clocks[1].half and not clocks[1].part:
         last += 12 * 60  # from nine to five
     return (last - first) % (24 * 60) * 60
 
 
-def _minute(clock: Clock) -> int:
+def _minute(clock: ClockTime) -> int:
     afternoon = clock.half == "pm" or (not clock.half and clock.part in ("afternoon", "evening", "night"))
     hour = clock.hour if clock.half in ("", "24") and not afternoon else clock.hour % 12
     return (hour + 12 * afternoon) * 60 + clock.minute
@@ -308,10 +310,10 @@ def _clocks_apart(call: Call, start: str, end: str) -> Result:
     here, other = _moment(call, end)
     ahead = int((_offset(there) - _offset(here)).total_seconds())
     other = other or _("us")
-    said = _("{name} is at the same time as {other}.")
+    text = _("{name} is at the same time as {other}.")
     if ahead:
-        said = _("{name} is {length} ahead of {other}.") if ahead > 0 else _("{name} is {length} behind {other}.")
-    return Result(said.format(name=name, length=_lasting(abs(ahead)), other=other), {"seconds": ahead})
+        text = _("{name} is {length} ahead of {other}.") if ahead > 0 else _("{name} is {length} behind {other}.")
+    return Result(text.format(name=name, length=_lasting(abs(ahead)), other=other), {"seconds": ahead})
 
 
 def _is_place(call: Call, words: str) -> bool:

@@ -19,10 +19,10 @@ from pydantic import Field
 from tools_server.language import plural, series
 from tools_server.language import text as _
 from tools_server.paths import PathDenied, Stamp
-from tools_server.state import Kept
+from tools_server.state import StoredReceipt
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 from tools_server.wording import capital, one_line, plain, spoken
-from tools_server.writing.papers import Unreadable, kept, put_back, read_text
+from tools_server.writing.papers import Unreadable, file_state, put_back, read_text
 from tools_server.writing.whose import HOUSEHOLD, own_file
 
 FACT_CHARACTERS = 300  # one thing worth knowing; a longer text is a note
@@ -38,16 +38,16 @@ _FACT = re.compile(r"[ \t]*[-*+][ \t]+(?:\[[ xX]\][ \t]+)?(?P<text>[^\r]*)\r?")
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class FactLine:
     """One line."""
 
     line: int  # which of the paper's lines
     text: str
-    own: bool  # the asker's own, and nobody else's
+    personal: bool  # the asker's own, and nobody else's
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class FactPaper:
     """One paper, as read. `stamp` is None while it has no file."""
 
     file: str
@@ -55,11 +55,11 @@ class Sheet:
     stamp: Stamp | None
 
     @property
-    def facts(self) -> list[Fact]:
+    def facts(self) -> list[FactLine]:
         """What it says, from the top down."""
-        found = ((number, _FACT.fullmatch(line)) for number, line in enumerate(self.text.split("\n")))
-        cleaned = [(number, one_line(match["text"])[:FACT_CHARACTERS]) for number, match in found if match]
-        return [Fact(number, text, self.file != HOUSEHOLD) for number, text in cleaned if text][:MOST_FACTS]
+        results = ((number, _FACT.fullmatch(line)) for number, line in enumerate(self.text.split("\n")))
+        cleaned = [(number, one_line(match["text"])[:FACT_CHARACTERS]) for number, match in results if match]
+        return [FactLine(number, text, self.file != HOUSEHOLD) for number, text in cleaned if text][:MOST_FACTS]
 
 
 Text = Annotated[str, Field(min_length=1, max_length=FACT_CHARACTERS)]
@@ -86,9 +86,9 @@ async def remember(
     if not fact:
         raise ToolFailed("invalid", _("What shall I remember?"))
     sheets = _sheets(call)
-    known = [each for sheet in sheets for each in sheet.facts]
-    same = next((each for each in known if plain(each.text) == plain(fact)), None)
-    if same and (same.own or not household):
+    known = [one_fact for sheet in sheets for one_fact in sheet.facts]
+    same = next((one_fact for one_fact in known if plain(one_fact.text) == plain(fact)), None)
+    if same and (same.personal or not household):
         return Result(_("I know that already: {text}.").format(text=same.text), {"fact": same.text, "already": True})
     sheet = sheets[0] if household else sheets[-1]
     _may_change(call, sheet)
@@ -99,8 +99,8 @@ async def remember(
         )
     heading = call.actor.person if sheet.file != HOUSEHOLD else "Household"
     written = _with_line(sheet.text or f"# {one_line(heading)}\n\n", sheet.facts, fact)
-    alike = [each.text for each in known if plain(each.text) in _alike(fact, known)]
-    also = _(" I also know: {series}.").format(series=series([spoken(each) for each in alike], "and")) if alike else ""
+    alike = [one_fact.text for one_fact in known if plain(one_fact.text) in _alike(fact, known)]
+    also = _(" I also know: {series}.").format(series=series([spoken(item) for item in alike], "and")) if alike else ""
     data = {"fact": fact, "household": sheet.file == HOUSEHOLD, "alike": alike}
     changed = _("I'll remember: {fact}.").format(fact=fact)
     return Result(changed + also, data, _write(call, sheet, written, changed))
@@ -113,22 +113,22 @@ async def list_facts(
 ) -> Result:
     """Tell what people asked to be remembered."""
     known = [fact for sheet in _sheets(call) for fact in sheet.facts]
-    found = _about(call, known, about)
+    facts = _about(call, known, about)
     whom = _("you") if plain(about) in _ABOUT_ME else spoken(one_line(about))
-    if not found:
-        said = (
+    if not facts:
+        text = (
             _("Nobody told me anything about {whom}.").format(whom=whom)
             if plain(about)
             else _("Nobody asked me to remember anything.")
         )
-    elif len(found) == 1:
-        said = _("I was told: {text}.").format(text=found[0].text)
+    elif len(facts) == 1:
+        text = _("I was told: {text}.").format(text=facts[0].text)
     else:
-        more = [_("{count} more").format(count=len(found) - TOLD)] if len(found) > TOLD else []
-        told = series([*(fact.text for fact in found[:TOLD]), *more], "and")
-        form = plural("I was told {count} thing: {facts}.", "I was told {count} things: {facts}.", len(found))
-        said = form.format(count=len(found), facts=told)
-    return Result(said, {"facts": [{"text": fact.text, "own": fact.own} for fact in found]})
+        more = [_("{count} more").format(count=len(facts) - TOLD)] if len(facts) > TOLD else []
+        message = series([*(fact.text for fact in facts[:TOLD]), *more], "and")
+        form = plural("I was told {count} thing: {facts}.", "I was told {count} things: {facts}.", len(facts))
+        text = form.format(count=len(facts), facts=message)
+    return Result(text, {"facts": [{"text": fact.text, "own": fact.personal} for fact in facts]})
 
 
 async def _forget_question(call: Call, text: str) -> str:
@@ -153,7 +153,7 @@ async def forget(call: Call, text: Annotated[Text, Field(description="The fact, 
     return Result(changed, {"forgotten": texts}, _write(call, sheet, written, changed))
 
 
-async def undo(call: Call, receipt: Kept) -> Result:
+async def undo(call: Call, receipt: StoredReceipt) -> Result:
     """Put a paper back as it was before, unless somebody has edited it since."""
     return await put_back(call, receipt)
 
@@ -161,28 +161,28 @@ async def undo(call: Call, receipt: Kept) -> Result:
 # ── which papers ───────────────────────────────────────────────────────────────────────────────────
 
 
-def _sheets(call: Call) -> list[Sheet]:
+def _sheets(call: Call) -> list[FactPaper]:
     """Return what the asker may hear: the household's, then their own when it is known who they are."""
     return [_read(call, file) for file in (HOUSEHOLD, own_file(call.actor)) if file]
 
 
-def _read(call: Call, file: str) -> Sheet:
+def _read(call: Call, file: str) -> FactPaper:
     try:
-        return Sheet(file, *read_text(call.home, file))
+        return FactPaper(file, *read_text(call.home, file))
     except PathDenied as denied:
         if denied.reason != "missing":
             raise
-        return Sheet(file, "", None)
+        return FactPaper(file, "", None)
     except Unreadable as wrong:
         raise ToolFailed("failed", _("I could not read {file}: {wrong}.").format(file=file, wrong=wrong)) from None
 
 
-def _may_change(call: Call, sheet: Sheet) -> None:
+def _may_change(call: Call, sheet: FactPaper) -> None:
     if call.actor.role == "child" and sheet.file == HOUSEHOLD:
         raise ToolFailed("denied", _("That is for everybody, so a grown-up has to tell me."))
 
 
-def _write(call: Call, sheet: Sheet, written: str, changed: str) -> Any:
+def _write(call: Call, sheet: FactPaper, written: str, changed: str) -> Any:
     root = call.agent.roots[0]
     if sheet.stamp:
         call.home.replace(sheet.file, written.encode(), sheet.stamp)
@@ -190,11 +190,11 @@ def _write(call: Call, sheet: Sheet, written: str, changed: str) -> Any:
         call.home.create(sheet.file, written.encode())
     if sheet.file != HOUSEHOLD:
         changed = _("Changed what I remember for one person.")  # owners hear what was changed for others
-    before = kept(root, sheet.file, sheet.text) if sheet.stamp else None
-    return call.receipt(changed, before=before, after=kept(root, sheet.file, written))
+    before = file_state(root, sheet.file, sheet.text) if sheet.stamp else None
+    return call.receipt(changed, before=before, after=file_state(root, sheet.file, written))
 
 
-def _with_line(text: str, facts: Sequence[Fact], fact: str) -> str:
+def _with_line(text: str, facts: Sequence[FactLine], fact: str) -> str:
     """Return the text with one more fact, below the last one."""
     ending = "\r\n" if "\r\n" in text else "\n"
     lines = (text if text.endswith("\n") else text + ending).split("\n")
@@ -210,18 +210,18 @@ def _cleaned(text: str) -> str:
     return capital(words.rstrip(".! "))
 
 
-def _alike(fact: str, known: Sequence[Fact]) -> list[str]:
-    return get_close_matches(plain(fact), [plain(each.text) for each in known], n=3, cutoff=ALIKE)
+def _alike(fact: str, known: Sequence[FactLine]) -> list[str]:
+    return get_close_matches(plain(fact), [plain(one_fact.text) for one_fact in known], n=3, cutoff=ALIKE)
 
 
-def _about(call: Call, known: Sequence[Fact], about: str) -> list[Fact]:
+def _about(call: Call, known: Sequence[FactLine], about: str) -> list[FactLine]:
     """Return the facts about something: those that hold all its words."""
     whom = plain(about)
     if whom in _ABOUT_ME:
         named = _words(call.actor.person)
-        return [fact for fact in known if fact.own or (named and named <= _words(fact.text))]
+        return [fact for fact in known if fact.personal or (named and named <= _words(fact.text))]
     if whom in _ABOUT_US:
-        return [fact for fact in known if not fact.own]
+        return [fact for fact in known if not fact.personal]
     return [fact for fact in known if _words(whom) <= _words(fact.text)]
 
 
@@ -229,7 +229,7 @@ def _words(text: str) -> set[str]:
     return {word for word in plain(text).split() if word not in _SMALL}
 
 
-def _meant(call: Call, text: str) -> tuple[Sheet, list[Fact]]:
+def _meant(call: Call, text: str) -> tuple[FactPaper, list[FactLine]]:
     """Return the facts to forget, of one paper: the asker's own first. Raises `ToolFailed`."""
     wanted = _cleaned(text)
     sheets = _sheets(call)[::-1]
@@ -249,10 +249,10 @@ def _meant(call: Call, text: str) -> tuple[Sheet, list[Fact]]:
     raise ToolFailed("not_found", _("I don't remember anything like that.{hint}").format(hint=hint), nearest=nearest)
 
 
-def _same(facts: Sequence[Fact], wanted: str) -> list[Fact]:
+def _same(facts: Sequence[FactLine], wanted: str) -> list[FactLine]:
     return [fact for fact in facts if plain(fact.text) == plain(wanted)]
 
 
-def _holding(facts: Sequence[Fact], wanted: str) -> list[Fact]:
+def _holding(facts: Sequence[FactLine], wanted: str) -> list[FactLine]:
     words = _words(wanted)
     return [fact for fact in facts if words and words <= _words(fact.text)]

@@ -19,14 +19,14 @@ from pydantic import Field
 from tools_server.arguments import whole
 from tools_server.language import plural, series
 from tools_server.language import text as _
-from tools_server.paths import FILE_BYTES, Entry, PathDenied
-from tools_server.state import Kept
+from tools_server.paths import FILE_BYTES, FolderEntry, PathDenied
+from tools_server.state import StoredReceipt
 from tools_server.strangers import is_households
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 from tools_server.wording import aloud, one_line, size, some, spoken
 from tools_server.writing import contents
-from tools_server.writing.contents import SNIFFED_BYTES, Place, amount, decoded, no_text, walk
-from tools_server.writing.papers import Unreadable, body_of, edited, kept, put_back, root_of
+from tools_server.writing.contents import SNIFFED_BYTES, FolderPlace, amount, decoded, no_text, walk
+from tools_server.writing.papers import Unreadable, body_of, edited, file_state, put_back, root_of
 
 PAGE_BYTES = 16_384  # of text in one answer: some 4,000 tokens
 NEAR_FILES = 1_000  # looked through for a name like the one that is not there
@@ -69,12 +69,12 @@ async def list_files(
     named = [(of if not at else "") + one_line(name) for at, name in enumerate(folders)]
     named += [one_line(str(file["name"])) for file in files]
     where = spoken(whole(place.path)) if place.path else _("Your folder")
-    said = (
+    text = (
         _("{where} holds {some}.").format(where=where, some=some(named))
         if named
         else _("{where} is empty.").format(where=where)
     )
-    return Result(said, {"folders": folders, "files": files})
+    return Result(text, {"folders": folders, "files": files})
 
 
 @tool(
@@ -131,24 +131,26 @@ async def search(
     folder: Annotated[str, Field(max_length=1_000, description="A folder; leave out for all")] = "",
 ) -> Result:
     """Find files by their name, or by a line in them that holds all the words."""
-    places = [_folder(call, folder)] if folder else [Place(name, call.roots[name], "") for name in call.agent.roots]
+    places = (
+        [_folder(call, folder)] if folder else [FolderPlace(name, call.roots[name], "") for name in call.agent.roots]
+    )
     for place in places:
         _entries(call, place)  # a folder that is not there, or may not be looked into, is no empty one
     look = partial(contents.search, places, words, len(call.agent.roots) > 1)
-    found, whole = await anyio.to_thread.run_sync(look, abandon_on_cancel=True)
-    if not found:
-        said = _("No file holds {one_line}.").format(one_line=spoken(one_line(words)))
+    rows, whole = await anyio.to_thread.run_sync(look, abandon_on_cancel=True)
+    if not rows:
+        text = _("No file holds {one_line}.").format(one_line=spoken(one_line(words)))
     else:
-        names = dict.fromkeys(one_line(match["file"].rsplit("/", 1)[-1]) for match in found)
-        said = _("Found in {count}: {some}.").format(
-            count=plural("{count} file", "{count} files", len({match["file"] for match in found})).format(
-                count=len({match["file"] for match in found})
+        names = dict.fromkeys(one_line(match["file"].rsplit("/", 1)[-1]) for match in rows)
+        text = _("Found in {count}: {some}.").format(
+            count=plural("{count} file", "{count} files", len({match["file"] for match in rows})).format(
+                count=len({match["file"] for match in rows})
             ),
             some=some(names),
         )
     if not whole:
-        said += _(" I did not look at everything: name a folder to look closer.")
-    return Result(said, {"matches": found, "whole": whole})
+        text += _(" I did not look at everything: name a folder to look closer.")
+    return Result(text, {"matches": rows, "whole": whole})
 
 
 @tool("files.create", data={"file": str}, risk="change", root="*", limit_seconds=20)
@@ -156,8 +158,12 @@ async def create(call: Call, path: Path, text: Text = "") -> Result:
     """Make a new text file. One that is already there is left as it is."""
     place = _place(call, path)
     place.root.create(place.path, text.encode())
-    said = _("Made {whole}.").format(whole=spoken(whole(place.path)))
-    return Result(said, {"file": place.path}, call.receipt(said, before=None, after=kept(place.name, place.path, text)))
+    sentence = _("Made {whole}.").format(whole=spoken(whole(place.path)))
+    return Result(
+        sentence,
+        {"file": place.path},
+        call.receipt(sentence, before=None, after=file_state(place.name, place.path, text)),
+    )
 
 
 @tool("files.append", data={"file": str, "bytes": int}, risk="change", root="*", limit_seconds=20)
@@ -176,11 +182,15 @@ async def append(call: Call, path: Path, text: Annotated[str, Field(min_length=1
     if len(written) > FILE_BYTES:
         raise ToolFailed("failed", _("{whole} is full. Begin another file.").format(whole=spoken(whole(place.path))))
     place.root.replace(place.path, written, stamp)
-    said = _("Added it to {whole}.").format(whole=spoken(whole(place.path)))
+    sentence = _("Added it to {whole}.").format(whole=spoken(whole(place.path)))
     return Result(
-        said,
+        sentence,
         {"file": place.path, "bytes": len(written)},
-        call.receipt(said, before=kept(place.name, place.path, content), after=kept(place.name, place.path, written)),
+        call.receipt(
+            sentence,
+            before=file_state(place.name, place.path, content),
+            after=file_state(place.name, place.path, written),
+        ),
     )
 
 
@@ -221,10 +231,12 @@ async def write(call: Call, path: Path, text: Text) -> Result:
         before = None
     else:
         place.root.replace(place.path, text.encode(), stamp)
-        before = kept(place.name, place.path, content)
-    said = _("Wrote {whole}.").format(whole=spoken(whole(place.path)))
+        before = file_state(place.name, place.path, content)
+    sentence = _("Wrote {whole}.").format(whole=spoken(whole(place.path)))
     return Result(
-        said, {"file": place.path}, call.receipt(said, before=before, after=kept(place.name, place.path, text))
+        sentence,
+        {"file": place.path},
+        call.receipt(sentence, before=before, after=file_state(place.name, place.path, text)),
     )
 
 
@@ -237,20 +249,20 @@ async def move(call: Call, path: Path, to: Annotated[str, Field(min_length=1, ma
     target = new.path
     if not new.path or to.endswith("/") or _is_folder(new):
         target = "/".join(part for part in (new.path, place.path.rsplit("/", 1)[-1]) if part)
-    _permit(call, Place(new.name, new.root, target), "to")
+    _permit(call, FolderPlace(new.name, new.root, target), "to")
     words = _words_of_others(call, place)
     with _nearest(call, place):
         place.root.move(place.path, target)
-    said = _("{whole} is now {whole2}.").format(whole=spoken(whole(place.path)), whole2=spoken(whole(target)))
+    text = _("{whole} is now {whole2}.").format(whole=spoken(whole(place.path)), whole2=spoken(whole(target)))
     receipt = call.receipt(
-        said,
+        text,
         before={"root": place.name, "moved": place.path},
         after={"root": place.name, "moved": target, **words},
     )
-    return Result(said, {"file": target}, receipt)
+    return Result(text, {"file": target}, receipt)
 
 
-def _words_of_others(call: Call, place: Place) -> dict[str, str]:
+def _words_of_others(call: Call, place: FolderPlace) -> dict[str, str]:
     """Return what a receipt keeps of a file that a stranger may wish elsewhere: under facts/ it is told as a fact."""
     if not call.tainted:
         return {}
@@ -278,13 +290,13 @@ async def remove(call: Call, path: Path) -> Result:
     place = _place(call, path)
     with _nearest(call, place):
         _first, total = place.root.piece(place.path, 0, 0)
-    before = kept(place.name, place.path, place.root.read(place.path)[0]) if total <= FILE_BYTES else None
+    before = file_state(place.name, place.path, place.root.read(place.path)[0]) if total <= FILE_BYTES else None
     place.root.remove(place.path)
-    said = _("Removed {whole}.").format(whole=spoken(whole(place.path)))
-    return Result(said, {"file": place.path}, call.receipt(said, before=before, after=None))
+    text = _("Removed {whole}.").format(whole=spoken(whole(place.path)))
+    return Result(text, {"file": place.path}, call.receipt(text, before=before, after=None))
 
 
-async def undo(call: Call, receipt: Kept) -> Result:
+async def undo(call: Call, receipt: StoredReceipt) -> Result:
     """Put a file back as it was, or where it was, unless somebody has changed that since."""
     before, after = receipt.before, receipt.after
     if not before or "moved" not in before:
@@ -296,41 +308,41 @@ async def undo(call: Call, receipt: Kept) -> Result:
             raise
         how = _("was removed since") if denied.reason == "missing" else _("can't go back: its place is taken")
         raise edited(after["moved"], how) from denied
-    said = _("{moved} is where it was.").format(moved=spoken(before["moved"]))
-    return Result(said, {"file": before["moved"]}, call.receipt(said, before=after, after=before))
+    text = _("{moved} is where it was.").format(moved=spoken(before["moved"]))
+    return Result(text, {"file": before["moved"]}, call.receipt(text, before=after, after=before))
 
 
 # ── where it is ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _place(call: Call, path: str, argument: str = "path") -> Place:
+def _place(call: Call, path: str, argument: str = "path") -> FolderPlace:
     """Return where a path leads. It may begin with the name of one of the agent's folders; else it is in the first."""
     first, _slash, rest = path.partition("/")
     if rest and first in call.roots:
-        place = Place(first, call.roots[first], rest)
+        place = FolderPlace(first, call.roots[first], rest)
     else:
-        place = Place(call.agent.roots[0], call.home, path)
+        place = FolderPlace(call.agent.roots[0], call.home, path)
     _permit(call, place, argument)
     return place
 
 
-def _permit(call: Call, place: Place, argument: str) -> None:
+def _permit(call: Call, place: FolderPlace, argument: str) -> None:
     """Ask the rules about a file by both of its paths: with and without the folder that they begin in."""
     call.permit(**{argument: [place.path, f"{place.name}/{place.path}"]})
 
 
-def _folder(call: Call, folder: str, argument: str = "folder") -> Place:
+def _folder(call: Call, folder: str, argument: str = "folder") -> FolderPlace:
     if folder in call.roots:
-        return Place(folder, call.roots[folder], "")
+        return FolderPlace(folder, call.roots[folder], "")
     return _place(call, "" if folder in (".", "/") else folder.removesuffix("/"), argument)
 
 
-def _entries(call: Call, place: Place) -> list[Entry]:
+def _entries(call: Call, place: FolderPlace) -> list[FolderEntry]:
     with _nearest(call, place):
         return place.root.entries(place.path)
 
 
-def _is_folder(place: Place) -> bool:
+def _is_folder(place: FolderPlace) -> bool:
     parent, _slash, name = place.path.rpartition("/")
     try:
         return any(entry.name == name and entry.kind == "folder" for entry in place.root.entries(parent))
@@ -339,7 +351,7 @@ def _is_folder(place: Place) -> bool:
 
 
 @contextmanager
-def _nearest(call: Call, place: Place) -> Iterator[None]:
+def _nearest(call: Call, place: FolderPlace) -> Iterator[None]:
     """Say which file has a name like the one that is not there."""
     try:
         yield

@@ -13,7 +13,7 @@ from pydantic import Field
 from tools_server.language import plural
 from tools_server.language import text as _
 from tools_server.policy import NOBODY
-from tools_server.state import Kept
+from tools_server.state import StoredReceipt
 from tools_server.times.spoken_time import moment_words
 from tools_server.toolkit import Call, Result, ToolFailed, ToolSpec, Undo, tool
 from tools_server.wording import capital
@@ -35,11 +35,11 @@ async def last(
     if everyone and call.actor.role != "owner":
         raise ToolFailed("denied", _("Only an owner may hear what was done for everybody."))
     seen = (receipt for receipt in call.state.receipts(LOOKED_AT) if _seen(call, receipt, everyone))
-    kept = list(islice(seen, count))
-    if not kept:
+    stored_receipts = list(islice(seen, count))
+    if not stored_receipts:
         return Result(_("I haven't changed anything for you."), {"changes": []})
-    told = [f"{_ago(call, receipt)}: {receipt.changed}{_fate(receipt)}" for receipt in kept]
-    return Result(" ".join(told), {"changes": [_shown(call, receipt) for receipt in kept]})
+    messages = [f"{_ago(call, receipt)}: {receipt.changed}{_fate(receipt)}" for receipt in stored_receipts]
+    return Result(" ".join(messages), {"changes": [_shown(call, receipt) for receipt in stored_receipts]})
 
 
 @tool("history.undo", data={}, risk="change", limit_seconds=60)
@@ -49,29 +49,38 @@ async def take_back(
     again: Annotated[bool, Field(description="true to do again what was taken back last")] = False,
 ) -> Result:
     """Take back the last change, and the next time the one before it; or the one with a given receipt."""
-    kept = _chosen(call, receipt.strip(), again=again)
-    back = _allowed(call, kept)
-    with _alone(call, kept):
-        return await back(replace(call, tool=kept.tool, arguments=kept.arguments, undoes=kept.id), kept)
+    stored_receipt = _chosen(call, receipt.strip(), again=again)
+    back = _allowed(call, stored_receipt)
+    with _alone(call, stored_receipt):
+        return await back(
+            replace(call, tool=stored_receipt.tool, arguments=stored_receipt.arguments, undoes=stored_receipt.id),
+            stored_receipt,
+        )
 
 
 # ── which change is meant ──────────────────────────────────────────────────────────────────────────
 
 
-def _chosen(call: Call, id: str, *, again: bool) -> Kept:
+def _chosen(call: Call, id: str, *, again: bool) -> StoredReceipt:
     """Return the change to take back: with `again`, one that itself took something back.
 
     Raises `ToolFailed` when there is none, or it is taken back already.
     """
     if id:
-        kept = call.state.receipt(id)
-        if kept is None or not _seen(call, kept, everyone=call.actor.role == "owner"):
+        stored_receipt = call.state.receipt(id)
+        if stored_receipt is None or not _seen(call, stored_receipt, everyone=call.actor.role == "owner"):
             raise ToolFailed("not_found", _("I know of no such change."))
-        if kept.undone_by:
-            raise ToolFailed("failed", _("That is taken back already: {changed}").format(changed=kept.changed))
-        return kept
-    mine = (kept for kept in call.state.receipts(LOOKED_AT) if not kept.undone_by and _seen(call, kept, everyone=False))
-    newest = next((kept for kept in mine if call.state.deed(kept)[1] == again), None)
+        if stored_receipt.undone_by:
+            raise ToolFailed(
+                "failed", _("That is taken back already: {changed}").format(changed=stored_receipt.changed)
+            )
+        return stored_receipt
+    mine = (
+        stored_receipt
+        for stored_receipt in call.state.receipts(LOOKED_AT)
+        if not stored_receipt.undone_by and _seen(call, stored_receipt, everyone=False)
+    )
+    newest = next((stored_receipt for stored_receipt in mine if call.state.deed(stored_receipt)[1] == again), None)
     if newest is None:
         raise ToolFailed(
             "not_found",
@@ -92,7 +101,7 @@ def _chosen(call: Call, id: str, *, again: bool) -> Kept:
     return newest
 
 
-def _seen(call: Call, kept: Kept, everyone: bool) -> bool:
+def _seen(call: Call, stored_receipt: StoredReceipt, everyone: bool) -> bool:
     """Whether the asker may know of a change: by them, to what was theirs, or with `everyone` anybody's.
 
     An agent sees its own doings only, since what one agent does may be no other's business; but one that serves
@@ -100,23 +109,25 @@ def _seen(call: Call, kept: Kept, everyone: bool) -> bool:
     """
     if everyone and call.agent.roles == ("owner",):
         return True
-    return kept.agent == call.agent.name and (everyone or _theirs(call, kept) or _was_theirs(call, kept))
+    return stored_receipt.agent == call.agent.name and (
+        everyone or _theirs(call, stored_receipt) or _was_theirs(call, stored_receipt)
+    )
 
 
-def _theirs(call: Call, kept: Kept) -> bool:
+def _theirs(call: Call, stored_receipt: StoredReceipt) -> bool:
     """Whether a change was made in the asker's conversation: the first name that both give decides."""
     for name, here in (("person", call.actor.person), ("device", call.actor.device), ("room", call.actor.room)):
-        if here and (there := kept.actor.get(name)):
+        if here and (there := stored_receipt.actor.get(name)):
             return there == here
     nobody = not (call.actor.person or call.actor.device or call.actor.room)
-    return nobody and not any(kept.actor.get(name) for name in ("person", "device", "room"))
+    return nobody and not any(stored_receipt.actor.get(name) for name in ("person", "device", "room"))
 
 
-def _was_theirs(call: Call, kept: Kept) -> bool:
+def _was_theirs(call: Call, stored_receipt: StoredReceipt) -> bool:
     """Whether a change was made to what the asker had set, such as their alarm. A guest's things anybody may change."""
     if call.actor.role == NOBODY:
         return False
-    rows = kept.before if isinstance(kept.before, list) else [kept.before]
+    rows = stored_receipt.before if isinstance(stored_receipt.before, list) else [stored_receipt.before]
     name, here = ("person", call.actor.person) if call.actor.person else ("device", call.actor.device)
     return bool(here) and any(isinstance(row, dict) and row.get(name) == here for row in rows)
 
@@ -124,18 +135,18 @@ def _was_theirs(call: Call, kept: Kept) -> bool:
 # ── whether it may be taken back ───────────────────────────────────────────────────────────────────
 
 
-def _allowed(call: Call, kept: Kept) -> Undo:
+def _allowed(call: Call, stored_receipt: StoredReceipt) -> Undo:
     """Return what takes it back. Raises `ToolFailed` when nothing does, or this actor may not."""
-    back = call.gate.undo(kept.tool)
-    if back is None or not kept.reversible:
-        raise ToolFailed("failed", _("I can't take that back: {changed}").format(changed=kept.changed))
+    back = call.gate.undo(stored_receipt.tool)
+    if back is None or not stored_receipt.reversible:
+        raise ToolFailed("failed", _("I can't take that back: {changed}").format(changed=stored_receipt.changed))
     tools = call.gate.tools
-    spec = tools[kept.tool]
-    for each in (spec, *(_opposites(tools, spec))):
-        decision = call.gate.decide(each.name, kept.arguments)
+    spec = tools[stored_receipt.tool]
+    for tool_spec in (spec, *(_opposites(tools, spec))):
+        decision = call.gate.decide(tool_spec.name, stored_receipt.arguments)
         if not decision.allowed:
             raise ToolFailed("denied", decision.reason, rule=decision.rule)
-        if each is spec and call.state.deed(kept)[1] and decision.verdict != "allow":
+        if tool_spec is spec and call.state.deed(stored_receipt)[1] and decision.verdict != "allow":
             # To take back an undo is to do the deed again, and that took a person's yes.
             raise ToolFailed("confirm", _("I don't do that again just by taking it back. Ask me for it anew."))
     return back
@@ -154,44 +165,44 @@ def _opposites(tools: Mapping[str, ToolSpec], spec: ToolSpec) -> list[ToolSpec]:
 
 
 @contextmanager
-def _alone(call: Call, kept: Kept) -> Iterator[None]:
+def _alone(call: Call, stored_receipt: StoredReceipt) -> Iterator[None]:
     """Let one undo of a change run at a time: until the first has marked it, a second would not see that."""
     running = call.gate.undoing
-    if kept.id in running:
+    if stored_receipt.id in running:
         raise ToolFailed("failed", _("That is being taken back just now."))
-    running.add(kept.id)
+    running.add(stored_receipt.id)
     try:
         yield
     finally:
-        running.discard(kept.id)
+        running.discard(stored_receipt.id)
 
 
 # ── what is said ───────────────────────────────────────────────────────────────────────────────────
 
 
-def _ago(call: Call, kept: Kept) -> str:
-    seconds = call.now() - kept.at
+def _ago(call: Call, stored_receipt: StoredReceipt) -> str:
+    seconds = call.now() - stored_receipt.at
     if seconds < 60:
         return _("Just now")
     if seconds < 3_600:
         return _("{count} ago").format(
             count=plural("{count} minute", "{count} minutes", int(seconds // 60)).format(count=int(seconds // 60))
         )
-    return capital(moment_words(call.local(kept.at), call.local()))
+    return capital(moment_words(call.local(stored_receipt.at), call.local()))
 
 
-def _fate(kept: Kept) -> str:
-    return _(" That is taken back since.") if kept.undone_by else ""
+def _fate(stored_receipt: StoredReceipt) -> str:
+    return _(" That is taken back since.") if stored_receipt.undone_by else ""
 
 
-def _shown(call: Call, kept: Kept) -> dict[str, Any]:
-    back = call.gate.undo(kept.tool)
+def _shown(call: Call, stored_receipt: StoredReceipt) -> dict[str, Any]:
+    back = call.gate.undo(stored_receipt.tool)
     return {
-        "receipt": kept.id,
-        "at": kept.at,
-        "tool": kept.tool,
-        "changed": kept.changed,
-        "actor": dict(kept.actor),
-        "undo": back is not None and kept.reversible and not kept.undone_by,
-        "undone": bool(kept.undone_by),
+        "receipt": stored_receipt.id,
+        "at": stored_receipt.at,
+        "tool": stored_receipt.tool,
+        "changed": stored_receipt.changed,
+        "actor": dict(stored_receipt.actor),
+        "undo": back is not None and stored_receipt.reversible and not stored_receipt.undone_by,
+        "undone": bool(stored_receipt.undone_by),
     }

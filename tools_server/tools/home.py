@@ -20,14 +20,14 @@ from tools_server.called import place as called
 from tools_server.hubs import home_settings, home_state
 from tools_server.hubs.deeds import DEVICE, done, home_of, put_back, refuse_guarded, shown
 from tools_server.hubs.device_rules import known_as, permit_music
-from tools_server.hubs.devices import Device, Kind, State, Target, plain, said
+from tools_server.hubs.devices import Device, DeviceTarget, Kind, State, plain, spoken_name
 from tools_server.hubs.home import Home, HomeSettings
 from tools_server.hubs.home_targets import chosen, home_rooms, listed, players, shutters, switched
 from tools_server.hubs.home_words import named, the
 from tools_server.hubs.kind_words import kind_plural
 from tools_server.language import series
 from tools_server.language import text as _
-from tools_server.state import Kept
+from tools_server.state import StoredReceipt
 from tools_server.toolkit import Call, Live, Result, tool
 from tools_server.wording import capital
 
@@ -82,14 +82,14 @@ async def list_devices(
 ) -> Result:
     """Tell which devices there are, by room, floor or kind."""
     home = home_of(call)
-    target, devices = listed(home, Target(room=room, kind=kind, floor=floor, shape=shape))
+    target, devices = listed(home, DeviceTarget(room=room, kind=kind, floor=floor, shape=shape))
     data = {"devices": [_listed(call, device) for device in devices[:SHOWN]], **home_rooms(home)}
     place = target.room or target.floor
     if not devices:
         what = kind_plural(kind, shape)
         if place:
             return Result(
-                _("There are no {things} in the {place}.").format(things=what, place=called(said(place))), data
+                _("There are no {things} in the {place}.").format(things=what, place=called(spoken_name(place))), data
             )
         return Result(_("There are no {things}.").format(things=what), data)
     names = [named(device, bool(target.room)) for device in devices[:10]]
@@ -121,9 +121,9 @@ async def state(
     everything: Everything = False,
 ) -> Result:
     """Look how a device is, or those of a kind: on or off, how warm, open or closed, any, all, which, how many."""
-    target = Target(device, room, kind, call.actor.room, everything, floor, shape)
-    question = home_state.Question(quantity, value, measure)
-    if target == Target(room=room, floor=floor, here=call.actor.room) and question == home_state.Question():
+    target = DeviceTarget(device, room, kind, call.actor.room, everything, floor, shape)
+    question = home_state.StateQuestion(quantity, value, measure)
+    if target == DeviceTarget(room=room, floor=floor, here=call.actor.room) and question == home_state.StateQuestion():
         return await list_devices(call, room=room, floor=floor)
     return home_state.looked_up(call, target, question)
 
@@ -143,7 +143,7 @@ async def turn(
     shape: Shape = "",
 ) -> Result:
     """Turn a device on or off, or all of one kind in a room or on a floor, such as the lights in the kitchen."""
-    target = Target(device, room, kind, call.actor.room, everything, floor, shape)
+    target = DeviceTarget(device, room, kind, call.actor.room, everything, floor, shape)
     devices = chosen(call, target, SWITCHED)
     for one in devices:
         permit_music(call, one, {"on": on})
@@ -171,7 +171,7 @@ async def set_device(
 ) -> Result:
     """Set a device: brightness, colour, the heating's temperature or mode, a blind's position, a volume, a speed."""
     values = home_settings.Values(brightness, colour, kelvin, temperature, position, volume, speed, mode, unit)
-    target = Target(device, room, kind, call.actor.room, everything, floor, shape)
+    target = DeviceTarget(device, room, kind, call.actor.room, everything, floor, shape)
     return await done(call, home_settings.settings(call, target, values))
 
 
@@ -192,7 +192,7 @@ async def adjust(
     unit: Unit = "",
 ) -> Result:
     """Make something brighter, warmer, louder, faster or further open than it is, or less so."""
-    target = Target(device, room, kind, call.actor.room, everything, floor, shape)
+    target = DeviceTarget(device, room, kind, call.actor.room, everything, floor, shape)
     return await done(call, home_settings.steps(call, target, what, by, unit), stepping=True)
 
 
@@ -207,7 +207,7 @@ async def open_cover(
     shape: Shape = "",
 ) -> Result:
     """Open blinds, shutters, curtains or a valve. Garage doors, gates and locks are opened with home.unlock."""
-    target = Target(device, room, kind, call.actor.room, everything, floor, shape)
+    target = DeviceTarget(device, room, kind, call.actor.room, everything, floor, shape)
     devices = shutters(call, target, ("cover", "valve", "lock"))
     refuse_guarded(devices, {"open": True})
     return await done(call, [(one, {"open": True}) for one in devices])
@@ -224,7 +224,7 @@ async def close(
     shape: Shape = "",
 ) -> Result:
     """Close blinds, shutters, curtains, a valve, a garage door or a gate."""
-    target = Target(device, room, kind, call.actor.room, everything, floor, shape)
+    target = DeviceTarget(device, room, kind, call.actor.room, everything, floor, shape)
     return await done(call, [(one, {"open": False}) for one in shutters(call, target, ("cover", "valve"))])
 
 
@@ -233,12 +233,12 @@ async def lock(
     call: Call, device: Name = "", room: Room = "", everything: Everything = False, floor: FloorName = ""
 ) -> Result:
     """Lock a door, or all doors."""
-    target = Target(device, room, "" if device else "lock", call.actor.room, everything, floor)
+    target = DeviceTarget(device, room, "" if device else "lock", call.actor.room, everything, floor)
     return await done(call, [(one, {"locked": True}) for one in chosen(call, target, ("lock",))])
 
 
 async def _ask_unlock(call: Call, device: str, room: str = "") -> str:
-    [door] = chosen(call, Target(device, room, "", call.actor.room), ("lock", "cover"))
+    [door] = chosen(call, DeviceTarget(device, room, "", call.actor.room), ("lock", "cover"))
     return capital((_("Unlock {device}?") if door.kind == "lock" else _("Open {device}?")).format(device=the(door)))
 
 
@@ -247,21 +247,21 @@ async def _ask_unlock(call: Call, device: str, room: str = "") -> str:
 )
 async def unlock(call: Call, device: One, room: Room = "") -> Result:
     """Unlock a door, or open a garage door or a gate. A person is asked first."""
-    [door] = chosen(call, Target(device, room, "", call.actor.room), ("lock", "cover"))
+    [door] = chosen(call, DeviceTarget(device, room, "", call.actor.room), ("lock", "cover"))
     return await done(call, [(door, {"locked": False} if door.kind == "lock" else {"open": True})])
 
 
 @tool("home.scene", data=DEVICES, risk="change", idempotent=True, limit_seconds=15)
 async def scene(call: Call, name: Annotated[str, Field(min_length=1, max_length=80)], room: Room = "") -> Result:
     """Set a scene that a household has made, such as movie night, or run a script."""
-    devices = chosen(call, Target(name.removesuffix(" scene"), room, "", call.actor.room), ("scene",))
+    devices = chosen(call, DeviceTarget(name.removesuffix(" scene"), room, "", call.actor.room), ("scene",))
     return await done(call, [(one, {"scene": True}) for one in devices])
 
 
 # ── players ────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def _played(call: Call, target: Target, wanted: State) -> Result:
+async def _played(call: Call, target: DeviceTarget, wanted: State) -> Result:
     return await done(call, [(one, wanted) for one in players(call, target, wanted)])
 
 
@@ -280,8 +280,8 @@ async def play(
     """Let a player go on, or play something by its name."""
     wanted: State = {"playing": True}
     if query.strip():
-        wanted = {"query": said(query), **({"media_class": media_class} if media_class else {})}
-    return await _played(call, Target(device, room, "media", call.actor.room, everything, floor), wanted)
+        wanted = {"query": spoken_name(query), **({"media_class": media_class} if media_class else {})}
+    return await _played(call, DeviceTarget(device, room, "media", call.actor.room, everything, floor), wanted)
 
 
 @tool("home.pause", data=DEVICES, risk="change", idempotent=True, limit_seconds=15)
@@ -289,19 +289,21 @@ async def pause(
     call: Call, device: Name = "", room: Room = "", everything: Everything = False, floor: FloorName = ""
 ) -> Result:
     """Pause a player."""
-    return await _played(call, Target(device, room, "media", call.actor.room, everything, floor), {"playing": False})
+    return await _played(
+        call, DeviceTarget(device, room, "media", call.actor.room, everything, floor), {"playing": False}
+    )
 
 
 @tool("home.next", data=DEVICES, risk="change", limit_seconds=15)
 async def next_one(call: Call, device: Name = "", room: Room = "", floor: FloorName = "") -> Result:
     """Skip a song: a player goes on with its next one."""
-    return await _played(call, Target(device, room, "media", call.actor.room, floor=floor), {"next": True})
+    return await _played(call, DeviceTarget(device, room, "media", call.actor.room, floor=floor), {"next": True})
 
 
 @tool("home.previous", data=DEVICES, risk="change", limit_seconds=15)
 async def previous(call: Call, device: Name = "", room: Room = "", floor: FloorName = "") -> Result:
     """Go back to a previous song or channel."""
-    return await _played(call, Target(device, room, "media", call.actor.room, floor=floor), {"previous": True})
+    return await _played(call, DeviceTarget(device, room, "media", call.actor.room, floor=floor), {"previous": True})
 
 
 @tool("home.mute", data=DEVICES, risk="change", idempotent=True, limit_seconds=15)
@@ -314,7 +316,9 @@ async def mute(
     floor: FloorName = "",
 ) -> Result:
     """Make a player silent, or give it its sound back."""
-    return await _played(call, Target(device, room, "media", call.actor.room, everything, floor), {"muted": muted})
+    return await _played(
+        call, DeviceTarget(device, room, "media", call.actor.room, everything, floor), {"muted": muted}
+    )
 
 
 # ── robots ─────────────────────────────────────────────────────────────────────────────────────────
@@ -334,17 +338,17 @@ async def clean(call: Call, device: Name = "", room: Room = "") -> Result:
 @tool("home.mow", data=DEVICES, risk="change", idempotent=True, limit_seconds=15)
 async def mow(call: Call, device: Name = "") -> Result:
     """Let a lawn mower mow."""
-    mowers = chosen(call, Target(device, kind="mower", here=call.actor.room), ("mower",))
+    mowers = chosen(call, DeviceTarget(device, kind="mower", here=call.actor.room), ("mower",))
     return await done(call, [(one, {"activity": "mowing"}) for one in mowers])
 
 
 @tool("home.dock", data=DEVICES, risk="change", idempotent=True, limit_seconds=15)
 async def dock(call: Call, device: Name = "", kind: KindName = "vacuum") -> Result:
     """Send a robot vacuum or a lawn mower back to its dock."""
-    robots = chosen(call, Target(device, kind="" if device else kind, here=call.actor.room), ("vacuum", "mower"))
+    robots = chosen(call, DeviceTarget(device, kind="" if device else kind, here=call.actor.room), ("vacuum", "mower"))
     return await done(call, [(one, {"activity": "docked"}) for one in robots])
 
 
-async def undo(call: Call, kept: Kept) -> Result:
+async def undo(call: Call, stored_receipt: StoredReceipt) -> Result:
     """Put devices back as they were, those that are still as they were left."""
-    return await put_back(call, kept)
+    return await put_back(call, stored_receipt)

@@ -27,9 +27,9 @@ from tools_server.hubs.home import Home
 from tools_server.language import current, length, series, speaking
 from tools_server.language import text as _
 from tools_server.names import inner_name
-from tools_server.policy import Actor
+from tools_server.policy import CallActor
 from tools_server.shapes import DUE, IDS
-from tools_server.state import Kept
+from tools_server.state import StoredReceipt
 from tools_server.times.recurrence import moment
 from tools_server.times.spoken_time import moment_words
 from tools_server.times.when import NotUnderstood, understand
@@ -66,16 +66,16 @@ MIGRATIONS = {
 
 
 @asynccontextmanager
-async def opened(live: Live) -> AsyncIterator[Clock]:
+async def opened(live: Live) -> AsyncIterator[DeedScheduler]:
     """Do what is due, in the background."""
-    clock = Clock(live)
+    clock = DeedScheduler(live)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(clock.run)
         yield clock
         tasks.cancel_scope.cancel()
 
 
-class Clock:
+class DeedScheduler:
     """Does each deed when its time has come."""
 
     def __init__(self, live: Live) -> None:
@@ -143,9 +143,9 @@ class Clock:
 async def _ask_do(call: Call, tool: str, seconds: int, when: str, arguments: dict[str, Any], text: str) -> str:
     _spec, filled, deed = await _permitted(call, tool, arguments, text)
     at = _time(call, seconds, when)
-    said = ", ".join(f"{name} {value}" for name, value in filled.items() if value not in ("", False, -1, 0))
+    sentence = ", ".join(f"{name} {value}" for name, value in filled.items() if value not in ("", False, -1, 0))
     return _("{when}: {deed}, which is {tool} with {arguments}. Shall I?").format(
-        when=_when_words(call, at), deed=spoken(deed), tool=tool, arguments=said
+        when=_when_words(call, at), deed=spoken(deed), tool=tool, arguments=sentence
     )
 
 
@@ -176,11 +176,11 @@ async def do(
         "begun_at": None,
         "failed": "",
     }
-    said = _("{when}: {deed}.").format(when=_when_words(call, at), deed=row["text"])
+    sentence = _("{when}: {deed}.").format(when=_when_words(call, at), deed=row["text"])
     with call.state.transaction():
         rows.put(call, "later", row)
-        receipt = call.receipt(said, before=None, after=row)
-    return Result(said, {"deed": _shown(row)}, receipt)
+        receipt = call.receipt(sentence, before=None, after=row)
+    return Result(sentence, {"deed": _shown(row)}, receipt)
 
 
 @tool("later.list", data={"deeds": [DEED]}, risk="read", limit_seconds=10)
@@ -189,8 +189,8 @@ async def list_deeds(call: Call) -> Result:
     deeds = [row for row in _all(call) if not row["failed"]]
     if not deeds:
         return Result(_("Nothing is to be done later."), {"deeds": []})
-    said = [_("{when}: {deed}.").format(when=_when_words(call, row["at"]), deed=row["text"]) for row in deeds[:10]]
-    return Result(" ".join(said), {"deeds": [_shown(row) for row in deeds]})
+    texts = [_("{when}: {deed}.").format(when=_when_words(call, row["at"]), deed=row["text"]) for row in deeds[:10]]
+    return Result(" ".join(texts), {"deeds": [_shown(row) for row in deeds]})
 
 
 @tool("later.cancel", data={"deed": DEED}, risk="change", limit_seconds=10)
@@ -203,19 +203,19 @@ async def cancel(
     """Cancel a delayed deed."""
     deeds = [row for row in _all(call) if not row["failed"] and row["begun_at"] is None]
     row = _meant(changeable_by(call, deeds, _owner), about)
-    said = _("That will not be done: {deed}.").format(deed=row["text"])
+    text = _("That will not be done: {deed}.").format(deed=row["text"])
     with call.state.transaction():
         rows.drop(call, "later", row["id"])
-        receipt = call.receipt(said, before=row, after=None)
-    return Result(said, {"deed": _shown(row)}, receipt)
+        receipt = call.receipt(text, before=row, after=None)
+    return Result(text, {"deed": _shown(row)}, receipt)
 
 
 @tool("later.due", data={"due": [DUE], "now": float}, risk="read", agents=("house",), routine=True, limit_seconds=10)
 async def due(call: Call) -> Result:
     """Tell the house which deeds did not work, so that it says so."""
     failed = [row for row in _all(call) if row["failed"]]
-    said = [{"id": row["id"], "text": row["failed"], **_whom(json.loads(row["actor"]))} for row in failed]
-    return Result(_("To be said: {count}.").format(count=len(said)), {"due": said, "now": call.now()})
+    values = [{"id": row["id"], "text": row["failed"], **_whom(json.loads(row["actor"]))} for row in failed]
+    return Result(_("To be said: {count}.").format(count=len(values)), {"due": values, "now": call.now()})
 
 
 @tool("later.announced", data=IDS, risk="change", agents=("house",), idempotent=True, limit_seconds=10)
@@ -223,24 +223,24 @@ async def announced(
     call: Call, ids: Annotated[list[str], Field(max_length=MOST_DEEDS, description="Ids from later.due")]
 ) -> Result:
     """Note that the house has said that these deeds did not work."""
-    said = [row["id"] for row in _all(call) if row["failed"] and row["id"] in ids]
-    if not said:
+    texts = [row["id"] for row in _all(call) if row["failed"] and row["id"] in ids]
+    if not texts:
         return Result(_("None of them was to be said."), {"ids": []})
     with call.state.transaction():
-        for id in said:
+        for id in texts:
             rows.drop(call, "later", id)
-        sentence = _("Said: {count}.").format(count=len(said))
+        sentence = _("Said: {count}.").format(count=len(texts))
         receipt = call.receipt(sentence, before=None, after=None)
-    return Result(sentence, {"ids": said}, receipt)
+    return Result(sentence, {"ids": texts}, receipt)
 
 
-async def undo(call: Call, kept: Kept) -> Result:
+async def undo(call: Call, stored_receipt: StoredReceipt) -> Result:
     """Take back what is not done yet, or have it done again at its time."""
-    return rows.put_back(call, "later", kept)
+    return rows.put_back(call, "later", stored_receipt)
 
 
-def _owner(row: Mapping[str, Any]) -> Actor:
-    return Actor(**json.loads(row["actor"]))
+def _owner(row: Mapping[str, Any]) -> CallActor:
+    return CallActor(**json.loads(row["actor"]))
 
 
 # ── whether, when, which ───────────────────────────────────────────────────────────────────────────

@@ -18,10 +18,10 @@ from tools_server.language import in_context, noun, plural, series
 from tools_server.language import text as _
 from tools_server.paths import PathDenied, Stamp
 from tools_server.shapes import PROBLEM
-from tools_server.state import Kept
+from tools_server.state import StoredReceipt
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 from tools_server.wording import capital, chosen, one_line, plain, some, spoken, told_problems
-from tools_server.writing.papers import Unreadable, files, kept, problem, put_back, read_text
+from tools_server.writing.papers import Unreadable, file_state, files, problem, put_back, read_text
 
 FOLDER = "lists"
 SHOPPING = "shopping"  # is there even before its file is
@@ -38,7 +38,7 @@ Name = Annotated[str, Field(max_length=80, description="Which list")]
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ListItem:
     """One line of a list."""
 
     line: int  # which of the file's lines
@@ -47,7 +47,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class ListPaper:
     """One list, as read. `stamp` is None while it has no file."""
 
     file: str  # its path in the root
@@ -56,12 +56,12 @@ class Sheet:
     stamp: Stamp | None
 
     @property
-    def items(self) -> list[Item]:
+    def items(self) -> list[ListItem]:
         """Its things, from the top down."""
-        found = ((number, _ITEM.fullmatch(line)) for number, line in enumerate(self.text.split("\n")))
+        results = ((number, _ITEM.fullmatch(line)) for number, line in enumerate(self.text.split("\n")))
         return [
-            Item(number, one_line(match["text"]), (match["box"] or "").lower() == "x")
-            for number, match in found
+            ListItem(number, one_line(match["text"]), (match["box"] or "").lower() == "x")
+            for number, match in results
             if match and one_line(match["text"])
         ]
 
@@ -78,7 +78,7 @@ async def add(call: Call, items: Items, list: Name = SHOPPING) -> Result:
     sheet = _found(call, list, make=True)
     text, added, had, altered = sheet.text or f"# {sheet.name.capitalize()}\n\n", [], [], []
     for wanted in _apart(items):
-        now = Sheet(sheet.file, sheet.name, text, sheet.stamp)
+        now = ListPaper(sheet.file, sheet.name, text, sheet.stamp)
         old = _same(now.items, wanted)
         if old is None:
             text = _with_line(text, now.items, wanted)
@@ -91,23 +91,23 @@ async def add(call: Call, items: Items, list: Name = SHOPPING) -> Result:
             altered.append(_("{text} to {wanted}").format(text=old.text, wanted=wanted))
         else:
             had.append(old.text)
-    if len(Sheet(sheet.file, sheet.name, text, None).items) > MOST_ITEMS:
+    if len(ListPaper(sheet.file, sheet.name, text, None).items) > MOST_ITEMS:
         raise ToolFailed(
             "failed",
             _("{the} is full: {most_items} things are on it.").format(the=capital(_the(sheet)), most_items=MOST_ITEMS),
         )
-    said = []
+    texts = []
     if added:
-        said.append(capital(_("Added {some} to {the}.").format(some=some(added, READ_OUT), the=_the(sheet))))
+        texts.append(capital(_("Added {some} to {the}.").format(some=some(added, READ_OUT), the=_the(sheet))))
     if altered:
-        said.append(capital(_("Changed {some}.").format(some=some(altered))))
+        texts.append(capital(_("Changed {some}.").format(some=some(altered))))
     if had:
-        said.append(
+        texts.append(
             plural("{items} is already on {list}.", "{items} are already on {list}.", len(had)).format(
                 items=capital(some(had)), list=_the(sheet)
             )
         )
-    return _written(call, sheet, text, " ".join(said), {"added": added, "already": had})
+    return _written(call, sheet, text, " ".join(texts), {"added": added, "already": had})
 
 
 @tool(
@@ -118,15 +118,15 @@ async def read(call: Call, list: Name = SHOPPING) -> Result:
     sheet = _found(call, list)
     left = [item.text for item in sheet.items if not item.checked]
     if left:
-        said = plural(
+        text = plural(
             "There is {count} thing on {list}: {items}.", "There are {count} things on {list}: {items}.", len(left)
         ).format(count=len(left), list=_the(sheet), items=some(left, READ_OUT))
     elif sheet.items:
-        said = _("Everything on {the} is ticked off.").format(the=_the(sheet))
+        text = _("Everything on {the} is ticked off.").format(the=_the(sheet))
     else:
-        said = _("{the} is empty.").format(the=capital(_the(sheet)))
+        text = _("{the} is empty.").format(the=capital(_the(sheet)))
     items = [{"text": item.text, "checked": item.checked} for item in sheet.items]
-    return Result(said, {"list": sheet.name, "items": items})
+    return Result(text, {"list": sheet.name, "items": items})
 
 
 @tool(
@@ -146,14 +146,14 @@ async def check(call: Call, items: Items, list: Name = SHOPPING) -> Result:
     for item in _chosen(sheet, items):
         (had if item.checked else ticked).append(item.text)
         text = _with_item(text, item, item.text, checked=True)
-    said = (
+    sentence = (
         capital(_("Ticked off {items}.").format(items=some(ticked, READ_OUT)))
         if ticked
         else plural("{items} was already ticked off.", "{items} were already ticked off.", len(had)).format(
             items=capital(some(had))
         )
     )
-    return _written(call, sheet, text, said, {"checked": ticked, "already": had})
+    return _written(call, sheet, text, sentence, {"checked": ticked, "already": had})
 
 
 @tool("lists.remove", data={"list": str, "removed": [str]}, risk="change", root="*", limit_seconds=20)
@@ -203,10 +203,10 @@ async def clear(
     """Take everything off a list, or everything that is ticked off."""
     sheet = _found(call, list)
     gone = _to_clear(sheet, checked_only)
-    said = _("Took {count} off {the}.").format(
+    text = _("Took {count} off {the}.").format(
         count=plural("{count} thing", "{count} things", len(gone)).format(count=len(gone)), the=_the(sheet)
     )
-    return _written(call, sheet, _without(sheet.text, gone), said, {"removed": [item.text for item in gone]})
+    return _written(call, sheet, _without(sheet.text, gone), text, {"removed": [item.text for item in gone]})
 
 
 @tool(
@@ -219,47 +219,47 @@ async def clear(
 async def names(call: Call) -> Result:
     """Tell which lists there are."""
     sheets, problems = _all(call)
-    told = [
+    messages = [
         _("{name} with {count}").format(
             name=in_context("name of a list", "shopping") if sheet.name == SHOPPING else noun(sheet.name),
             count=plural("{count} thing", "{count} things", _left(sheet)).format(count=_left(sheet)),
         )
         for sheet in sheets
     ]
-    said = plural("There is {count} list: {lists}.", "There are {count} lists: {lists}.", len(sheets)).format(
-        count=len(sheets), lists=series(told)
+    text = plural("There is {count} list: {lists}.", "There are {count} lists: {lists}.", len(sheets)).format(
+        count=len(sheets), lists=series(messages)
     )
     data = {"lists": [{"name": sheet.name, "left": _left(sheet)} for sheet in sheets], "problems": problems}
-    return Result(said + told_problems(problems), data)
+    return Result(text + told_problems(problems), data)
 
 
-async def undo(call: Call, receipt: Kept) -> Result:
+async def undo(call: Call, receipt: StoredReceipt) -> Result:
     """Put a list back as it was before, unless somebody has edited it since."""
     return await put_back(call, receipt)
 
 
-def _left(sheet: Sheet) -> int:
+def _left(sheet: ListPaper) -> int:
     return sum(not item.checked for item in sheet.items)
 
 
-def _written(call: Call, sheet: Sheet, text: str, said: str, data: dict[str, object]) -> Result:
+def _written(call: Call, sheet: ListPaper, text: str, sentence: str, data: dict[str, object]) -> Result:
     data = {"list": sheet.name, **data}
     if text == sheet.text:
-        return Result(said, data)
+        return Result(sentence, data)
     root = call.agent.roots[0]
     if sheet.stamp:
         call.home.replace(sheet.file, text.encode(), sheet.stamp)
-        before = kept(root, sheet.file, sheet.text)
+        before = file_state(root, sheet.file, sheet.text)
     else:
         call.home.create(sheet.file, text.encode())
         before = None
-    return Result(said, data, call.receipt(said, before=before, after=kept(root, sheet.file, text)))
+    return Result(sentence, data, call.receipt(sentence, before=before, after=file_state(root, sheet.file, text)))
 
 
 # ── which list ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _found(call: Call, wanted: str, *, make: bool = False) -> Sheet:
+def _found(call: Call, wanted: str, *, make: bool = False) -> ListPaper:
     """Return the list that is meant. One that nobody has made is there only when `make`, or when it is shopping."""
     name = _list_name(wanted)
     known = {plain(title): file for file, title in _files(call)}
@@ -286,10 +286,10 @@ def _found(call: Call, wanted: str, *, make: bool = False) -> Sheet:
     except PathDenied as denied:
         if denied.reason != "missing":
             raise
-        return Sheet(file, name, "", None)
+        return ListPaper(file, name, "", None)
     except Unreadable as wrong:
         raise ToolFailed("failed", _("I could not read {file}: {wrong}.").format(file=file, wrong=wrong)) from None
-    return Sheet(file, name, text, stamp)
+    return ListPaper(file, name, text, stamp)
 
 
 def _list_name(wanted: str) -> str:
@@ -305,17 +305,17 @@ def _files(call: Call) -> Iterator[tuple[str, str]]:
             yield file, _list_name(file.removeprefix(f"{FOLDER}/").removesuffix(".md").replace("-", " "))
 
 
-def _all(call: Call) -> tuple[list[Sheet], list[dict[str, str]]]:
-    sheets, problems = {SHOPPING: Sheet(f"{FOLDER}/{SHOPPING}.md", SHOPPING, "", None)}, []
+def _all(call: Call) -> tuple[list[ListPaper], list[dict[str, str]]]:
+    sheets, problems = {SHOPPING: ListPaper(f"{FOLDER}/{SHOPPING}.md", SHOPPING, "", None)}, []
     for file, name in _files(call):
         try:
-            sheets[name] = Sheet(file, name, *read_text(call.home, file))
+            sheets[name] = ListPaper(file, name, *read_text(call.home, file))
         except (Unreadable, PathDenied) as wrong:
             problems.append(problem(file.removeprefix(f"{FOLDER}/"), wrong))
     return [*sheets.values()], problems
 
 
-def _the(sheet: Sheet) -> str:
+def _the(sheet: ListPaper) -> str:
     if sheet.name == SHOPPING:
         return _("the shopping list")
     return _("the {name} list").format(name=noun(spoken(sheet.name)))
@@ -366,19 +366,19 @@ def _key(text: str) -> str:
     return " ".join(words)
 
 
-def _same(items: Sequence[Item], wanted: str) -> Item | None:
-    found = [item for item in items if _key(item.text) == _key(wanted)]
-    return min(found, key=lambda item: item.checked, default=None)
+def _same(items: Sequence[ListItem], wanted: str) -> ListItem | None:
+    matching_items = [item for item in items if _key(item.text) == _key(wanted)]
+    return min(matching_items, key=lambda item: item.checked, default=None)
 
 
-def _chosen(sheet: Sheet, wanted: Sequence[str]) -> list[Item]:
+def _chosen(sheet: ListPaper, wanted: Sequence[str]) -> list[ListItem]:
     """Return the things that are meant. Raises `ToolFailed` when one is not on the list, and then none is touched."""
     whole = _same(sheet.items, wanted[0]) if len(wanted) == 1 else None
-    found = [whole] if whole else [_item(sheet, each) for each in _apart(wanted)]
-    return list(dict.fromkeys(found))
+    items = [whole] if whole else [_item(sheet, item) for item in _apart(wanted)]
+    return list(dict.fromkeys(items))
 
 
-def _item(sheet: Sheet, wanted: str) -> Item:
+def _item(sheet: ListPaper, wanted: str) -> ListItem:
     return _same(sheet.items, wanted) or chosen(
         sheet.items,
         wanted,
@@ -390,7 +390,7 @@ def _item(sheet: Sheet, wanted: str) -> Item:
     )
 
 
-def _to_clear(sheet: Sheet, checked_only: bool) -> list[Item]:
+def _to_clear(sheet: ListPaper, checked_only: bool) -> list[ListItem]:
     gone = [item for item in sheet.items if item.checked or not checked_only]
     if not gone:
         empty = _("{the} is empty already.").format(the=capital(_the(sheet)))
@@ -403,7 +403,7 @@ def _to_clear(sheet: Sheet, checked_only: bool) -> list[Item]:
 # ── its lines ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _with_line(text: str, items: Sequence[Item], wanted: str) -> str:
+def _with_line(text: str, items: Sequence[ListItem], wanted: str) -> str:
     """Return the text with one more thing, below the last one."""
     ending = "\r\n" if "\r\n" in text else "\n"
     lines = (text if text.endswith("\n") else text + ending).split("\n")
@@ -412,17 +412,17 @@ def _with_line(text: str, items: Sequence[Item], wanted: str) -> str:
     return "\n".join(lines)
 
 
-def _with_item(text: str, item: Item, said: str, *, checked: bool) -> str:
+def _with_item(text: str, item: ListItem, sentence: str, *, checked: bool) -> str:
     """Return the text with one line written anew. Its bullet stays as it is, and so do its words when they may."""
     lines = text.split("\n")
     old = _ITEM.fullmatch(lines[item.line])
     assert old
-    words = old["text"] if said == item.text else said
+    words = old["text"] if sentence == item.text else sentence
     ending = "\r" if lines[item.line].endswith("\r") else ""
     lines[item.line] = f"{old['bullet']}[{'x' if checked else ' '}] {words}{ending}"
     return "\n".join(lines)
 
 
-def _without(text: str, gone: Sequence[Item]) -> str:
+def _without(text: str, gone: Sequence[ListItem]) -> str:
     out = {item.line for item in gone}
     return "\n".join(line for number, line in enumerate(text.split("\n")) if number not in out)

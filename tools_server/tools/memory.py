@@ -62,25 +62,25 @@ async def search(
     if not query.strip():
         raise ToolFailed("invalid", _("What shall I look for?"))
     shelves = cast("dict[str, Shelf]", call.engine if call.engine is not None else {})
-    found: list[tuple[str, Likeness]] = []
+    results: list[tuple[str, Likeness]] = []
     for name, root in call.roots.items():
         shelf = shelves.setdefault(name, Shelf())
         async with shelf.alone:
             # In a thread: the first time there may be a thousand files to read.
             alike = await anyio.to_thread.run_sync(_look, root, shelf.index, query, most)
-        found += [(name, each) for each in alike]
-    found.sort(key=lambda each: -each[1].score)
-    matches = [{"root": name, **asdict(each)} for name, each in found[:most]]
+        results += [(name, likeness) for likeness in alike]
+    results.sort(key=lambda items: -items[1].score)
+    matches = [{"root": name, **asdict(likeness)} for name, likeness in results[:most]]
     if not matches:
         return Result(
             _("I found nothing written down like {strip}.").format(strip=spoken(query.strip())), {"matches": []}
         )
-    best = found[0][1]
+    best = results[0][1]
     more = _(" There are {count} more.").format(count=len(matches) - 1) if len(matches) > 1 else ""
     text = _("The nearest is in {said}: {aloud}{more}").format(
         said=spoken(_said(best.document)), aloud=aloud(best.text, 200), more=more
     )
-    others = not all(_ours(call, call.roots[name], each.document) for name, each in found[:most])
+    others = not all(_ours(call, call.roots[name], likeness.document) for name, likeness in results[:most])
     return Result(text, {"matches": matches}, untrusted=others)
 
 
@@ -117,8 +117,8 @@ def _written(text: str) -> str:
         values = front_matter(text)
     except Unreadable:
         return text
-    told = [scalar(values.get(key)) for key in ("title", "assignee", "due")]
-    return "\n".join([*filter(None, told), body_of(text)]) if values else text
+    messages = [scalar(values.get(key)) for key in ("title", "assignee", "due")]
+    return "\n".join([*filter(None, messages), body_of(text)]) if values else text
 
 
 def _stamps(root: Root, folder: str, depth: int) -> Iterator[tuple[str, Stamp]]:

@@ -24,11 +24,11 @@ from tools_server.language import plural
 from tools_server.language import text as _
 from tools_server.paths import Root
 from tools_server.shapes import PROBLEM
-from tools_server.state import Kept
+from tools_server.state import StoredReceipt
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 from tools_server.wording import aloud, capital, chosen, one_line, plain, some, spoken, told_problems
 from tools_server.writing import papers
-from tools_server.writing.papers import Paper, headed, kept, put_back, read_all, scalar
+from tools_server.writing.papers import Paper, file_state, headed, put_back, read_all, scalar
 
 NOTE = {"title": str, "file": str, "created": str}
 
@@ -43,7 +43,7 @@ Text = Annotated[str, Field(min_length=1, max_length=1_900)]
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class NoteMatch:
     """A note that holds the words, and where."""
 
     paper: Paper
@@ -70,17 +70,17 @@ async def create(call: Call, title: Title, text: Annotated[str, Field(max_length
     }
     written = headed(values, f"\n{text.strip()}\n" if text.strip() else "")
     file = papers.create(call.home, FOLDER, named, written, "note")
-    said = (
+    sentence = (
         _("Noted under {named}.").format(named=spoken(named))
         if text.strip()
         else _("Noted: {named}.").format(named=spoken(named))
     )
     if named != wanted:
-        said = _("There is already a note called {wanted}, so this one is called {named}.").format(
+        sentence = _("There is already a note called {wanted}, so this one is called {named}.").format(
             wanted=spoken(wanted), named=spoken(named)
         )
-    receipt = call.receipt(said, before=None, after=kept(call.agent.roots[0], file, written))
-    return Result(said, {"note": {**values, "file": file}}, receipt)
+    receipt = call.receipt(sentence, before=None, after=file_state(call.agent.roots[0], file, written))
+    return Result(sentence, {"note": {**values, "file": file}}, receipt)
 
 
 @tool("notes.append", data={"note": NOTE}, risk="change", root="*", limit_seconds=20)
@@ -97,10 +97,12 @@ async def append(call: Call, title: Title, text: Text) -> Result:
     if len(written.encode()) > NOTE_BYTES:
         raise ToolFailed("failed", _("{title} is full. Begin a new note.").format(title=capital(spoken(note.title))))
     call.home.replace(note.file, written.encode(), note.stamp)
-    said = _("Added it to {title}.").format(title=spoken(note.title))
+    sentence = _("Added it to {title}.").format(title=spoken(note.title))
     root = call.agent.roots[0]
-    receipt = call.receipt(said, before=kept(root, note.file, note.text), after=kept(root, note.file, written))
-    return Result(said, {"note": _shown(note)}, receipt)
+    receipt = call.receipt(
+        sentence, before=file_state(root, note.file, note.text), after=file_state(root, note.file, written)
+    )
+    return Result(sentence, {"note": _shown(note)}, receipt)
 
 
 @tool("notes.read", data={"note": NOTE, "text": str, "truncated": bool}, risk="read", root="*", limit_seconds=20)
@@ -108,14 +110,14 @@ async def read(call: Call, title: Title) -> Result:
     """Read a note aloud."""
     note = _found(call, title)
     body = note.body.strip()
-    said = (
+    text = (
         f"{capital(spoken(note.title))}: {aloud(body)}"
         if aloud(body)
         else _("The note says only: {title}.").format(title=spoken(note.title))
     )
     more = len(body) > TEXT_CHARACTERS
     data = {"note": _shown(note), "text": body[:TEXT_CHARACTERS], "truncated": more}
-    return Result(said, data, untrusted=note.of_others)
+    return Result(text, data, untrusted=note.of_others)
 
 
 @tool(
@@ -132,22 +134,22 @@ async def search(
     look = partial(_searched, call.home, plain(words).split())  # a thousand notes take half a second
     matches, problems = await anyio.to_thread.run_sync(look, abandon_on_cancel=True)
     if not matches:
-        said = _("No note holds {one_line}.").format(one_line=spoken(one_line(words)))
+        text = _("No note holds {one_line}.").format(one_line=spoken(one_line(words)))
     elif len(matches) == 1:
         title, snippet = spoken(matches[0].paper.title), aloud(matches[0].snippet)
-        said = (
+        text = (
             _("It is in the note {title}: {snippet}").format(title=title, snippet=snippet)
             if snippet
             else _("There is the note: {title}.").format(title=title)
         )
     else:
-        said = _("{count} hold that: {some}.").format(
+        text = _("{count} hold that: {some}.").format(
             count=plural("{count} note", "{count} notes", len(matches)).format(count=len(matches)),
             some=some(match.paper.title for match in matches),
         )
-    found = [{**_shown(match.paper), "snippet": match.snippet} for match in matches[:FOUND]]
+    rows = [{**_shown(match.paper), "snippet": match.snippet} for match in matches[:FOUND]]
     others = any(match.paper.of_others for match in matches)
-    return Result(said + told_problems(problems), {"matches": found, "problems": problems}, untrusted=others)
+    return Result(text + told_problems(problems), {"matches": rows, "problems": problems}, untrusted=others)
 
 
 @tool("notes.list", data={"notes": [NOTE], "problems": [PROBLEM]}, risk="read", root="*", limit_seconds=20)
@@ -155,7 +157,7 @@ async def list_notes(call: Call) -> Result:
     """Tell which notes there are, the newest first."""
     notes, problems = read_all(call.home, FOLDER, papers.DEPTH)
     notes.sort(key=lambda note: note.stamp.modified_ns, reverse=True)
-    said = (
+    text = (
         _("You have {count}: {some}.").format(
             count=plural("{count} note", "{count} notes", len(notes)).format(count=len(notes)),
             some=some(note.title for note in notes),
@@ -164,7 +166,7 @@ async def list_notes(call: Call) -> Result:
         else _("No notes yet.")
     )
     data = {"notes": [_shown(note) for note in notes], "problems": problems}
-    return Result(said + told_problems(problems), data, untrusted=any(note.of_others for note in notes))
+    return Result(text + told_problems(problems), data, untrusted=any(note.of_others for note in notes))
 
 
 async def _remove_question(call: Call, title: str) -> str:
@@ -180,12 +182,12 @@ async def remove(call: Call, title: Title) -> Result:
     """Remove a whole note."""
     note = _found(call, title, guess=False)
     call.home.remove(note.file)
-    said = _("Removed the note {title}.").format(title=spoken(note.title))
-    receipt = call.receipt(said, before=kept(call.agent.roots[0], note.file, note.text), after=None)
-    return Result(said, {"note": _shown(note)}, receipt)
+    text = _("Removed the note {title}.").format(title=spoken(note.title))
+    receipt = call.receipt(text, before=file_state(call.agent.roots[0], note.file, note.text), after=None)
+    return Result(text, {"note": _shown(note)}, receipt)
 
 
-async def undo(call: Call, receipt: Kept) -> Result:
+async def undo(call: Call, receipt: StoredReceipt) -> Result:
     """Put a note back as it was before, unless somebody has edited it since."""
     return await put_back(call, receipt)
 
@@ -215,7 +217,7 @@ def _found(call: Call, title: str, *, guess: bool = True) -> Paper:
     return note
 
 
-def _searched(root: Root, wanted: list[str]) -> tuple[list[Match], list[dict[str, str]]]:
+def _searched(root: Root, wanted: list[str]) -> tuple[list[NoteMatch], list[dict[str, str]]]:
     """Return where all the words are, titles first. Each may be a part of a longer one: "plumb" finds the plumber."""
     notes, problems = read_all(root, FOLDER, papers.DEPTH)
     matches = []
@@ -223,7 +225,7 @@ def _searched(root: Root, wanted: list[str]) -> tuple[list[Match], list[dict[str
         title, body = plain(note.title), note.body
         text = f"{title}\n{plain(body)}"
         if all(word in text for word in wanted):
-            matches.append(Match(note, all(word in title for word in wanted), _snippet(body, wanted)))
+            matches.append(NoteMatch(note, all(word in title for word in wanted), _snippet(body, wanted)))
     matches.sort(key=lambda match: (not match.in_title, plain(match.paper.title)))
     return matches, problems
 

@@ -9,9 +9,9 @@ from pydantic import Field
 
 from tools_server.hubs.deeds import DEVICE, home_of, shown
 from tools_server.hubs.device_rules import permit
-from tools_server.hubs.devices import Device, names, nearest, plain, said
+from tools_server.hubs.devices import Device, names, nearest, plain, spoken_name
 from tools_server.hubs.home_words import place_clause, the
-from tools_server.hubs.questions import Asked, answer, only_whereabouts, whereabouts
+from tools_server.hubs.questions import DeviceQuestion, answer, only_whereabouts, whereabouts
 from tools_server.language import text as _
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 from tools_server.wording import capital
@@ -41,10 +41,10 @@ async def where(
         one = _one(everybody, person)
         if not one.state.get("place"):
             raise ToolFailed("not_found", _("I don't know where {person} is.").format(person=the(one)))
-        text = answer([one], Asked(value=place)) if place else f"{capital(place_clause(the(one), one))}."
+        text = answer([one], DeviceQuestion(value=place)) if place else f"{capital(place_clause(the(one), one))}."
         return Result(text, {"devices": [shown(one)]})
     if place:
-        text = answer(known, Asked("all" if every else "any", place, kind="person"))
+        text = answer(known, DeviceQuestion("all" if every else "any", place, kind="person"))
     else:
         text = " ".join(f"{capital(place_clause(the(one), one))}." for one in known[:MOST_NAMED])
     return Result(text, {"devices": [shown(one) for one in known]})
@@ -68,5 +68,5 @@ def _one(people: list[Device], person: str) -> Device:
     called = [one for one in people if plain(person) in names(one) | {plain(one.name).partition(" ")[0]}]
     if len(called) == 1:
         return called[0]
-    sentence = _("I don't know where {person} is.").format(person=said(person))
+    sentence = _("I don't know where {person} is.").format(person=spoken_name(person))
     raise ToolFailed("not_found", sentence + nearest(plain(person), [one.name for one in people]), code="not_found")

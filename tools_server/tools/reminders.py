@@ -19,7 +19,7 @@ from tools_server import rows
 from tools_server.language import plural
 from tools_server.language import text as _
 from tools_server.shapes import DUE, IDS
-from tools_server.state import Kept
+from tools_server.state import StoredReceipt
 from tools_server.times.moving import moved, moved_rule
 from tools_server.times.recurrence import local, moment, read
 from tools_server.times.reminder import (
@@ -105,34 +105,34 @@ async def add(
     id, (whom, where, device) = f"reminder_{secrets.token_hex(8)}", _addressed(call, person or understood.heard, room)
     reminder = Reminder(id, what, whom, where, device, made_by=call.actor.person, made_at=call.now())
     reminder = _timed(call, reminder, understood)
-    said = f"{promise(reminder, *_seen_by(call))}: {spoken(what)}."
-    return _changed(call, None, reminder, said)
+    sentence = f"{promise(reminder, *_seen_by(call))}: {spoken(what)}."
+    return _changed(call, None, reminder, sentence)
 
 
 @tool("reminders.list", data={"reminders": [REMINDER]}, risk="read", limit_seconds=10)
 async def list_reminders(call: Call, person: Person = "") -> Result:
     """Tell which reminders there are, the next one first."""
-    found = _visible(call)
+    reminders = _visible(call)
     if wanted := _whom(call, person) if person else "":
-        found = [reminder for reminder in found if same(reminder.person, wanted)]
-    data = {"reminders": [shown(reminder, call.now(), call.zone) for reminder in found]}
-    if not found:
+        reminders = [reminder for reminder in reminders if same(reminder.person, wanted)]
+    data = {"reminders": [shown(reminder, call.now(), call.zone) for reminder in reminders]}
+    if not reminders:
         return Result(
             (_("There are no reminders for {person}.") if wanted else _("There are no reminders.")).format(
                 person=wanted
             ),
             data,
         )
-    told = [listed(reminder, *_seen_by(call)) for reminder in found[:NAMED]]
-    if len(found) > NAMED:
-        told.append(_("{count} more").format(count=len(found) - NAMED))
-    told = (
-        told if len(told) == 1 else [*told[:-1], _("and {told}").format(told=told[-1])]
+    messages = [listed(reminder, *_seen_by(call)) for reminder in reminders[:NAMED]]
+    if len(reminders) > NAMED:
+        messages.append(_("{count} more").format(count=len(reminders) - NAMED))
+    messages = (
+        messages if len(messages) == 1 else [*messages[:-1], _("and {told}").format(told=messages[-1])]
     )  # they hold commas of their own
     return Result(
         plural(
-            "There is {count} reminder: {reminders}.", "There are {count} reminders: {reminders}.", len(found)
-        ).format(count=len(found), reminders="; ".join(told)),
+            "There is {count} reminder: {reminders}.", "There are {count} reminders: {reminders}.", len(reminders)
+        ).format(count=len(reminders), reminders="; ".join(messages)),
         data,
     )
 
@@ -167,25 +167,25 @@ async def change(
 @tool("reminders.snooze", data={"reminder": REMINDER}, risk="change", limit_seconds=10)
 async def snooze(call: Call, minutes: Minutes = 10, about: About = "") -> Result:
     """Say a reminder again some minutes from now."""
-    reminder = _found(call, about, told=True)
+    reminder = _found(call, about, is_known=True)
     later = replace(reminder, due_at=call.now() + minutes * 60, heard="", said=0, at=reminder.at or call.now())
-    said = _("I'll say it again in {count}: {text}.").format(
+    text = _("I'll say it again in {count}: {text}.").format(
         count=plural("{count} minute", "{count} minutes", minutes).format(count=minutes), text=spoken(reminder.text)
     )
-    return _changed(call, reminder, later, said)
+    return _changed(call, reminder, later, text)
 
 
 @tool("reminders.done", data={"reminder": REMINDER}, risk="change", limit_seconds=10)
 async def done(call: Call, about: About = "") -> Result:
     """Acknowledge a reminder: it was heard, or the thing is done. A recurring one goes on with its next time."""
-    reminder = _found(call, about, told=True)
+    reminder = _found(call, about, is_known=True)
     after = following(reminder, call.now(), call.zone)
-    said = _("Done: {text}.").format(text=spoken(reminder.text))
+    text = _("Done: {text}.").format(text=spoken(reminder.text))
     if after and after.at is not None:
-        said += _(" The next time is {moment_words}.").format(
+        text += _(" The next time is {moment_words}.").format(
             moment_words=moment_words(local(after.at, call.zone), local(call.now(), call.zone))
         )
-    return _changed(call, reminder, after, said)
+    return _changed(call, reminder, after, text)
 
 
 @tool("reminders.cancel", data={"reminder": REMINDER}, risk="change", limit_seconds=10)
@@ -229,18 +229,18 @@ Ids = Annotated[list[str], Field(max_length=MOST_REMINDERS, description="Ids fro
 async def announced(call: Call, ids: Ids) -> Result:
     """Note that the house has said these reminders. Until somebody acknowledges one, it is said again."""
     now = call.now()
-    said = [r for r in _all(call) if r.id in ids and r.due_at is not None and r.due_at <= now]
-    if not said:
+    reminders = [r for r in _all(call) if r.id in ids and r.due_at is not None and r.due_at <= now]
+    if not reminders:
         return Result(_("None of them was to be said."), {"ids": []})
     text = _("{count} said.").format(
-        count=plural("{count} reminder", "{count} reminders", len(said)).format(count=len(said))
+        count=plural("{count} reminder", "{count} reminders", len(reminders)).format(count=len(reminders))
     )
     with call.state.transaction():
-        for reminder in said:
+        for reminder in reminders:
             _write(call, reminder, after_saying(reminder, now, call.zone))
         call.state.run("DELETE FROM reminders WHERE due_at IS NULL AND heard = '' AND at < ?", now - UNANSWERED_SECONDS)
         receipt = call.receipt(text, before=None, after=None)  # what was said was said
-    return Result(text, {"ids": [reminder.id for reminder in said]}, receipt)
+    return Result(text, {"ids": [reminder.id for reminder in reminders]}, receipt)
 
 
 @tool("reminders.heard", data={"due": [DUE]}, risk="change", agents=("house",), idempotent=True, limit_seconds=10)
@@ -269,9 +269,9 @@ async def heard(
     )
 
 
-async def undo(call: Call, kept: Kept) -> Result:
+async def undo(call: Call, stored_receipt: StoredReceipt) -> Result:
     """Put a reminder back as it was, unless it has changed since."""
-    return rows.put_back(call, "reminders", kept)
+    return rows.put_back(call, "reminders", stored_receipt)
 
 
 # ── who and when ───────────────────────────────────────────────────────────────────────────────────
@@ -339,36 +339,36 @@ def _timed(call: Call, reminder: Reminder, when: When) -> Reminder:
 # ── rows ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _found(call: Call, words: str, *, told: bool = False) -> Reminder:
+def _found(call: Call, words: str, *, is_known: bool = False) -> Reminder:
     """Return the one reminder that is meant; with `told` one that was just said comes before those that still wait.
 
     What was said aloud may be answered by anybody, as by a voice in the room that nobody knows.
     """
     mine = _visible(call)
-    aloud = [each for each in _all(call) if told and _was_said(each, call.now())]
-    every = mine + [each for each in aloud if each not in mine]
+    aloud = [reminder for reminder in _all(call) if is_known and _was_said(reminder, call.now())]
+    every = mine + [reminder for reminder in aloud if reminder not in mine]
     if not every:
         raise ToolFailed("not_found", _("There are no reminders."))
     what = one_line(words)
-    found, nearest = holding(every, what) if what else (every, None)
-    found = [each for each in every if each.id == what] or found
-    if just_said := [each for each in found if each in aloud]:
-        return max(just_said, key=lambda each: (each in mine, each.due_at or 0.0, each.made_at))
-    if not found:
+    reminders, nearest = holding(every, what) if what else (every, None)
+    reminders = [reminder for reminder in every if reminder.id == what] or reminders
+    if just_said := [reminder for reminder in reminders if reminder in aloud]:
+        return max(just_said, key=lambda reminder: (reminder in mine, reminder.due_at or 0.0, reminder.made_at))
+    if not reminders:
         hint = _(" The nearest is {text}.").format(text=spoken(nearest.text)) if nearest else ""
         raise ToolFailed(
             "not_found",
             _("There is no reminder about {what}.{hint}").format(what=spoken(what), hint=hint),
             nearest=[nearest.text] if nearest else [],
         )
-    apart = dict(zip(reversed(told_apart(found, *_seen_by(call))), reversed(found), strict=True))
+    apart = dict(zip(reversed(told_apart(reminders, *_seen_by(call))), reversed(reminders), strict=True))
     if len(apart) > 1:
         named, more = [*reversed(apart)][:NAMED], len(apart) - NAMED  # the next one first, as they were found
         *others, last = [*named, _("one of {more} more").format(more=more)] if more > 0 else named
         rows = [shown(apart[label], call.now(), call.zone) for label in named]
-        asked = _("Which reminder: {join}, or {last}?").format(join=", ".join(others), last=last)
-        raise ToolFailed("invalid", asked, reminders=rows, more=max(more, 0))
-    return found[0]
+        request = _("Which reminder: {join}, or {last}?").format(join=", ".join(others), last=last)
+        raise ToolFailed("invalid", request, reminders=rows, more=max(more, 0))
+    return reminders[0]
 
 
 def _telling(reminder: Reminder) -> Reminder:
@@ -392,8 +392,8 @@ def _visible(call: Call) -> list[Reminder]:
 
 def _all(call: Call) -> list[Reminder]:
     """Return every reminder, the next one first."""
-    found = (_reminder(row) for row in call.state.rows("SELECT * FROM reminders"))
-    return sorted(found, key=lambda reminder: (reminder.due_at is None, reminder.due_at or reminder.made_at))
+    reminders = (_reminder(row) for row in call.state.rows("SELECT * FROM reminders"))
+    return sorted(reminders, key=lambda reminder: (reminder.due_at is None, reminder.due_at or reminder.made_at))
 
 
 def _reminder(row: sqlite3.Row) -> Reminder:
@@ -407,12 +407,14 @@ def _write(call: Call, before: Reminder | None, after: Reminder | None) -> None:
         rows.drop(call, "reminders", before.id)
 
 
-def _changed(call: Call, before: Reminder | None, after: Reminder | None, said: str) -> Result:
-    kept = asdict(before) if before else None
+def _changed(call: Call, before: Reminder | None, after: Reminder | None, text: str) -> Result:
+    remainder = asdict(before) if before else None
     with call.state.transaction():
         _write(call, before, after)
-        receipt = call.receipt(said, before=kept, after=asdict(after) if after else None)
+        receipt = call.receipt(text, before=remainder, after=asdict(after) if after else None)
     subject = after or before
-    if before and any(_telling(each) == _telling(before) for each in _visible(call) if each.id != before.id):
-        said += _(" There is another one like it, which stays.")
-    return Result(said, {"reminder": shown(subject, call.now(), call.zone)} if subject else {}, receipt)
+    if before and any(
+        _telling(reminder) == _telling(before) for reminder in _visible(call) if reminder.id != before.id
+    ):
+        text += _(" There is another one like it, which stays.")
+    return Result(text, {"reminder": shown(subject, call.now(), call.zone)} if subject else {}, receipt)

@@ -19,13 +19,23 @@ from tools_server.language import plural, series
 from tools_server.language import text as _
 from tools_server.paths import Root, Stamp
 from tools_server.shapes import PROBLEM
-from tools_server.state import Kept
+from tools_server.state import StoredReceipt
 from tools_server.times.spoken_time import day_words
 from tools_server.times.when import NotUnderstood, understand, understand_day
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 from tools_server.wording import capital, chosen, one_line, plain, some, spoken, told_problems
 from tools_server.writing import papers
-from tools_server.writing.papers import Paper, Unreadable, body_of, headed, kept, read_all, scalar, title_of, with_value
+from tools_server.writing.papers import (
+    Paper,
+    Unreadable,
+    body_of,
+    file_state,
+    headed,
+    read_all,
+    scalar,
+    title_of,
+    with_value,
+)
 
 TASK = dict.fromkeys(("title", "column", "priority", "assignee", "due", "created", "id", "file", "description?"), str)
 
@@ -89,9 +99,9 @@ async def add(
     file = papers.create(call.home, FOLDER, name, text, "task")
     when = _(", due {day_words}").format(day_words=_day_words(call, values["due"])) if values["due"] else ""
     whose = _(", for {assignee}").format(assignee=spoken(values["assignee"])) if values["assignee"] else ""
-    said = _("Added {name} to your tasks{when}{whose}.").format(name=spoken(name), when=when, whose=whose)
-    receipt = call.receipt(said, before=None, after=kept(call.agent.roots[0], file, text))
-    return Result(said, {"task": {**values, "file": file.removeprefix(f"{FOLDER}/")}}, receipt)
+    sentence = _("Added {name} to your tasks{when}{whose}.").format(name=spoken(name), when=when, whose=whose)
+    receipt = call.receipt(sentence, before=None, after=file_state(call.agent.roots[0], file, text))
+    return Result(sentence, {"task": {**values, "file": file.removeprefix(f"{FOLDER}/")}}, receipt)
 
 
 @tool("tasks.list", data={"tasks": [TASK], "problems": [PROBLEM]}, risk="read", root="*", limit_seconds=20)
@@ -148,9 +158,9 @@ async def change(
         "priority": priority,
         "assignee": "" if plain(assignee) in NOBODY else one_line(assignee),
     }
-    asked = {"title": new_title, "due": due, "priority": priority, "assignee": assignee}
-    changes = {key: value for key, value in wanted.items() if asked[key].strip() and value != asdict(task)[key]}
-    if not any(text.strip() for text in asked.values()):
+    arguments = {"title": new_title, "due": due, "priority": priority, "assignee": assignee}
+    changes = {key: value for key, value in wanted.items() if arguments[key].strip() and value != asdict(task)[key]}
+    if not any(text.strip() for text in arguments.values()):
         raise ToolFailed("invalid", _("What shall I change about {title}?").format(title=spoken(task.title)))
     if not changes:
         return Result(
@@ -159,8 +169,8 @@ async def change(
     text = task.text
     for key, value in changes.items():
         text = with_value(text, key, value)
-    said = f"{capital(spoken(task.title))} {series([_became(call, *each) for each in changes.items()], 'and')}."
-    return _rewritten(call, task, text, said, changes)
+    sentence = f"{capital(spoken(task.title))} {series([_became(call, *items) for items in changes.items()], 'and')}."
+    return _rewritten(call, task, text, sentence, changes)
 
 
 def _became(call: Call, key: str, value: str) -> str:
@@ -185,9 +195,9 @@ async def remove(call: Call, title: Title) -> Result:
     """Remove a task from the home task board. To finish one, use tasks.done."""
     task = _found(call, title, guess=False)
     call.home.remove(f"{FOLDER}/{task.file}")
-    said = _("Removed {title} from your tasks.").format(title=spoken(task.title))
-    receipt = call.receipt(said, before=_kept(call, task, task.text), after=None)
-    return Result(said, {"task": _shown(task)}, receipt)
+    text = _("Removed {title} from your tasks.").format(title=spoken(task.title))
+    receipt = call.receipt(text, before=_kept(call, task, task.text), after=None)
+    return Result(text, {"task": _shown(task)}, receipt)
 
 
 def _moved(call: Call, title: str, column: Column) -> Result:
@@ -207,33 +217,33 @@ def _moved(call: Call, title: str, column: Column) -> Result:
     )
 
 
-def _rewritten(call: Call, task: Task, text: str, said: str, changes: dict[str, str]) -> Result:
+def _rewritten(call: Call, task: Task, text: str, sentence: str, changes: dict[str, str]) -> Result:
     call.home.replace(f"{FOLDER}/{task.file}", text.encode(), task.stamp)
-    receipt = call.receipt(said, before=_kept(call, task, task.text), after=_kept(call, task, text))
-    return Result(said, {"task": {**_shown(task), **changes}}, receipt)
+    receipt = call.receipt(sentence, before=_kept(call, task, task.text), after=_kept(call, task, text))
+    return Result(sentence, {"task": {**_shown(task), **changes}}, receipt)
 
 
 def _kept(call: Call, task: Task, text: str) -> dict[str, str]:
-    return kept(call.agent.roots[0], f"{FOLDER}/{task.file}", text)
+    return file_state(call.agent.roots[0], f"{FOLDER}/{task.file}", text)
 
 
-async def undo(call: Call, receipt: Kept) -> Result:
+async def undo(call: Call, receipt: StoredReceipt) -> Result:
     """Put a task's file back as it was, or remove the one that was added. What somebody edited since stays."""
     before, after = receipt.before, receipt.after
     there = before or after
     task = _task(Paper(there["file"], papers.front_matter(there["text"]), there["text"], NEVER))
     papers.restore(call, receipt, capital(spoken(task.title)))
     if before is None:
-        said = _("{title} is off the task board again.").format(title=capital(spoken(task.title)))
+        text = _("{title} is off the task board again.").format(title=capital(spoken(task.title)))
     elif after is None:
-        said = _("{title} is back on the task board, {in_}.").format(
+        text = _("{title} is back on the task board, {in_}.").format(
             title=capital(spoken(task.title)), in_=_in(task.column)
         )
     elif receipt.tool == "tasks.change":
-        said = _("{title} is as it was.").format(title=capital(spoken(task.title)))
+        text = _("{title} is as it was.").format(title=capital(spoken(task.title)))
     else:
-        said = _("{title} is {in_} again.").format(title=capital(spoken(task.title)), in_=_in(task.column))
-    return Result(said, {"task": _shown(task)}, call.receipt(said, before=after, after=before))
+        text = _("{title} is {in_} again.").format(title=capital(spoken(task.title)), in_=_in(task.column))
+    return Result(text, {"task": _shown(task)}, call.receipt(text, before=after, after=before))
 
 
 # ── which tasks ────────────────────────────────────────────────────────────────────────────────────
@@ -277,8 +287,8 @@ def _day(due: str) -> date | None:
 def _read_all(root: Root) -> tuple[list[Task], list[dict[str, str]]]:
     """Return every task, and what is wrong with files that are none."""
     tasks = []
-    found, problems = read_all(root, FOLDER)
-    for paper in found:
+    matching_papers, problems = read_all(root, FOLDER)
+    for paper in matching_papers:
         try:
             tasks.append(_task(paper))
         except Unreadable as wrong:

@@ -20,7 +20,7 @@ from tools_server.called import place
 from tools_server.language import noun
 from tools_server.language import text as _
 from tools_server.shapes import DUE, IDS
-from tools_server.state import Kept
+from tools_server.state import StoredReceipt
 from tools_server.times.timer import (
     JUST_SECONDS,
     Timer,
@@ -32,7 +32,7 @@ from tools_server.times.timer import (
     plain_name,
     plain_room,
     sentence,
-    told,
+    timers_text,
     what_there_is,
     which,
 )
@@ -117,7 +117,7 @@ async def list_timers(call: Call) -> Result:
     """Tell which timers there are and how long each has left."""
     now, timers = call.now(), _to_tell(call)
     _note_told(call, timers)
-    return Result(told(timers, now), {"timers": [_shown(timer, now) for timer in timers]})
+    return Result(timers_text(timers, now), {"timers": [_shown(timer, now) for timer in timers]})
 
 
 @tool("timers.left", data={"timers": [TIMER]}, risk="read", limit_seconds=10)
@@ -127,10 +127,14 @@ async def left(call: Call, name: Name = "", seconds: Length = 0, room: Room = ""
     lately = None if room or _any_fits(timers, name, seconds) else _announced(call, name, seconds)
     if lately:
         return Result(ended_sentence(lately, plain_label(lately), now), {"timers": [_shown(lately, now)]})
-    found = _narrow(call, timers, name, seconds, room)
-    _note_told(call, found)
-    text = sentence(found[0], labels(timers)[found[0].id], now) if len(found) == 1 else told(found, now)
-    return Result(text, {"timers": [_shown(timer, now) for timer in found]})
+    matching_timers = _narrow(call, timers, name, seconds, room)
+    _note_told(call, matching_timers)
+    text = (
+        sentence(matching_timers[0], labels(timers)[matching_timers[0].id], now)
+        if len(matching_timers) == 1
+        else timers_text(matching_timers, now)
+    )
+    return Result(text, {"timers": [_shown(timer, now) for timer in matching_timers]})
 
 
 @tool("timers.cancel", data={"timer": TIMER}, risk="change", limit_seconds=10)
@@ -292,12 +296,12 @@ async def announced(
 # ── taking it back ─────────────────────────────────────────────────────────────────────────────────
 
 
-async def undo(call: Call, kept: Kept) -> Result:
+async def undo(call: Call, stored_receipt: StoredReceipt) -> Result:
     """Put timers back as they were, deadlines and all, or remove the one that was started.
 
     One that has ended meanwhile comes back as announced, for the answer says so.
     """
-    now, before, after = call.now(), _kept_timers(kept.before), _kept_timers(kept.after)
+    now, before, after = call.now(), _kept_timers(stored_receipt.before), _kept_timers(stored_receipt.after)
     _refuse_changed(call, before, after)
     if len(_waiting(call)) + len(before) - len(after) > MOST_TIMERS:
         raise ToolFailed(
@@ -311,7 +315,7 @@ async def undo(call: Call, kept: Kept) -> Result:
             rows.drop(call, "timers", timer.id)
         for timer in back:
             rows.put(call, "timers", asdict(timer))
-        receipt = call.receipt(text, before=kept.after, after=[asdict(timer) for timer in back] or None)
+        receipt = call.receipt(text, before=stored_receipt.after, after=[asdict(timer) for timer in back] or None)
     return Result(text, {"timers": [_shown(timer, now) for timer in back or after]}, receipt)
 
 
@@ -371,24 +375,26 @@ def _one(call: Call, name: str, seconds: int, room: str, *, paused: bool = False
     `paused` prefers paused timers where several would do: only they can be resumed.
     """
     timers = _waiting(call)
-    found = changeable(call, _narrow(call, timers, name, seconds, room))
-    if paused and len(found) > 1:
-        found = [timer for timer in found if timer.paused] or found
-    if len(found) > 1:
+    matching_timers = changeable(call, _narrow(call, timers, name, seconds, room))
+    if paused and len(matching_timers) > 1:
+        matching_timers = [timer for timer in matching_timers if timer.paused] or matching_timers
+    if len(matching_timers) > 1:
         now = call.now()
-        shown = [_shown(timer, now) for timer in found[:NAMED]]  # nobody can mean one that was not named
-        raise ToolFailed("invalid", which(found, timers, now), timers=shown, more=len(found[NAMED:]))
-    return found[0], labels(timers)[found[0].id]
+        shown = [_shown(timer, now) for timer in matching_timers[:NAMED]]  # nobody can mean one that was not named
+        raise ToolFailed(
+            "invalid", which(matching_timers, timers, now), timers=shown, more=len(matching_timers[NAMED:])
+        )
+    return matching_timers[0], labels(timers)[matching_timers[0].id]
 
 
 def _narrow(call: Call, timers: Sequence[Timer], name: str, seconds: int, room: str) -> list[Timer]:
     """Climb down the ladder name → original length → room; a rung that was said must hold."""
     if not timers:
         raise ToolFailed("not_found", _("There are no timers."))
-    found = list(timers)
+    matching_timers = list(timers)
     if wanted := plain_name(name):
-        found = _named(found, wanted)
-        if not found:
+        matching_timers = _named(matching_timers, wanted)
+        if not matching_timers:
             raise ToolFailed(
                 "not_found",
                 _("There is no {wanted} timer. {what_there_is}").format(
@@ -397,8 +403,8 @@ def _narrow(call: Call, timers: Sequence[Timer], name: str, seconds: int, room: 
                 timers=[],
             )
     if seconds:
-        found = [timer for timer in found if timer.seconds == seconds]
-        if not found:
+        matching_timers = [timer for timer in matching_timers if timer.seconds == seconds]
+        if not matching_timers:
             raise ToolFailed(
                 "not_found",
                 _("There is no {adjective} timer. {what_there_is}").format(
@@ -407,8 +413,8 @@ def _narrow(call: Call, timers: Sequence[Timer], name: str, seconds: int, room: 
                 timers=[],
             )
     if room := plain_room(room):
-        found = [timer for timer in found if timer.room.casefold() == room.casefold()]
-        if not found:
+        matching_timers = [timer for timer in matching_timers if timer.room.casefold() == room.casefold()]
+        if not matching_timers:
             raise ToolFailed(
                 "not_found",
                 _("There is no such timer in the {room}. {what_there_is}").format(
@@ -416,10 +422,12 @@ def _narrow(call: Call, timers: Sequence[Timer], name: str, seconds: int, room: 
                 ),
                 timers=[],
             )
-    elif len(found) > 1:
+    elif len(matching_timers) > 1:
         # "Cancel the timer", with one in this room and one in another: this room's is meant.
-        found = [timer for timer in found if call.actor.room and timer.room == call.actor.room] or found
-    return found
+        matching_timers = [
+            timer for timer in matching_timers if call.actor.room and timer.room == call.actor.room
+        ] or matching_timers
+    return matching_timers
 
 
 def _named(timers: Sequence[Timer], wanted: str) -> list[Timer]:
@@ -431,8 +439,8 @@ def _named(timers: Sequence[Timer], wanted: str) -> list[Timer]:
 
 
 def _any_fits(timers: Sequence[Timer], name: str, seconds: int) -> bool:
-    found = _named(timers, wanted) if (wanted := plain_name(name)) else list(timers)
-    return any(seconds in (0, timer.seconds) for timer in found)
+    matching_timers = _named(timers, wanted) if (wanted := plain_name(name)) else list(timers)
+    return any(seconds in (0, timer.seconds) for timer in matching_timers)
 
 
 # ── rows ───────────────────────────────────────────────────────────────────────────────────────────

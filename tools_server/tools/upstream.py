@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 
 import tools_server.tools
 from tools_server.mounted.upstream import MIGRATIONS, Upstream
-from tools_server.mounted.upstream_wires import Server
+from tools_server.mounted.upstream_wires import UpstreamServer
 from tools_server.toolkit import Call, Live, Result, tool
 
 __all__ = ["MIGRATIONS"]
@@ -22,7 +22,7 @@ class Settings(BaseModel):
     """The servers, by the name that their tools get before their own."""
 
     model_config = ConfigDict(extra="forbid")
-    servers: dict[Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]{1,30}$")], Server] = Field(
+    servers: dict[Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]{1,30}$")], UpstreamServer] = Field(
         default_factory=dict
     )
 
@@ -50,15 +50,15 @@ async def opened(live: Live) -> AsyncIterator[Upstream]:
 async def status(call: Call) -> Result:
     """Tell which other tool servers are connected, and which of their tools wait for approval."""
     servers = call.engine.servers if isinstance(call.engine, Upstream) else {}
-    own = {name: server for name, server in servers.items() if call.agent.name in server.settings.agents}
+    own_values = {name: server for name, server in servers.items() if call.agent.name in server.settings.agents}
     data = {
         name: {"connected": server.client is not None, "tools": list(server.listed), "waiting": dict(server.waiting)}
-        for name, server in own.items()
+        for name, server in own_values.items()
     }
-    if not own:
+    if not own_values:
         return Result("No other tool servers are set up for you.", {"servers": data})
     parts = []
-    for name, server in own.items():
+    for name, server in own_values.items():
         there = "is there" if server.client else "is not there just now"
         parts.append(f"{name} {there}, with {len(server.listed)} tools.")
         if server.waiting:

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from tools_server import places
 from tools_server.language import ago, calendar_day, noted, plural, weekday
 from tools_server.language import text as _
-from tools_server.places import Where
+from tools_server.places import Location
 from tools_server.reach.outside import Unreachable
 from tools_server.times.recurrence import local
 from tools_server.times.spans import span
@@ -82,7 +82,7 @@ class Daily(BaseModel):
     precipitation_probability_max: list[float | None]
 
 
-class Heard(BaseModel):
+class WeatherResponse(BaseModel):
     """One answer. What else is in it is left aside."""
 
     utc_offset_seconds: int = Field(ge=-86_400, le=86_400)
@@ -94,7 +94,7 @@ class Heard(BaseModel):
 class Known:
     """An answer and its age."""
 
-    heard: Heard
+    heard: WeatherResponse
     at: float  # wall clock, seconds since 1970
     trouble: str = ""  # why there is no newer one
 
@@ -145,9 +145,9 @@ async def now(call: Call, place: Place = "") -> Result:
         if current.wind_speed_10m >= 20
         else ""
     )
-    said = f"{_degrees(degrees)}{_sky(current.weather_code)}"
+    sentence = f"{_degrees(degrees)}{_sky(current.weather_code)}"
     form = _("{where} it was {weather}.") if known.trouble else _("{where} it is {weather}.")
-    text = form.format(where=_in(where), weather=said) + felt + wind
+    text = form.format(where=_in(where), weather=sentence) + felt + wind
     data = {"place": where.name, **current.model_dump(), "units": call.settings.units}
     return _told(call, known, text, data)
 
@@ -171,7 +171,7 @@ async def forecast(
     today = local(call.now(), there).date()
     daily = known.heard.daily
     wanted = _wanted(day, days, call.now(), there)
-    rows = [row for row in (_day(daily, each) for each in wanted) if row]
+    rows = [row for row in (_day(daily, one_day) for one_day in wanted) if row]
     if not rows:
         last = max(daily.time)
         until = (
@@ -186,7 +186,7 @@ async def forecast(
             .replace("  ", " "),
         )
     sentences = [
-        f"{_named(row.date, today)}{_on(where) if not number else ''}: {row.said}" for number, row in enumerate(rows)
+        f"{_named(row.date, today)}{_on(where) if not number else ''}: {row.text}" for number, row in enumerate(rows)
     ]
     text = ". ".join(sentences) + "."
     data = {"place": where.name, "days": [row.data for row in rows], "units": call.settings.units}
@@ -196,20 +196,20 @@ async def forecast(
 # ── where and when ─────────────────────────────────────────────────────────────────────────────────
 
 
-def _where(call: Call, place: str) -> Where:
+def _where(call: Call, place: str) -> Location:
     settings: Settings = call.settings
     words = place.strip()
     at_home = words.casefold() in ("", "home", "here", "outside", settings.place.strip().casefold())
     if at_home and settings.latitude is not None and settings.longitude is not None:
-        return Where(settings.place.strip(), settings.latitude, settings.longitude)
+        return Location(settings.place.strip(), settings.latitude, settings.longitude)
     words = settings.place.strip() if at_home else words
     if not words:
         raise ToolFailed(
             "invalid",
             _("I don't know where home is. Say a city, or set place, latitude and longitude for the weather."),
         )
-    if found := places.find(words):
-        return found
+    if location := places.find(words):
+        return location
     near = places.nearest(words)
     hint = _(" The nearest name is {near}.").format(near=near) if near else _(" Say a larger city nearby.")
     raise ToolFailed(
@@ -234,48 +234,48 @@ def _wanted(day: str, days: int, now: float, zone: tzinfo) -> Sequence[date]:
 
 
 def _days(first: date, number: int) -> list[date]:
-    return [first + timedelta(each) for each in range(number)]
+    return [first + timedelta(one_value) for one_value in range(number)]
 
 
 # ── asking and keeping ─────────────────────────────────────────────────────────────────────────────
 
 
-async def _known(call: Call, where: Where) -> Known:
+async def _known(call: Call, where: Location) -> Known:
     """Return a fresh answer, or the last one with the reason why there is none. Raises `ToolFailed` with neither."""
     key = f"{where.latitude:.2f},{where.longitude:.2f} {call.settings.units}"
-    kept = _kept(call, key)
-    if kept and 0 <= call.now() - kept.at < FRESH_SECONDS:
-        return kept
+    known = _kept(call, key)
+    if known and 0 <= call.now() - known.at < FRESH_SECONDS:
+        return known
     fetch = partial(call.outside.fetch, _address(call.settings, where), FETCH_SECONDS, ANSWER_BYTES)
     try:
         status, body = await anyio.to_thread.run_sync(fetch, abandon_on_cancel=True)
         heard = _heard(status, body)
     except Unreachable as trouble:
-        if kept is None:
+        if known is None:
             raise ToolFailed(
                 "failed", _("I can't ask for the weather just now. {trouble}").format(trouble=trouble)
             ) from trouble
-        return Known(kept.heard, kept.at, str(trouble))
+        return Known(known.heard, known.at, str(trouble))
     _keep(call, key, heard)
     return Known(heard, call.now())
 
 
-def _heard(status: int, body: bytes) -> Heard:
+def _heard(status: int, body: bytes) -> WeatherResponse:
     if status != 200:
         raise Unreachable(_("The weather service answers with error {status}.").format(status=status))
     try:
-        return Heard.model_validate_json(body)
+        return WeatherResponse.model_validate_json(body)
     except ValidationError as garbage:
         raise Unreachable(_("The weather service said something that I don't understand.")) from garbage
 
 
 def _kept(call: Call, key: str) -> Known | None:
     for row in call.state.rows("SELECT at, answer FROM weather_answers WHERE place = ?", key):
-        return Known(Heard.model_validate(json.loads(row["answer"])), row["at"])
+        return Known(WeatherResponse.model_validate(json.loads(row["answer"])), row["at"])
     return None
 
 
-def _keep(call: Call, key: str, heard: Heard) -> None:
+def _keep(call: Call, key: str, heard: WeatherResponse) -> None:
     with call.state.transaction():
         call.state.run(
             "INSERT OR REPLACE INTO weather_answers (place, at, answer) VALUES (?, ?, ?)",
@@ -285,9 +285,9 @@ def _keep(call: Call, key: str, heard: Heard) -> None:
         call.state.run(f"DELETE FROM weather_answers WHERE place IN ({oldest})", _KEPT)  # noqa: S608 — a constant
 
 
-def _address(settings: Settings, where: Where) -> str:
+def _address(settings: Settings, where: Location) -> str:
     imperial = settings.units == "imperial"
-    asked = {
+    arguments = {
         "latitude": f"{where.latitude:.2f}",  # a kilometre: enough for weather, and all that the service learns
         "longitude": f"{where.longitude:.2f}",
         "current": ",".join(Current.model_fields),
@@ -297,22 +297,22 @@ def _address(settings: Settings, where: Where) -> str:
         "temperature_unit": "fahrenheit" if imperial else "celsius",
         "wind_speed_unit": "mph" if imperial else "kmh",
     }
-    return f"{settings.address}/v1/forecast?{urlencode(asked, safe=',')}"
+    return f"{settings.address}/v1/forecast?{urlencode(arguments, safe=',')}"
 
 
 # ── in words ───────────────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ForecastDay:
     """One day of a forecast."""
 
     date: date
-    said: str
+    text: str
     data: Mapping[str, object]
 
 
-def _day(daily: Daily, wanted: date) -> Row | None:
+def _day(daily: Daily, wanted: date) -> ForecastDay | None:
     """Return a day of the answer; None when it is not in there, or has no temperatures."""
     number = daily.time.index(wanted) if wanted in daily.time else -1
     lists = (
@@ -330,10 +330,12 @@ def _day(daily: Daily, wanted: date) -> Row | None:
     if rain is not None and rain >= 20:
         article = "an" if round(rain) // 10 == 8 else "a"  # eighty and what follows
         chance = _(", and {article} {percent} percent chance of rain").format(article=article, percent=round(rain))
-    said = _("{low} to {high}{sky}{chance}").format(
+    text = _("{low} to {high}{sky}{chance}").format(
         low=round(low), high=_degrees(round(high)), sky=_sky(code), chance=chance
     )
-    return Row(wanted, said, {"date": wanted.isoformat(), "low": low, "high": high, "code": code, "rain_percent": rain})
+    return ForecastDay(
+        wanted, text, {"date": wanted.isoformat(), "low": low, "high": high, "code": code, "rain_percent": rain}
+    )
 
 
 def _told(call: Call, known: Known, text: str, data: Mapping[str, object]) -> Result:
@@ -364,11 +366,11 @@ def _speed(call: Call) -> str:
     return _("miles an hour") if call.settings.units == "imperial" else _("kilometres an hour")
 
 
-def _in(where: Where) -> str:
+def _in(where: Location) -> str:
     return _("In {name}").format(name=where.name) if where.name else _("Outside")
 
 
-def _on(where: Where) -> str:
+def _on(where: Location) -> str:
     return _(" in {name}").format(name=where.name) if where.name else ""
 
 

@@ -16,9 +16,9 @@ from pydantic import Field
 from tools_server import places
 from tools_server.language import clock, length, noted, number, series
 from tools_server.language import text as _
-from tools_server.places import Where
+from tools_server.places import Location
 from tools_server.times.public_holidays import country_code
-from tools_server.times.spans import Span, span
+from tools_server.times.spans import DaySpan, span
 from tools_server.times.spoken_time import day_words
 from tools_server.times.when_said import NotUnderstood
 from tools_server.toolkit import Call, Result, ToolFailed, tool
@@ -170,7 +170,7 @@ async def sun(
         return Result(text, {"seconds": seconds, "date": named.first.isoformat()})
     at = sky.sun_at(event, named.first, where, call.local().tzinfo)
     if at and not day.strip() and at < call.local():  # "when is sunrise", asked at noon, is tomorrow's
-        named = Span(named.first + timedelta(1), named.after + timedelta(1))
+        named = DaySpan(named.first + timedelta(1), named.after + timedelta(1))
         at = sky.sun_at(event, named.first, where, call.local().tzinfo)
     if at is None:
         return Result(_("The sun does not do that there that day."), {"at": None})
@@ -205,13 +205,13 @@ async def moon(
     return Result(text, {"date": on.isoformat()})
 
 
-def _where(call: Call, place: str) -> Where:
+def _where(call: Call, place: str) -> Location:
     """Return where the sun is looked at from. Raises `ToolFailed` for a place nobody knows."""
     weather = call.settings_of.get("weather")
     words = place.strip()
     if not words and weather is not None:
         if weather.latitude is not None and weather.longitude is not None:
-            return Where(weather.place.strip(), weather.latitude, weather.longitude)
+            return Location(weather.place.strip(), weather.latitude, weather.longitude)
         words = weather.place.strip()
     words = words or str(call.zone or "").rpartition("/")[2].replace("_", " ")
     if known := places.find(words) if words else None:
@@ -224,7 +224,7 @@ def _where(call: Call, place: str) -> Where:
     raise ToolFailed("not_found", _("I don't know where {place} is.").format(place=spoken(one_line(words))))
 
 
-def _span(call: Call, day: str) -> Span:
+def _span(call: Call, day: str) -> DaySpan:
     try:
         return span(day, call.now(), call.zone)
     except NotUnderstood as unclear:
@@ -235,7 +235,7 @@ def _day(call: Call, day: date) -> str:
     return day_words(day, call.local().date())
 
 
-def _in(where: Where, place: str) -> str:
+def _in(where: Location, place: str) -> str:
     return _(" in {place}").format(place=where.name) if place.strip() and where.name else ""
 
 

@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from tools_server.policy import Agent
+from tools_server.policy import AgentAccount
 from tools_server.wires.wire import AGENT_SCOPE
 
 CONNECTIONS = 640  # a process may open a thousand files, and the tools need some; five agents fill it
@@ -31,14 +31,14 @@ SESSIONS_PER_AGENT = 64  # so that one agent leaves room for the others
 _arrivals = itertools.count()
 
 
-class Connection(H11Protocol):
+class CountedConnection(H11Protocol):
     """A connection to one of a limited number of places."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a place; when all are taken, that of the one which has been silent for longest."""
         self.arrival = next(_arrivals)
         super().connection_made(transport)
-        others = [other for other in self.connections if isinstance(other, Connection) and not other.leaving]
+        others = [other for other in self.connections if isinstance(other, CountedConnection) and not other.leaving]
         if len(others) > CONNECTIONS:
             min(others, key=lambda other: (other.busy, other is self, other.arrival)).leave()
 
@@ -69,7 +69,7 @@ class Rationed:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer 503, or pass the request on."""
         agent = scope.get(AGENT_SCOPE)
-        if not isinstance(agent, Agent):
+        if not isinstance(agent, AgentAccount):
             await self._app(scope, receive, send)
             return
         opens = _opens_session(scope)

@@ -15,14 +15,14 @@ from mcp_types import ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_a
 from pydantic import ValidationError
 
 from tools_server.codes import Code
-from tools_server.wires.strict_json import BOM, INVALID_REQUEST, KEPT_BYTES, Refused, id_of, parse
+from tools_server.wires.strict_json import BOM, INVALID_REQUEST, KEPT_BYTES, MessageRefused, id_of, parse
 
 MESSAGE_BYTES = 512 * 1024  # the largest argument a tool takes is an eighth of it
 ID_CHARACTERS = 256
 
 
 @dataclass(frozen=True, slots=True)
-class TooLong:
+class LineTooLong:
     """A line that was thrown away while it came: its size, and both its ends."""
 
     size: int
@@ -39,7 +39,7 @@ class Lines:
         self._lost = 0  # bytes of this line that are no longer held
         self._head = b""
 
-    def feed(self, chunk: bytes) -> Iterator[bytes | TooLong]:
+    def feed(self, chunk: bytes) -> Iterator[bytes | LineTooLong]:
         """Take what has come, and give the lines that are now whole, without their newlines."""
         start = 0
         while (end := chunk.find(b"\n", start)) >= 0:
@@ -48,7 +48,7 @@ class Lines:
             start = end + 1
         self._hold(memoryview(chunk)[start:])
 
-    def end(self) -> Iterator[bytes | TooLong]:
+    def end(self) -> Iterator[bytes | LineTooLong]:
         """Give what came after the last newline: some clients end without one."""
         if self._held:
             yield self._line()
@@ -61,18 +61,18 @@ class Lines:
             self._lost += max(0, len(self._held) - KEPT_BYTES)
             del self._held[:-KEPT_BYTES]
 
-    def _line(self) -> bytes | TooLong:
+    def _line(self) -> bytes | LineTooLong:
         held, lost, head = bytes(self._held), self._lost, self._head
         self._held, self._lost, self._head = bytearray(), 0, b""
         if lost:
-            return TooLong(lost + len(held), head, held)
+            return LineTooLong(lost + len(held), head, held)
         line = held.removesuffix(b"\r").removeprefix(BOM)
-        return TooLong(len(line), line[:KEPT_BYTES], line[-KEPT_BYTES:]) if len(line) > self._limit else line
+        return LineTooLong(len(line), line[:KEPT_BYTES], line[-KEPT_BYTES:]) if len(line) > self._limit else line
 
 
-def too_large(line: TooLong, limit: int = MESSAGE_BYTES) -> Refused:
+def too_large(line: LineTooLong, limit: int = MESSAGE_BYTES) -> MessageRefused:
     """Return the refusal of a message that is too long."""
-    return Refused(
+    return MessageRefused(
         Code.TOO_LARGE,
         f"The message has {line.size:,} bytes; at most {limit:,} are taken.",
         id_of(line.head, line.tail),
@@ -81,14 +81,14 @@ def too_large(line: TooLong, limit: int = MESSAGE_BYTES) -> Refused:
 
 
 def decode(line: bytes) -> JSONRPCMessage:
-    """Return the one message in these bytes. Raises `Refused`."""
+    """Return the one message in these bytes. Raises `MessageRefused`."""
     if len(line) > MESSAGE_BYTES:
-        raise too_large(TooLong(len(line), line[:KEPT_BYTES], line[-KEPT_BYTES:]))
+        raise too_large(LineTooLong(len(line), line[:KEPT_BYTES], line[-KEPT_BYTES:]))
     value = parse(line)
     if isinstance(value, list):
-        raise Refused(INVALID_REQUEST, "Batches are not taken; send one message at a time.")
+        raise MessageRefused(INVALID_REQUEST, "Batches are not taken; send one message at a time.")
     if not isinstance(value, dict):
-        raise Refused(INVALID_REQUEST, "A message is a JSON object.")
+        raise MessageRefused(INVALID_REQUEST, "A message is a JSON object.")
     return _message(value)
 
 
@@ -96,27 +96,27 @@ def _message(value: dict[str, Any]) -> JSONRPCMessage:
     id = value.get("id")
     known = id if isinstance(id, int | str) and not isinstance(id, bool) else None
     if (isinstance(known, str) and len(known) > ID_CHARACTERS) or (isinstance(known, int) and abs(known) >= 1 << 63):
-        raise Refused(INVALID_REQUEST, f"An id has at most {ID_CHARACTERS} characters, or 63 bits.")
+        raise MessageRefused(INVALID_REQUEST, f"An id has at most {ID_CHARACTERS} characters, or 63 bits.")
     if value.get("jsonrpc") != "2.0":
-        raise Refused(INVALID_REQUEST, 'A message says "jsonrpc": "2.0".', known)
+        raise MessageRefused(INVALID_REQUEST, 'A message says "jsonrpc": "2.0".', known)
     answers = "result" in value or "error" in value
     if ("method" in value) == answers:
-        raise Refused(INVALID_REQUEST, "A message has a method, or else a result or an error.", known)
+        raise MessageRefused(INVALID_REQUEST, "A message has a method, or else a result or an error.", known)
     # By the key, not by whichever model fits: a request with an id that is none must not pass for a notification.
     if "id" in value and known is None and not ("error" in value and id is None):
-        raise Refused(INVALID_REQUEST, "An id is a text or a whole number; a notification has none.")
+        raise MessageRefused(INVALID_REQUEST, "An id is a text or a whole number; a notification has none.")
     if not answers:
         if not isinstance(value["method"], str):
-            raise Refused(INVALID_REQUEST, "A method is a text.", known)
+            raise MessageRefused(INVALID_REQUEST, "A method is a text.", known)
         if not isinstance(value.get("params", {}), dict | None):
-            raise Refused(INVALID_REQUEST, "Parameters are an object.", known)
+            raise MessageRefused(INVALID_REQUEST, "Parameters are an object.", known)
     try:
         return jsonrpc_message_adapter.validate_python(value, by_name=False)
     except ValidationError as wrong:
-        raise Refused(INVALID_REQUEST, "This is not a JSON-RPC message.", known) from wrong
+        raise MessageRefused(INVALID_REQUEST, "This is not a JSON-RPC message.", known) from wrong
 
 
-def refusal(refused: Refused) -> JSONRPCError:
+def refusal(refused: MessageRefused) -> JSONRPCError:
     """Return what goes back; the id is null where none could be read, as JSON-RPC wants it."""
     known = {"data": refused.data} if refused.data is not None else {}
     error = ErrorData(code=refused.code, message=str(refused), **known)

@@ -7,8 +7,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tools_server.codes import Code
-from tools_server.wires.framing import MESSAGE_BYTES, TooLong, decode, refusal, too_large
-from tools_server.wires.strict_json import BOM, KEPT_BYTES, Refused
+from tools_server.wires.framing import MESSAGE_BYTES, LineTooLong, decode, refusal, too_large
+from tools_server.wires.strict_json import BOM, KEPT_BYTES, MessageRefused
 
 BODY_SECONDS = 30.0  # for the whole body to arrive; it crosses no network
 
@@ -34,7 +34,7 @@ class Framed:
             if body is None:
                 return
             decode(body)
-        except Refused as refused:
+        except MessageRefused as refused:
             await _refusal(refused)(scope, receive, send)
             return
         except TimeoutError:
@@ -49,10 +49,10 @@ class Framed:
 
 
 async def _body(scope: Scope, receive: Receive) -> bytes | None:
-    """Return the whole body; None when the client leaves before its end. Raises `Refused`."""
-    said = next((value for name, value in scope["headers"] if name == b"content-length"), b"")
-    if said.isdigit() and len(said) < 20 and int(said) > MESSAGE_BYTES:
-        raise too_large(TooLong(int(said), b"", b""))
+    """Return the whole body; None when the client leaves before its end. Raises `MessageRefused`."""
+    text = next((value for name, value in scope["headers"] if name == b"content-length"), b"")
+    if text.isdigit() and len(text) < 20 and int(text) > MESSAGE_BYTES:
+        raise too_large(LineTooLong(int(text), b"", b""))
     body = bytearray()
     while True:
         message = await receive()
@@ -60,11 +60,11 @@ async def _body(scope: Scope, receive: Receive) -> bytes | None:
             return None
         body += message.get("body", b"")
         if len(body) > MESSAGE_BYTES:
-            raise too_large(TooLong(len(body), bytes(body[:KEPT_BYTES]), b""))
+            raise too_large(LineTooLong(len(body), bytes(body[:KEPT_BYTES]), b""))
         if not message.get("more_body"):
             return bytes(body.removeprefix(BOM))  # which we read past, and the SDK would not
 
 
-def _refusal(refused: Refused) -> JSONResponse:
+def _refusal(refused: MessageRefused) -> JSONResponse:
     answer = refusal(refused).model_dump(mode="json", exclude_unset=True)
     return JSONResponse(answer, status_code=413 if refused.code == Code.TOO_LARGE else 400)

@@ -27,7 +27,7 @@ from mcp.server.subscriptions import (
 from mcp.shared.exceptions import MCPError
 
 from tools_server.gate import Gate
-from tools_server.policy import Agent
+from tools_server.policy import AgentAccount
 from tools_server.resources import Resources
 
 STREAMS = 128  # modern clients listening at a time
@@ -124,7 +124,7 @@ class Notices:
             self._tasks.start_soon(_within, scope, post.deliver)
         return post
 
-    def subscribe_address(self, context: Context, agent: Agent, uri: str) -> None:
+    def subscribe_address(self, context: Context, agent: AgentAccount, uri: str) -> None:
         """Watch an address until the connection ends. Raises `MCPError` for one that the agent may not read."""
         if not self._resources.may_read(agent, uri):
             raise MCPError(code=types.INVALID_PARAMS, message="There is no such resource.", data={"uri": uri})
@@ -140,15 +140,15 @@ class Notices:
     # ── the era of streams ─────────────────────────────────────────────────────────────────────────
 
     async def listen(
-        self, context: Context, agent: Agent, parameters: types.SubscriptionsListenRequestParams
+        self, context: Context, agent: AgentAccount, parameters: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
         """Serve one stream of events until its client leaves. Only what the agent may read is promised."""
         if self._streams[agent.name] >= STREAMS_PER_AGENT:
             raise MCPError(
                 code=types.INVALID_REQUEST, message=f"At most {STREAMS_PER_AGENT} streams are open at a time."
             )
-        asked = parameters.notifications.resource_subscriptions or []
-        uris = [uri for uri in dict.fromkeys(asked) if self._resources.may_read(agent, uri)][:WATCHED]
+        requests = parameters.notifications.resource_subscriptions or []
+        uris = [uri for uri in dict.fromkeys(requests) if self._resources.may_read(agent, uri)][:WATCHED]
         narrowed = parameters.notifications.model_copy(update={"resource_subscriptions": uris})
         self._heard.update(uris)
         self._streams[agent.name] += 1

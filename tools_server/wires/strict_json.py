@@ -18,7 +18,7 @@ PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 BOM = b"\xef\xbb\xbf"  # PowerShell begins a pipe with one
 
 
-class Refused(Exception):
+class MessageRefused(Exception):
     """What came is no message. `str()` is a sentence for whoever wrote the client."""
 
     def __init__(self, code: int, sentence: str, id: int | str | None = None, data: Any = None) -> None:
@@ -29,24 +29,26 @@ class Refused(Exception):
 
 
 def parse(text: bytes) -> Any:
-    """Return a JSON value, read to the letter. Raises `Refused`, with the id where one can be seen."""
+    """Return a JSON value, read to the letter. Raises `MessageRefused`, with the id where one can be seen."""
     try:
         decoded = text.removeprefix(BOM).decode()
     except UnicodeDecodeError as wrong:
-        raise Refused(PARSE_ERROR, f"Byte {wrong.start + 1} is not UTF-8.") from wrong
+        raise MessageRefused(PARSE_ERROR, f"Byte {wrong.start + 1} is not UTF-8.") from wrong
     try:
         value = json.loads(decoded, object_pairs_hook=_object, parse_constant=_constant, parse_float=_float)
         _check(value)
     except json.JSONDecodeError as wrong:
-        raise Refused(PARSE_ERROR, f"This is not JSON: {wrong.msg.lower()}, at character {wrong.pos + 1}.") from wrong
+        raise MessageRefused(
+            PARSE_ERROR, f"This is not JSON: {wrong.msg.lower()}, at character {wrong.pos + 1}."
+        ) from wrong
     except _Unusable as wrong:
         # Whole as JSON, and from a client that waits for an answer: tell the one who waits.
-        raise Refused(INVALID_REQUEST, str(wrong), id_of(text[:KEPT_BYTES], text[-KEPT_BYTES:])) from wrong
+        raise MessageRefused(INVALID_REQUEST, str(wrong), id_of(text[:KEPT_BYTES], text[-KEPT_BYTES:])) from wrong
     except RecursionError:
-        raise Refused(INVALID_REQUEST, _DEEP, id_of(text[:KEPT_BYTES], text[-KEPT_BYTES:])) from None
+        raise MessageRefused(INVALID_REQUEST, _DEEP, id_of(text[:KEPT_BYTES], text[-KEPT_BYTES:])) from None
     except ValueError as wrong:
         sentence = f"A number has more than {INTEGER_DIGITS} digits."
-        raise Refused(INVALID_REQUEST, sentence, id_of(text[:KEPT_BYTES], text[-KEPT_BYTES:])) from wrong
+        raise MessageRefused(INVALID_REQUEST, sentence, id_of(text[:KEPT_BYTES], text[-KEPT_BYTES:])) from wrong
     return value
 
 
@@ -103,9 +105,9 @@ def id_of(head: bytes, tail: bytes) -> int | str | None:
     Clients write it before the parameters (Python's, Go's) or last (TypeScript's). Only where it can be nothing but
     the message's own: what comes first in the first bracket, or last before the last, is nobody else's.
     """
-    found = _FIRST.match(head) or _LAST.search(tail)
+    match = _FIRST.match(head) or _LAST.search(tail)
     try:
-        value = json.loads(found.group(1)) if found else None
+        value = json.loads(match.group(1)) if match else None
     except (UnicodeDecodeError, json.JSONDecodeError):
         return None
     return value if isinstance(value, int | str) else None

@@ -12,14 +12,14 @@ from anyio.streams.memory import MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCNotification
 
-from tools_server.requests import WINDOW_SECONDS, Requests
+from tools_server.requests import WINDOW_SECONDS, LiveRequests
 
 EVERY_SECONDS = 10.0
 METHOD = "telemetry/update"  # of no protocol's own: clients that do not know it drop it (Python's and TypeScript's do)
 _STARTED = time.monotonic()
 
 
-def reading(requests: Requests, spent: Callable[[], Mapping[str, Any]] | None = None) -> dict[str, Any]:
+def reading(requests: LiveRequests, spent: Callable[[], Mapping[str, Any]] | None = None) -> dict[str, Any]:
     """Return the numbers. They name no tool and no person; `spent` gives what the one who is told has spent itself.
 
     The percentiles are of the calls that ended in the last minute, waiting included; None when there were none.

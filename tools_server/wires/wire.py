@@ -20,14 +20,14 @@ from pydantic import ValidationError
 
 from tools_server.gate import Gate
 from tools_server.names import DOCUMENTED, wire_name
-from tools_server.policy import Agent
+from tools_server.policy import AgentAccount
 from tools_server.prompts import FOLDER as PROMPTS
-from tools_server.prompts import SOURCES, Prompts, Source
+from tools_server.prompts import SOURCES, PromptFiles, Source
 from tools_server.resources import VIEWS, Resources, View
 from tools_server.toolkit import ToolFailed, ToolSpec
 from tools_server.wires.notices import Context, Notices
 from tools_server.wires.wire_asks import ASK_META, asking, can_be_asked, reply_of
-from tools_server.wish import UNTRUSTED_META, Answer, Wish
+from tools_server.wish import UNTRUSTED_META, CallRequest, CallResult
 
 logger = logging.getLogger(__name__)
 ACTOR_META = "atlas.house/actor"
@@ -71,7 +71,7 @@ class HouseServer(Server[Any]):
 
 def mcp_server(
     gate: Gate,
-    alone: Agent | None = None,
+    alone: AgentAccount | None = None,
     views: Sequence[View] = VIEWS,
     prompts: Path = PROMPTS,
     sources: Mapping[str, Source] = SOURCES,
@@ -81,20 +81,20 @@ def mcp_server(
     Raises `BootFailed` when a file of `prompts` is none.
     """
     resources = Resources(gate, views)
-    templates = Prompts(gate, resources, prompts, sources)
+    templates = PromptFiles(gate, resources, prompts, sources)
     notices = Notices(gate, resources)
 
-    def agent(context: Context) -> Agent:
+    def agent(context: Context) -> AgentAccount:
         if alone is not None:
             return alone
         assert context.request is not None, "HTTP requests come as requests"
-        found = context.request.scope[AGENT_SCOPE]
-        assert isinstance(found, Agent), "no request comes this far without a token"
-        return found
+        result = context.request.scope[AGENT_SCOPE]
+        assert isinstance(result, AgentAccount), "no request comes this far without a token"
+        return result
 
-    def wish(context: Context, tool: str = "", arguments: Mapping[str, Any] | None = None) -> Wish:
+    def wish(context: Context, tool: str = "", arguments: Mapping[str, Any] | None = None) -> CallRequest:
         meta: Mapping[str, Any] = context.meta or {}
-        return Wish(
+        return CallRequest(
             agent=agent(context),
             tool=tool,
             arguments=arguments,
@@ -119,8 +119,8 @@ def mcp_server(
     async def call_tool(
         context: Context, parameters: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
-        asked = wish(context, parameters.name, parameters.arguments)
-        answer = await gate.call(replace(asked, reply=reply_of(parameters)))
+        request = wish(context, parameters.name, parameters.arguments)
+        answer = await gate.call(replace(request, reply=reply_of(parameters)))
         if answer.ask and can_be_asked(context):
             return asking(answer.ask, _meta(answer))
         return _result(answer)
@@ -253,7 +253,7 @@ def _title(name: str) -> str:
     return name.capitalize().replace(".", ": ", 1).replace(".", " ").replace("_", " ")
 
 
-def _result(answer: Answer) -> types.CallToolResult | types.InputRequiredResult:
+def _result(answer: CallResult) -> types.CallToolResult | types.InputRequiredResult:
     if isinstance(answer.reply, types.InputRequiredResult):
         return answer.reply
     meta = _meta(answer)
@@ -268,7 +268,7 @@ def _result(answer: Answer) -> types.CallToolResult | types.InputRequiredResult:
     )
 
 
-def _meta(answer: Answer) -> dict[str, Any]:
+def _meta(answer: CallResult) -> dict[str, Any]:
     """Return what is said of an answer beside it."""
     meta: dict[str, Any] = {}
     if answer.receipt:

@@ -9,7 +9,7 @@ import mcp.types as types
 from mcp.server.context import ServerRequestContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from tools_server.confirm import NO_REPLY, Ask, Reply
+from tools_server.confirm import NO_REPLY, Confirmation, ConfirmationReply
 
 ASK_META = "atlas.house/ask"
 CONFIRM = "confirm"  # the key of the one input that is ever asked for
@@ -23,15 +23,17 @@ SCHEMA = {
 }
 
 
-def reply_of(parameters: types.CallToolRequestParams) -> Reply:
+def reply_of(parameters: types.CallToolRequestParams) -> ConfirmationReply:
     """Return what a retried call brings. Whether any of it is a yes, only the signature can say."""
     response = (parameters.input_responses or {}).get(CONFIRM)
     if response is None:
-        return Reply(parameters.request_state) if parameters.request_state else NO_REPLY
+        return ConfirmationReply(parameters.request_state) if parameters.request_state else NO_REPLY
     if not isinstance(response, types.ElicitResult):
-        return Reply(parameters.request_state or "", "accept")  # another kind of answer: it says nothing
+        return ConfirmationReply(parameters.request_state or "", "accept")  # another kind of answer: it says nothing
     statement = (response.content or {}).get(STATEMENT)
-    return Reply(parameters.request_state or "", response.action, statement if isinstance(statement, str) else "")
+    return ConfirmationReply(
+        parameters.request_state or "", response.action, statement if isinstance(statement, str) else ""
+    )
 
 
 def can_be_asked(context: ServerRequestContext[Any, Any]) -> bool:
@@ -43,7 +45,7 @@ def can_be_asked(context: ServerRequestContext[Any, Any]) -> bool:
     return elicitation.form is not None or elicitation.url is None  # an empty one means forms, as it always did
 
 
-def asking(ask: Ask, meta: Mapping[str, Any]) -> types.InputRequiredResult:
+def asking(ask: Confirmation, meta: Mapping[str, Any]) -> types.InputRequiredResult:
     """Return the question as a result of the 2026 era; `meta` is what else is said of it."""
     form = types.ElicitRequestFormParams(message=ask.sentence, requested_schema=SCHEMA)
     return types.InputRequiredResult(

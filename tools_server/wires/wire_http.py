@@ -21,12 +21,12 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tools_server.boot import BootFailed, Settings, opened_gate
+from tools_server.boot import BootFailed, ServerSettings, opened_gate
 from tools_server.confine import standing
 from tools_server.gate import Gate
 from tools_server.stderr import say
 from tools_server.wires import crowd, telemetry
-from tools_server.wires.crowd import Connection, Rationed, sessions_of
+from tools_server.wires.crowd import CountedConnection, Rationed, sessions_of
 from tools_server.wires.drain import on_signal
 from tools_server.wires.framing import MESSAGE_BYTES
 from tools_server.wires.framing_http import Framed
@@ -80,12 +80,12 @@ class Hangup:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        asked, begun, answered, wanted = anyio.Event(), False, False, anyio.CancelScope()
+        event, begun, answered, wanted = anyio.Event(), False, False, anyio.CancelScope()
 
         async def hear() -> Message:
             message = await receive()
             if not message.get("more_body"):
-                asked.set()
+                event.set()
             return message
 
         async def answer(message: Message) -> None:
@@ -98,7 +98,7 @@ class Hangup:
             self._live.add(tasks.cancel_scope)
 
             async def watch() -> None:
-                await asked.wait()
+                await event.wait()
                 while (await receive())["type"] != "http.disconnect":
                     pass
                 if not answered:
@@ -147,7 +147,7 @@ def http_app(
     return Identified(rationed, gate)
 
 
-def listener(settings: Settings) -> AbstractContextManager[socket.socket]:
+def listener(settings: ServerSettings) -> AbstractContextManager[socket.socket]:
     """Return what the settings want to be listened on; open inside the block."""
     return unix_socket(settings.socket) if settings.socket else loopback_port(settings.port or 0)
 
@@ -178,10 +178,10 @@ def unix_socket(path: Path) -> Iterator[socket.socket]:
 
 def _clear(path: Path) -> None:
     try:
-        found = path.lstat()
+        status = path.lstat()
     except FileNotFoundError:
         return
-    if not stat.S_ISSOCK(found.st_mode):
+    if not stat.S_ISSOCK(status.st_mode):
         raise BootFailed(f"{path} is there and is no socket; move it away.")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         try:
@@ -236,7 +236,7 @@ class _Uvicorn(uvicorn.Server):
             tasks.cancel_scope.cancel()
 
 
-async def serve_http(settings: Settings) -> None:
+async def serve_http(settings: ServerSettings) -> None:
     """Serve until SIGTERM or SIGINT; then refuse new calls, let live ones finish, and go, within five seconds."""
     wire = nullcontext(settings.listening) if settings.listening else listener(settings)
     with opened_gate(settings) as (gate, agents), wire as listening:
@@ -250,7 +250,7 @@ async def serve_http(settings: Settings) -> None:
             http_app(gate, hosts, protocol, live),
             log_config=None,
             access_log=False,
-            http=Connection,
+            http=CountedConnection,
             backlog=crowd.ACCEPTED_AT_ONCE,
             lifespan="on",
             ws="none",

@@ -32,13 +32,13 @@ from mcp.types import (
 )
 from pydantic_core import PydanticSerializationError
 
-from tools_server.boot import BootFailed, Settings, opened_gate
+from tools_server.boot import BootFailed, ServerSettings, opened_gate
 from tools_server.codes import Code
 from tools_server.stderr import say
 from tools_server.wires import telemetry
 from tools_server.wires.drain import on_signal
-from tools_server.wires.framing import Lines, TooLong, decode, refusal, too_large
-from tools_server.wires.strict_json import Refused
+from tools_server.wires.framing import Lines, LineTooLong, decode, refusal, too_large
+from tools_server.wires.strict_json import MessageRefused
 from tools_server.wires.wire import mcp_server, own_version
 
 READ_BYTES = 64 * 1024
@@ -52,7 +52,7 @@ Answers = MemoryObjectSendStream[SessionMessage]
 _REFUSAL = ServerMessageMetadata()  # marks an answer to what never became a request
 
 
-async def serve_stdio(settings: Settings) -> None:
+async def serve_stdio(settings: ServerSettings) -> None:
     """Serve the one agent who started this process, until its end of input, SIGTERM or SIGINT."""
     with opened_gate(settings) as (gate, agents):
         if settings.agent not in agents:
@@ -93,11 +93,11 @@ class StdioWire:
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[tuple[Requests, Answers]]:
         """Read and write inside the block. The first stream ends with the input; a client that goes ends the block."""
-        asked, requests = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        stream, requests = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         answers, given = anyio.create_memory_object_stream[SessionMessage](0)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._write, given, tasks.cancel_scope)
-            tasks.start_soon(self._read, asked, answers.clone(), tasks.cancel_scope)
+            tasks.start_soon(self._read, stream, answers.clone(), tasks.cancel_scope)
             yield requests, answers
             tasks.cancel_scope.cancel()
 
@@ -107,16 +107,16 @@ class StdioWire:
         self._reading.cancel()
 
     async def _read(
-        self, asked: MemoryObjectSendStream[SessionMessage | Exception], answers: Answers, wire: anyio.CancelScope
+        self, stream: MemoryObjectSendStream[SessionMessage | Exception], answers: Answers, wire: anyio.CancelScope
     ) -> None:
         lines = Lines()
-        async with asked, answers:
+        async with stream, answers:
             with self._reading:
                 while chunk := await _some(self.source):
                     for line in lines.feed(chunk):
-                        await self._take(line, asked, answers)
+                        await self._take(line, stream, answers)
                 for line in lines.end():
-                    await self._take(line, asked, answers)
+                    await self._take(line, stream, answers)
             # What was asked before the end of the input is answered: `printf … | atlas-tools` is a client too.
             if self._open:
                 self._settled = anyio.Event()
@@ -126,28 +126,28 @@ class StdioWire:
                 wire.cancel()
 
     async def _take(
-        self, line: bytes | TooLong, asked: MemoryObjectSendStream[SessionMessage | Exception], answers: Answers
+        self, line: bytes | LineTooLong, stream: MemoryObjectSendStream[SessionMessage | Exception], answers: Answers
     ) -> None:
         if isinstance(line, bytes) and not line.strip():
             return
         try:
-            if isinstance(line, TooLong):
+            if isinstance(line, LineTooLong):
                 raise too_large(line)
             message = decode(line)
             metadata = self._opened(message) if isinstance(message, JSONRPCRequest) else None
-        except Refused as refused:
+        except MessageRefused as refused:
             await answers.send(SessionMessage(refusal(refused), _REFUSAL))
             return
-        await asked.send(SessionMessage(message, metadata))
+        await stream.send(SessionMessage(message, metadata))
 
     def _opened(self, request: JSONRPCRequest) -> ServerMessageMetadata:
         # The SDK keeps requests by this key, and would forget the first of two with the same one.
         key = coerce_request_id(request.id)
         if key in self._open:
-            raise Refused(INVALID_REQUEST, f"The request {request.id!r} is not answered yet; take another id.")
+            raise MessageRefused(INVALID_REQUEST, f"The request {request.id!r} is not answered yet; take another id.")
         if len(self._open) >= OPEN_REQUESTS:
             sentence = f"{OPEN_REQUESTS} requests wait for their answers already."
-            raise Refused(Code.BUSY, sentence, request.id, {"limit": OPEN_REQUESTS})
+            raise MessageRefused(Code.BUSY, sentence, request.id, {"limit": OPEN_REQUESTS})
         self._open.add(key)
 
         async def unanswered() -> None:

@@ -9,7 +9,7 @@ from typing import Literal
 from astral import Observer, moon, sun
 
 from tools_server.language import noted
-from tools_server.places import Where
+from tools_server.places import Location
 
 Event = Literal["sunrise", "sunset", "dawn", "dusk", "noon"]
 Phase = Literal["full", "new"]
@@ -37,7 +37,7 @@ _WATCH: Mapping[Event, Callable[[Observer, date, tzinfo | None], datetime]] = {
 LONGEST_DAYS = 60  # within which every phase comes
 
 
-def sun_at(event: Event, day: date, where: Where, zone: tzinfo | None) -> datetime | None:
+def sun_at(event: Event, day: date, where: Location, zone: tzinfo | None) -> datetime | None:
     """Return when the sun does that on a day; None where it does not, as in a polar summer."""
     observer = Observer(where.latitude, where.longitude)
     try:
@@ -47,7 +47,7 @@ def sun_at(event: Event, day: date, where: Where, zone: tzinfo | None) -> dateti
     return at.astimezone(zone)
 
 
-def daylight(day: date, where: Where) -> timedelta | None:
+def daylight(day: date, where: Location) -> timedelta | None:
     """Return how long the sun is up on a day; None where it does not set or rise."""
     try:
         rise, fall = sun.daylight(Observer(where.latitude, where.longitude), date=day)

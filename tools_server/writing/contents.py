@@ -43,7 +43,7 @@ _KINDS_INSIDE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FolderPlace:
     """Where a path leads: one of an agent's folders, and what is below it."""
 
     name: str  # of the root
@@ -79,23 +79,23 @@ def amount(content: bytes) -> str:
     )
 
 
-def search(places: Sequence[Place], words: str, named: bool) -> tuple[list[dict[str, Any]], bool]:
+def search(places: Sequence[FolderPlace], words: str, named: bool) -> tuple[list[dict[str, Any]], bool]:
     """Return the files whose name, and the lines that, hold all the words; and whether everything was looked at.
 
     Blocking, `SEARCH_SECONDS` at most; call it in a thread. `named` puts the root's name before each path.
     """
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     wanted, until, looked = plain(words).split(), time.monotonic() + SEARCH_SECONDS, 0
     for place in places:
         for path in walk(place.root, place.path):
-            if looked >= SEARCHED_FILES or len(found) >= FOUND or time.monotonic() > until:
-                return found[:FOUND], False
+            if looked >= SEARCHED_FILES or len(rows) >= FOUND or time.monotonic() > until:
+                return rows[:FOUND], False
             looked += 1
             shown = whole(f"{place.name}/{path}" if named else path)
             if all(word in plain(path) for word in wanted):
-                found.append({"file": shown, "line": 0, "text": ""})
-            found += ({"file": shown, **line} for line in _lines(place.root, path, wanted))
-    return found[:FOUND], True
+                rows.append({"file": shown, "line": 0, "text": ""})
+            rows += ({"file": shown, **line} for line in _lines(place.root, path, wanted))
+    return rows[:FOUND], True
 
 
 def walk(root: Root, folder: str, depth: int = SEARCH_DEPTH) -> Iterator[str]:

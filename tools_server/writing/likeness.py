@@ -70,41 +70,41 @@ class Index:
         """Return the best passage of each document that scores at least so much, best first."""
         if self._stale:
             self._weigh()
-        asked = passage(query)
-        if not self._passages or not len(asked.grams):
+        requested_passage = passage(query)
+        if not self._passages or not len(requested_passage.grams):
             return []
-        weights = asked.often * self._rarity[asked.grams]
+        weights = requested_passage.often * self._rarity[requested_passage.grams]
         if not (length := float(np.linalg.norm(weights))):
             return []
         wanted = np.zeros(BUCKETS, np.float32)
-        wanted[asked.grams] = weights / length
+        wanted[requested_passage.grams] = weights / length
         scores = np.add.reduceat(wanted[self._grams] * self._weights, self._begins)
         best: dict[str, Likeness] = {}
         for at in np.argsort(-scores, kind="stable"):
             score = float(scores[at])
             if score < least or len(best) == most:
                 break
-            name, found = self._passages[int(at)]
-            best.setdefault(name, Likeness(name, found.text, round(score, 4)))
+            name, matching_passage = self._passages[int(at)]
+            best.setdefault(name, Likeness(name, matching_passage.text, round(score, 4)))
         return list(best.values())
 
     def _weigh(self) -> None:
         self._passages = [
-            (name, each)
-            for name, (_, found) in sorted(self._documents.items())
-            for each in found
-            if len(each.grams)  # reduceat has no empty slices
+            (name, one_passage)
+            for name, (_, passages) in sorted(self._documents.items())
+            for one_passage in passages
+            if len(one_passage.grams)  # reduceat has no empty slices
         ][:MOST_PASSAGES]
         self._stale = False
         if not self._passages:
             return
-        grams = [each.grams for _, each in self._passages]
-        lengths = np.array([len(each) for each in grams])
+        grams = [one_passage.grams for _, one_passage in self._passages]
+        lengths = np.array([len(vector) for vector in grams])
         self._grams = np.concatenate(grams)
         self._begins = np.concatenate(([0], np.cumsum(lengths)[:-1]))
         holding = np.bincount(self._grams, minlength=BUCKETS)
         self._rarity = np.log1p(len(self._passages) / (1 + holding)).astype(np.float32)
-        weights = np.concatenate([each.often for _, each in self._passages]) * self._rarity[self._grams]
+        weights = np.concatenate([one_passage.often for _, one_passage in self._passages]) * self._rarity[self._grams]
         norms = np.sqrt(np.add.reduceat(weights * weights, self._begins))
         self._weights = weights / np.repeat(np.maximum(norms, 1e-12), lengths)
 
@@ -130,14 +130,14 @@ def passage(text: str) -> Passage:
 
 def pieces(text: str) -> Sequence[str]:
     """Cut a document into passages: at empty lines, and within what is too long, at line ends and words."""
-    found: list[str] = []
+    hits: list[str] = []
     for block in text.split("\n\n"):
         rest = " ".join(block.split())
         while len(rest) > PASSAGE_CHARACTERS:
             cut = rest.rfind(" ", 1, PASSAGE_CHARACTERS)
             cut = cut if cut > 0 else PASSAGE_CHARACTERS
-            found.append(rest[:cut])
+            hits.append(rest[:cut])
             rest = rest[cut:].lstrip()
         if rest:
-            found.append(rest)
-    return found
+            hits.append(rest)
+    return hits

@@ -21,7 +21,7 @@ import yaml
 from tools_server.arguments import whole
 from tools_server.language import text as _
 from tools_server.paths import PathDenied, Root, Stamp
-from tools_server.state import Kept
+from tools_server.state import StoredReceipt
 from tools_server.toolkit import Call, Result, ToolFailed
 from tools_server.wording import one_line
 
@@ -127,8 +127,8 @@ def title_of(values: dict[str, Any], text: str, file: str) -> str:
 
 def body_of(text: str) -> str:
     """Return what stands below the front matter; everything when there is none."""
-    found = _block(text)
-    return text[text.find("\n", found[1]) + 1 :] if found and "\n" in text[found[1] :] else "" if found else text
+    bounds = _block(text)
+    return text[text.find("\n", bounds[1]) + 1 :] if bounds and "\n" in text[bounds[1] :] else "" if bounds else text
 
 
 def scalar(value: Any) -> str:
@@ -145,12 +145,12 @@ def scalar(value: Any) -> str:
 
 def front_matter(text: str) -> dict[str, Any]:
     """Return what stands between the first two `---` lines; {} when there is no front matter. Raises `Unreadable`."""
-    found = _block(text)
-    if found is None:
+    bounds = _block(text)
+    if bounds is None:
         return {}
-    if found[1] - found[0] > FRONT_MATTER_CHARACTERS:
+    if bounds[1] - bounds[0] > FRONT_MATTER_CHARACTERS:
         raise Unreadable(_("its front matter is too long"))
-    return dict(_values(text[found[0] : found[1]]))
+    return dict(_values(text[bounds[0] : bounds[1]]))
 
 
 class _FrontMatter(yaml.SafeLoader):
@@ -202,11 +202,11 @@ def with_value(text: str, key: str, value: str) -> str:
     When that one line cannot be found safely (a key inside braces, say), the front matter is written anew: its values
     are kept, its comments are not. The result is read back to be sure.
     """
-    found = _block(text)
+    bounds = _block(text)
     ending = "\r\n" if "\r\n" in text else "\n"
-    if found is None:
+    if bounds is None:
         return f"---{ending}{_line(key, value).rstrip()}{ending}---{ending}{ending}{text}"
-    begin, end = found
+    begin, end = bounds
     wanted = {**front_matter(text), key: value}
     block = text[begin:end]
     line = _line(key, value).rstrip("\n") + ending
@@ -271,7 +271,7 @@ def slug(title: str, otherwise: str) -> str:
 # ── taking back ────────────────────────────────────────────────────────────────────────────────────
 
 
-def kept(root: str, file: str, content: str | bytes) -> dict[str, str]:
+def file_state(root: str, file: str, content: str | bytes) -> dict[str, str]:
     """Return what a receipt holds of a file: {"root", "file", "text"}, or "base64" of what is no text."""
     raw = content.encode() if isinstance(content, str) else content
     try:
@@ -280,15 +280,15 @@ def kept(root: str, file: str, content: str | bytes) -> dict[str, str]:
         return {"root": root, "file": file, "base64": base64.b64encode(raw).decode()}
 
 
-async def put_back(call: Call, receipt: Kept) -> Result:
+async def put_back(call: Call, receipt: StoredReceipt) -> Result:
     """Undo a change of one file, as `restore` does, and say so."""
     file = (receipt.after or receipt.before)["file"]
     restore(call, receipt, file)
-    said = call.taken_back(receipt)
-    return Result(said, {"file": file}, call.receipt(said, before=receipt.after, after=receipt.before))
+    text = call.taken_back(receipt)
+    return Result(text, {"file": file}, call.receipt(text, before=receipt.after, after=receipt.before))
 
 
-def restore(call: Call, receipt: Kept, name: str) -> None:
+def restore(call: Call, receipt: StoredReceipt, name: str) -> None:
     """Put a file back whose receipt holds what `kept` gives, before and after; None is: no file. `name` is said of it.
 
     Raises `ToolFailed` when the file is not as that change left it: what somebody wrote since is worth more.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 
-from tools_server.policy import Actor, plain
+from tools_server.policy import CallActor, plain
 
 FOLDER = "facts"
 PEOPLE = "facts/people"
@@ -19,7 +19,7 @@ _NAME = re.compile(r"[a-z0-9]{1,40}( [a-z0-9]+){0,5}", re.ASCII)
 NAME_CHARACTERS = 60
 
 
-def own_file(actor: Actor) -> str:
+def own_file(actor: CallActor) -> str:
     """Return where what is a person's own lies; "" for guests, and when it is not known who asks.
 
     Names that are written the same to a person's eye have one file, and no two others do.
