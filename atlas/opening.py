@@ -35,6 +35,7 @@ from atlas.llm.presence import Watched
 from atlas.mcp import tools_mcp
 from atlas.mcp.tools import Tools
 from atlas.router import Routing, choose, may_talk, open_addressing
+from atlas.speech.voices import voice_for
 from atlas.store.devices import open_devices
 from atlas.store.memory import open_memory
 from atlas.understanding.grammar import open_grammar
@@ -58,15 +59,17 @@ async def open_house(config: Config) -> AsyncIterator[House]:
     memory that cannot be opened.
     """
     async with AsyncExitStack() as stack:
+        own_words.speaks(config.house.language)
         zone = _zone(config)
+        speech = voice_for(config.speech)
         devices = await stack.enter_async_context(open_devices(config.data))
         engines = {
-            role: await _opened(stack, role, engine, config.speech)
+            role: await _opened(stack, role, engine, speech)
             for role, engine in (
                 ("vad", config.speech.vad),
                 ("wake", config.speech.wake),
                 ("stt", config.speech.stt),
-                ("tts", config.speech.tts),
+                ("tts", speech.tts),
             )
         }
         backends = {
@@ -74,7 +77,6 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             for name, llm in config.llm.items()
             if name in {agent.llm for agent in config.agents.values()}
         }
-        own_words.speaks(config.house.language)
         with _timed("grammar", config.house.language):
             grammar = await anyio.to_thread.run_sync(open_grammar, config.house.language)
             public = PublicReader(

@@ -18,9 +18,10 @@ import httpx2
 from atlas.agents.house_sentences import FILE, read_sentences
 from atlas.cli import door, memory
 from atlas.cli.lock import running_process
-from atlas.config import Config
+from atlas.config import Config, SpeechConfig
 from atlas.config import load as load_config
 from atlas.errors import ConfigError
+from atlas.speech.voices import voice_for
 from wall.chain import older_files, verify
 
 _KEEP = "somebody or something changed it: keep a copy; to begin a new one, move it, its .head and record.head away"
@@ -123,7 +124,10 @@ def _models(config: Config) -> Iterator[Finding]:
     from atlas.cli.models import CATALOGUE
     from atlas.models import catalogue
 
-    wanted = {config.speech.stt_model, config.speech.voice} | {m.model for m in config.llm.values() if not m.url}
+    speech = voice_for(config.speech)
+    yield _voice(config, speech)
+    piper = {speech.voice} if speech.tts == "piper" else set()
+    wanted = {config.speech.stt_model, *piper} | {m.model for m in config.llm.values() if not m.url}
     wanted |= {m.embedder for m in config.llm.values() if m.embedder and not m.url}
     known = {model.name: model for model in catalogue.load(CATALOGUE)}
     for name in sorted(wanted):
@@ -136,6 +140,17 @@ def _models(config: Config) -> Iterator[Finding]:
             yield Finding("model", f"{name}: {'; '.join(faults)}", "run `atlas models fetch`")
         else:
             yield Finding("model", f"{name} is whole")
+
+
+def _voice(config: Config, speech: SpeechConfig) -> Finding:
+    """Tell who speaks, and whether that is a voice of the house's language."""
+    language = config.house.language
+    if speech.tts == "espeak":
+        return Finding("voice", f"espeak-ng speaks {language!r}: no voice for Piper in that language is here")
+    if speech.tts == "piper" and not speech.voice.startswith(language):
+        advice = f"fetch a voice that speaks {language!r} (`atlas models`), or install espeak-ng"
+        return Finding("voice", f"{speech.voice} speaks another language than {language!r}", advice)
+    return Finding("voice", speech.voice)
 
 
 def _file(file: Path) -> Finding:
