@@ -248,9 +248,9 @@ class _House:
 
     def outcome(self, heard: Utterance) -> tuple[Any, Sequence[Any]]:
         """Return the commands that come of an utterance, and those that the house asks about."""
-        turn = Turn("", heard.text, HOUSE, 0.0, possible=heard.possible)
+        turn = Turn("", heard.text, HOUSE, 0.0, possible=heard.possible, doubtful=heard.doubtful)
         meant = self._reader.understand(turn, _sayings.HOUSE)
-        choices = meant.choices.choices if meant.choices and heard.possible else ()
+        choices = meant.choices.choices if meant.choices and (heard.possible or heard.doubtful) else ()
         return _alike(meant.commands), [_alike(choice.commands) for choice in choices]
 
     def _understood(self, text: str) -> Understanding:

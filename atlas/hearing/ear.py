@@ -17,12 +17,14 @@ from atlas.conversation import Utterance
 from atlas.hearing.nearest import Book, Candidate, nearest, written
 from atlas.hearing.search import WayMatch
 from atlas.hearing.sounds import Sounds
-from atlas.speech.stt import Hearing, Judge, Stt
+from atlas.speech.stt import Hearing, Judge, SoundReading, Stt
 
 LEAST_SOUNDS = 5  # "yes", "stop": what is shorter lies near too much
 MOST_TRIED = 4  # candidates that are read
 AS_LIKELY = 0.3  # nats a token; where what was read stands for something itself, no command may be less likely
 NEARER = 10.0  # nats a token, by which a way that is nearer by one may be less likely
+UNSURE = -0.5  # a reading's score: below it, what is none of the sayable ways was more often misread than not
+DOUBTFUL = 2.5  # of distance and nats together: what is wrong lies between 1.8 and 3.2, what is right mostly below
 MOST_POSSIBLE = 3  # some of them come to the same
 RIVAL = 1.5  # nats; of two commands that differ by less, the likelier was said no more often than the other
 # What two ways may differ by and be one, and an ending that makes no difference: "stell" and "stelle".
@@ -92,7 +94,8 @@ class Ear:
             return plain
         senses = [self._sense(reading.text) for reading in hearing.readings]
         sense = self._sense(plain.text) if plain.text else Sense.NOTHING
-        if sense is Sense.COMMAND and not any(book.knows(plain.text) for book in self.books):
+        sayable = bool(plain.text) and any(book.says(plain.text) for book in self.books)
+        if sense is Sense.COMMAND and not sayable:
             sense = Sense.LOOSE  # "turn on the whole light": who reads it leaves out a word that it does not know
         if Sense.DENIED in senses or sense in (Sense.COMMAND, Sense.OTHER):
             return plain  # a worse reading that is a command must first be likelier than what lies nearer
@@ -100,22 +103,31 @@ class Ear:
         if Sense.NEGATED in senses:
             sense = Sense.NEGATED if sense in (Sense.NOTHING, Sense.NEGATED) else Sense.OTHER
         for book in self.books if sense is not Sense.OTHER else ():
-            candidates = nearest(hearing, book, self._sounds, also)[:MOST_TRIED]
-            commands = [one for one in candidates if self._sense(written(one.match.text)) in _COMMANDS]
-            if not candidates or not commands:
-                continue
-            if sense is not Sense.NEGATED and (meant := _meant(hearing, book, sense, candidates, commands)):
-                texts = _with_rivals(meant, commands, book.near)
-                others = (plain.text, *plain.alternatives) if plain.text else ()
-                possible = texts if len(texts) > 1 else ()
-                return Utterance(texts[0], hearing.seconds, others, possible, language=hearing.language)
-            if plain.text and sense in (Sense.NOTHING, Sense.NEGATED) and commands[0] is candidates[0]:
-                maybe = commands[0]
-                known = self._sense(written(maybe.match.text)) is Sense.COMMAND and book.knows(maybe.match.text)
-                near = book.ask_near if sense is Sense.NOTHING else book.near
-                if known and _is_near(hearing, maybe, near, book.ask_less_likely):
-                    return replace(plain, possible=_with_rivals(maybe, commands, near))
-        return plain
+            if (heard := self._heard(hearing, book, sense, plain, also)) is not None:
+                return heard
+        return replace(plain, doubtful=plain.doubtful or _is_unsure(hearing))
+
+    def _heard(
+        self, hearing: Hearing, book: Book, sense: Sense, plain: Utterance, also: Sequence[SoundReading]
+    ) -> Utterance | None:
+        """Return the command of a book that was said, or those that may have been; `None` where nothing is near."""
+        candidates = nearest(hearing, book, self._sounds, also)[:MOST_TRIED]
+        commands = [one for one in candidates if self._sense(written(one.match.text)) in _COMMANDS]
+        if not candidates or not commands:
+            return None
+        if sense is not Sense.NEGATED and (meant := _meant(hearing, book, sense, candidates, commands)):
+            texts = _with_rivals(meant, commands, book.near)
+            others = (plain.text, *plain.alternatives) if plain.text else ()
+            possible = texts if len(texts) > 1 else ()
+            doubtful = _is_doubtful(hearing, book, meant)
+            return Utterance(texts[0], hearing.seconds, others, possible, doubtful, hearing.language)
+        if plain.text and sense in (Sense.NOTHING, Sense.NEGATED) and commands[0] is candidates[0]:
+            maybe = commands[0]
+            known = self._sense(written(maybe.match.text)) is Sense.COMMAND and book.knows(maybe.match.text)
+            near = book.ask_near if sense is Sense.NOTHING else book.near
+            if known and _is_near(hearing, maybe, near, book.ask_less_likely):
+                return replace(plain, possible=_with_rivals(maybe, commands, near))
+        return None
 
 
 def _meant(
@@ -132,6 +144,20 @@ def _with_rivals(meant: Candidate, commands: Sequence[Candidate], near: float) -
     """Return a command, and those that are nearly as likely."""
     rivals = [one for one in commands if one.score >= meant.score - RIVAL and one.distance <= near]
     return tuple(dict.fromkeys(written(one.match.text) for one in (meant, *rivals)))[:MOST_POSSIBLE]
+
+
+def _is_unsure(hearing: Hearing) -> bool:
+    """Whether words were read so badly that what was learnt of other words should not make a deed of them."""
+    return hearing.readings[0].score < UNSURE
+
+
+def _is_doubtful(hearing: Hearing, book: Book, meant: Candidate) -> bool:
+    """Whether a way is so far from the sounds, or so unlikely on them, that its deed is asked about first."""
+    if meant.strange or not book.says(meant.match.text):
+        return _is_unsure(hearing)
+    weight = meant.weight or hearing.weigh([written(meant.match.text)])[0]
+    less_likely = hearing.readings[0].score - weight.sound / max(1, weight.tokens)
+    return NEARER * meant.distance + less_likely > DOUBTFUL
 
 
 def _is_near(hearing: Hearing, candidate: Candidate, near: float, less_likely: float) -> bool:

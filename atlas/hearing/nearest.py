@@ -22,6 +22,7 @@ FAR = 0.33  # for each sound; who is so far from everything says something else
 WAYS_FOR_ONE = 6  # that a search looks at, for each different one that may be weighed
 SURE = 0.3  # cost: the first reading is this way, word for word
 UNLIKELIER = 10.0  # cost of a reading that is less likely than the best by one nat a token
+STRANGE = 5.0  # nats: people say what can be said to a house more often than what only sounds like it
 WORDS, TOKEN = 0.6, 1.0  # how much of what is expected is taken off, and what a text may cost for each token
 _MARKS = re.compile(r"[^\w'%°$€£ ]+")  # "50%" has a sound
 
@@ -35,6 +36,7 @@ class Candidate:
     score: float  # nats; only differences matter
     sounds: int  # how many the nearest reading has
     weight: Weight | None = None  # on the sound; `None` where nothing had to be weighed
+    strange: bool = False  # it was read, and is none of what can be said
 
     @property
     def distance(self) -> float:
@@ -60,8 +62,15 @@ class Book:
 
     def knows(self, text: str) -> bool:
         """Tell whether every word of a text is in something that can be said."""
-        words = _MARKS.sub(" ", text).casefold().split()
-        return all(word in self.search.words or any(map(str.isdigit, word)) for word in words)
+        return all(word in self.search.words or any(map(str.isdigit, word)) for word in _words(text))
+
+    def says(self, text: str) -> bool:
+        """Tell whether a text can be said as it is."""
+        return self.search.says(_words(text))
+
+
+def _words(text: str) -> Sequence[str]:
+    return _MARKS.sub(" ", text).casefold().replace("%", " percent").split()
 
 
 def nearest(hearing: Hearing, book: Book, sounds: Sounds, also: Sequence[SoundReading] = ()) -> Sequence[Candidate]:
@@ -91,14 +100,16 @@ def nearest(hearing: Hearing, book: Book, sounds: Sounds, also: Sequence[SoundRe
                 candidates[name] = Candidate(_filled(match, words, spans), cost, -cost, len(heard))
         if not candidates:
             break  # far from everything
-        if reading is readings[0] and (sure := min(candidates.values(), key=lambda one: one.cost)).cost <= SURE:
+        sure = min(candidates.values(), key=lambda one: one.cost)
+        if reading is readings[0] and sure.cost <= SURE and book.says(sure.match.text):
             return (sure,)  # word for word what can be said
     if not candidates:
         return ()
     for reading in _each_once(also):
         cost = UNLIKELIER * max(0.0, readings[0].score - reading.score)
         as_read = WayMatch(0.0, (WayPiece(_MARKS.sub(" ", reading.text).strip()),))
-        candidates[reading] = Candidate(as_read, cost, -cost, len(sounds.of(as_read.text)))
+        strange = not book.says(reading.text)
+        candidates[reading] = Candidate(as_read, cost, -cost, len(sounds.of(as_read.text)), strange=strange)
     ranked = sorted(candidates.values(), key=lambda one: one.cost)
     near = [one for one in ranked if one.cost <= ranked[0].cost + book.margin][: book.most]
     return near if len(near) < 2 else weighed(hearing, near)
@@ -108,10 +119,14 @@ def weighed(hearing: Hearing, candidates: Sequence[Candidate]) -> Sequence[Candi
     """Return the candidates by how likely they are on the sound as well."""
     weights = hearing.weigh([written(one.match.text) for one in candidates])
     scored = [
-        replace(one, score=weight.sound - WORDS * weight.words + TOKEN * weight.tokens - one.cost, weight=weight)
+        replace(one, score=_score(weight) - one.cost - STRANGE * one.strange, weight=weight)
         for one, weight in zip(candidates, weights, strict=True)
     ]
     return sorted(scored, key=lambda one: -one.score)
+
+
+def _score(weight: Weight) -> float:
+    return weight.sound - WORDS * weight.words + TOKEN * weight.tokens
 
 
 def written(text: str) -> str:

@@ -98,6 +98,14 @@ class Net:
         yield from np.split(arcs, bounds) if len(arcs) else ()
 
     @cached_property
+    def onward(self) -> list[list[tuple[int, int]]]:
+        """The symbols that each state goes on with, and where to."""
+        steps: list[list[tuple[int, int]]] = [[] for _ in range(self.states)]
+        for source, symbol, target in zip(self.source, self.symbol, self.target, strict=True):
+            steps[source].append((int(symbol), int(target)))
+        return steps
+
+    @cached_property
     def into(self) -> list[Ints]:
         """The arcs that lead to each state."""
         order = np.argsort(self.target, kind="stable")
@@ -163,6 +171,47 @@ class Search:
         texts = (text for symbol in self._nets.symbols for text, _ in _phrases(symbol, self._values))
         return frozenset(word for phrase in texts for word in phrase.casefold().split())
 
+    def says(self, words: Sequence[str]) -> bool:
+        """Tell whether words are a way from the first to the last, with nothing open in it."""
+        return len(words) in self._reached(self._nets.whole, words, 0)
+
+    def _reached(self, net: Net, words: Sequence[str], start: int) -> frozenset[int]:
+        """Return up to which of the words ways of a graph lead that begin at one of them."""
+        places: dict[int, set[int]] = {0: {start}}
+        for state in range(net.states):  # arcs only lead up
+            for place in places.get(state, ()):
+                for number, target in net.onward[state]:
+                    if ends := self._ends(number, words, place):
+                        places.setdefault(target, set()).update(ends)
+        return frozenset().union(*(places.get(int(end), ()) for end in net.ends))
+
+    def _ends(self, number: int, words: Sequence[str], place: int) -> Iterable[int]:
+        """Return where a symbol may end that begins at a word."""
+        match self._nets.symbols[number]:
+            case Anything():
+                return ()
+            case SharedWay():
+                return self._reached(self._net_of[number], words, place)
+            case _:
+                later = self._spelled[number].get(words[place], ()) if place < len(words) else ()
+                return {place + len(phrase) for phrase in later if phrase == tuple(words[place : place + len(phrase)])}
+
+    @cached_property
+    def _net_of(self) -> Mapping[int, Net]:
+        return dict(self._nets.parts)
+
+    @cached_property
+    def _spelled(self) -> Sequence[Mapping[str, Sequence[tuple[str, ...]]]]:
+        """The phrases of each symbol by their first word, as they are spoken and as they are written."""
+        spelled: list[dict[str, list[tuple[str, ...]]]] = []
+        for symbol in self._nets.symbols:
+            phrases: dict[str, list[tuple[str, ...]]] = {}
+            for one in {form for both in _phrases(symbol, self._values) for form in both}:
+                if words := tuple(one.casefold().replace("-", " ").split()):
+                    phrases.setdefault(words[0], []).append(words)
+            spelled.append(phrases)
+        return spelled
+
     def nearest(self, heard: Sequence[int], most: int, margin: float, worst: float = math.inf) -> list[WayMatch]:
         """Return up to `most` ways, best first, that cost `margin` more than the best at most, and `worst` at all."""
         if not heard or not self._texts:
@@ -180,6 +229,10 @@ class Searches:
     def words(self) -> frozenset[str]:
         """Every word of what can be said."""
         return frozenset().union(*(one.words for one in self._searches))
+
+    def says(self, words: Sequence[str]) -> bool:
+        """See `Search.says`."""
+        return any(one.says(words) for one in self._searches)
 
     def nearest(self, heard: Sequence[int], most: int, margin: float, worst: float = math.inf) -> list[WayMatch]:
         """See `Search.nearest`."""

@@ -141,7 +141,8 @@ class Reader:
             return Understanding(turn.text, commands=custom.commands, custom=custom, plain=plain)
         if turn.possible and (unsure := self._possible(turn, names)):
             return Understanding(turn.text, **(besides | unsure))
-        return Understanding(turn.text, **(besides | self._asked_for(heard)))
+        meant = self._asked_for(heard)
+        return Understanding(turn.text, **(besides | (self._doubted(heard, meant) if turn.doubtful else meant)))
 
     def custom_examples(self, tools: Collection[str]) -> Sequence[str]:
         """Return how those of the house's own sentences are said for which these tools are enough."""
@@ -190,6 +191,15 @@ class Reader:
             return {"commands": first.commands}
         deeds = [first, *(one for one in others if not _only_looks(one.commands))]
         return {"choices": self.choices.ask(deeds[:2])}
+
+    def _doubted(self, heard: _Heard, meant: dict[str, Any]) -> dict[str, Any]:
+        """Return what comes of words that were hardly heard: a deed is asked about first, and a look is not taken."""
+        commands = meant.get("commands", ())
+        if not commands or meant.get("leans") or self.grammar.wants_silence(heard.readings[0]):
+            return meant
+        if _only_looks(commands):
+            return {}
+        return {"choices": self.choices.ask([MeaningChoice(_label(heard.readings[0]), commands)])}
 
     def _of_the_house(self, heard: _Heard) -> CustomMeaning | None:
         """Return which of the house's own sentences a turn is; any words in it may not say "don't"."""

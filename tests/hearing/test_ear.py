@@ -9,7 +9,7 @@ from atlas.hearing.automaton import graph_of
 from atlas.hearing.ear import Ear, Sense, by_words
 from atlas.hearing.nearest import Book
 from atlas.hearing.search import Nets, Search
-from atlas.speech.stt import UnweighedHearing
+from atlas.speech.stt import SoundReading, UnweighedHearing, Weight
 from atlas.speech.stt_scripted import ScriptedStt
 from atlas.speech.vad_scripted import voice
 from atlas.ways import Slot, SpokenWords, WaySeries, either
@@ -105,6 +105,32 @@ async def test_two_that_are_as_likely_are_both_possible(ear_for):
 async def test_what_lies_farther_or_says_not_is_only_possible(ear_for, text):
     heard = await ear_for(text).transcribe(voice(1.0))
     assert (heard.text, heard.possible) == (text, ("Cancel all timers.",))
+
+
+@pytest.mark.parametrize(
+    ("read", "score", "doubtful"),
+    [
+        ("The party was nice.", -0.2, False),
+        ("The party was nice.", -0.7, True),  # none of what can be said, and badly read
+        ("Turn on the kettle.", -0.7, False),
+        ("Turn on the kennel.", -0.2, False),
+        ("Turn on the channel.", -0.7, True),  # near enough to be that, and not near enough to be sure
+    ],
+)
+async def test_what_was_hardly_heard_is_in_doubt(ear_for, read, score, doubtful):
+    heard = ear_for(read).judge(Unsure(read, score))
+    assert heard.doubtful is doubtful
+
+
+class Unsure(UnweighedHearing):
+    """One reading of that score, on a sound on which any other text is as likely as it may be at all."""
+
+    def __init__(self, text, score):
+        super().__init__(Utterance(text, 1.0))
+        self.readings = (SoundReading(text, score),)
+
+    def weigh(self, texts):
+        return [Weight(-2.0 * len(text.split()), -9.0 * len(text.split()), len(text.split())) for text in texts]
 
 
 class Unbelieved(UnweighedHearing):

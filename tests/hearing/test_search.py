@@ -85,3 +85,20 @@ def test_a_graph_has_nothing_twice():
     )
     assert graph.states == 3
     assert len(graph.arcs) == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "sayable"),
+    [
+        ("turn on the kitchen light", True),
+        ("set a timer for fifteen minutes", True),
+        ("set a timer for 15 minutes", True),
+        ("cancel timers", True),
+        ("cancel all", False),
+        ("turn on the whole light", False),
+        ("add milk to my shopping list", False),  # any words may stand there, so it could be anything
+        ("turn on the kitchen light now", False),
+    ],
+)
+def test_what_can_be_said_as_it_is_is_known_by_its_words(search, words, sayable):
+    assert search.says(words.split()) is sayable

@@ -57,6 +57,23 @@ def test_what_is_one_thing_or_only_looks_is_not(grammar: Grammar, text: str, pos
     assert meant.choices is None
 
 
+def hardly(grammar: Grammar, text: str) -> Understanding:
+    turn = Turn("", text, Actor("Anna", "phone", "adult", "kitchen"), 0.0, doubtful=True)
+    return Reader(grammar).understand(turn)
+
+
+def test_a_deed_that_was_hardly_heard_is_asked_about(grammar: Grammar) -> None:
+    meant = hardly(grammar, "Set a timer for 15 minutes.")
+    assert not meant.commands
+    assert meant.choices
+    assert meant.choices.question == "Set a timer for 15 minutes?"
+    assert [command.tool for command in meant.choices.choices[0].commands] == ["timers.start"]
+
+
+def test_a_look_that_was_hardly_heard_is_not_taken(grammar: Grammar) -> None:
+    assert hardly(grammar, "What time is it?").empty
+
+
 @pytest.mark.parametrize(("answer", "timers"), [("yes", {}), ("no", {"tea": 240}), ("what time is it", {"tea": 240})])
 async def test_the_answer_decides(
     grammar: Grammar, house: ScriptedHousehold, tools: ScriptedTools, answer: str, timers: dict[str, int]
