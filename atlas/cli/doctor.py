@@ -21,7 +21,7 @@ from atlas.cli.lock import running_process
 from atlas.config import Config, SpeechConfig
 from atlas.config import load as load_config
 from atlas.errors import ConfigError
-from atlas.speech.voices import voice_for
+from atlas.speech.voices import USUAL, speaks, voice_for
 from wall.chain import older_files, verify
 
 _KEEP = "somebody or something changed it: keep a copy; to begin a new one, move it, its .head and record.head away"
@@ -125,7 +125,7 @@ def _models(config: Config) -> Iterator[Finding]:
     from atlas.models import catalogue
 
     speech = voice_for(config.speech)
-    yield _voice(config, speech)
+    yield from _voice(config, speech)
     piper = {speech.voice} if speech.tts == "piper" else set()
     wanted = {config.speech.stt_model, *piper} | {m.model for m in config.llm.values() if not m.url}
     wanted |= {m.embedder for m in config.llm.values() if m.embedder and not m.url}
@@ -142,15 +142,16 @@ def _models(config: Config) -> Iterator[Finding]:
             yield Finding("model", f"{name} is whole")
 
 
-def _voice(config: Config, speech: SpeechConfig) -> Finding:
-    """Tell who speaks, and whether that is a voice of the house's language."""
+def _voice(config: Config, speech: SpeechConfig) -> Iterator[Finding]:
+    """Tell who speaks where the usual voice is of another language than the house."""
     language = config.house.language
+    if config.speech.voice != USUAL or config.speech.tts != "piper" or speaks(USUAL, language):
+        return
     if speech.tts == "espeak":
-        return Finding("voice", f"espeak-ng speaks {language!r}: no voice for Piper in that language is here")
-    if speech.tts == "piper" and not speech.voice.startswith(language):
+        yield Finding("voice", f"espeak-ng speaks {language!r}: no voice for Piper in that language is here")
+    elif speech == config.speech:
         advice = f"fetch a voice that speaks {language!r} (`atlas models`), or install espeak-ng"
-        return Finding("voice", f"{speech.voice} speaks another language than {language!r}", advice)
-    return Finding("voice", speech.voice)
+        yield Finding("voice", f"the usual voice speaks no {language!r}", advice)
 
 
 def _file(file: Path) -> Finding:

@@ -31,6 +31,11 @@ def test_a_german_voice_that_is_here_speaks_german(tmp_path: Path) -> None:
     assert (chosen.tts, chosen.voice) == ("piper", name)
 
 
+def test_a_voice_that_somebody_chose_stays(tmp_path: Path) -> None:
+    chosen = replace(GERMAN, voice="en_GB-alan-medium", models=tmp_path)
+    assert voice_for(chosen) == chosen
+
+
 @espeak
 def test_without_one_espeak_speaks_german(tmp_path: Path) -> None:
     assert voice_for(replace(GERMAN, models=tmp_path)).tts == "espeak"
