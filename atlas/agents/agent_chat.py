@@ -172,8 +172,10 @@ class Chat:
             clients = reply.turn.client_tools.names if reply.turn.client_tools else frozenset[str]()
             reply.strict |= not {call.name for call in calls}.isdisjoint({tool.name for tool in shown.tools} - clients)
             results = await self._use(calls, reply, shown.tools, tainted=tainted)
-            if any(result.ok and call.name in clients for call, result in zip(calls, results, strict=False)):
+            made = zip(calls, results, strict=False)  # more calls may be wished for than are made
+            if told := [result.text for call, result in made if result.ok and call.name in clients]:
                 reply.strict = bool(reply.receipts)  # a client's tool answers in any form: the model must word it
+                reply.filter_by(self._speech.filter(" ".join([reply.turn.text, *told])))  # as if somebody had asked
             if reply.pending:
                 await reply.ask(more=results[-1].error == WAITS)
                 return "done"

@@ -83,6 +83,10 @@ class ReplyDraft:
             await self._say(self._filtered(rest, ends=True))
         self._is_call, self._unsaid = False, 0
 
+    def filter_by(self, *filters: TextFilter) -> None:
+        """Let the model's words go through these filters from its next message on."""
+        self._filters = filters
+
     @property
     def full(self) -> bool:
         """Whether no more of the model's words will be said."""
