@@ -46,6 +46,11 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
+def command() -> None:
+    """Run as a program of its own."""
+    sys.exit(main(sys.argv[1:]))
+
+
 def read(arguments: Sequence[str]) -> SatelliteSettings:
     """Read the command line. Raises `ConfigError`."""
     parser = argparse.ArgumentParser(prog="atlas satellite", description=__doc__)
