@@ -146,6 +146,7 @@ class SatelliteConfig:
     microphone_form: str = ""  # of ALSA's bare hw: devices: "48000x2"
     loudspeaker: str = ""
     volume: float = 1.0
+    wake_threshold: float = 0.0  # 0 is each wake word's own; near misses stand in the log with their scores
     echo_cancellation: bool = True  # where livekit is installed
 
 
@@ -249,6 +250,7 @@ _BOUNDS = {
     "patience_seconds": (1, 600),
     "volume": (0, 4),
     "most_tools": (1, 8),
+    "wake_threshold": (0, 0.99),
 }  # of numbers, by their names
 _NAMED = {"llm": LlmConfig, "agents": AgentConfig, "mcp": McpConfig}
 _PLAIN = {

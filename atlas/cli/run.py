@@ -151,6 +151,7 @@ def _satellite(config: Config) -> Program:
         *("--token-file", str(config.satellite_token), "--models", str(config.models.folder)),
         *(part for word in config.speech.wake_words for part in ("--wake-word", word)),
         *("--microphone", here.microphone, "--loudspeaker", here.loudspeaker, "--volume", str(here.volume)),
+        *("--wake-threshold", str(here.wake_threshold)),
         *(("--microphone-form", here.microphone_form) if here.microphone_form else ()),
         *(() if here.echo_cancellation else ("--no-echo-cancellation",)),
     )

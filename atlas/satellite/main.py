@@ -63,6 +63,10 @@ def read(arguments: Sequence[str]) -> SatelliteSettings:
     parser.add_argument("--microphone-form", default="", metavar="RATExCHANNELS", help="of ALSA's hw:, as 48000x2")
     parser.add_argument("--loudspeaker", default="", metavar="DEVICE", help=device)
     parser.add_argument("--wake-word", action="append", default=[], metavar="WORD", help="okay_nabu, hey_jarvis, …")
+    own = (
+        "how sure of a wake word, 0.3 to 0.99; else each word's own. Its near misses are in the log, with their scores"
+    )
+    parser.add_argument("--wake-threshold", type=float, default=0.0, metavar="SHARE", help=own)
     parser.add_argument("--models", type=Path, default=Path("models"), help="of wake words of your own: WORD/WORD.json")
     parser.add_argument("--volume", type=float, default=1.0, help="0 to 4; 1 is as it comes")
     parser.add_argument("--no-echo-cancellation", action="store_true", help="the microphone does that itself")
@@ -78,6 +82,7 @@ def read(arguments: Sequence[str]) -> SatelliteSettings:
         microphone=read_device(given.microphone, given.microphone_form),
         loudspeaker=read_device(given.loudspeaker),
         wake_words=tuple(given.wake_word) or ("okay_nabu",),
+        wake_threshold=min(0.99, max(0.0, given.wake_threshold)),
         models=given.models,
         volume=max(0.0, min(4.0, given.volume)),
         echo_cancellation=not given.no_echo_cancellation,
@@ -97,13 +102,18 @@ async def run(settings: SatelliteSettings) -> None:
     player.volume = settings.volume
     async with anyio.create_task_group() as tasks:
         link: Link
+        hooks = Hooks(settings.hooks, tasks)
+
+        def near_miss(phrase: str, score: float) -> None:
+            hooks("near_miss", phrase=phrase, score=f"{score:.2f}")
+
         room = Room(
             send=lambda kind, **fields: link.send(kind, **fields),
             player=player,
-            waking=Waking(wake.listen()),
+            waking=Waking(wake.listen(settings.wake_threshold, near_miss)),
             rings=Rings(),
             canceller=canceller,
-            hook=Hooks(settings.hooks, tasks),
+            hook=hooks,
             earcons=settings.earcons,
         )
         link = Link(settings, room.take, room.connected)

@@ -12,7 +12,7 @@ from atlas.errors import ConfigError
 SYSTEMS = ("pulse", "alsa")
 HOOKS = (
     *("connected", "disconnected", "woken", "heard", "answering", "asleep", "failed"),
-    *("ringing", "silent", "muted", "unmuted"),
+    *("ringing", "silent", "muted", "unmuted", "near_miss"),
 )
 _FORMAT = re.compile(r"(\d{4,6})x([1-8])")
 
@@ -37,6 +37,7 @@ class SatelliteSettings:
     microphone: Device = Device()
     loudspeaker: Device = Device()
     wake_words: tuple[str, ...] = ()  # () has the house say them
+    wake_threshold: float = 0.0  # 0 is each model's own; less wakes more easily, and more often for nothing
     models: Path = Path("models")  # of wake words that do not come with the library
     volume: float = 1.0
     echo_cancellation: bool = True

@@ -18,7 +18,7 @@ import anyio
 import numpy as np
 from anyio.abc import Process
 
-from atlas.audio import HEARING_RATE, SAMPLE_BYTES, AudioChunk
+from atlas.audio import HEARING_RATE, SAMPLE_BYTES, AudioChunk, silence
 from atlas.errors import EngineError
 from atlas.satellite.settings import Device
 from atlas.speech.resample import Resampler
@@ -101,6 +101,7 @@ class Microphone:
             wait = WAIT_SECONDS[min(failures, len(WAIT_SECONDS) - 1)]
             log.warning("the microphone went away, opened again in %.1f s: %s", wait, last_words or "no word from it")
             await anyio.sleep(wait)
+            await hear(silence(wait))  # for time goes on: what is to ring here rings
 
 
 class Output:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import numpy as np
 import pymicro_wakeword
 from pymicro_wakeword import MicroWakeWord, MicroWakeWordFeatures
 from pymicro_wakeword.microwakeword import SAMPLES_PER_CHUNK
@@ -13,14 +14,19 @@ from pymicro_wakeword.microwakeword import SAMPLES_PER_CHUNK
 from atlas.audio import HEARING_RATE, AudioChunk
 from atlas.config import SpeechConfig
 from atlas.errors import ConfigError, EngineError
-from atlas.speech.wake import Wake, WakeStream, phrase_of
+from atlas.speech.wake import WakeStream, phrase_of
 
 REST_SECONDS = 0.5  # a model can be sure of one saying for a second and more: it must have been unsure this long since
+# Twice in a row, 30 ms apart, or it was no word: a click can make a model sure once.
+SURE_TIMES = 2
+NEAR_SHARE = 0.6  # of the threshold: what comes so near and no nearer is a near miss
+QUIET_SAMPLES = HEARING_RATE  # after its peak, before a near miss is told: it may yet become the word
 REST_SAMPLES = round(REST_SECONDS * HEARING_RATE)
+NearMiss = Callable[[str, float], None]
 _SHIPPED = Path(pymicro_wakeword.__file__).parent / "models"
 
 
-async def open(settings: SpeechConfig) -> Wake:
+async def open(settings: SpeechConfig) -> MicroWake:
     """Load the words of `settings.wake_words`: those that come with the library, and `MODELS/WORD/WORD.json`.
 
     A word's phrase is its name in the settings, whatever its model calls itself: agents are chosen by it.
@@ -37,9 +43,12 @@ class MicroWake:
         self._files = files
         self.phrases = tuple(self._load())
 
-    def listen(self) -> WakeStream:
-        """Return a detector for a new microphone; 0.15 MB and 1 ms for each word."""
-        return MicroWakeStream(self._load())
+    def listen(self, threshold: float = 0.0, near_miss: NearMiss = lambda phrase, score: None) -> WakeStream:
+        """Return a detector for a new microphone; 0.15 MB and 1 ms for each word.
+
+        A threshold of 0 is each model's own; `near_miss` is told a phrase that was nearly heard, and how sure it was.
+        """
+        return MicroWakeStream(self._load(), threshold, near_miss)
 
     async def aclose(self) -> None:
         """Nothing is held: models belong to the streams that listen."""
@@ -58,8 +67,14 @@ class MicroWake:
 class MicroWakeStream:
     """One microphone; the words share its features, each keeps its own state."""
 
-    def __init__(self, models: Mapping[str, MicroWakeWord]) -> None:
-        self._models = models
+    def __init__(
+        self,
+        models: Mapping[str, MicroWakeWord],
+        threshold: float = 0.0,
+        near_miss: NearMiss = lambda phrase, score: None,
+    ) -> None:
+        self._words = {phrase: _Word(model, threshold or model.probability_cutoff) for phrase, model in models.items()}
+        self._near_miss = near_miss
         self._features = MicroWakeWordFeatures()
         self._rest_samples = 0  # how long until the next call counts
 
@@ -68,18 +83,60 @@ class MicroWakeStream:
         assert chunk.rate == HEARING_RATE, "wake words are heard at the hearing rate"
         text: str | None = None
         for features in self._features.process_streaming(chunk.pcm):
-            hits = [phrase for phrase, model in self._models.items() if model.process_streaming(features)]
+            hits = [phrase for phrase, word in self._words.items() if word.hear(features)]
             if hits and self._rest_samples <= 0 and text is None:
                 text = hits[0]
             self._rest_samples = REST_SAMPLES if hits else self._rest_samples - SAMPLES_PER_CHUNK
+            for phrase, word in self._words.items():
+                if score := word.missed(found=bool(hits) or self._rest_samples > 0):
+                    self._near_miss(phrase, score)
         return text
 
     def reset(self) -> None:
         """Forget what was heard."""
         self._features.reset()
-        for model in self._models.values():
-            model.reset()
+        for word in self._words.values():
+            word.reset()
         self._rest_samples = 0
+
+
+class _Word:
+    """One word's model and how sure it was lately."""
+
+    def __init__(self, model: MicroWakeWord, threshold: float) -> None:
+        self._model = model
+        self._threshold = threshold
+        self._windows = 0  # of features, since it was asked last
+        self._times = 0  # in a row that it was sure
+        self._peak = 0.0
+        self._quiet_samples = 0  # since the peak
+
+    def hear(self, features: np.ndarray) -> bool:
+        """Take the next features; return whether the word has just been said."""
+        score = self._model.process_streaming_prob(features) or 0.0
+        self._windows = (self._windows + 1) % self._model.stride
+        self._quiet_samples += SAMPLES_PER_CHUNK
+        if self._windows:
+            return False
+        self._times = self._times + 1 if score > self._threshold else 0
+        if score > max(self._peak, NEAR_SHARE * self._threshold):
+            self._peak, self._quiet_samples = score, 0
+        return self._times >= SURE_TIMES
+
+    def missed(self, *, found: bool) -> float:
+        """Return how sure it was of a word that it did not find, once; else 0."""
+        if found:
+            self._peak = 0.0
+        if not self._peak or self._quiet_samples < QUIET_SAMPLES:
+            return 0.0
+        peak, self._peak = self._peak, 0.0
+        return peak
+
+    def reset(self) -> None:
+        """Forget what was heard."""
+        self._model.reset()
+        self._windows = self._times = 0
+        self._peak = 0.0
 
 
 def _check_weights(file: Path) -> None:
