@@ -23,7 +23,8 @@ from atlas.speech.resample import Resampler
 Json = dict[str, Any]
 SPEECH_SECONDS = 6.0  # from the wake word to the first word; then it was no call, and nobody hears an apology
 WORDS_SECONDS = 40.0  # longer is no utterance; the house cuts at 30
-ANSWER_SECONDS = 60.0  # from the words to the answer's first sound
+ANSWER_SECONDS = 60.0  # from the end of speech to its words, and from the answer's start to its first sound
+SILENT_SECONDS = 4.0  # from the words to the answer's start; "stop" has no answer
 FOLLOW_UP_SECONDS = 8.0  # after a question of the house one need not say the wake word again
 STOP_SECONDS = 8.0  # after each ring "stop" needs no wake word
 BREATH_SECONDS = 0.3  # who speaks on within it needs no tone, which would only sound over the first words
@@ -89,6 +90,7 @@ class Room:
         self._uplink = Resampler(HEARING_RATE, RATE)
         self._deadline: float | None = None
         self._replies: list[Reply] = []
+        self._may_stay_silent = False  # the house has understood; what has no answer by its deadline needs none
         self._tone_at: float | None = None  # when the tone that it is awake is due
         self._over_at: float | None = None  # when the last of them was played to its end
         self._next_ring: Json | None = None  # said by the house to be what its next response is about
@@ -202,6 +204,9 @@ class Room:
     def _understood(self, words: str) -> None:
         if words:
             self._hook("heard", text=words)
+            if self.state is State.ANSWERING and not self._replies:
+                self._become(State.ANSWERING, SILENT_SECONDS)
+                self._may_stay_silent = True
         elif self.state is State.ANSWERING and not self._replies:  # a cough: nobody is answered
             self._become(State.LISTENING, SPEECH_SECONDS / 2)
 
@@ -245,7 +250,7 @@ class Room:
             if self.now - self._over_at >= TAIL_SECONDS:
                 self._played()
         if self._deadline is not None and self.now > self._deadline:
-            if self.state is State.LISTENING:
+            if self.state is State.LISTENING or self._may_stay_silent:
                 self._sleep()
             else:
                 self._fail("nothing came of it")
@@ -276,7 +281,7 @@ class Room:
     # ── what follows ───────────────────────────────────────────────────────────────────────────────
 
     def _become(self, state: State, seconds: float | None = None) -> None:
-        self.state = state
+        self.state, self._may_stay_silent = state, False
         if state is not State.LISTENING:
             self._tone_at = None
         self._deadline = None if seconds is None else self.now + seconds

@@ -239,6 +239,27 @@ async def test_a_cough_that_was_taken_for_speech_answers_nobody() -> None:
         assert "failed" not in here.hooks
 
 
+async def test_what_needs_no_answer_ends_without_one_and_without_a_tone() -> None:
+    async with kitchen() as here:
+        await here.woken()
+        here.house("input_audio_buffer.speech_started")
+        await here.hear(voice(0.5))
+        here.house("input_audio_buffer.committed")
+        here.house("conversation.item.input_audio_transcription.completed", transcript="Stop.")
+        await here.hear(silence(5.0))
+        assert here.room.state is State.ASLEEP
+        assert "failed" not in here.hooks
+
+
+async def test_a_house_that_finds_no_words_for_a_minute_is_told_by_a_tone() -> None:
+    async with kitchen() as here:
+        await here.woken()
+        here.house("input_audio_buffer.speech_started")
+        here.house("input_audio_buffer.committed")
+        await here.hear(silence(65.0))
+        assert here.hooks[-2:] == ["failed", "asleep"]
+
+
 async def test_a_muted_room_hears_nothing_and_plays_on() -> None:
     async with kitchen() as here:
         here.room.mute(True)
