@@ -14,9 +14,9 @@ from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from atlas import trace
-from atlas.conversation import Actor, ClientTools, fresh_id
+from atlas.conversation import Actor, ClientTools, Turn, fresh_id
 from atlas.errors import AtlasError, RequestError
-from atlas.events import Event
+from atlas.events import Emit, Event
 from atlas.gateway import realtime_settings as settings
 from atlas.gateway.auth import require, secret_of, subprotocol_of, until_revoked
 from atlas.gateway.chat import ANY_AGENT, MAX_NAME_CHARACTERS, agent_for, speaking_for
@@ -88,7 +88,7 @@ class RealtimeConnection:
             vad=house.vad,
             wake=house.wake if websocket.query_params.get("wake") == "true" else None,
             actor=actor,
-            reply=house.reply,
+            reply=self._reply,
             prepare=house.prepare,
             remember=house.remember,
             pick=house.pick,
@@ -145,6 +145,10 @@ class RealtimeConnection:
         await anyio.sleep(SESSION_SECONDS)
         over = RequestError("a session lasts 60 minutes", code="session_expired", hint="connect again")
         await self._put(error(over, None))
+
+    async def _reply(self, turn: Turn, emit: Emit) -> None:
+        if self._room.heeds(turn.text) or turn.channel != "voice":
+            await self._house.reply(turn, emit)
 
     # ── out ────────────────────────────────────────────────────────────────────────────────────────
 

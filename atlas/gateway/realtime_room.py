@@ -18,6 +18,7 @@ from atlas.voice.session import Session
 REPORT_SECONDS = (
     10.0  # after the sound of an announcement has gone out; a device that is silent by then did not play it
 )
+RING_WORDS = ("stop", "snooze", "alarm", "timer", "quiet", "shut up", "enough", "wecker", "schlummer", "ruhe", "genug")
 LOUDEST_DB, QUIETEST_DB = 0.0, -120.0  # decibels below full scale
 
 
@@ -32,6 +33,7 @@ class RoomClient:
         self._reports = False  # it says what was played
         self._speaking = anyio.Lock()
         self._ringing: Ringing | None = None
+        self._only_rings = False  # it listens because it has rung, and nobody has called it
         self._said = ""  # the response of the announcement under way
         self._played = anyio.Event()
 
@@ -49,6 +51,7 @@ class RoomClient:
         level = event.get("level_db", QUIETEST_DB)
         if isinstance(level, bool) or not isinstance(level, (int, float)) or not QUIETEST_DB <= level <= LOUDEST_DB:
             raise wrong("level_db", f"a number from {QUIETEST_DB:.0f} to {LOUDEST_DB:.0f}", level)
+        self._only_rings = False
         if await self._nearest.answers(self, phrase, level):
             await self._session.woken(phrase)
         else:
@@ -57,6 +60,7 @@ class RoomClient:
     async def sleep(self, event: Json) -> None:
         """Hear nothing more before it wakes again."""
         await self._session.asleep()
+        self._only_rings = False
 
     async def played(self, event: Json) -> None:
         """Note that a response was played to its end."""
@@ -82,8 +86,12 @@ class RoomClient:
         if isinstance(event, TurnStarted) and event.reason == "announcement":
             self._said = event.turn_id.replace("turn_", "resp_")
             if self._ringing and self._reports:
-                ring = self._ringing
+                ring, self._only_rings = self._ringing, True
                 await self._put(message("atlas.ring", id=ring.id, tone=ring.kind, times=ring.times))
+
+    def heeds(self, text: str) -> bool:
+        """Tell whether words may be for the house: of those said to a ring without a wake word, what is about it."""
+        return not self._only_rings or any(word in text.casefold() for word in RING_WORDS)
 
     async def _announce(self, text: str, ringing: Ringing | None) -> None:
         async with self._speaking:

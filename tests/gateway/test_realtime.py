@@ -14,6 +14,7 @@ import pytest
 import websockets
 
 from atlas.audio import AudioChunk, silence
+from atlas.bell import Ringing
 from atlas.config import Config
 from atlas.conversation import Actor, Role
 from atlas.errors import EngineError, StoreError
@@ -433,6 +434,27 @@ async def test_a_client_that_hears_the_wake_word_itself_says_which_and_when_it_l
         await caller.until("response.done")
         assert [turn.wake_word for turn in small.chat.turns] == ["okay nabu", ""]
         assert (await caller.refused("atlas.wake", phrase=["okay"])).param == "phrase"
+
+
+async def test_a_room_that_rings_heeds_what_is_about_the_ring_and_no_other_talk(small: SmallHouse) -> None:
+    small.ear.lines = ["turn off the oven", "stop it", "why is the sky blue"]
+    async with calling(small) as caller, anyio.create_task_group() as tasks:
+        await caller.send("atlas.hello", plays=True)
+        await caller.until("atlas.device")
+        (speaker,) = small.house._speakers.near("the owner", "")
+        assert speaker.ring
+        tasks.start_soon(speaker.ring, "Your timer has ended.", Ringing("timer_1", "timer"))
+        assert (await caller.until("atlas.ring")).tone == "timer"
+        rung = (await caller.until("response.done")).response
+        await caller.send("atlas.played", response_id=rung.id)
+        for _ in range(2):
+            await caller.hear()
+            await caller.until("conversation.item.input_audio_transcription.completed")
+        await caller.until("response.done")
+        await caller.send("atlas.wake", phrase="okay nabu")
+        await caller.hear()
+        await caller.until("response.done")
+        assert [turn.text for turn in small.chat.turns] == ["stop it", "why is the sky blue"]
 
 
 async def test_items_can_be_put_in_order_looked_at_and_taken_out(small: SmallHouse) -> None:
