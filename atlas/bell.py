@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -22,6 +23,10 @@ LATE_SECONDS = 30  # from here on "has ended" would be misleading
 MOST_PEOPLE = 100  # that are remembered by where they were heard; a household has fewer
 TIMERS = "timers"  # the one kind whose sentence is made here, because it says how late it is
 HEARD = "reminders.heard"
+TIMER_AGAIN_SECONDS = 12.0  # between two rings of a timer in a room, until somebody stops it …
+TIMER_RINGS = 10  # … or two minutes are over
+WIDER, EVERYWHERE = 2, 4  # rings that nobody heeded, before it rings where its person was last, and in every room
+FORGOTTEN_SECONDS = 120.0  # an alarm that was silent for so long begins softly again
 COMING_SECONDS = 86_400  # what rings later is told later
 MOST_COMING = 64  # of one device
 KIND_OF_RING = {TIMERS: "timer", "alarms": "alarm"}  # which tone; everything else is an announcement
@@ -74,6 +79,7 @@ class Speakers:
         self._places: dict[str, Actor] = {}  # by person: where they were heard last
         self._news: dict[str, Actor] = {}  # heard, and not yet told to the reminders
         self._some_news = anyio.Event()
+        self._attended: dict[str, float] = {}  # by device: when somebody called or silenced it
         self._rang: dict[str, str] = {}  # by id: the device that rang it while the house was away
         self._expected: dict[Speaker, frozenset[tuple[str, int]]] = {}  # what each was told last
 
@@ -93,6 +99,17 @@ class Speakers:
     async def someone(self) -> None:
         """Wait until a device is connected."""
         await self._some.wait()
+
+    def attended(self, device: str) -> None:
+        """Note that somebody is there: what rings on this device has been heard."""
+        self._attended.pop(device, None)
+        self._attended[device] = anyio.current_time()
+        if len(self._attended) > MOST_PEOPLE:
+            del self._attended[next(iter(self._attended))]
+
+    def attended_at(self, device: str) -> float:
+        """Return when somebody was last there, on the clock of the loop."""
+        return self._attended.get(device, -math.inf)
 
     def rang(self, device: str, ids: Sequence[str]) -> None:
         """Note what a device rang while the house was away."""
@@ -198,6 +215,17 @@ class _Told:
     at: float  # on the clock of the loop, seconds
 
 
+@dataclass(frozen=True, slots=True)
+class _Rung:
+    """How often something has rung in rooms, for it to ring louder, and a timer again."""
+
+    due: Mapping[str, Any]
+    times: int
+    began: float  # on the clock of the loop, seconds
+    at: float
+    devices: frozenset[str]
+
+
 class Bell:
     """Watches the tool server for what is due, and forgets nothing until somebody was told.
 
@@ -209,6 +237,7 @@ class Bell:
         self._speakers = speakers
         self._telling: set[Due] = set()  # by tasks of their own: a busy device holds up no other
         self._told: dict[Due, _Told] = {}  # announced, and not yet marked so: told again only when it is urgent
+        self._rung: dict[Due, _Rung] = {}
         self._away: set[str] = set()  # kinds that cannot be seen now
 
     async def ring(self) -> None:
@@ -224,6 +253,9 @@ class Bell:
                         if ring not in self._telling and self._may_tell(ring, due):
                             self._telling.add(ring)
                             tasks.start_soon(self._tell, ring, due)
+                for ring, due in self._unheeded():
+                    self._telling.add(ring)
+                    tasks.start_soon(self._tell, ring, due)
                 await self._mark()
                 await self._speakers.expect(coming, anyio.current_time())
                 await anyio.sleep(POLL_SECONDS)
@@ -254,17 +286,44 @@ class Bell:
 
     async def _tell(self, ring: Due, due: Mapping[str, Any]) -> None:
         person = "" if due.get("urgent") else due.get("person", "")  # where somebody was an hour ago is a guess
+        rung = self._rung.get(ring)
+        times = rung.times if rung else 0
         speakers = self._speakers.near(due.get("device", ""), due.get("room", ""), person)
-        times = self._told[ring].times if ring in self._told else 0
+        if ring[0] == TIMERS and times >= WIDER:
+            wider = self._speakers.on("") if times >= EVERYWHERE else self._speakers.near("", "", due.get("person", ""))
+            speakers = list(dict.fromkeys([*speakers, *wider]))
         ringing = Ringing(ring[1], KIND_OF_RING[ring[0]], times) if ring[0] in KIND_OF_RING else None
         try:
             rang = self._speakers.take_rang(ring[1])
             if rang and due.get("urgent"):  # somebody stopped it there
                 await self._tools.call(ToolCall(fresh_id("call"), f"{ring[0]}.stop", {"name": ring[1]}), HOUSE, "")
             if rang or await spoken_to_any(speakers, sentence(due) if ring[0] == TIMERS else str(due["text"]), ringing):
-                self._told[ring] = _Told(times + 1, anyio.current_time())
+                if rung is None or ring[0] != TIMERS:
+                    before = self._told[ring].times if ring in self._told else 0
+                    self._told[ring] = _Told(before + 1, anyio.current_time())
+                if ringing and not rang and any(speaker.ring for speaker in speakers):
+                    now, devices = anyio.current_time(), frozenset(speaker.device for speaker in speakers)
+                    self._rung[ring] = _Rung(
+                        rung.due if rung else due, times + 1, rung.began if rung else now, now, devices
+                    )
         finally:
             self._telling.remove(ring)
+
+    def _unheeded(self) -> list[tuple[Due, Mapping[str, Any]]]:
+        """Return the timers that are to ring again, because nobody has stopped them."""
+        again: list[tuple[Due, Mapping[str, Any]]] = []
+        now = anyio.current_time()
+        for ring, rung in list(self._rung.items()):
+            waits = TIMER_AGAIN_SECONDS if ring[0] == TIMERS else FORGOTTEN_SECONDS
+            heeded = any(self._speakers.attended_at(device) >= rung.began for device in rung.devices)
+            if ring in self._telling:
+                continue
+            if heeded or (now - rung.at >= waits and (ring[0] != TIMERS or rung.times >= TIMER_RINGS)):
+                del self._rung[ring]
+            elif ring[0] == TIMERS and now - rung.at >= waits:
+                late = float(rung.due.get("late_seconds", 0)) + now - rung.began
+                again.append((ring, {**rung.due, "late_seconds": late}))
+        return again
 
     async def _mark(self) -> None:
         for kind in sorted({kind for kind, _ in self._told}):

@@ -241,6 +241,10 @@ class House:
         """Have every device told anew what it will ring."""
         self._speakers.changed()
 
+    def attended(self, device: str) -> None:
+        """Note that somebody called or silenced a device: a timer that rings there need not ring again."""
+        self._speakers.attended(device)
+
     def rang(self, device: str, ids: Sequence[str]) -> None:
         """Note what a device rang, and somebody stopped, while the house was away: it is not announced again."""
         self._speakers.rang(device, ids)

@@ -8,8 +8,10 @@ import pytest
 
 from atlas.bell import (
     COMING_SECONDS,
+    EVERYWHERE,
     MOST_PEOPLE,
     POLL_SECONDS,
+    TIMER_RINGS,
     UNNOTED_RINGS,
     Bell,
     Coming,
@@ -160,6 +162,39 @@ async def test_what_rings_has_a_tone_and_how_often_it_has_rung() -> None:
     with home.speakers.connected(Speaker("pi", "", say, ring=ring)):
         await home.pass_time(5)
     assert rung == [("Your 10 minute timer has ended.", Ringing("t1", "timer"))]
+
+
+async def rung_in(home: Room, seconds: float) -> list[tuple[str, int]]:
+    """Which rooms rang, and how often it had rung before."""
+    rung: list[tuple[str, int]] = []
+
+    def room(name: str) -> Any:
+        async def say(text: str) -> None: ...
+
+        async def ring(text: str, ringing: Ringing) -> None:
+            rung.append((name, ringing.times))
+
+        return home.speakers.connected(Speaker(name, name, say, ring=ring))
+
+    with room("kitchen"), room("attic"):
+        await home.pass_time(seconds)
+    return rung
+
+
+async def test_a_timer_that_nobody_heeds_rings_again_and_louder_and_at_last_in_every_room() -> None:
+    shelf = TimerShelf(timer(device="kitchen"))
+    rung = await rung_in(Room(shelf), 600)
+    assert rung[:2] == [("kitchen", 0), ("kitchen", 1)]
+    assert ("attic", EVERYWHERE) in rung
+    assert max(times for _, times in rung) == TIMER_RINGS - 1
+    assert not shelf.due
+
+
+async def test_a_timer_that_somebody_heeded_rings_no_more() -> None:
+    home = Room(TimerShelf(timer(device="kitchen")))
+    assert await rung_in(home, 2) == [("kitchen", 0)]
+    home.speakers.attended("kitchen")
+    assert await rung_in(home, 100) == []
 
 
 async def test_what_a_device_rang_while_the_house_was_away_is_not_announced_again() -> None:

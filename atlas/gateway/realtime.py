@@ -100,7 +100,7 @@ class RealtimeConnection:
             wish=ReplyOptions(agent=agent),
         )
         self._until_over = ExitStack()
-        self._room = RoomClient(self._session, house.nearest, self._put)
+        self._room = RoomClient(self._session, house.nearest, self._put, house.attended)
 
     async def run(self) -> None:
         """Serve until the client goes, its token is taken back, or its hour is over."""
@@ -224,6 +224,7 @@ class RealtimeConnection:
             "atlas.wake": self._room.wake,
             "atlas.sleep": self._room.sleep,
             "atlas.played": self._room.played,
+            "atlas.silence": self._room.silence,
             "atlas.rang": self._rang,
         }
         if kind not in verbs:

@@ -25,8 +25,15 @@ LOUDEST_DB, QUIETEST_DB = 0.0, -120.0  # decibels below full scale
 class RoomClient:
     """One connection's room; until it said `atlas.hello`, it is a client like any other."""
 
-    def __init__(self, session: Session, nearest: Nearest, put: Callable[..., Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        session: Session,
+        nearest: Nearest,
+        put: Callable[..., Awaitable[None]],
+        attended: Callable[[str], None],
+    ) -> None:
         self._session = session
+        self._attended = attended
         self._nearest = nearest
         self._put = put
         self.is_there = False  # it has said hello
@@ -52,6 +59,7 @@ class RoomClient:
         if isinstance(level, bool) or not isinstance(level, (int, float)) or not QUIETEST_DB <= level <= LOUDEST_DB:
             raise wrong("level_db", f"a number from {QUIETEST_DB:.0f} to {LOUDEST_DB:.0f}", level)
         self._only_rings = False
+        self._attended(self._session.actor.device)
         if await self._nearest.answers(self, phrase, level):
             await self._session.woken(phrase)
         else:
@@ -61,6 +69,10 @@ class RoomClient:
         """Hear nothing more before it wakes again."""
         await self._session.asleep()
         self._only_rings = False
+
+    async def silence(self, event: Json) -> None:
+        """Note that somebody silenced what rings here, by a button."""
+        self._attended(self._session.actor.device)
 
     async def played(self, event: Json) -> None:
         """Note that a response was played to its end."""
@@ -91,7 +103,12 @@ class RoomClient:
 
     def heeds(self, text: str) -> bool:
         """Tell whether words may be for the house: of those said to a ring without a wake word, what is about it."""
-        return not self._only_rings or any(word in text.casefold() for word in RING_WORDS)
+        if not self._only_rings:
+            return True
+        about_it = any(word in text.casefold() for word in RING_WORDS)
+        if about_it:
+            self._attended(self._session.actor.device)
+        return about_it
 
     async def _announce(self, text: str, ringing: Ringing | None) -> None:
         async with self._speaking:

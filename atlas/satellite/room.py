@@ -301,6 +301,7 @@ class Room:
     def _silence(self) -> None:
         """Stop what sounds, here and in the house."""
         self._rings.stop()
+        self._send("atlas.silence")
         if self._replies:
             self._send("response.cancel")
         self._hush()
