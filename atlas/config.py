@@ -39,7 +39,7 @@ class SpeechConfig:
     voice: str = "en_US-joe-medium"  # a folder of the models folder
     threads: int = 2
     models: Path = Path("models")  # filled in from [models]
-    languages: tuple[str, ...] = ("en",)  # filled in from [house]: its own first
+    languages: tuple[str, ...] = ("en",)  # that are heard; filled in from [house]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,6 @@ class HouseConfig:
     """What the household is like."""
 
     language: str = "en"
-    other_languages: tuple[str, ...] = ()  # that people here speak to it as well; it answers in `language`
     timezone: str = ""  # an IANA name; "" is the machine's own
     agent: str = "family"  # who answers when nobody was asked for
     country: str = ""  # two letters, such as "de": whose emergency numbers are said; "" says none
@@ -313,7 +312,7 @@ def load(environment: Mapping[str, str], file: Path | None = None) -> Config:
         policy = shipped("policy.toml")
     plain["tools"] = dataclasses.replace(plain["tools"], policy=policy)
     words = [*plain["speech"].wake_words, *(word for agent in named["agents"].values() for word in agent.wake_words)]
-    languages = tuple(dict.fromkeys((plain["house"].language, *plain["house"].other_languages)))
+    languages = (plain["house"].language,)
     ears = plain["speech"].stt_model or (ENGLISH_EARS if languages == ("en",) else OTHER_EARS)
     plain["speech"] = dataclasses.replace(
         plain["speech"], models=folder, wake_words=tuple(dict.fromkeys(words)), stt_model=ears, languages=languages

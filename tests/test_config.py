@@ -40,7 +40,6 @@ def test_the_settings_file_of_the_checkout_says_what_the_defaults_are(data: Path
     [
         ("", ("en",), "whisper-tiny.en"),
         ('language = "de"', ("de",), "whisper-base"),
-        ('other_languages = ["de", "en"]', ("en", "de"), "whisper-base"),
     ],
 )
 def test_a_house_has_the_ears_for_the_languages_that_are_spoken_in_it(

@@ -101,3 +101,17 @@ async def test_german_talk_stays_talk(ear: Ear, german: Callable[[str], AudioChu
     heard = await ear.transcribe(german("Gestern waren wir mit den Kindern im Zoo"))
     assert reader.read(heard.text, HAUS).empty, heard
     assert "Zoo" in heard.text
+
+
+async def test_a_recogniser_of_two_languages_tells_which_was_spoken(
+    config: Config, models: Path, german: Callable[[str], AudioChunk], spoken: Callable[[str], AudioChunk]
+) -> None:
+    if not (models / "whisper-base").is_dir():
+        pytest.skip("NOT TESTED: whisper-base is not on disk; `atlas models pull whisper-base` brings it")
+    speech = replace(config.speech, stt_model="whisper-base", languages=("de", "en"))
+    stt = await open_engine("stt", "faster_whisper", speech)
+    heard = [
+        await stt.transcribe(sound) for sound in (german("Mach das Licht aus"), spoken("Turn on the kitchen light."))
+    ]
+    await stt.aclose()
+    assert [one.language for one in heard] == ["de", "en"]
