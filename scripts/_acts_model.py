@@ -16,7 +16,7 @@ BEFORE, UNKNOWN = 4, 3
 
 
 @dataclass
-class Rows:
+class ActRows:
     """Sentences in numbers, each in as many columns as the longest needs; labels are -1 where there is none."""
 
     pieces: Tensor
@@ -31,15 +31,15 @@ class Rows:
         """How many pieces each sentence has."""
         return self.there.sum(1)
 
-    def rows(self, chosen: Tensor) -> Rows:
+    def rows(self, chosen: Tensor) -> ActRows:
         """Return some of them, in no more columns than they need."""
-        one = Rows(*(values[chosen] for values in vars(self).values()))
+        one = ActRows(*(values[chosen] for values in vars(self).values()))
         wide, words = int(one.lengths.max()), int((one.starts > 0).sum(1).max())
         columns = (one.pieces[:, :wide], one.kinds[:, :wide], one.there[:, :wide])
-        return Rows(*columns, one.starts[:, :words], one.labels[:, :words], one.acts)
+        return ActRows(*columns, one.starts[:, :words], one.labels[:, :words], one.acts)
 
 
-def batch_of(rows: Sequence[Any], device: str) -> Rows:
+def batch_of(rows: Sequence[Any], device: str) -> ActRows:
     """Return rows of train_acts.prepare as tensors."""
 
     def table(lists: Sequence[Sequence[int]], empty: int) -> Tensor:
@@ -53,7 +53,7 @@ def batch_of(rows: Sequence[Any], device: str) -> Rows:
         labels[at, : len(row[4])] = torch.tensor(row[4], dtype=labels.dtype)
     there = table([[1] * len(row[1]) for row in rows], 0).bool()
     acts = torch.tensor([row[0] for row in rows], device=device)
-    return Rows(pieces, table([row[2] for row in rows], 0), there, starts, labels, acts)
+    return ActRows(pieces, table([row[2] for row in rows], 0), there, starts, labels, acts)
 
 
 class ActsModel(nn.Module):
@@ -87,7 +87,7 @@ class ActsModel(nn.Module):
         self.slot_weights, self.slot_bias = learnt(torch.randn(LABELS, wide) * 0.08), learnt(torch.zeros(LABELS))
         self.slot_steps = learnt(torch.zeros(LABELS, LABELS))
 
-    def states(self, rows: Rows) -> Tensor:
+    def states(self, rows: ActRows) -> Tensor:
         """Return (sentences, pieces, 384)."""
         drop = self.set.DROP if self.training else 0.0
         pieces, there = rows.pieces, rows.there
@@ -124,7 +124,7 @@ class ActsModel(nn.Module):
                 x = norm(x + functional.dropout(linear(functional.gelu(linear(x, "fi")), "fo"), drop), "oln")
         return x
 
-    def scores(self, rows: Rows) -> tuple[Tensor, Tensor]:
+    def scores(self, rows: ActRows) -> tuple[Tensor, Tensor]:
         """Return (sentences, acts), and (sentences, words, labels) for the act that each sentence asks for."""
         x = self.states(rows)
         there = rows.there[..., None].float()
@@ -134,7 +134,7 @@ class ActsModel(nn.Module):
         inner = first @ self.slot_inner.T + self.slot_inner_bias + self.slot_acts[rows.acts][:, None]
         return acts, functional.relu(inner) @ self.slot_weights.T + self.slot_bias
 
-    def loss(self, rows: Rows) -> Tensor:
+    def loss(self, rows: ActRows) -> Tensor:
         """Return how wrong two readings of sentences are, and how unlike each other."""
         readings = [self.scores(rows) for _ in range(2)]
         acts = sum(functional.cross_entropy(one, rows.acts, label_smoothing=self.set.SMOOTH) for one, _ in readings) / 2
@@ -161,7 +161,7 @@ class ActsModel(nn.Module):
 
 
 @torch.no_grad()
-def measure(model: ActsModel, rows: Rows, silent: Tensor) -> str:
+def measure(model: ActsModel, rows: ActRows, silent: Tensor) -> str:
     """Return in words how many held-out sentences are read rightly."""
     model.eval()
     acts, slots = model.scores(rows)

@@ -153,8 +153,8 @@ def fit(folder: Path, minutes: float, seed: int = 1) -> None:
                 f"{100 * done:3.0f} %, {step * BATCH / len(lengths):.1f} times, {measure(model, test, silent)}",
                 flush=True,
             )
-    kept = {name: values.detach().float().cpu().numpy() for name, values in model.named_parameters()}
-    np.savez_compressed(folder / "acts.npz", **whole_numbers(kept), acts=np.array(json.dumps(stored["acts"])))
+    weights = {name: values.detach().float().cpu().numpy() for name, values in model.named_parameters()}
+    np.savez_compressed(folder / "acts.npz", **whole_numbers(weights), acts=np.array(json.dumps(stored["acts"])))
 
 
 def whole_numbers(taught: Mapping[str, Any]) -> dict[str, Any]:

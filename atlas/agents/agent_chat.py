@@ -173,9 +173,11 @@ class Chat:
             reply.strict |= not {call.name for call in calls}.isdisjoint({tool.name for tool in shown.tools} - clients)
             results = await self._use(calls, reply, shown.tools, tainted=tainted)
             made = zip(calls, results, strict=False)  # more calls may be wished for than are made
-            if told := [result.text for call, result in made if result.ok and call.name in clients]:
+            if client_results := [result.text for call, result in made if result.ok and call.name in clients]:
                 reply.strict = bool(reply.receipts)  # a client's tool answers in any form: the model must word it
-                reply.filter_by(self._speech.filter(" ".join([reply.turn.text, *told])))  # as if somebody had asked
+                reply.filter_by(
+                    self._speech.filter(" ".join([reply.turn.text, *client_results]))
+                )  # as if somebody had asked
             if reply.pending:
                 await reply.ask(more=results[-1].error == WAITS)
                 return "done"

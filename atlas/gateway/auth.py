@@ -93,9 +93,9 @@ class Secrets:
 def secret_of(connection: HTTPConnection) -> Secret | None:
     """Return the ephemeral token that opened this WebSocket; elsewhere none counts."""
     is_session = connection.scope["type"] == "websocket"
-    found = connection.app.state.secrets.find(token_of(connection)) if is_session else None
-    assert found is None or isinstance(found, Secret)
-    return found
+    secret = connection.app.state.secrets.find(token_of(connection)) if is_session else None
+    assert secret is None or isinstance(secret, Secret)
+    return secret
 
 
 async def actor_of(connection: HTTPConnection, house: House) -> Actor | None:

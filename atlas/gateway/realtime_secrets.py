@@ -32,10 +32,10 @@ def routes(house: House, secrets: Secrets) -> list[Route]:
             raise fields.wrong("session", "an object")
         wanted = wanted or {}
         seconds = Fields(after or {}, "expires_after").whole("seconds", LEAST_SECONDS, MOST_SECONDS) or USUAL_SECONDS
-        own = settings.own_of(house)
+        defaults = settings.own_of(house)
         model = Fields(wanted, "session").text("model", ANY_AGENT, MAX_NAME_CHARACTERS)
-        opening = settings.opening(fresh_id("sess"), model, own, int(time.time()) + seconds)
-        session = settings.merged(opening, wanted, own)  # refused here by name, and not when somebody speaks
+        opening = settings.opening(fresh_id("sess"), model, defaults, int(time.time()) + seconds)
+        session = settings.merged(opening, wanted, defaults)  # refused here by name, and not when somebody speaks
         value, expires_at = secrets.create(token_of(request), actor.device, seconds, wanted)
         return JSONResponse({"value": value, "expires_at": expires_at, "session": session})
 

@@ -34,23 +34,25 @@ READ |= {"temperature", "metadata", "text"}
 
 def routes(house: House) -> list[Route]:
     """Return the URLs of this door."""
-    kept: OrderedDict[str, Kept] = OrderedDict()
+    earlier: OrderedDict[str, EarlierResponse] = OrderedDict()
 
     async def responses(request: Request) -> Response:
         actor = require(request)
-        asked = _read(await json_body(request), actor, house, kept)
-        if asked.goes_on:  # once: its turn has one reader
-            previous = asked.body["previous_response_id"]
-            kept[previous] = replace(kept[previous], run=None)
-        writing = Writing(asked)
+        wanted = _read(await json_body(request), actor, house, earlier)
+        if wanted.goes_on:  # once: its turn has one reader
+            previous = wanted.body["previous_response_id"]
+            earlier[previous] = replace(earlier[previous], run=None)
+        writing = ResponseWriting(wanted)
 
         async def answer(write: Write | None) -> None:
             await _answer(writing, house, request.app.state.tasks, write)
-            kept[writing.id] = Kept(actor.device, writing.history(), writing.run if writing.waits else None)
-            while len(kept) > KEPT_RESPONSES:
-                kept.popitem(last=False)
+            earlier[writing.id] = EarlierResponse(
+                actor.device, writing.history(), writing.run if writing.waits else None
+            )
+            while len(earlier) > KEPT_RESPONSES:
+                earlier.popitem(last=False)
 
-        if asked.stream:
+        if wanted.stream:
             return Stream(request, answer, "text/event-stream", late=sse_error)
         if not await while_wanted(request, lambda: answer(None)):
             return Response(status_code=499)  # nobody reads it
@@ -89,7 +91,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class EarlierResponse:
     """A response to go on from: whose, what was said up to it, and its turn, when that waits for calls."""
 
     device: str
@@ -98,7 +100,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ResponseRequest:
     """A checked request."""
 
     body: Mapping[str, Any]
@@ -109,10 +111,10 @@ class Asked:
     ignored: tuple[str, ...] = ()
 
 
-def _read(body: Json, actor: Actor, house: House, kept: Mapping[str, Kept]) -> Asked:
+def _read(body: Json, actor: Actor, house: House, earlier: Mapping[str, EarlierResponse]) -> ResponseRequest:
     fields = Fields(body)
     model = fields.text("model", "atlas")
-    before = _before(fields.text("previous_response_id", ""), actor, kept)
+    before = _before(fields.text("previous_response_id", ""), actor, earlier)
     messages, outputs = _input(fields)
     session = _tools(fields, house)
     goes_on = None
@@ -123,9 +125,9 @@ def _read(body: Json, actor: Actor, house: House, kept: Mapping[str, Kept]) -> A
     instructions = fields.text("instructions", "", MAX_CHARACTERS)
     text = ""
     if goes_on is None:
-        told = [{"role": "user", "content": f"[What came of it: {output}]"} for _, output in outputs]
-        said, text, more = read_messages([*messages, *told])
-        history, instructions = (*history, *said), "\n\n".join(filter(None, [instructions, more]))
+        results = [{"role": "user", "content": f"[What came of it: {output}]"} for _, output in outputs]
+        earlier_messages, text, more = read_messages([*messages, *results])
+        history, instructions = (*history, *earlier_messages), "\n\n".join(filter(None, [instructions, more]))
     turn = Turn(
         id=fresh_id("turn"),
         text=text,
@@ -142,7 +144,7 @@ def _read(body: Json, actor: Actor, house: House, kept: Mapping[str, Kept]) -> A
     agent = turn.agent or house.config.house.agent
     if session["tools"] and not house.config.llm[house.config.agents[agent].llm].tools:
         session["tools"], ignored = [], [*ignored, "tools"]
-    return Asked(body, turn, session["tools"], fields.flag("stream"), goes_on, tuple(ignored))
+    return ResponseRequest(body, turn, session["tools"], fields.flag("stream"), goes_on, tuple(ignored))
 
 
 def _tools(fields: Fields, house: House) -> Json:
@@ -154,15 +156,15 @@ def _tools(fields: Fields, house: House) -> Json:
             given = default if value is None else value
             realtime_settings.FIELDS[name](session, name, given, realtime_settings.own_of(house))
     except RequestError as wrong:
-        told, param = str(wrong).replace("session.", "", 1), wrong.param.removeprefix("session.")
-        raise RequestError(told, code=wrong.code, param=param, hint=wrong.hint) from wrong
+        complaint, param = str(wrong).replace("session.", "", 1), wrong.param.removeprefix("session.")
+        raise RequestError(complaint, code=wrong.code, param=param, hint=wrong.hint) from wrong
     return session
 
 
-def _before(previous: str, actor: Actor, kept: Mapping[str, Kept]) -> Kept | None:
+def _before(previous: str, actor: Actor, earlier: Mapping[str, EarlierResponse]) -> EarlierResponse | None:
     if not previous:
         return None
-    before = kept.get(previous)
+    before = earlier.get(previous)
     if before is None or before.device != actor.device:
         raise RequestError(
             f"there is no response {previous[:100]!r}",
@@ -209,10 +211,10 @@ def _input(fields: Fields) -> tuple[list[Any], list[tuple[str, str]]]:
 
 
 @dataclass(slots=True)
-class Writing:
+class ResponseWriting:
     """A response while it is written: its items so far, and the events that tell of them."""
 
-    asked: Asked
+    request: ResponseRequest
     id: str = field(default_factory=lambda: fresh_id("resp"))
     text: str = ""
     calls: list[Json] = field(default_factory=list)
@@ -281,12 +283,12 @@ class Writing:
 
     def whole(self, status: str) -> Json:
         """Return the response as an object."""
-        body, usage = self.asked.body, self.ended.usage if self.ended else None
+        body, usage = self.request.body, self.ended.usage if self.ended else None
         cut = status == "completed" and self.ended is not None and self.ended.end == "length"
         return {
             "id": self.id,
             "object": "response",
-            "created_at": int(self.asked.turn.at),
+            "created_at": int(self.request.turn.at),
             "status": "incomplete" if cut else status,
             "error": None,
             "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
@@ -300,7 +302,7 @@ class Writing:
             "temperature": body.get("temperature"),
             "text": {"format": {"type": "text"}},
             "tool_choice": body.get("tool_choice") or "auto",
-            "tools": list(self.asked.tools),
+            "tools": list(self.request.tools),
             "top_p": None,
             "usage": usage
             and {
@@ -310,7 +312,7 @@ class Writing:
                 "output_tokens_details": {"reasoning_tokens": 0},
                 "total_tokens": usage.prompt + usage.completion,
             },
-            "atlas": {"ignored": list(self.asked.ignored)},
+            "atlas": {"ignored": list(self.request.ignored)},
         }
 
     def _message(self, status: str) -> Json:
@@ -322,15 +324,15 @@ def _part(text: str) -> Json:
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
 
 
-async def _answer(writing: Writing, house: House, tasks: TaskGroup, write: Write | None) -> None:
+async def _answer(writing: ResponseWriting, house: House, tasks: TaskGroup, write: Write | None) -> None:
     """Answer, up to the end or to the calls that the client is to make; who goes away ends the turn."""
 
     async def tell(piece: bytes) -> None:
         if write:
             await write(piece)
 
-    run = writing.run = writing.asked.goes_on or _started(writing.asked, house, tasks)
-    names = frozenset(tool["name"] for tool in writing.asked.tools)
+    run = writing.run = writing.request.goes_on or _started(writing.request, house, tasks)
+    names = frozenset(tool["name"] for tool in writing.request.tools)
     names |= run.turn.client_tools.names if run.turn.client_tools else frozenset()
     whole = False
     try:
@@ -354,10 +356,10 @@ async def _answer(writing: Writing, house: House, tasks: TaskGroup, write: Write
             run.scope.cancel()
 
 
-def _started(asked: Asked, house: House, tasks: TaskGroup) -> Run:
-    run = Run(house, asked.turn)
-    offered = tuple(realtime_settings.client_tools({"tools": asked.tools, "tool_choice": "auto"}))
-    if offered and asked.body.get("tool_choice") != "none":
-        run.turn = replace(asked.turn, client_tools=ClientTools(offered, run.calls.call))
+def _started(wanted: ResponseRequest, house: House, tasks: TaskGroup) -> Run:
+    run = Run(house, wanted.turn)
+    offered = tuple(realtime_settings.client_tools({"tools": wanted.tools, "tool_choice": "auto"}))
+    if offered and wanted.body.get("tool_choice") != "none":
+        run.turn = replace(wanted.turn, client_tools=ClientTools(offered, run.calls.call))
     tasks.start_soon(run.run)
     return run

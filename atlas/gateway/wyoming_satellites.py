@@ -22,7 +22,7 @@ from atlas.events import Event, Hush, SpeechOut, SpeechStarted, SpeechStopped, T
 from atlas.gateway.wire import Fields
 from atlas.gateway.wyoming_info import wake_name
 from atlas.gateway.wyoming_timers import Timers, by_id, timer_events
-from atlas.gateway.wyoming_wire import Microphone, Peer, PeerGone, sound_event
+from atlas.gateway.wyoming_wire import Peer, PeerGone, WyomingMicrophone, sound_event
 from atlas.house import House
 from atlas.speech.endpoint import PRE_ROLL_SECONDS
 from atlas.speech.tts import MAX_TEXT_CHARACTERS
@@ -90,7 +90,7 @@ class Satellite:
         self._settings = settings
         self._peer = peer
         self._tasks: TaskGroup | None = None
-        self._microphone = Microphone()
+        self._microphone = WyomingMicrophone()
         self._overhears = house.wake.listen()  # the wake word over the house's own voice, where there is no other ear
         self._session = Session(
             stt=house.ear,

@@ -21,7 +21,7 @@ from atlas.events import TurnEnded
 from atlas.gateway.chat import MAX_CHARACTERS
 from atlas.gateway.wire import Fields
 from atlas.gateway.wyoming_info import described
-from atlas.gateway.wyoming_stages import STREAM_CHARACTERS, Detecting, Listening, Saying
+from atlas.gateway.wyoming_stages import STREAM_CHARACTERS, Detecting, Listening, WyomingSaying
 from atlas.gateway.wyoming_wire import Peer, PeerGone
 from atlas.house import House
 from atlas.speech.tts import MAX_TEXT_CHARACTERS
@@ -129,7 +129,7 @@ class Connection:
         self._peer = peer
         self._tasks = tasks
         self._sound: Listening | Detecting | None = None
-        self._saying: Saying | None = None
+        self._saying: WyomingSaying | None = None
 
     async def run(self) -> None:
         """Carry out events one after the other. Raises `PeerGone`, and `AtlasError` for what cannot be done."""
@@ -239,12 +239,12 @@ class Connection:
     async def _synthesize(self, event: Event) -> None:
         if self._saying is not None:  # the same words once more, for voices that cannot take them in pieces
             return
-        saying = Saying(self._house, self._peer)
+        saying = WyomingSaying(self._house, self._peer)
         await saying.add(Fields(event.data).text("text", longest=MAX_TEXT_CHARACTERS))
         await saying.finish()
 
     async def _synthesize_start(self, event: Event) -> None:
-        self._saying = Saying(self._house, self._peer)
+        self._saying = WyomingSaying(self._house, self._peer)
 
     async def _synthesize_chunk(self, event: Event) -> None:
         if self._saying is None:

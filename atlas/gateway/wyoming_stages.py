@@ -13,7 +13,7 @@ from atlas.conversation import Utterance
 from atlas.errors import RequestError
 from atlas.gateway.wire import Fields
 from atlas.gateway.wyoming_info import wake_name
-from atlas.gateway.wyoming_wire import Microphone, Peer, sound_event
+from atlas.gateway.wyoming_wire import Peer, WyomingMicrophone, sound_event
 from atlas.house import House
 from atlas.speech.sentences import Sentences
 from atlas.speech.spoken import spoken
@@ -33,7 +33,7 @@ class Listening:
         self.reads = False  # whether `read_along` was started
         self._house = house
         self._peer = peer
-        self._microphone = Microphone()
+        self._microphone = WyomingMicrophone()
         self._sound = AudioChunk(b"")
         self._pcm = bytearray()
         self._grew = anyio.Event()
@@ -118,7 +118,7 @@ class Detecting:
         self._names = names
         self._stream = house.wake.listen()
         self._peer = peer
-        self._microphone = Microphone()
+        self._microphone = WyomingMicrophone()
         self._detected = False
 
     async def hear(self, event: Event) -> None:
@@ -138,7 +138,7 @@ class Detecting:
         self._stream.reset()
 
 
-class Saying:
+class WyomingSaying:
     """Words that come whole or in pieces, said sentence by sentence as one stretch of sound."""
 
     def __init__(self, house: House, peer: Peer) -> None:

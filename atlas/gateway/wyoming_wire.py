@@ -94,7 +94,7 @@ def sound_event(sound: AudioChunk) -> Event:
     return chunk
 
 
-class Microphone:
+class WyomingMicrophone:
     """One stream of `audio-chunk`: any rate and up to eight channels in, sound at the hearing rate out."""
 
     def __init__(self) -> None:

@@ -77,16 +77,16 @@ class Link:
 
     async def run(self) -> None:
         """Stay connected until cancelled."""
-        told = ""
+        reported_reason = ""
         while True:
             began = anyio.current_time()
             reason = await self._once()
             self._waits = 0 if anyio.current_time() - began > STEADY_SECONDS else self._waits + 1
             longest = min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2 ** min(self._waits, 8))
             wait = longest * random.uniform(0.5, 1.0)  # noqa: S311  # so that all rooms do not come back at once
-            if reason != told:  # once, and not every eight seconds of a night
+            if reason != reported_reason:  # once, and not every eight seconds of a night
                 log.warning("no line to the house: %s; tried again for ever", reason)
-            told = "" if self._waits == 0 else reason
+            reported_reason = "" if self._waits == 0 else reason
             await anyio.sleep(wait)
 
     async def _once(self) -> str:

@@ -23,7 +23,7 @@ from atlas.satellite.hooks import Hooks
 from atlas.satellite.link import Link
 from atlas.satellite.player import Player
 from atlas.satellite.rings import Rings
-from atlas.satellite.room import Room
+from atlas.satellite.room import SatelliteRoom
 from atlas.satellite.settings import HOOKS, SatelliteSettings, read_device, read_hooks
 from atlas.satellite.sound_devices import Loudspeaker, Microphone, sound_system
 from atlas.satellite.waking import Waking
@@ -63,10 +63,10 @@ def read(arguments: Sequence[str]) -> SatelliteSettings:
     parser.add_argument("--microphone-form", default="", metavar="RATExCHANNELS", help="of ALSA's hw:, as 48000x2")
     parser.add_argument("--loudspeaker", default="", metavar="DEVICE", help=device)
     parser.add_argument("--wake-word", action="append", default=[], metavar="WORD", help="okay_nabu, hey_jarvis, …")
-    own = (
+    threshold_help = (
         "how sure of a wake word, 0.3 to 0.99; else each word's own. Its near misses are in the log, with their scores"
     )
-    parser.add_argument("--wake-threshold", type=float, default=0.0, metavar="SHARE", help=own)
+    parser.add_argument("--wake-threshold", type=float, default=0.0, metavar="SHARE", help=threshold_help)
     parser.add_argument("--models", type=Path, default=Path("models"), help="of wake words of your own: WORD/WORD.json")
     parser.add_argument("--volume", type=float, default=1.0, help="0 to 4; 1 is as it comes")
     parser.add_argument("--no-echo-cancellation", action="store_true", help="the microphone does that itself")
@@ -107,7 +107,7 @@ async def run(settings: SatelliteSettings) -> None:
         def near_miss(phrase: str, score: float) -> None:
             hooks("near_miss", phrase=phrase, score=f"{score:.2f}")
 
-        room = Room(
+        room = SatelliteRoom(
             send=lambda kind, **fields: link.send(kind, **fields),
             player=player,
             waking=Waking(wake.listen(settings.wake_threshold, near_miss)),
@@ -128,7 +128,7 @@ async def run(settings: SatelliteSettings) -> None:
         log.info("listens for %s by %s, for %s", ", ".join(wake.phrases), system, settings.house)
 
 
-async def _signals(room: Room, everything: anyio.CancelScope) -> None:
+async def _signals(room: SatelliteRoom, everything: anyio.CancelScope) -> None:
     """Obey signals: USR1 mutes or unmutes, USR2 is a button, INT and TERM end it."""
     wanted = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
     with anyio.open_signal_receiver(*wanted) as signals:

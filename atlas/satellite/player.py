@@ -24,7 +24,7 @@ MAX_SECONDS = 120.0  # of speech that waits: the house sends 0.3 s ahead, so mor
 log = logging.getLogger("atlas")
 
 
-class Output(Protocol):
+class PlayerOutput(Protocol):
     """An open loudspeaker."""
 
     async def write(self, pcm: bytes) -> bool:
@@ -33,7 +33,7 @@ class Output(Protocol):
 
 
 @dataclass(slots=True, eq=False)
-class Stretch:
+class QueuedSound:
     """Speech or a ring, from its first sound to its last."""
 
     gain: float = 1.0
@@ -54,7 +54,7 @@ class Player:
 
     def __init__(
         self,
-        open_output: Callable[[], AbstractAsyncContextManager[Output]],
+        open_output: Callable[[], AbstractAsyncContextManager[PlayerOutput]],
         # Given the speech that is played, for the echo canceller. No tones: it knows no echo yet when the first one is
         # played, and takes what somebody says meanwhile for it; and nobody takes a tone for speech.
         reference: Callable[[bytes], None] = lambda pcm: None,
@@ -62,7 +62,7 @@ class Player:
         self.volume = 1.0
         self._open = open_output
         self._reference = reference
-        self._queue: deque[Stretch] = deque()
+        self._queue: deque[QueuedSound] = deque()
         self._tones = bytearray()
         self._something = anyio.Event()
 
@@ -71,19 +71,19 @@ class Player:
         """Whether something is being played or waits for it."""
         return bool(self._queue or self._tones)
 
-    def begin(self, gain: float = 1.0) -> Stretch:
+    def begin(self, gain: float = 1.0) -> QueuedSound:
         """Return a new stretch, to be played after those before it; `feed` it, then `finish`."""
-        stretch = Stretch(gain)
+        stretch = QueuedSound(gain)
         self._queue.append(stretch)
         return stretch
 
-    def feed(self, stretch: Stretch, pcm: bytes) -> None:
+    def feed(self, stretch: QueuedSound, pcm: bytes) -> None:
         """Take more of a stretch, 16-bit mono at `RATE`; of one that was hushed it goes nowhere."""
         if not stretch.over.is_set() and len(stretch.waiting) + len(pcm) <= MAX_SECONDS * RATE * 2:
             stretch.waiting += pcm
             self._wake()
 
-    def finish(self, stretch: Stretch) -> None:
+    def finish(self, stretch: QueuedSound) -> None:
         """Say that a stretch is whole."""
         stretch.whole = True
         self._wake()
@@ -111,7 +111,7 @@ class Player:
                 log.warning("the loudspeaker cannot be opened: %s", trouble)
                 await self._play(_Nowhere())
 
-    async def _play(self, output: Output) -> None:
+    async def _play(self, output: PlayerOutput) -> None:
         """Write slices at the pace of a clock, until there has been nothing to play for a while."""
         due, idle = anyio.current_time(), 0.0
         while idle <= IDLE_SECONDS:

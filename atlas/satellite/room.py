@@ -15,9 +15,9 @@ from typing import Any, Protocol
 
 from atlas.audio import HEARING_RATE, AudioChunk
 from atlas.satellite.earcons import MELODIES, RATE, earcon
-from atlas.satellite.player import Player, Stretch
+from atlas.satellite.player import Player, QueuedSound
 from atlas.satellite.rings import Ring, Rings
-from atlas.satellite.waking import Waking, Woken
+from atlas.satellite.waking import WakeHeard, Waking
 from atlas.speech.resample import Resampler
 
 Json = dict[str, Any]
@@ -56,13 +56,13 @@ class Reply:
     """A response of the house that is being made or played."""
 
     id: str
-    stretch: Stretch
+    stretch: QueuedSound
     words: str = ""
     ring: bool = False
     reported: bool = False
 
 
-class Room:
+class SatelliteRoom:
     """One room: `hear` its microphone and `take` the house's messages; it answers by `send`, its player and hooks."""
 
     def __init__(
@@ -114,7 +114,7 @@ class Room:
         if self._rings.ringing or self._player.busy:
             self._silence()
         else:
-            self._wake(Woken("", 0.0, AudioChunk(b"")))
+            self._wake(WakeHeard("", 0.0, AudioChunk(b"")))
 
     def mute(self, muted: bool) -> None:
         """Hear nothing, or hear again."""
@@ -132,7 +132,7 @@ class Room:
             return self._canceller is not None or not self._player.busy
         return self.state in (State.LISTENING, State.HEARING)
 
-    def _wake(self, woken: Woken) -> None:
+    def _wake(self, woken: WakeHeard) -> None:
         if self._rings.ringing:
             self._silence()
             return

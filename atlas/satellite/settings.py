@@ -18,7 +18,7 @@ _FORMAT = re.compile(r"(\d{4,6})x([1-8])")
 
 
 @dataclass(frozen=True, slots=True)
-class Device:
+class SoundDevice:
     """A microphone or loudspeaker of the machine. An empty system is the one that is there; an empty name, its own."""
 
     system: str = ""  # "pulse" (also PipeWire's) or "alsa"
@@ -34,8 +34,8 @@ class SatelliteSettings:
     house: str  # http://… or https://…
     token: str = field(repr=False)
     room: str = ""  # checked by the house: a room belongs to the device's token
-    microphone: Device = Device()
-    loudspeaker: Device = Device()
+    microphone: SoundDevice = SoundDevice()
+    loudspeaker: SoundDevice = SoundDevice()
     wake_words: tuple[str, ...] = ()  # () has the house say them
     wake_threshold: float = 0.0  # 0 is each model's own; less wakes more easily, and more often for nothing
     models: Path = Path("models")  # of wake words that do not come with the library
@@ -46,17 +46,17 @@ class SatelliteSettings:
     hooks: Mapping[str, str] = field(default_factory=dict)  # by event: a command, run without a shell
 
 
-def read_device(text: str, form: str = "") -> Device:
+def read_device(text: str, form: str = "") -> SoundDevice:
     """Read `[pulse:|alsa:]NAME` and a form such as `48000x2`. Raises `ConfigError`."""
     system, colon, name = text.partition(":")
     if not colon or system not in SYSTEMS:
         system, name = "", text
     if not form:
-        return Device(system, name)
+        return SoundDevice(system, name)
     matched = _FORMAT.fullmatch(form)
     if not matched:
         raise ConfigError(f"{form!r} is no form of sound", hint="write rate and channels, as in 48000x2")
-    return Device(system, name, int(matched[1]), int(matched[2]))
+    return SoundDevice(system, name, int(matched[1]), int(matched[2]))
 
 
 def read_hooks(given: list[str]) -> dict[str, str]:

@@ -20,7 +20,7 @@ from anyio.abc import Process
 
 from atlas.audio import HEARING_RATE, SAMPLE_BYTES, AudioChunk, silence
 from atlas.errors import EngineError
-from atlas.satellite.settings import Device
+from atlas.satellite.settings import SoundDevice
 from atlas.speech.resample import Resampler
 
 CHUNK_SECONDS = 0.04  # read at a time: 25 times a second costs little, and nobody notices it
@@ -73,7 +73,7 @@ def sound_system() -> str:
 class Microphone:
     """One microphone, heard for ever: one that goes away is opened again."""
 
-    def __init__(self, device: Device, system: str) -> None:
+    def __init__(self, device: SoundDevice, system: str) -> None:
         self._rate = device.rate or HEARING_RATE
         self._channels = device.channels
         self._command = RECORDERS[device.system or system](device.name, self._rate, self._channels)
@@ -125,7 +125,7 @@ class Output:
 class Loudspeaker:
     """One loudspeaker, open while there is something to play: an open one hisses and keeps a Pi awake."""
 
-    def __init__(self, device: Device, system: str, rate: int) -> None:
+    def __init__(self, device: SoundDevice, system: str, rate: int) -> None:
         self.rate = rate
         self._command = PLAYERS[device.system or system](device.name, rate, 1)
 

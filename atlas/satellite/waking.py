@@ -20,7 +20,7 @@ KEPT_BYTES = round(max(PRE_ROLL_SECONDS, LEVEL_SECONDS) * HEARING_RATE) * SAMPLE
 
 
 @dataclass(frozen=True, slots=True)
-class Woken:
+class WakeHeard:
     """The wake word was said."""
 
     phrase: str
@@ -35,14 +35,14 @@ class Waking:
         self._stream = stream
         self._last = b""  # moments
 
-    def hear(self, chunk: AudioChunk) -> Woken | None:
+    def hear(self, chunk: AudioChunk) -> WakeHeard | None:
         """Take the next chunk; return what woke the room, if anything did."""
         self._last = (self._last + chunk.pcm)[-KEPT_BYTES:]
         phrase = self._stream.hear(_dithered(chunk))
         if phrase is None:
             return None
         pre_roll = self._last[-round(PRE_ROLL_SECONDS * HEARING_RATE) * SAMPLE_BYTES :]
-        return Woken(phrase, level_db(self._last), AudioChunk(pre_roll))
+        return WakeHeard(phrase, level_db(self._last), AudioChunk(pre_roll))
 
 
 def _dithered(chunk: AudioChunk) -> AudioChunk:

@@ -88,7 +88,7 @@ class MicroWakeStream:
                 text = hits[0]
             self._rest_samples = REST_SAMPLES if hits else self._rest_samples - SAMPLES_PER_CHUNK
             for phrase, word in self._words.items():
-                if score := word.missed(found=bool(hits) or self._rest_samples > 0):
+                if score := word.missed(detected=bool(hits) or self._rest_samples > 0):
                     self._near_miss(phrase, score)
         return text
 
@@ -123,9 +123,9 @@ class _Word:
             self._peak, self._quiet_samples = score, 0
         return self._times >= SURE_TIMES
 
-    def missed(self, *, found: bool) -> float:
+    def missed(self, *, detected: bool) -> float:
         """Return how sure it was of a word that it did not find, once; else 0."""
-        if found:
+        if detected:
             self._peak = 0.0
         if not self._peak or self._quiet_samples < QUIET_SAMPLES:
             return 0.0

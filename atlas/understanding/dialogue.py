@@ -217,12 +217,12 @@ class Dialogue:
                 return meant
         return None
 
-    def chosen(self, asked: str, said: str, names: Names, room: str, commands: Commands) -> tuple[Command, ...]:
+    def chosen(self, question: str, text: str, names: Names, room: str, commands: Commands) -> tuple[Command, ...]:
         """Return what was wanted of something before it was asked which, and now it is said: "the radio, I mean"."""
-        targets = self._frames.named(self._frames.without_asides(said, names) or said, (), names, room)
+        targets = self._frames.named(self._frames.without_asides(text, names) or text, (), names, room)
         if len(targets) != 1 or "device" not in targets[0].arguments:
             return ()
-        words = self._grammar.plain_words(asked)
+        words = self._grammar.plain_words(question)
         refers, device = self._refers.search(words), targets[0].arguments["device"]
         if refers is None:
             return commands(f"{words} {device}")
@@ -385,8 +385,8 @@ class Dialogue:
         anew: Arguments = {}
         if step := self._stepped.fullmatch(words):
             over = step["too"] or step["so"]
-            said = f"{self._over} {over}" if over else next(filter(None, step.groups()))
-            if what := self._steps.get(said.lower(), {}).get(kind):
+            phrase = f"{self._over} {over}" if over else next(filter(None, step.groups()))
+            if what := self._steps.get(phrase.lower(), {}).get(kind):
                 anew = {"what": what[0], "by": what[1]}
         elif (number := self._set_to.fullmatch(self._grammar.digits(words))) and kind in self._settings:
             anew = {self._settings[kind]: int(number["number"])}

@@ -43,7 +43,7 @@ class Likely:
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class ActInput:
     """A request as the encoder reads it."""
 
     pieces: Sequence[int]
@@ -51,7 +51,7 @@ class Input:
     starts: Sequence[int]  # of each word, its first piece
 
 
-def input_of(masks: Sequence[str], before: str, tokens: Tokens) -> Input:
+def input_of(masks: Sequence[str], before: str, tokens: Tokens) -> ActInput:
     """Return masked words as the encoder reads them; `before` is the act that was done before them."""
     pieces, kinds, starts = [BEGIN], [PLAIN], []
     if before:
@@ -63,7 +63,7 @@ def input_of(masks: Sequence[str], before: str, tokens: Tokens) -> Input:
         starts.append(len(pieces))
         pieces += tokens.pieces_of(word)
         kinds += [kind] * (len(pieces) - len(kinds))
-    return Input([*pieces, END], [*kinds, PLAIN], starts)
+    return ActInput([*pieces, END], [*kinds, PLAIN], starts)
 
 
 def _words(masks: Sequence[str]) -> Iterator[tuple[str, int]]:

@@ -13,7 +13,7 @@ from atlas.audio import HEARING_RATE, AudioChunk, silence
 from atlas.satellite.earcons import MELODIES, RATE, earcon
 from atlas.satellite.player import Player
 from atlas.satellite.rings import Rings
-from atlas.satellite.room import Room, State
+from atlas.satellite.room import SatelliteRoom, State
 from atlas.satellite.waking import PRE_ROLL_SECONDS, Waking
 from atlas.speech.vad_scripted import voice
 from atlas.speech.wake_scripted import ScriptedWake
@@ -53,7 +53,7 @@ class Kitchen:
         self.sent: list[dict[str, Any]] = []
         self.hooks: list[str] = []
         self.rings = Rings()
-        self.room = Room(
+        self.room = SatelliteRoom(
             send=lambda kind, **fields: self.sent.append({"type": kind, **fields}),
             player=self.player,
             waking=Waking(self.wake.listen()),

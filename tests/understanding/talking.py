@@ -86,7 +86,7 @@ class Talk:
             [(Tool(name, name, {"type": "object"}, read_only=name in READS), self._act(name)) for name in READS + TOOLS]
         )
         self.agent = InOrder(
-            "family", Reader(self.grammar), [Commands(self.grammar.own, self.tools)], names=lambda: self.names
+            "family", Reader(self.grammar), [Commands(self.grammar.tables, self.tools)], names=lambda: self.names
         )
 
     async def say(self, text: str, after: float = 5.0) -> str:

@@ -1,0 +1,58 @@
+"""One word for one thing: names say what a thing is, and the name of a class stands for one class."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("atlas", "tools_server", "wall", "bench", "scripts")
+# They say that something was done, or whose it is, and never what it is.
+NO_NAMES = {"found", "said", "told", "kept", "asked", "own", "each"}
+BY_CONTRACT = {"Settings"}  # every tool file's own table of settings, which is looked up by this name
+AS_STORED = {("Reminder", "said")}  # columns of tools.db, which must stay what they are called
+
+
+@cache
+def modules() -> tuple[tuple[Path, ast.Module], ...]:
+    paths = (path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py")))
+    return tuple((path, ast.parse(path.read_text(encoding="utf-8"))) for path in paths)
+
+
+def _named(tree: ast.Module) -> Iterator[tuple[str, str, int]]:
+    """Yield parameters, fields, attributes and locals: whose it is, its name and its line."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.arg(arg=name):
+                yield "", name, node.lineno
+            case ast.Attribute(attr=name, ctx=ast.Store()) | ast.Name(id=name, ctx=ast.Store()):
+                yield "", name, node.lineno
+            case ast.ClassDef(name=owner):
+                fields = (item.target for item in node.body if isinstance(item, ast.AnnAssign))
+                yield from ((owner, target.id, target.lineno) for target in fields if isinstance(target, ast.Name))
+
+
+def test_no_name_is_a_bare_participle_or_pronoun() -> None:
+    wrong = []
+    for path, tree in modules():
+        named = set(_named(tree))
+        stored = {(name, line) for owner, name, line in named if (owner, name) in AS_STORED}
+        wrong += [
+            f"{path.relative_to(ROOT)}:{line} {name}"
+            for _owner, name, line in sorted(named, key=lambda item: item[2])
+            if name in NO_NAMES and (name, line) not in stored
+        ]
+    assert sorted(set(wrong)) == []
+
+
+def test_a_public_class_name_stands_for_one_class() -> None:
+    places = defaultdict(list)
+    for path, tree in modules():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(str(path.relative_to(ROOT)))
+    twice = {name: paths for name, paths in places.items() if len(paths) > 1 and name not in BY_CONTRACT}
+    assert twice == {}
