@@ -99,3 +99,26 @@ def inside(room: str) -> str:
     if _ON.search(room.casefold()):
         return f"auf {where}"
     return f"im {where.removeprefix('dem ')}" if where.startswith("dem ") else f"in {where}"
+
+
+_FINITE = re.compile(
+    r"(?:ist|sind|war|waren|hat|hatte|wird|wurde|kann|muss|mag|will|soll|darf|(?!nicht)[a-zäöüß]{2,}(?:t|en))"
+)
+_SUBJECT = re.compile(
+    r"(?:(?:der|die|das|ein|eine|mein|meine|dein|deine|unser|unsere|sein|seine|ihr|ihre) (?:[a-zäöüß]+ )*[A-ZÄÖÜ][\w-]*"
+    r"|[A-ZÄÖÜ][\w-]*|ich|du|er|sie|es|wir|ihr|man)(?= )"
+)
+
+
+def main_clause(subordinate: str) -> str:
+    """Return what stood behind „dass“ as a sentence of its own: „Anna keine Nüsse mag“ → „Anna mag keine Nüsse“.
+
+    Only where it is plain: one subject, one verb at the end, no comma.
+    """
+    subject = _SUBJECT.match(subordinate)
+    if not subject or "," in subordinate:
+        return subordinate
+    *middle, verb = subordinate[subject.end() :].split()
+    if not middle or not _FINITE.fullmatch(verb) or (middle and _FINITE.fullmatch(middle[0])):
+        return subordinate
+    return " ".join([subject[0], verb, *middle])

@@ -72,3 +72,18 @@ def test_english_names_keep_their_article_and_their_number() -> None:
 
 def test_a_name_without_forms_is_the_same_everywhere() -> None:
     assert "{it:dative} {it:in} {it:is|are}".format(it=Called("Robbie")) == "Robbie Robbie is"
+
+
+@pytest.mark.parametrize(
+    ("told", "sentence"),
+    [
+        ("Anna keine Nüsse verträgt", "Anna verträgt keine Nüsse"),
+        ("der Schlüssel unter der Matte liegt", "der Schlüssel liegt unter der Matte"),
+        ("ich den Müll rausbringen muss", "ich muss den Müll rausbringen"),
+        ("Anna mag keine Nüsse", "Anna mag keine Nüsse"),
+        ("Anna mag Nüsse nicht", "Anna mag Nüsse nicht"),
+        ("der Arzt sagt, alles ist gut", "der Arzt sagt, alles ist gut"),
+    ],
+)
+def test_what_stood_behind_dass_becomes_a_sentence(told: str, sentence: str) -> None:
+    assert german_names.main_clause(told) == sentence

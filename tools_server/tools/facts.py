@@ -16,7 +16,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from tools_server.language import plural, series
+from tools_server.german_names import main_clause
+from tools_server.language import current, plural, series
 from tools_server.language import text as _
 from tools_server.paths import PathDenied, Stamp
 from tools_server.state import StoredReceipt
@@ -207,7 +208,8 @@ def _with_line(text: str, facts: Sequence[FactLine], fact: str) -> str:
 
 def _cleaned(text: str) -> str:
     words = re.sub(r"^that\s+", "", one_line(text), flags=re.IGNORECASE)
-    return capital(words.rstrip(".! "))
+    words = words.rstrip(".! ")
+    return capital(main_clause(words) if current() == "de" else words)
 
 
 def _alike(fact: str, known: Sequence[FactLine]) -> list[str]:
