@@ -147,7 +147,10 @@ class RealtimeConnection:
         await self._put(error(over, None))
 
     async def _reply(self, turn: Turn, emit: Emit) -> None:
-        if self._room.heeds(turn.text) or turn.channel != "voice":
+        heeded = self._room.heeds(turn.text)
+        if heeded and self._room.rang_timer and self._house.wants_silence(turn.text):
+            return
+        if heeded or turn.channel != "voice":
             await self._house.reply(turn, emit)
 
     # ── out ────────────────────────────────────────────────────────────────────────────────────────

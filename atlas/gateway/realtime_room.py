@@ -40,6 +40,7 @@ class RoomClient:
         self._reports = False  # it says what was played
         self._speaking = anyio.Lock()
         self._ringing: Ringing | None = None
+        self.rang_timer = False  # what it listens after: no tool has anything to stop, the bell just ends
         self._only_rings = False  # it listens because it has rung, and nobody has called it
         self._said = ""  # the response of the announcement under way
         self._played = anyio.Event()
@@ -58,7 +59,7 @@ class RoomClient:
         level = event.get("level_db", QUIETEST_DB)
         if isinstance(level, bool) or not isinstance(level, (int, float)) or not QUIETEST_DB <= level <= LOUDEST_DB:
             raise wrong("level_db", f"a number from {QUIETEST_DB:.0f} to {LOUDEST_DB:.0f}", level)
-        self._only_rings = False
+        self._only_rings = self.rang_timer = False
         self._attended(self._session.actor.device)
         if await self._nearest.answers(self, phrase, level):
             await self._session.woken(phrase)
@@ -99,6 +100,7 @@ class RoomClient:
             self._said = event.turn_id.replace("turn_", "resp_")
             if self._ringing and self._reports:
                 ring, self._only_rings = self._ringing, True
+                self.rang_timer = ring.kind == "timer"
                 await self._put(message("atlas.ring", id=ring.id, tone=ring.kind, times=ring.times))
 
     def heeds(self, text: str) -> bool:

@@ -457,6 +457,25 @@ async def test_a_room_that_rings_heeds_what_is_about_the_ring_and_no_other_talk(
         assert [turn.text for turn in small.chat.turns] == ["stop it", "why is the sky blue"]
 
 
+async def test_stop_said_to_a_timer_that_rings_is_obeyed_without_a_word(small: SmallHouse) -> None:
+    small.ear.lines = ["stop", "why is the sky blue"]
+    small.house.wants_silence = lambda text: text == "stop"
+    async with calling(small) as caller, anyio.create_task_group() as tasks:
+        await caller.send("atlas.hello", plays=True)
+        await caller.until("atlas.device")
+        (speaker,) = small.house._speakers.near("the owner", "")
+        assert speaker.ring
+        tasks.start_soon(speaker.ring, "Your timer has ended.", Ringing("timer_1", "timer"))
+        rung = (await caller.until("response.done")).response
+        await caller.send("atlas.played", response_id=rung.id)
+        await caller.hear()
+        await caller.until("conversation.item.input_audio_transcription.completed")
+        await caller.send("atlas.wake", phrase="okay nabu")
+        await caller.hear()
+        await caller.until("response.done")
+        assert [turn.text for turn in small.chat.turns] == ["why is the sky blue"]
+
+
 async def test_items_can_be_put_in_order_looked_at_and_taken_out(small: SmallHouse) -> None:
     async with calling(small) as caller:
         for item_id, role, previous in (("b", "user", None), ("a", "system", "root"), ("c", "assistant", "b")):
