@@ -108,6 +108,10 @@ class Dialogue:
         self._less = re.compile(words["less"], re.IGNORECASE)
         self._except = re.compile(words["except"], re.IGNORECASE)
         self._over: str = words["over"]
+        self._usual_list: str = words["usual_list"]
+        self._by = re.compile(words["by"], re.IGNORECASE)
+        self._ways: Mapping[str, str] = words["ways"]
+        self._ones_at = re.compile(words["ones_at"], re.IGNORECASE)
         relative, self._such = words["relative"]
         self._relative = re.compile(relative, re.IGNORECASE)
         self._differ = {pronoun: re.compile(name, re.IGNORECASE) for pronoun, name in words["differ"].items()}
@@ -164,7 +168,7 @@ class Dialogue:
             return ()
         topic = last.last.name.partition(".")[0]
         words = self._grammar.unmarked(text)
-        context = {"list": "shopping", "name": ""} | {k: v for k, v in last.last.arguments.items() if v}
+        context = {"list": self._usual_list, "name": ""} | {k: v for k, v in last.last.arguments.items() if v}
         for way, to in (*self._follows.get(last.last.name, ()), *self._follows.get(topic, ())):
             if phrase := way.fullmatch(words):
                 made = commands(phrase.expand(to).format_map(context))
@@ -204,6 +208,8 @@ class Dialogue:
         if last is None or not last.calls:
             return None
         words = self._grammar.plain_words(text)
+        if where := self._ones_at.search(words):
+            return self._at_a_place(words, where, last, commands, names, room)
         telling, such = self._relative.sub(self._such, words), bool(self._relative.search(words))
         refers = self._refers.search(telling)
         if refers is None or not any(exchange.things for exchange in exchanges):
@@ -229,8 +235,8 @@ class Dialogue:
         return commands(words[: refers.start()] + device + words[refers.end() :])
 
     def chooses(self, text: str) -> bool:
-        """Whether some of several are meant: "the one that isn't", "all of them except the lamp"."""
-        if self._relative.search(text):
+        """Whether some of several are meant: "the one that isn't", "the one in here", "all but the lamp"."""
+        if self._relative.search(text) or self._ones_at.search(text):
             return True
         return bool(self._except.search(text) and self._refers.search(text))
 
@@ -256,6 +262,19 @@ class Dialogue:
             thing: readings for thing, readings in made.items() if any(not _is_so(thing, one) for one in readings)
         }
         return tuple(one for readings in (unlike or made).values() for one in readings) or None
+
+    def _at_a_place(
+        self, words: str, where: re.Match[str], last: Exchange, commands: Commands, names: Names, room: str
+    ) -> tuple[Command, ...] | None:
+        """Return a deed for those that are at a place, of several that were spoken of: "the one in the kitchen"."""
+        devices = _devices(last.things, names)
+        named = [one.arguments for one in self._frames.named(where["where"], devices, names, room)]
+        rooms = {one.get("room") for one in named}
+        rooms |= {device.room for device in devices for one in named if device.name == one.get("device")}
+        there = [thing for thing in last.things if thing.room and thing.room in rooms]
+        if not there or len(last.things) < 2:
+            return None
+        return tuple(one for thing in there for one in self._about(words, where, thing, commands)) or None
 
     def _all_but(
         self,
@@ -388,6 +407,10 @@ class Dialogue:
             phrase = f"{self._over} {over}" if over else next(filter(None, step.groups()))
             if what := self._steps.get(phrase.lower(), {}).get(kind):
                 anew = {"what": what[0], "by": what[1]}
+        elif by_so_much := self._by.fullmatch(self._grammar.digits(words)):
+            if what := self._steps.get(self._ways[by_so_much["way"].lower()], {}).get(kind):
+                number_of = int(by_so_much["by"])
+                anew = {"what": what[0], "by": number_of if what[1] > 0 else -number_of}
         elif (number := self._set_to.fullmatch(self._grammar.digits(words))) and kind in self._settings:
             anew = {self._settings[kind]: int(number["number"])}
         tool = "home.adjust" if "by" in anew else "home.set"

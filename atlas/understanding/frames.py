@@ -284,6 +284,11 @@ class Frames:
                 wanted.append(piece)
         return ", ".join(wanted) if 0 < len(wanted) < len(pieces) else ""
 
+    def names_one(self, text: str, names: Names) -> bool:
+        """Whether any word names a device or a kind of them."""
+        tokens = self.lexicon.known_tokens(self._plain(text), names)
+        return any(token.category in ("device", "kind") for token in tokens)
+
     def says_here(self, text: str) -> re.Match[str] | None:
         """Return the words of a text that mean the room in which they are said."""
         return self._here.search(text)

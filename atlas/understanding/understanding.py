@@ -273,6 +273,9 @@ class Reader:
             return self._asked_first(heard, parse) if grave or topics <= LOOK_TOPICS else unchanged
         if not parse.commands or parse.chance < CERTAIN_OF_ANOTHER:
             return unchanged
+        acts = {act_of(one.tool, one.arguments) for one in commands}
+        if acts == {parse.act} and all({"device", "measure"} & {*one.arguments} for one in commands):
+            return unchanged  # "and the big light off", after the lamp; "how damp is it", after the light
         if LATER in {one.tool for one in commands} or (len(commands) > 1 and parse.chance < MOST_CERTAIN):
             return unchanged
         return _learned(parse, before)
@@ -402,7 +405,8 @@ class Reader:
                 return _learned(parse, before)
             meant = self._dialogue.referring(readings[0], exchanges, commands_of, heard.names, room)
             idle = parse.act in SILENT and parse.act != "cannot" and parse.chance >= CERTAIN
-            if meant is None and 0 < len(last.things) <= MOST_PARSED and not idle:
+            few = last.of_devices and 0 < len(last.things) <= MOST_PARSED
+            if meant is None and few and not idle and not self._frames.names_one(readings[0], heard.names):
                 meant = self._dialogue.referring(readings[0], exchanges, learned_of, heard.names, room)
             if meant is None:
                 return None
