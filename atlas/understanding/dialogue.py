@@ -264,7 +264,7 @@ class Dialogue:
         return tuple(one for readings in (unlike or made).values() for one in readings) or None
 
     def _at_a_place(
-        self, words: str, where: re.Match[str], last: Exchange, commands: Commands, names: Names, room: str
+        self, words: str, where: re.Match[str], last: EarlierTurn, commands: Commands, names: Names, room: str
     ) -> tuple[Command, ...] | None:
         """Return a deed for those that are at a place, of several that were spoken of: "the one in the kitchen"."""
         devices = _devices(last.things, names)

@@ -274,7 +274,8 @@ class Reader:
         if not parse.commands or parse.chance < CERTAIN_OF_ANOTHER:
             return unchanged
         acts = {act_of(one.tool, one.arguments) for one in commands}
-        if acts == {parse.act} and all({"device", "measure"} & {*one.arguments} for one in commands):
+        as_many = len(commands) == len(parse.commands)
+        if as_many and acts == {parse.act} and all({"device", "measure"} & {*one.arguments} for one in commands):
             return unchanged  # "and the big light off", after the lamp; "how damp is it", after the light
         if LATER in {one.tool for one in commands} or (len(commands) > 1 and parse.chance < MOST_CERTAIN):
             return unchanged
