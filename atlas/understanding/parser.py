@@ -27,9 +27,9 @@ from atlas.understanding.slots import Command
 
 LONGEST_CHARACTERS = 300
 LONGEST_PIECES = 40
-SURE = 0.5  # of a change that is made at once
-SURE_TO_GO_ON = 0.42  # of one that follows on another: then the house is spoken to
-SURE_TO_LOOK = 0.4  # of what only looks something up
+SURE = 0.7  # of a change that is made at once: below, 19 of 37 were right, above 969 of 987
+SURE_TO_GO_ON = 0.6  # of one that follows on another: then the house is spoken to
+SURE_TO_LOOK = 0.5  # of what only looks something up
 LIKELY = 0.25  # of a change that is asked about, and of the second of two
 SURE_THOUGH_NEGATED = 0.8  # of either, when some word may say not to do it
 SILENT = ("nothing", "talk", "cannot", "health", "emergency")
