@@ -20,7 +20,7 @@ from atlas.understanding.choices import MeaningChoice
 from atlas.understanding.frame_words import LEAST_LETTERS, Token, spelled
 from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import Grammar
-from atlas.understanding.learned import CORPUS, Learned
+from atlas.understanding.learned import CORPUS, Learned, Likely
 from atlas.understanding.masks import MaskedPiece, Masks
 from atlas.understanding.names import Names
 from atlas.understanding.slots import Command
@@ -29,8 +29,9 @@ LONGEST_CHARACTERS = 300
 LONGEST_PIECES = 40
 SURE = 0.7  # of a change that is made at once: below, 19 of 37 were right, above 969 of 987
 SURE_TO_GO_ON = 0.6  # of one that follows on another: then the house is spoken to
-SURE_TO_LOOK = 0.5  # of what only looks something up
+SURE_TO_LOOK = 0.6  # of what only looks something up
 LIKELY = 0.25  # of a change that is asked about, and of the second of two
+CERTAIN = 0.9  # that it is a wish at all, whatever its words look like
 SURE_THOUGH_NEGATED = 0.8  # of either, when some word may say not to do it
 SILENT = ("nothing", "talk", "cannot", "health", "emergency")
 LOOKS = (
@@ -54,6 +55,7 @@ _SAME: Mapping[str, Sequence[str]] = {  # argument → those of the call before 
     **dict.fromkeys(("day", "when", "time"), ("day", "start", "when")),
 }
 _DEEDS = ("on", "off", "open", "close", "lock", "unlock")  # that need a device
+_OF_DEVICES = ("home.", "later.")
 _TIMES = ("{WHEN}", "{DELAY}", "{N}")
 _CORRECTING = re.compile(r"\b(?:no|nope|wait|sorry|rather|nein|quatsch|ach|doch)\W*$", re.IGNORECASE)
 _ONE = re.compile(r" (?:one|ones)$", re.IGNORECASE)  # "the freezer one"
@@ -76,6 +78,11 @@ class Parse:
     def looks(self) -> bool:
         """Whether nothing is changed by it."""
         return _looks(self.act)
+
+    @property
+    def is_of_devices(self) -> bool:
+        """Whether it is surely a deed on devices, now or later."""
+        return self.is_sure() and not self.looks and all(one.tool.startswith(_OF_DEVICES) for one in self.commands)
 
     def is_sure(self, *, negated: bool = False) -> bool:
         """Whether it is done at once; `negated`: some word in it may say not to."""
@@ -116,6 +123,7 @@ class Parser:
         self._canonical: Mapping[str, Sequence[Sequence[str]]] = words.get("plainly", {})
         self._unwanted = re.compile(words.get("unwanted", "(?!)"), re.IGNORECASE)
         self._wondering = re.compile(words.get("wondering", "(?!)"), re.IGNORECASE)
+        self._joint = re.compile(words.get("joint", "(?!)"), re.IGNORECASE)
         self._that = re.compile(words.get("that", "(?!)"), re.IGNORECASE)
         self._says: Mapping[str, str] = words.get("says", {})
         self._rewrites, self._sums = (
@@ -137,14 +145,16 @@ class Parser:
         if best.act in SILENT:
             return Parse(best.act, best.chance)
         reading = _Reading(text, pieces, read.labels(best.act))
-        commands = tuple(self._commands(best.act, reading, names, room, before))
+        commands = tuple(self._commands(best, reading, names, room, before))
+        if both := self._both(best.act, text, names, room, before):
+            return both
         parse = Parse(best.act, best.chance, commands, bool(before.act), bool(reading.targets(names)))
         if parse.is_sure() or parse.looks:
             return parse
         choices = []
         for one in read.likely[:2]:
             reading = _Reading(text, pieces, read.labels(one.act))
-            made = self._commands(one.act, reading, names, room, before) if one.chance >= LIKELY else ()
+            made = self._commands(one, reading, names, room, before) if one.chance >= LIKELY else ()
             act = "later.do" if made and made[0].tool == "later.do" else one.act
             if made and act in self._says:
                 choices.append(
@@ -153,21 +163,27 @@ class Parser:
         unclear = not commands and best.act in _DEEDS and not self._forbids(best.act, text, names)
         return replace(parse, choices=tuple(choices), unclear=unclear)
 
-    def _commands(self, act: str, reading: _Reading, names: Names, room: str, before: Before) -> Sequence[Command]:
+    def _commands(
+        self, likely: Likely, reading: _Reading, names: Names, room: str, before: Before
+    ) -> Sequence[Command]:
+        act, certain = likely.act, likely.chance >= CERTAIN
         if act == "later.do":
             return self._delayed(reading, names, room, before)
         if act in self._canonical:
             return self._said_plainly(act, reading, names, before)
         if act in self._slots:
             command = self._tool(act, reading, before)
-            return (command,) if command and (_looks(act) or not self._unwanted.search(reading.text)) else ()
-        if self._forbids(act, reading.text, names):
+            wanted = certain or _looks(act) or not self._unwanted.search(reading.text)
+            return (command,) if command and wanted else ()
+        if not certain and self._forbids(act, reading.text, names):
             return ()
         named = self._meant(reading.targets(names), names, before)
         if not room and len(rooms := {one.room for one in names.devices if one.name in before.devices}) == 1:
             room = rooms.pop()  # "and the light", after the radio of the kitchen
         if act == "look":
-            return self.frames.look_at(reading.text, named, names, room)
+            alone = self.frames.look_at(reading.text, reading.targets(names), names, room)
+            measures = any("measure" in one.arguments for one in alone)  # "how warm is it here", after the sprinkler
+            return alone if measures else self.frames.look_at(reading.text, named, names, room)
         same = before.arguments if act == before.act else {}
         deeds = self.frames.deed(act, reading.text, named, reading.phrase("T"), names, room, same)
         moments = reading.moments(len(self.frames.first_clause(reading.text)) or len(reading.text))
@@ -177,6 +193,22 @@ class Parser:
         return [
             Command("later.do", {**later, "tool": one.tool, "arguments": dict(one.arguments)}) for one in deeds if later
         ]
+
+    def _both(self, act: str, text: str, names: Names, room: str, before: Before) -> Parse | None:
+        """Return what both sides of an "and" ask for, where each is surely another deed: "tree on and lamp off"."""
+        joint = self._joint.search(text)
+        if joint is None or act == "look" or act in self._slots or act in self._canonical:
+            return None
+        first = self.parse(text[: joint.start()], names, room, before)
+        if not first.is_of_devices:
+            return None
+        device = first.commands[-1].arguments.get("device")
+        then = Before(first.act, first.commands[-1].arguments, (device,) if isinstance(device, str) else before.devices)
+        second = self.parse(text[joint.end() :], names, room, then)
+        if not second.is_of_devices or second.act == first.act:
+            return None
+        both = (*first.commands, *second.commands)
+        return replace(first, chance=min(first.chance, second.chance), commands=both)
 
     def _forbids(self, act: str, text: str, names: Names) -> bool:
         """Whether a sentence wants nothing of a device, though it has such an act in it: a report, a condition."""

@@ -277,7 +277,7 @@ class Reader:
         as_many = len(commands) == len(parse.commands)
         if as_many and acts == {parse.act} and all({"device", "measure"} & {*one.arguments} for one in commands):
             return unchanged  # "and the big light off", after the lamp; "how damp is it", after the light
-        if LATER in {one.tool for one in commands} or (len(commands) > 1 and parse.chance < MOST_CERTAIN):
+        if parse.chance < MOST_CERTAIN and (len(commands) > 1 or LATER in {one.tool for one in commands}):
             return unchanged
         return _learned(parse, before)
 
@@ -322,6 +322,8 @@ class Reader:
         meant = self._asked_for(replace(heard, readings=(first,)))
         commands = meant.get("commands", ())
         nothing = parse.act == "nothing" and parse.chance >= CERTAIN
+        if nothing and parse.chance >= CERTAIN_OF_SILENCE:
+            return {}
         of_devices = not nothing and all(one.tool.startswith("home.") for one in commands)
         return meant if of_devices or _only_looks(commands) else {}
 
