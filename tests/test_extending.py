@@ -34,7 +34,8 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / name).write_text(text, encoding="utf-8")
     app = folder / "atlas" / "gateway" / "app.py"
     text = app.read_text(encoding="utf-8")
-    text = text.replace("import asks, chat,", "import asks, chat, sentence,")
+    assert "import (\n" in text, "the import of doors is one a line"
+    text = text.replace("from atlas.gateway import (\n", "from atlas.gateway import (\n    sentence,\n", 1)
     app.write_text(text.replace("            *page.routes()", f"{LINE}            *page.routes()"), encoding="utf-8")
     return folder
 

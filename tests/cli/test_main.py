@@ -20,12 +20,18 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         assert f"atlas {name}" in shown
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", sorted({*COMMANDS} - {"satellite"}))
 def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         run([command, "--help"])
     assert ended.value.code == 0
     assert f"atlas {command}" in capsys.readouterr().out
+
+
+def test_the_satellite_explains_itself_in_the_process_that_it_becomes() -> None:
+    command = [sys.executable, "-m", "atlas.cli.main", "satellite", "--help"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "atlas satellite" in shown
 
 
 def test_help_loads_nothing_heavy() -> None:

@@ -324,7 +324,7 @@ async def test_the_server_still_dies_with_whoever_started_it(house: Path, wire: 
     script = (
         "import ctypes, os, sys; sys.path.insert(0, sys.argv[1]); libc = ctypes.CDLL(None)\n"
         "from pathlib import Path; from tools_server.confine import *\n"
-        "libc.prctl(1, 9, 0, 0, 0); confine(Plan((Path('/'),), ()))\n"
+        "libc.prctl(1, 9, 0, 0, 0); confine(WallPlan((Path('/'),), ()))\n"
         "got = ctypes.c_int(); libc.prctl(2, ctypes.byref(got)); print(got.value)"
     )
     ended = await anyio.run_process([sys.executable, "-c", script, str(POLICY.parent)])
@@ -346,7 +346,7 @@ def test_what_does_not_stand_is_said_aloud() -> None:
 def test_a_second_thread_is_too_late_for_walls() -> None:
     script = (
         "import threading, sys; sys.path.insert(0, sys.argv[1]); from tools_server.confine import *\n"
-        "threading.Thread(target=threading.Event().wait, daemon=True).start(); confine(Plan((), ()))"
+        "threading.Thread(target=threading.Event().wait, daemon=True).start(); confine(WallPlan((), ()))"
     )
     ended = subprocess.run([sys.executable, "-c", script, str(POLICY.parent)], capture_output=True, text=True)
     assert "before the second one" in ended.stderr
