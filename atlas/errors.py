@@ -55,11 +55,11 @@ class ContextFull(EngineError):
 
 
 class InvalidCall(EngineError):
-    """A model called a tool in a way that cannot be. `told` is for the model, and quotes what it wrote; no log does."""
+    """A model called a tool in a way that cannot be. `correction` is for it, and quotes what it wrote; no log does."""
 
-    def __init__(self, log: str, message: str) -> None:
+    def __init__(self, log: str, correction: str) -> None:
         super().__init__(log)
-        self.correction = message
+        self.correction = correction
 
 
 class StoreError(EngineError):

@@ -359,8 +359,8 @@ def _path(exchange: LiveTurn) -> Route:
 
 def _repeats_others(exchange: LiveTurn, answer: AgentAnswer) -> bool:
     """May this answer repeat words of others? A model tells on what it was told; a command says what it has done."""
-    is_known = exchange.tainted and answer.path == "model"
-    return is_known or answer.tainted or prompt.words_of_others(answer.messages)
+    by_tainted_model = exchange.tainted and answer.path == "model"
+    return by_tainted_model or answer.tainted or prompt.words_of_others(answer.messages)
 
 
 def _ended(turn: Turn, answer: AgentAnswer) -> TurnEnded:

@@ -13,7 +13,7 @@ A place of a message that stands for such a name may say how it stands there, wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Self
 
 from tools_server import german_names
@@ -44,13 +44,9 @@ class Called(str):
             return more if self.several else one
         return self._forms.get(form, str(self))
 
-    def each(self, change: Callable[[str], str]) -> Called:
-        """Return the name with every form of it changed."""
-        return Called(change(self), {name: change(form) for name, form in self._forms.items()}, several=self.several)
-
 
 def thing(name: str, room: str = "", *, is_own: bool = False) -> Called:
-    """Return "the lamp in the hall". `own`: a name that needs no article, such as a person's."""
+    """Return "the lamp in the hall". `is_own`: a name that needs no article, such as a person's."""
     if current() == _GERMAN:
         inside = f" {german_names.inside(room)}" if room and not is_own else ""
         forms = {case: german_names.definite(name, case) + inside for case in ("accusative", "dative")}

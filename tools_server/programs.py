@@ -16,10 +16,10 @@ SYSTEM = (  # shared libraries, time zones, certificates, words; nothing about p
 LOADERS = tuple(map(Path, ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1")))  # start every program
 
 
-def programs_of(details: Any) -> Iterator[Path]:
+def programs_of(settings: Any) -> Iterator[Path]:
     """Find what `[tools.upstream]` wants started: every `command`, what its first line calls for, what it is given."""
     for key, value in (
-        details.items() if isinstance(details, Mapping) else enumerate(details) if isinstance(details, list) else ()
+        settings.items() if isinstance(settings, Mapping) else enumerate(settings) if isinstance(settings, list) else ()
     ):
         if key != "command":
             yield from programs_of(value)
@@ -28,7 +28,7 @@ def programs_of(details: Any) -> Iterator[Path]:
         if program := which(str(words[0])) if words else None:
             yield from _with_interpreter(Path(program))
             yield Path("/proc/self")  # runtimes look up where they lie
-        given = details.get("args", []) if isinstance(details, Mapping) else []
+        given = settings.get("args", []) if isinstance(settings, Mapping) else []
         yield from (Path(word) for word in (*words[1:], *given) if isinstance(word, str) and word.startswith("/"))
 
 

@@ -222,7 +222,7 @@ class ToolsDatabase:
         return next(map(_kept, self.rows("SELECT * FROM receipts WHERE id = ?", id)), None)
 
     def deed(self, stored_receipt: StoredReceipt) -> tuple[StoredReceipt, bool]:
-        """Return what was done at first, and whether `kept` took it back: to take that back is to do it again."""
+        """Return what was done at first, and whether `stored_receipt` took it back: taking that back does it again."""
         took_back = False
         while stored_receipt.undoes and (undone := self.receipt(stored_receipt.undoes)):
             stored_receipt, took_back = undone, not took_back

@@ -291,6 +291,6 @@ def _without_words(wish: Command, message: str) -> tuple[Message, ...]:
 
 
 async def _say(words: str, emit: Emit, messages: tuple[Message, ...] = ()) -> AgentAnswer:
-    """Say something of our own; `kept` is remembered instead of it."""
+    """Say something of our own; `messages` are remembered instead of it."""
     await emit(TextDelta(words))
     return AgentAnswer(words, "command", "done", messages or (Message("assistant", words),))

@@ -155,7 +155,7 @@ class _Shelf:
         return self.reads if reads_only else self.names
 
     def _scored(self, text: str) -> Mapping[str, float]:
-        """Return the tools that `said` has any word of, best first; of equals, as their names are ordered."""
+        """Return the tools that `text` has any word of, best first; of equals, as their names are ordered."""
         results: dict[str, float] = defaultdict(float)
         stems = [self._head(word) for word in _terms(text)]
         for word in dict.fromkeys((*stems, *(f"{one}_{two}" for one, two in itertools.pairwise(stems)))):

@@ -67,7 +67,7 @@ class Speech:
         return Spoken(self._prepared("missed" if misheard else self._concerns.sentence(plain, about), turn))
 
     def filter(self, request: str) -> Filter:
-        """Return what an answer of the model goes through, to somebody who `asked` about the world."""
+        """Return what an answer of the model goes through, to somebody whose `request` is about the world."""
         return Filter(lambda sentence: not self._concerns.strays(sentence, request, self._names()))
 
     def _prepared(self, name: str, turn: Turn) -> str:

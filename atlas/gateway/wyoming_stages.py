@@ -96,8 +96,8 @@ class Listening:
             return
         if not self._told:
             await self._peer.send(asr.TranscriptStart(language=self._house.config.house.language).event())
-        message, self._told = self._told, text
-        await self._peer.send(asr.TranscriptChunk(text[len(message) :]).event())
+        before, self._told = self._told, text
+        await self._peer.send(asr.TranscriptChunk(text[len(before) :]).event())
 
 
 def _agreed(before: list[str], now: list[str]) -> list[str]:

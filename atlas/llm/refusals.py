@@ -62,7 +62,7 @@ _GAPS = re.compile("…(?:[^A-Za-z…]*…)+")
 def refusal(model: str, status: int, text: str, retry_after: str = "", *, is_own: bool = False) -> EngineError:
     """Return the error that an HTTP status (0: an event in the middle of an answer) and a body mean.
 
-    `own` says that it is our LLM host's, which quotes nobody.
+    `is_own` says that it is our LLM host's, which quotes nobody.
     """
     try:
         body = json.loads(text)

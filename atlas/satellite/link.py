@@ -27,7 +27,6 @@ PING_SECONDS = 10.0  # Wi-Fi that stumbles for five seconds costs nothing; a hou
 CONNECT_SECONDS = 10.0
 MESSAGE_BYTES = 4 * 1024 * 1024
 WAITING_MESSAGES = 500  # twenty seconds of microphone; a line that is so far behind is given up
-SESSION_EXPIRED = 1000
 DENIED = (401, 403)
 log = logging.getLogger("atlas")
 

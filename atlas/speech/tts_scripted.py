@@ -22,7 +22,7 @@ async def open(settings: SpeechConfig) -> Tts:
 
 
 class ScriptedTts:
-    """Hums 0.05 s for each character, a piece for each sentence; `said` is what it was asked to say.
+    """Hums 0.05 s for each character, a piece for each sentence; `texts` are what it was asked to say.
 
     `seconds` is how long each piece takes to make. `trouble` is raised in place of the sound, once. `closed` counts
     the replies that were left before their end.

@@ -323,11 +323,11 @@ class Amends:
         return Command("timers.add", which | {"by_seconds": -seconds if shorter else seconds})
 
     def _number_in(self, text: str) -> re.Match[str] | None:
-        """Return the number that `said` is, in digits, and its unit."""
+        """Return the number that `text` is, in digits, and its unit."""
         return self._number.fullmatch(self._grammar.digits(text))
 
     def _seconds(self, text: str) -> int:
-        """Return the length of time that `said` is, from end to end; 0 when it is none."""
+        """Return the length of time that `text` is, from end to end; 0 when it is none."""
         words = self._new(text, "length")
         for message in (words, self._grammar.plain_words(words)):
             matching_durations = durations.find(message)

@@ -50,7 +50,7 @@ class Concerns:
         return "house" if foreign else about
 
     def strays(self, sentence: str, request: str, names: Names) -> bool:
-        """Tell whether a sentence said to somebody who `asked` about the world is about this house, in any language.
+        """Tell whether a sentence is about this house, in any language, where the `request` was about the world.
 
         A text that is written at somebody's wish may be about anything.
         """

@@ -84,7 +84,7 @@ class Forms:
         self._bags = [_bag(tool, bag, parts, tables) for tool, bags in tables.get("bags", {}).items() for bag in bags]
 
     def read(self, words: str, is_question: bool, names: Names = NOBODY) -> Command | None:
-        """Return the command that all of `words` are; `asked` tells whether they ended in a question mark."""
+        """Return the command that all of `words` are; `is_question` tells whether they ended in a question mark."""
         if self.forbids(words):
             return None
         marked = self._marked(words)

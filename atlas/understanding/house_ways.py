@@ -19,12 +19,11 @@ from atlas.ways import Anything, SharedWay, Slot, Values, Way, WaySeries, either
 MOST_COUNTED = 100
 _SECONDS = re.compile(r"\{timer_seconds:\w+\}(?:<s>| second\[s\]| second| Sekunden)")
 _LATER = ("HassStartTimer", "HassIncreaseTimer", "HassDecreaseTimer")  # the house's own sentences have lengths as well
-_SPOKEN = {"en": english_ways, "de": german_ways}
-LANGUAGES = tuple(_SPOKEN)  # whose numbers and times can be said
+_SPOKEN = {"en": english_ways, "de": german_ways}  # how numbers and times are said
 
 
 class HouseWays:
-    """What can be said in one language. `own` and `public` are its grammars, as their files have them."""
+    """What can be said in one language. `tables` and `public` are its grammars, as their files have them."""
 
     def __init__(self, tables: Mapping[str, Any], public: Mapping[str, Any]) -> None:
         self._spoken = _SPOKEN[tables["language"]]

@@ -84,11 +84,7 @@ class Learned:
     def __init__(self, stored: Mapping[str, NDArray[np.generic]], encoder: SentenceEncoder) -> None:
         self.acts: Sequence[str] = json.loads(str(stored["acts"]))
         self._encoder = encoder
-        self._heads = {
-            name: stored[name].astype(np.float32)
-            for name in stored
-            if name.startswith(("act_", "slot_")) and name != "acts"
-        }
+        self._heads = {name: stored[name].astype(np.float32) for name in stored if name.startswith(("act_", "slot_"))}
 
     def read(self, masks: Sequence[str], before: str = "") -> Reading:
         """Return what masked words mean, after the act `before`. Takes two to four milliseconds on a core."""

@@ -144,7 +144,7 @@ def whole(text: str) -> Moment | None:
 
 
 def corrected(text: str, by: Moment) -> str:
-    """Return `said` with the parts that `by` says otherwise: ("tomorrow at five", "at six") → "tomorrow at six"."""
+    """Return `text` with the parts that `by` says otherwise: ("tomorrow at five", "at six") → "tomorrow at six"."""
     replaced = {part.kind for part in by.parts}
     # "in ten minutes" is a whole answer to when, and is replaced by any other; so is "every day" by a day.
     if replaced & {"length", "event", "often"}:

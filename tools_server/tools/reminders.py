@@ -167,7 +167,7 @@ async def change(
 @tool("reminders.snooze", data={"reminder": REMINDER}, risk="change", limit_seconds=10)
 async def snooze(call: Call, minutes: Minutes = 10, about: About = "") -> Result:
     """Say a reminder again some minutes from now."""
-    reminder = _found(call, about, is_known=True)
+    reminder = _found(call, about, prefers_aloud=True)
     later = replace(reminder, due_at=call.now() + minutes * 60, heard="", said=0, at=reminder.at or call.now())
     text = _("I'll say it again in {count}: {text}.").format(
         count=plural("{count} minute", "{count} minutes", minutes).format(count=minutes), text=spoken(reminder.text)
@@ -178,7 +178,7 @@ async def snooze(call: Call, minutes: Minutes = 10, about: About = "") -> Result
 @tool("reminders.done", data={"reminder": REMINDER}, risk="change", limit_seconds=10)
 async def done(call: Call, about: About = "") -> Result:
     """Acknowledge a reminder: it was heard, or the thing is done. A recurring one goes on with its next time."""
-    reminder = _found(call, about, is_known=True)
+    reminder = _found(call, about, prefers_aloud=True)
     after = following(reminder, call.now(), call.zone)
     text = _("Done: {text}.").format(text=spoken(reminder.text))
     if after and after.at is not None:
@@ -339,13 +339,13 @@ def _timed(call: Call, reminder: Reminder, when: When) -> Reminder:
 # ── rows ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _found(call: Call, words: str, *, is_known: bool = False) -> Reminder:
-    """Return the one reminder that is meant; with `told` one that was just said comes before those that still wait.
+def _found(call: Call, words: str, *, prefers_aloud: bool = False) -> Reminder:
+    """Return the one reminder that is meant; with `prefers_aloud` one just said comes before those that wait.
 
     What was said aloud may be answered by anybody, as by a voice in the room that nobody knows.
     """
     mine = _visible(call)
-    aloud = [reminder for reminder in _all(call) if is_known and _was_said(reminder, call.now())]
+    aloud = [reminder for reminder in _all(call) if prefers_aloud and _was_said(reminder, call.now())]
     every = mine + [reminder for reminder in aloud if reminder not in mine]
     if not every:
         raise ToolFailed("not_found", _("There are no reminders."))

@@ -289,9 +289,10 @@ async def put_back(call: Call, receipt: StoredReceipt) -> Result:
 
 
 def restore(call: Call, receipt: StoredReceipt, name: str) -> None:
-    """Put a file back whose receipt holds what `kept` gives, before and after; None is: no file. `name` is said of it.
+    """Put a file back whose receipt holds what `file_state` gives, before and after; None is: no file.
 
-    Raises `ToolFailed` when the file is not as that change left it: what somebody wrote since is worth more.
+    `name` is said of it. Raises `ToolFailed` when the file is not as that change left it: what somebody wrote since is
+    worth more.
     """
     before, after = receipt.before, receipt.after
     there = after or before
