@@ -29,6 +29,7 @@ WIDER, EVERYWHERE = 2, 4  # rings that nobody heeded, before it rings where its 
 FORGOTTEN_SECONDS = 120.0  # an alarm that was silent for so long begins softly again
 COMING_SECONDS = 86_400  # what rings later is told later
 MOST_COMING = 64  # of one device
+MOST_RANG = 1_024  # that devices rang while the house was away, and that it has not seen to be due
 KIND_OF_RING = {TIMERS: "timer", "alarms": "alarm"}  # which tone; everything else is an announcement
 log = logging.getLogger("atlas")
 
@@ -80,7 +81,7 @@ class Speakers:
         self._news: dict[str, Actor] = {}  # heard, and not yet told to the reminders
         self._some_news = anyio.Event()
         self._attended: dict[str, float] = {}  # by device: when somebody called or silenced it
-        self._rang: dict[str, str] = {}  # by id: the device that rang it while the house was away
+        self._rang: dict[tuple[str, str], str] = {}  # by id and device that rang it while the house was away: its room
         self._expected: dict[Speaker, frozenset[tuple[str, int]]] = {}  # what each was told last
 
     @contextmanager
@@ -111,13 +112,20 @@ class Speakers:
         """Return when somebody was last there, on the clock of the loop."""
         return self._attended.get(device, -math.inf)
 
-    def rang(self, device: str, ids: Sequence[str]) -> None:
+    def rang(self, device: str, room: str, ids: Sequence[str]) -> None:
         """Note what a device rang while the house was away."""
-        self._rang |= dict.fromkeys(ids, device)
+        self._rang |= {(id, device): room for id in ids}
+        for oldest in list(self._rang)[:-MOST_RANG]:
+            del self._rang[oldest]
 
-    def take_rang(self, id: str) -> str:
-        """Return which device rang this by itself, once; "" when none did."""
-        return self._rang.pop(id, "")
+    def take_rang(self, due: Mapping[str, Any]) -> bool:
+        """Tell, once, whether a device rang this by itself that had to: another may say so, and is not believed."""
+        by = [key for key in self._rang if key[0] == str(due["id"])]
+        rooms = {device: self._rang.pop((id, device)) for id, device in by}
+        return any(
+            (device and device == due.get("device")) or (room and room == due.get("room"))
+            for device, room in rooms.items()
+        )
 
     def changed(self) -> None:
         """Tell every device anew what is coming."""
@@ -294,7 +302,7 @@ class Bell:
             speakers = list(dict.fromkeys([*speakers, *wider]))
         ringing = Ringing(ring[1], KIND_OF_RING[ring[0]], times) if ring[0] in KIND_OF_RING else None
         try:
-            rang = self._speakers.take_rang(ring[1])
+            rang = self._speakers.take_rang(due)
             if rang and due.get("urgent"):  # somebody stopped it there
                 await self._tools.call(ToolCall(fresh_id("call"), f"{ring[0]}.stop", {"name": ring[1]}), HOUSE, "")
             if rang or await spoken_to_any(speakers, sentence(due) if ring[0] == TIMERS else str(due["text"]), ringing):

@@ -245,9 +245,9 @@ class House:
         """Note that somebody called or silenced a device: a timer that rings there need not ring again."""
         self._speakers.attended(device)
 
-    def rang(self, device: str, ids: Sequence[str]) -> None:
+    def rang(self, device: str, room: str, ids: Sequence[str]) -> None:
         """Note what a device rang, and somebody stopped, while the house was away: it is not announced again."""
-        self._speakers.rang(device, ids)
+        self._speakers.rang(device, room, ids)
 
     async def announce(self, device: str, text: str) -> bool:
         """Say `text` on `device`, "" for every connected one; False when nobody took it. Cancelling is safe."""

@@ -10,6 +10,7 @@ from atlas.bell import (
     COMING_SECONDS,
     EVERYWHERE,
     MOST_PEOPLE,
+    MOST_RANG,
     POLL_SECONDS,
     TIMER_RINGS,
     UNNOTED_RINGS,
@@ -197,13 +198,33 @@ async def test_a_timer_that_somebody_heeded_rings_no_more() -> None:
     assert await rung_in(home, 100) == []
 
 
-async def test_what_a_device_rang_while_the_house_was_away_is_not_announced_again() -> None:
-    shelf = TimerShelf(timer())
+@pytest.mark.parametrize("place", [{"device": "pi"}, {"device": "gone", "room": "kitchen"}])
+async def test_what_a_device_rang_while_the_house_was_away_is_not_announced_again(place: dict[str, str]) -> None:
+    shelf = TimerShelf(timer(**place))
     home = Room(shelf)
-    home.speakers.rang("pi", ["t1"])
+    home.speakers.rang("pi", "kitchen", ["t1"])
     with home.device("pi"):
         await home.pass_time(5)
     assert (home.heard, shelf.due) == ([], {})
+
+
+async def test_no_device_is_believed_that_it_rang_what_was_to_ring_elsewhere() -> None:
+    shelf = TimerShelf(timer(device="pi", room="kitchen"))
+    home = Room(shelf)
+    for device, room in [("phone", "attic"), ("", ""), ("other", "")]:
+        home.speakers.rang(device, room, ["t1"])
+    with home.device("pi", "kitchen"), home.device("phone", "attic"):
+        await home.pass_time(5)
+    assert [device for device, _ in home.heard] == ["pi"]
+
+
+async def test_a_flood_of_what_a_device_says_it_rang_is_not_remembered_for_ever() -> None:
+    speakers = Speakers()
+    for number in range(100):
+        speakers.rang("pi", "kitchen", [f"t{number}_{part}" for part in range(64)])
+    assert not speakers.take_rang(timer("t0_0", device="pi"))
+    assert speakers.take_rang(timer("t99_63", device="pi"))
+    assert len(speakers._rang) <= MOST_RANG
 
 
 async def test_one_broken_device_does_not_silence_the_others() -> None:

@@ -240,16 +240,17 @@ class RealtimeConnection:
         await verbs[kind](event)
 
     async def _hello(self, event: Json) -> None:
-        if not self._room.is_there:
+        if not self._room.is_there and self._session.actor.role != "guest":  # who would answer for every room
             self._until_over.enter_context(self._house.nearest.present(self._room))
         await self._room.hello(event, self._house.wake.phrases)
         self._house.speakers_changed()
 
     async def _rang(self, event: Json) -> None:
         ids = event.get("ids")
-        if not isinstance(ids, list) or len(ids) > MOST_RANG or not all(isinstance(one, str) for one in ids):
+        fits = isinstance(ids, list) and len(ids) <= MOST_RANG
+        if not fits or not all(isinstance(one, str) and len(one) <= MAX_NAME_CHARACTERS for one in ids):
             raise settings.wrong("ids", f"a list of at most {MOST_RANG} ids", ids)
-        self._house.rang(self._session.actor.device, ids)
+        self._house.rang(self._session.actor.device, self._session.actor.room, ids)
 
     # ── session ────────────────────────────────────────────────────────────────────────────────────
 

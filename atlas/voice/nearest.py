@@ -44,8 +44,8 @@ class Nearest:
 
         Cancelling is safe.
         """
-        if len(self._rooms) < 2 or not phrase:
-            return True
+        if len(self._rooms) < 2 or not phrase or room not in self._rooms:
+            return True  # and who is not counted takes no turn from those who are
         now, current = anyio.current_time(), self._round
         if current and current.phrase == phrase and now < current.over_at + LATE_SECONDS and room not in current.levels:
             if now >= current.over_at:

@@ -436,6 +436,32 @@ async def test_a_client_that_hears_the_wake_word_itself_says_which_and_when_it_l
         assert (await caller.refused("atlas.wake", phrase=["okay"])).param == "phrase"
 
 
+async def test_no_guest_answers_for_the_rooms_by_saying_how_near_it_is(small: SmallHouse) -> None:
+    async with (
+        calling(small, "satellite") as kitchen,
+        calling(small, "adult") as study,
+        calling(small, "guest") as guest,
+    ):
+        for room in (kitchen, study, guest):
+            await room.send("atlas.hello")
+            await room.until("atlas.device")
+        await guest.send("atlas.wake", phrase="okay nabu", level_db=0)
+        await guest.until("atlas.woken")
+        await kitchen.send("atlas.wake", phrase="okay nabu", level_db=-40)
+        await study.send("atlas.wake", phrase="okay nabu", level_db=-60)
+        await kitchen.until("atlas.woken")
+        await study.until("atlas.not_nearest")
+
+
+async def test_what_a_room_says_it_rang_is_bounded(small: SmallHouse) -> None:
+    async with calling(small) as caller:
+        for ids in ("timer_1", ["timer_1"] * 65, [1], ["t" * 10_000], None):
+            assert (await caller.refused("atlas.rang", ids=ids)).param == "ids"
+        await caller.send("atlas.rang", ids=["timer_1"])
+        await caller.send("input_audio_buffer.clear")
+        await caller.until("input_audio_buffer.cleared")
+
+
 async def test_a_room_that_rings_heeds_what_is_about_the_ring_and_no_other_talk(small: SmallHouse) -> None:
     small.ear.lines = ["turn off the oven", "stop it", "why is the sky blue"]
     async with calling(small) as caller, anyio.create_task_group() as tasks:
