@@ -12,7 +12,10 @@ from __future__ import annotations
 import itertools
 import re
 import struct
-from collections.abc import Mapping
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -54,10 +57,14 @@ class Published:
             self.width, self.layers, _, self.inner, self.words, _, _ = struct.unpack_from("<7i", raw, 8)
             (pieces,) = struct.unpack_from("<i", raw, 44)
             (size,) = struct.unpack_from("<Q", raw, 64)
+            if pieces < SPECIAL:
+                raise ValueError(f"{file.name} has {pieces} pieces of words")
             offsets = np.frombuffer(raw, "<u4", pieces + 1, 72)
             at = 72 + offsets.nbytes
             self.scores = np.frombuffer(raw, "<f4", pieces, at)
             at += self.scores.nbytes
+            if (offsets[1:] < offsets[:-1]).any():  # pieces that overlap could be gigabytes
+                raise ValueError(f"the pieces of {file.name} are in no order")
             text = bytes(raw[at : at + size])
             self.pieces = [text[a:b].decode("utf-8", "replace") for a, b in itertools.pairwise(offsets)]
             at += size
@@ -73,7 +80,7 @@ class Published:
                 _, begin, size = struct.unpack_from("<IQQ", raw, at)
                 self._entries[name] = _Entry(begin, size)
                 at += 20
-        except (struct.error, UnicodeDecodeError, IndexError) as trouble:
+        except (struct.error, UnicodeDecodeError, IndexError, OverflowError) as trouble:
             raise ValueError(f"{file.name} is cut short: {trouble}") from trouble
 
     def values(self, name: str) -> Floats:
@@ -100,16 +107,16 @@ class Published:
 
 def pieces(source: Path, file: Path) -> None:
     """Write the pieces that stay into `file`, one a line, with how usual each is. Raises `EngineError`."""
-    published = _open(source)
-    lines = (f"{published.pieces[at]}\t{float(published.scores[at])!r}" for at in published.chosen)
-    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with _converting(source):
+        published = Published(source)
+        lines = (f"{published.pieces[at]}\t{float(published.scores[at])!r}" for at in published.chosen)
+        file.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def encoder(source: Path, file: Path) -> None:
     """Write the encoder, taught, into `file` as CTranslate2 loads it (its model.bin). Raises `EngineError`."""
-    published = _open(source)
-    with np.load(TAUGHT) as stored:
-        save_encoder(taught(published, dict(stored)), HEADS, file)
+    with _converting(source), np.load(TAUGHT) as stored:
+        save_encoder(taught(Published(source), dict(stored)), HEADS, file)
 
 
 def taught(published: Published, changes: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
@@ -139,8 +146,10 @@ def change(changes: Mapping[str, NDArray[Any]], short: str, layer: int) -> Float
     return np.asarray(product.astype(np.float32) * rows[:, None] * columns[None, :], np.float32)
 
 
-def _open(source: Path) -> Published:
+@contextmanager
+def _converting(source: Path) -> Iterator[None]:
+    """Raise `EngineError` for a file, or for what was taught, that is missing or damaged."""
     try:
-        return Published(source)
-    except (OSError, ValueError) as trouble:
-        raise EngineError(f"{source} holds no encoder that can be converted: {trouble}") from trouble
+        yield
+    except (OSError, ValueError, LookupError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as trouble:
+        raise EngineError(f"{source} cannot be converted to the encoder of requests: {trouble!r}") from trouble
