@@ -24,6 +24,7 @@ from atlas.errors import EngineError
 WEIGHTS, PIECES = "model.bin", "pieces.txt"
 BEGIN, END, UNKNOWN = 0, 2, 3  # numbers of pieces
 WORDS_IN_MEMORY = 4096
+MOST_PIECES = 128  # that it has places for
 # As in the config.json that CTranslate2 writes beside its weights.
 _CONFIG = {
     "unk_token": str(UNKNOWN),

@@ -9,18 +9,22 @@ from __future__ import annotations
 
 import json
 import logging
+import zipfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from atlas.errors import EngineError
-from atlas.understanding.encoder import BEGIN, END, SentenceEncoder, Tokens
+from atlas.understanding.encoder import BEGIN, END, MOST_PIECES, SentenceEncoder, Tokens
 
 log = logging.getLogger("atlas")
 CORPUS = Path(__file__).parent / "corpus"
+TAUGHT = CORPUS / "acts.npz"
 ENCODER = "multilingual-e5-small"  # a folder of the models folder
 LABELS = ("O", "X", "B-T", "I-T", "B-P", "I-P")  # X: names what is meant; T: words to take as they are; P: a place
 PLAIN, KIND, NAME, TIME, BEFORE = range(5)  # kinds of words
@@ -31,6 +35,8 @@ _EXAMPLES = {  # words that stand for what was masked, and which kind they are
     "{N}": ("5", TIME),
     "{PERSON}": ("anna", NAME),
 }
+HEADS = ("act_weights", "act_bias", "slot_inner", "slot_inner_bias")
+HEADS += ("slot_acts", "slot_weights", "slot_bias", "slot_steps")
 Floats = NDArray[np.float32]
 
 
@@ -84,11 +90,16 @@ class Learned:
     def __init__(self, stored: Mapping[str, NDArray[np.generic]], encoder: SentenceEncoder) -> None:
         self.acts: Sequence[str] = json.loads(str(stored["acts"]))
         self._encoder = encoder
-        self._heads = {name: stored[name].astype(np.float32) for name in stored if name.startswith(("act_", "slot_"))}
+        self._heads = {name: stored[name].astype(np.float32) for name in HEADS}
 
-    def read(self, masks: Sequence[str], before: str = "") -> Reading:
-        """Return what masked words mean, after the act `before`. Takes two to four milliseconds on a core."""
+    def read(self, masks: Sequence[str], before: str = "") -> Reading | None:
+        """Return what masked words mean, after the act `before`; `None` when they have more pieces than can be read.
+
+        Takes two to four milliseconds on a core.
+        """
         read = input_of(masks, before, self._encoder.tokens)
+        if len(read.pieces) > MOST_PIECES:
+            return None
         states = self._encoder.states(read.pieces, read.kinds)
         heads = self._heads
         scores = heads["act_weights"] @ np.concatenate([states.mean(axis=0), states[0]]) + heads["act_bias"]
@@ -140,9 +151,18 @@ def open_learned(folder: Path) -> Learned | None:
     Takes half a second.
     """
     try:
-        encoder = SentenceEncoder(folder)
-    except EngineError as trouble:
+        return Learned(taught(TAUGHT), SentenceEncoder(folder))
+    except (EngineError, KeyError, ValueError) as trouble:
         log.warning("nothing that was learnt helps to understand: %s", trouble)
         return None
-    with np.load(CORPUS / "acts.npz") as stored:
-        return Learned(dict(stored), encoder)
+
+
+def taught(file: Path) -> Mapping[str, NDArray[Any]]:
+    """Return the arrays of what was taught. Raises `EngineError` when the file is missing or damaged."""
+    try:
+        with np.load(file) as stored:
+            return dict(stored)
+    except (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as trouble:
+        raise EngineError(
+            f"{file} holds nothing that was taught: {trouble}", hint="install Atlas again; the file is a part of it"
+        ) from trouble

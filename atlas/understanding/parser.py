@@ -141,6 +141,8 @@ class Parser:
         if not 0 < len(pieces) <= LONGEST_PIECES:
             return Parse("nothing", 1.0)
         read = self._learned.read([piece.mask for piece in pieces], before.act)
+        if read is None:
+            return Parse("nothing", 1.0)
         best = read.likely[0]
         if best.act in SILENT:
             return Parse(best.act, best.chance)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from atlas.conversation import HOUSE, Message, ToolCall, Turn
+from atlas.understanding import learned as learned_module
 from atlas.understanding.frame_words import Lexicon
 from atlas.understanding.grammar import open_grammar
 from atlas.understanding.learned import CORPUS, ENCODER, LABELS, Learned, Likely, input_of, open_learned
@@ -77,6 +78,36 @@ def english() -> Parser:
     parser = open_parser(open_grammar("en"), learned())
     assert parser
     return parser
+
+
+@pytest.mark.parametrize("text", ["İ" * 200, "İ" * 300, " ".join(["ıŋŧđħ"] * 40), "\N{HANGUL SYLLABLE GAG}" * 300])
+def test_more_pieces_than_the_encoder_has_places_for_are_no_request(text: str) -> None:
+    assert german().parse(text, HOUSE_NAMES).act == "nothing"
+
+
+@pytest.mark.parametrize("damage", [None, b"", b"PK\3\4 no zip", b"\x93NUMPY\1\0", b"words"])
+def test_a_house_starts_without_what_was_taught_when_that_is_missing_or_damaged(
+    damage: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "acts.npz"
+    if damage is not None:
+        file.write_bytes(damage)
+    monkeypatch.setattr(learned_module, "TAUGHT", file)
+    assert open_learned(MODELS / ENCODER) is None
+    assert "nothing that was learnt helps to understand" in caplog.text
+
+
+def test_a_house_starts_without_what_was_taught_when_half_of_it_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, file = (CORPUS / "acts.npz").read_bytes(), tmp_path / "acts.npz"
+    monkeypatch.setattr(learned_module, "TAUGHT", file)
+    for damaged in (whole[: len(whole) // 2], whole[:1000] + b"\0" * 100_000 + whole[101_000:]):
+        file.write_bytes(damaged)
+        assert open_learned(MODELS / ENCODER) is None
+    with np.load(CORPUS / "acts.npz") as stored:
+        np.savez(file, acts=stored["acts"])
+    assert open_learned(MODELS / ENCODER) is None
 
 
 def masked(text: str, names: Names = ENGLISH_NAMES, language: str = "en") -> list[str]:
