@@ -247,8 +247,7 @@ class RealtimeConnection:
 
     async def _rang(self, event: Json) -> None:
         ids = event.get("ids")
-        fits = isinstance(ids, list) and len(ids) <= MOST_RANG
-        if not fits or not all(isinstance(one, str) and len(one) <= MAX_NAME_CHARACTERS for one in ids):
+        if not isinstance(ids, list) or len(ids) > MOST_RANG or not all(map(_is_name, ids)):
             raise settings.wrong("ids", f"a list of at most {MOST_RANG} ids", ids)
         self._house.rang(self._session.actor.device, self._session.actor.room, ids)
 
@@ -419,6 +418,10 @@ class RealtimeConnection:
                 f"no response {wanted!r} is under way", code="response_cancel_not_active", param="response_id"
             )
         await self._session.cancel()
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= MAX_NAME_CHARACTERS
 
 
 def _read(frame: Any) -> Json:

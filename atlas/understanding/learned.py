@@ -35,8 +35,16 @@ _EXAMPLES = {  # words that stand for what was masked, and which kind they are
     "{N}": ("5", TIME),
     "{PERSON}": ("anna", NAME),
 }
-HEADS = ("act_weights", "act_bias", "slot_inner", "slot_inner_bias")
-HEADS += ("slot_acts", "slot_weights", "slot_bias", "slot_steps")
+HEADS = [
+    "act_weights",
+    "act_bias",
+    "slot_inner",
+    "slot_inner_bias",
+    "slot_acts",
+    "slot_weights",
+    "slot_bias",
+    "slot_steps",
+]
 Floats = NDArray[np.float32]
 
 
