@@ -79,7 +79,7 @@ class Amends:
         if last and changed and (shift := self._shift(last, words)):
             return (shift,)
         match = self._corrected.match(words)
-        if last is None or (match and match["moved"] and self._table.of(last.name).reads):
+        if last is None or (match and match["moved"] and self._table.only_looks(last.name)):
             return ()
         rest = match["rest"] if match else self._grammar.unmarked(self.contrasted(text))
         if not rest:
@@ -168,7 +168,7 @@ class Amends:
             return self._anew(last, self._another.sub("", rest))
         if row.target and text.rstrip().endswith("?") and (look := _look_before(exchanges)):
             last, row = look, self._table.of(look.name)  # "is it locked?" – "lock it" – "and the front door?"
-        if row.reads or row.target or row.room:
+        if row.target or row.room or self._table.only_looks(last.name):
             made = None if row.target and things else self._anew(last, rest)
             return made or self._dialogue.elsewhere(last, things, rest, names, room) or self._in_place(last, rest)
         return None
@@ -248,7 +248,9 @@ class Amends:
         timed = row.when or row.moves_on
         if timed and self._grammar.tables["moments"]:
             new = self._new(text, "when")
-            hour = f"{self._at_hour} {new}" if row.when and not row.reads else ""  # "no, half eight"
+            hour = (
+                f"{self._at_hour} {new}" if row.when and not self._table.only_looks(last.name) else ""
+            )  # "no, half eight"
             if moment := moments.whole(new) or moments.whole(hour):
                 return self._at(last, arguments, moment)
         if row.place and (place := self._place.fullmatch(text)):
@@ -272,7 +274,8 @@ class Amends:
             return Command(weather.tool, arguments | dict(weather.arguments)) if weather else None
         if any(self._later.search(part.text) for part in moment.parts):
             return None  # than it was, or from now?
-        new = moment.text if row.reads else moments.corrected(str(arguments.get(row.when, "")), moment)
+        looks = self._table.only_looks(last.name)
+        new = moment.text if looks else moments.corrected(str(arguments.get(row.when, "")), moment)
         if last.name == "weather.forecast":
             weather = self._grammar.read(self._weather_at.format(new))
             return Command(last.name, arguments | dict(weather.arguments)) if weather else None
@@ -356,7 +359,7 @@ def last_call(history: Sequence[Message]) -> tuple[ToolCall | None, bool]:
         calls += [call for call in reversed(message.calls) if call.name != UNDO]
         if message.author == "tool" and (details := _read(message.text)).get("ok") is True:
             worked[message.call_id] = details.get("changed") is True
-    if calls and calls[0].id not in worked and open_spoken_tools().of(calls[0].name).reads:
+    if calls and calls[0].id not in worked and open_spoken_tools().only_looks(calls[0].name):
         return calls[0], False  # "I don't know where home is" – "in London?"
     return (calls[0], worked[calls[0].id]) if calls and calls[0].id in worked else (None, False)
 

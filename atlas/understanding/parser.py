@@ -24,6 +24,7 @@ from atlas.understanding.learned import CORPUS, Learned, Likely
 from atlas.understanding.masks import MaskedPiece, Masks
 from atlas.understanding.names import Names
 from atlas.understanding.slots import Command
+from atlas.understanding.spoken_tools import open_spoken_tools
 
 LONGEST_CHARACTERS = 300
 LONGEST_PIECES = 40
@@ -34,21 +35,6 @@ LIKELY = 0.25  # of a change that is asked about, and of the second of two
 CERTAIN = 0.9  # that it is a wish at all, whatever its words look like
 SURE_THOUGH_NEGATED = 0.8  # of either, when some word may say not to do it
 SILENT = ("nothing", "talk", "cannot", "health", "emergency")
-LOOKS = (
-    ".list",
-    ".left",
-    ".show",
-    ".search",
-    ".find",
-    ".free",
-    ".now",
-    ".forecast",
-    ".time",
-    ".date",
-    ".until",
-    ".about",
-    ".where",
-)
 _NEW = ("timers.start", "alarms.set", "reminders.add", "tasks.add", "notes.add", "calendar.add", "facts.remember")
 _SAME: Mapping[str, Sequence[str]] = {  # argument → those of the call before that hold the same
     **dict.fromkeys(("title", "about", "text", "words"), ("title", "text", "about", "words")),
@@ -402,7 +388,7 @@ class _Reading:
 
 
 def _looks(act: str) -> bool:
-    return act == "look" or act.endswith(LOOKS) or act.startswith("world.")
+    return act == "look" or open_spoken_tools().only_looks(_TOOLS.get(act, act))
 
 
 def _rewritten(text: str, rewrites: Sequence[tuple[re.Pattern[str], str]]) -> str:
@@ -449,6 +435,7 @@ _ACTS = {
     "facts.list": "facts.about",
     "reminders.cancel": "reminders.remove",
 }
+_TOOLS = {act: tool for tool, act in _ACTS.items()}
 
 
 def open_parser(grammar: Grammar, learned: Learned | None) -> Parser | None:

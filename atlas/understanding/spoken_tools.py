@@ -35,7 +35,6 @@ class SpokenTool:
     more: bool = False  # "and on Saturday at nine" makes another
     moves_on: bool = False  # of now; said of another time it becomes another tool
     undo: bool = False
-    reads: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +53,15 @@ class SpokenTools:
 
     tools: Mapping[str, SpokenTool]
     things: Mapping[str, Rows]
+    looks: frozenset[str]
 
     def of(self, tool: str) -> SpokenTool:
         """Return the row of a tool; one that allows nothing when it has none."""
         return self.tools.get(tool, _NOTHING)
+
+    def only_looks(self, tool: str) -> bool:
+        """Tell whether a tool changes nothing."""
+        return tool in self.looks
 
 
 _NOTHING = SpokenTool()
@@ -71,7 +75,7 @@ def open_spoken_tools(file: Path = FILE) -> SpokenTools:
     things = {
         name: _row(Rows, f"things.{name}", row | {"rows": tuple(row["rows"])}) for name, row in table["things"].items()
     }
-    return SpokenTools(tools, things)
+    return SpokenTools(tools, things, frozenset(table["looks"]))
 
 
 def _row(of: Any, where: str, row: Mapping[str, Any]) -> Any:

@@ -33,7 +33,6 @@ MOST_CERTAIN = 0.95  # that one thing is meant where a grammar read several
 CERTAIN_OF_SILENCE = 0.9  # that nothing is meant, where a grammar read a deed
 MOST_PARSED = 2  # things that "it" may mean, in sentences that only the parser reads: each takes milliseconds
 LOOK_TOPICS = {"look", "timers.left", "calendar.find", "calendar.list", "email.search", "email.list"}
-LOOKS = ("world.", "weather.", ".list", ".read", ".find", ".search", ".left", ".where")  # begin or end what only looks
 CONCERNS = ("health", "emergency", "cannot")
 PAST = "conversation."  # how commands about what was said are called; no tool server has them
 
@@ -476,7 +475,7 @@ class Reader:
 
 def _only_looks(commands: Sequence[Command]) -> bool:
     tools = open_spoken_tools()
-    return all(tools.of(one.tool).reads or one.tool.startswith(LOOKS) or one.tool.endswith(LOOKS) for one in commands)
+    return all(tools.only_looks(one.tool) for one in commands)
 
 
 def _label(text: str) -> str:

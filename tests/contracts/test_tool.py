@@ -15,6 +15,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import tools_server.tools
+from atlas.understanding.spoken_tools import open_spoken_tools
 from tools_server.boot import ServerSettings, opened_gate
 from tools_server.confirm import ConfirmationReply
 from tools_server.gate import Gate
@@ -172,6 +173,10 @@ def contents(data: Path) -> dict[str, str]:
 
 def test_there_are_tools() -> None:
     assert {name.split(".")[0] for name in TOOLS} >= {"clock", "timers", "tasks"}
+
+
+def test_what_the_house_takes_for_a_look_is_what_only_reads() -> None:
+    assert open_spoken_tools().looks == {name for name, spec in TOOLS.items() if spec.reads}
 
 
 def test_its_schema_is_valid_flat_and_closed(spec: ToolSpec) -> None:

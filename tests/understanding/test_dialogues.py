@@ -100,7 +100,7 @@ def test_a_sentence_that_corrects_itself_means_what_it_says_last(
 def test_a_row_that_says_what_none_can_is_refused(tmp_path: Path) -> None:
     for row in ("{wehn: start}", "{undo: yes please}", "{when: true}"):
         file = tmp_path / f"{len(row)}.yaml"
-        file.write_text(f"tools: {{calendar.add: {row}}}\nthings: {{}}\n", encoding="utf-8")
+        file.write_text(f"tools: {{calendar.add: {row}}}\nthings: {{}}\nlooks: []\n", encoding="utf-8")
         with pytest.raises(ConfigError, match=r"calendar\.add"):
             open_spoken_tools(file)
 

@@ -70,8 +70,13 @@ def test_a_deed_that_was_hardly_heard_is_asked_about(grammar: Grammar) -> None:
     assert [command.tool for command in meant.choices.choices[0].commands] == ["timers.start"]
 
 
-def test_a_look_that_was_hardly_heard_is_not_taken(grammar: Grammar) -> None:
-    assert hardly(grammar, "What time is it?").empty
+@pytest.mark.parametrize(
+    "text",
+    ["What time is it?", "What's my next appointment?", "Which lists do I have?", "When is the next public holiday?"],
+)
+def test_a_look_that_was_hardly_heard_is_not_taken(grammar: Grammar, text: str) -> None:
+    assert Reader(grammar).read(text).commands
+    assert hardly(grammar, text).empty
 
 
 @pytest.mark.parametrize(("answer", "timers"), [("yes", {}), ("no", {"tea": 240}), ("what time is it", {"tea": 240})])
