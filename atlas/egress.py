@@ -282,10 +282,10 @@ def _is_open(text: str) -> bool:
 async def resolved(host: str, port: int) -> list[str]:
     """Return the addresses of a name, best first. Raises `NoAnswer`."""
     try:
-        results = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        answers = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise NoAnswer(f"I can't find {host}: no name server knows it, or none answers.") from None
-    return list(dict.fromkeys(str(where[0]) for *_, where in results))
+    return list(dict.fromkeys(str(where[0]) for *_, where in answers))
 
 
 async def _head(stream: SocketStream) -> str:

@@ -92,10 +92,10 @@ async def _ask(parts: dict[str, PartHealth], name: str, question: Callable[[], A
 
 @cache
 def _versions() -> dict[str, str]:
-    results: dict[str, str] = {}
+    versions: dict[str, str] = {}
     for library in LIBRARIES:
         try:
-            results[library] = version(library)
+            versions[library] = version(library)
         except PackageNotFoundError:
             continue
-    return results
+    return versions

@@ -125,11 +125,11 @@ def _addressed(turn: Turn, addressing: Addressing | None) -> Routing | None:
     """Return whom the first reading that asks for somebody asks for; what no person said asks for nobody."""
     if addressing is None or turn.channel is None:
         return None
-    results = [read for text in (turn.text, *turn.alternatives) if (read := addressing.read(text))]
-    if not results:
+    readings = [read for text in (turn.text, *turn.alternatives) if (read := addressing.read(text))]
+    if not readings:
         return None
-    agent = results[0][0]
-    text, *alternatives = dict.fromkeys(rest for name, rest in results if name == agent)
+    agent = readings[0][0]
+    text, *alternatives = dict.fromkeys(rest for name, rest in readings if name == agent)
     whole = replace(turn, text=text, alternatives=tuple(alternatives))
     return Routing(agent, "asked for in words", whole if agent == turn.agent else _without_history(whole))
 

@@ -1,4 +1,4 @@
-"""Articles of German names: of which gender a name is, by the noun it ends in, and what stands before it. Pure.
+"""Put German words in their form: a name with its article in a case, the verb of a clause in its place. Pure.
 
 „Küchenlicht“ ends in „Licht“, so it is „das Küchenlicht“; a name that ends in nothing known goes without an article,
 which is understood, where a wrong one would hurt.
@@ -119,6 +119,6 @@ def main_clause(subordinate: str) -> str:
     if not subject or "," in subordinate:
         return subordinate
     *middle, verb = subordinate[subject.end() :].split()
-    if not middle or not _FINITE.fullmatch(verb) or (middle and _FINITE.fullmatch(middle[0])):
+    if not middle or not _FINITE.fullmatch(verb) or _FINITE.fullmatch(middle[0]):
         return subordinate
     return " ".join([subject[0], verb, *middle])

@@ -138,8 +138,8 @@ class _World:
         outward = [number for number, action in enumerate(self._question.actions) if action.risk == "outward"]
         solver = self._solver()
         solver.add(self._one_of(self._tool, outward), self._role == ROLES.index("guest"), self._not_denied())
-        if results := self._witness(solver, "outward tools are closed to guests"):
-            agent, _, action = results
+        if witness := self._witness(solver, "outward tools are closed to guests"):
+            agent, _, action = witness
             yield (
                 f"A guest could use {action.tool}, which sends something out of the house, through the agent "
                 f"{agent.name!r}. Add a rule that denies it to guests, or take it from that agent."
@@ -164,8 +164,8 @@ class _World:
                 self._one_of(self._role, strangers),
                 self._not_denied(),
             )
-            if results := self._witness(solver, f"the folders of {private.name!r} are its own"):
-                agent, role, action = results
+            if witness := self._witness(solver, f"the folders of {private.name!r} are its own"):
+                agent, role, action = witness
                 yield (
                     f"The agent {agent.name!r} could reach a folder of the private agent {private.name!r} "
                     f"({', '.join(sorted(roots & set(agent.roots)))}) for a {role}, with {action.tool}. "

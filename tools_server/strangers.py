@@ -200,24 +200,24 @@ def _is_common(line: str) -> bool:
 _Record = tuple[WrittenPlace, list[str]]
 
 
-def _records(tool: str, details: Any) -> Iterator[_Record]:
+def _records(tool: str, stored: Any) -> Iterator[_Record]:
     """Give the papers or rows that a receipt holds, with their words as they are compared, line by line."""
     family = tool.split(".")[0]
-    if isinstance(details, list):
-        for item in details:
+    if isinstance(stored, list):
+        for item in stored:
             yield from _records(tool, item)
-    elif isinstance(details, Mapping):
-        file = next((str(details[key]) for key in ("moved", "file", "href") if key in details), "")
-        text = str(details.get("text", ""))
+    elif isinstance(stored, Mapping):
+        file = next((str(stored[key]) for key in ("moved", "file", "href") if key in stored), "")
+        text = str(stored.get("text", ""))
         if file:
             folder = file.split("/")[0]
-            texts = [*([file] if "moved" in details else []), *_of_paper(text)]
+            texts = [*([file] if "moved" in stored else []), *_of_paper(text)]
             where = WrittenPlace(
-                folder if folder in HOUSEHOLDS else family, file, _id_of(text), str(details.get("root", ""))
+                folder if folder in HOUSEHOLDS else family, file, _id_of(text), str(stored.get("root", ""))
             )
         else:
-            texts = [value for key in ROW_WORDS if isinstance(value := details.get(key), str)]
-            where = WrittenPlace(family, str(details.get("id", "")), plain(str(details.get("id", ""))))
+            texts = [value for key in ROW_WORDS if isinstance(value := stored.get(key), str)]
+            where = WrittenPlace(family, str(stored.get("id", "")), plain(str(stored.get("id", ""))))
         yield where, [_plain(line) for item in texts for line in item.splitlines()]
 
 

@@ -81,8 +81,8 @@ def _whole(stream: socket.socket) -> str:
 
 
 def _plan(settings: ServerSettings, roots: tuple[Path, ...]) -> WallPlan:
-    details = tomllib.loads(settings.tools.read_text(encoding="utf-8")) if settings.tools else {}
-    paths = list(_paths(details))
+    tools = tomllib.loads(settings.tools.read_text(encoding="utf-8")) if settings.tools else {}
+    paths = list(_paths(tools))
     given = (settings.agents, settings.policy, settings.tools, settings.house_key)
     reads = [
         *(Path(path) for path in SYSTEM),
@@ -94,18 +94,18 @@ def _plan(settings: ServerSettings, roots: tuple[Path, ...]) -> WallPlan:
         *(path for ending, path in paths if ending == _FILES),
     ]
     writes = [settings.data, *roots, Path("/dev/null"), *(path for ending, path in paths if ending == _FOLDERS)]
-    programs = tuple(programs_of(details.get("upstream", {})))
+    programs = tuple(programs_of(tools.get("upstream", {})))
     clears = (settings.socket.parent,) if settings.socket else ()
     return WallPlan(tuple(reads), tuple(writes), programs, clears)
 
 
-def _paths(details: Any, name: str = "") -> Iterator[tuple[str, Path]]:
+def _paths(settings: Any, name: str = "") -> Iterator[tuple[str, Path]]:
     """Find the files and folders in the settings of the tools: `atlas.toml` calls them so by their names' endings."""
-    if isinstance(details, Mapping):
-        for key, value in details.items():
+    if isinstance(settings, Mapping):
+        for key, value in settings.items():
             yield from _paths(value, key)
-    elif isinstance(details, list):
-        for value in details:
+    elif isinstance(settings, list):
+        for value in settings:
             yield from _paths(value, name)
-    elif isinstance(details, str) and details:
-        yield from ((ending, Path(details)) for ending in (_FILES, _FOLDERS) if f"_{name}".endswith(ending))
+    elif isinstance(settings, str) and settings:
+        yield from ((ending, Path(settings)) for ending in (_FILES, _FOLDERS) if f"_{name}".endswith(ending))

@@ -97,21 +97,21 @@ class Recall:
 
     def _what(self, wish: Command, turn: Turn) -> dict[str, Any] | None:
         """Return which of their exchanges somebody wishes to be forgotten; `None` for a day that is not understood."""
-        words, details = self._wording, wish.arguments
+        words, arguments = self._wording, wish.arguments
         match wish.tool:
             case "conversation.forget":
                 return {
-                    "since": turn.at - details["seconds"],
-                    "span": words.span("length", length=words.length(details)),
+                    "since": turn.at - arguments["seconds"],
+                    "span": words.span("length", length=words.length(arguments)),
                 }
             case "conversation.forget_last":
-                return {"last": details.get("count", 1), "here": True, "span": words.span("last")}
+                return {"last": arguments.get("count", 1), "here": True, "span": words.span("last")}
             case "conversation.forget_this":
                 return {"here": True, "span": words.span("this")}
             case "conversation.forget_day":
-                if (span := self._span(details, turn)) is None:
+                if (span := self._span(arguments, turn)) is None:
                     return None
-                return {"since": span.since, "until": span.until, "span": words.span("day", day=words.day(details))}
+                return {"since": span.since, "until": span.until, "span": words.span("day", day=words.day(arguments))}
         assert wish.tool == "conversation.forget_all", wish.tool
         return {"span": words.span("all")}
 
@@ -137,19 +137,19 @@ class Recall:
 
     async def _found(self, wish: Command, turn: Turn) -> str:
         """Return what there is to say about the past. Nothing is said but what the memory holds."""
-        words, details = self._wording, wish.arguments
-        span = self._span(details, turn) if "day" in details else ALWAYS
+        words, arguments = self._wording, wish.arguments
+        span = self._span(arguments, turn) if "day" in arguments else ALWAYS
         if span is None:
             return words.says["what_day"]
-        about = str(details.get("about", ""))
+        about = str(arguments.get("about", ""))
         if wish.tool == "conversation.when":
             spoken = await self._search(turn, about, span, anybody=True)
             last = words.says["last_time"].format(when=self._when(spoken[0].at, turn)) if spoken else ""
             return last or words.says["never"].format(about=about)
         matches = await self._search(turn, about, span, here=wish.tool == "conversation.last")
         if not matches:
-            nothing = "nothing_about" if about else "nothing_then" if "day" in details else "nothing_yet"
-            return words.says[nothing].format(about=about, day=words.day(details))
+            nothing = "nothing_about" if about else "nothing_then" if "day" in arguments else "nothing_yet"
+            return words.says[nothing].format(about=about, day=words.day(arguments))
         shown = matches[: 1 if wish.tool == "conversation.last" else SAID_ALOUD]
         texts = [words.quote(self._when(one.at, turn), one.text) for one in reversed(shown)]
         more = 1 < len(shown) < len(matches)
@@ -173,8 +173,8 @@ class Recall:
     def _is_ours(self, text: str) -> bool:
         return any(command.tool.startswith(PAST) for command in self._grammar.commands(text))
 
-    def _span(self, details: Mapping[str, Any], turn: Turn) -> TimeSpan | None:
-        return self._wording.past.span(self._wording.day(details), self._local(turn.at))
+    def _span(self, arguments: Mapping[str, Any], turn: Turn) -> TimeSpan | None:
+        return self._wording.past.span(self._wording.day(arguments), self._local(turn.at))
 
     def _when(self, at: float, turn: Turn) -> str:
         return self._wording.past.when(self._local(at), self._local(turn.at))
@@ -241,15 +241,15 @@ class MemoryWords:
         """Return what is to be forgotten, as a part of a sentence."""
         return self._spans[which].format(**words)
 
-    def length(self, details: Mapping[str, Any]) -> str:
+    def length(self, arguments: Mapping[str, Any]) -> str:
         """Return a length of time: "ten minutes", "hour"."""
-        seconds = int(details["seconds"])
+        seconds = int(arguments["seconds"])
         unit, one, more = next(row for row in self._lengths if seconds % row[0] == 0)
         return one if seconds == unit else f"{self._number(seconds // unit)} {more}"
 
-    def day(self, details: Mapping[str, Any]) -> str:
+    def day(self, arguments: Mapping[str, Any]) -> str:
         """Return the day that was said, with its part."""
-        return self.past.day_phrase(" ".join(filter(None, (details.get("day", ""), details.get("part", "")))))
+        return self.past.day_phrase(" ".join(filter(None, (arguments.get("day", ""), arguments.get("part", "")))))
 
     def count(self, exchanges: int) -> str:
         """Return how many exchanges, in words."""

@@ -67,11 +67,11 @@ class Brevity:
 
 def _other_answers(history: Sequence[Message], question: str) -> Iterator[Words]:
     """Yield the sentences of answers to other questions."""
-    requests: Words = ()
+    last_request: Words = ()
     for message in history:
         if message.author == "user":
-            requests = _words(message.text)
-        elif message.author == "assistant" and requests != _words(question):
+            last_request = _words(message.text)
+        elif message.author == "assistant" and last_request != _words(question):
             yield from (_words(_without_label(one)) for one in _END.split(message.text))
 
 

@@ -137,11 +137,11 @@ class _Shelf:
         self.reads = frozenset(tool.name for tool in tools if tool.read_only)
         families, own_value = words.get("families", {}), words.get("tools", {})
         self._compounds: bool = words.get("compounds", False)
-        details = {tool.name: _in_its_own_words(tool) for tool in tools}
-        spread = Counter(word for weights in details.values() for word in weights)
+        words_of = {tool.name: _in_its_own_words(tool) for tool in tools}
+        spread = Counter(word for weights in words_of.values() for word in weights)
         self.scores = lru_cache(REMEMBERED)(self._scored)
         self._by_word: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
-        for name, weights in details.items():
+        for name, weights in words_of.items():
             foreseen = not words or name in own_value or _family(name) in families
             for word, weight in weights.items():  # a word of many tools says little about each
                 rarity = math.log(1 + len(tools) / spread[word]) / math.log(1 + len(tools))
@@ -156,12 +156,12 @@ class _Shelf:
 
     def _scored(self, text: str) -> Mapping[str, float]:
         """Return the tools that `text` has any word of, best first; of equals, as their names are ordered."""
-        results: dict[str, float] = defaultdict(float)
+        scores: dict[str, float] = defaultdict(float)
         stems = [self._head(word) for word in _terms(text)]
         for word in dict.fromkeys((*stems, *(f"{one}_{two}" for one, two in itertools.pairwise(stems)))):
             for name, weight in self._by_word.get(word, {}).items():
-                results[name] += weight
-        return dict(sorted(results.items(), key=lambda one: (-round(one[1], 6), one[0])))
+                scores[name] += weight
+        return dict(sorted(scores.items(), key=lambda one: (-round(one[1], 6), one[0])))
 
     def _head(self, word: str) -> str:
         """Return what a word of a language of compounds is one of: of "küchenlicht" it is the light."""

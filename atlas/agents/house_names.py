@@ -73,15 +73,15 @@ def read_names(house: Mapping[str, Any], sheets: Mapping[str, Any]) -> Names:
     )
 
 
-def _places(details: Mapping[str, Any], key: str) -> tuple[NamedPlace, ...]:
+def _places(house: Mapping[str, Any], key: str) -> tuple[NamedPlace, ...]:
     return tuple(
-        NamedPlace(_text(one, "name"), _text(one, "floor"), _texts(one, "aliases")) for one in _tables(details, key)
+        NamedPlace(_text(one, "name"), _text(one, "floor"), _texts(one, "aliases")) for one in _tables(house, key)
     )
 
 
-def _tables(details: Mapping[str, Any], key: str) -> Sequence[Mapping[str, Any]]:
+def _tables(house: Mapping[str, Any], key: str) -> Sequence[Mapping[str, Any]]:
     """Return the entries of a list, by name where they are only names."""
-    every = details.get(key, [])
+    every = house.get(key, [])
     entries = every if isinstance(every, list) else []
     tables = [entry if isinstance(entry, Mapping) else {"name": entry} for entry in entries]
     return [table for table in tables if _text(table, "name")]

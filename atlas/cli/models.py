@@ -176,13 +176,13 @@ def fitting(name: str, models: Sequence[Model], folder: Path, sequences: int) ->
         print(f"{memory.name:28} {memory.free_bytes / GIB:6.1f} GiB free  {memory.bytes_per_second / 1e9:6.0f} GB/s")
     print(f"\n{'context':>8}  {'weights':>8}  {'cache':>7}  {'GPU':>7}  {'RAM':>7}  {'layers':>9}  tokens/s, about")
     contexts = [context for context in CONTEXTS if context <= shape.context] or [shape.context or CONTEXTS[0]]
-    results = [(context, fit(shape, cards, ram, context, sequences)) for context in contexts]
-    for context, one_fit in results:
+    fits = [(context, fit(shape, cards, ram, context, sequences)) for context in contexts]
+    for context, one_fit in fits:
         print(_row(shape, context, one_fit))
-    print(f"\n{results[0][1].advice}")
+    print(f"\n{fits[0][1].advice}")
     if longest := longest_context(shape, cards, ram, sequences):
         print(f"The longest context with which it stays where it is: {longest:,} tokens.")
-    return 0 if results[0][1].fits else 1
+    return 0 if fits[0][1].fits else 1
 
 
 def shape_of_named(name: str, models: Sequence[Model], folder: Path) -> Shape:

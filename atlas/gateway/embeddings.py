@@ -80,11 +80,11 @@ def encoders_for(actor: Actor, house: House) -> Mapping[str, str]:
 
     Those beside the models of agents that answer this role: whose model is not for everybody, nor is its machine.
     """
-    results: dict[str, str] = {}
+    hosts: dict[str, str] = {}
     for agent in house.config.agents.values():
         if actor.role in agent.roles and agent.llm in house.encoders:
-            results.setdefault(house.config.llm[agent.llm].embedder, agent.llm)
-    return results
+            hosts.setdefault(house.config.llm[agent.llm].embedder, agent.llm)
+    return hosts
 
 
 def _host_for(model: str, actor: Actor, house: House) -> str:

@@ -108,9 +108,9 @@ async def _refuse(peer: Peer, troubles: BaseExceptionGroup[AtlasError]) -> None:
     trouble = _first(troubles)
     trace.line("wyoming refused", error=trouble)
     ours = not isinstance(trouble, RequestError)
-    details = error.Error(trouble.spoken if ours else str(trouble), "server_error" if ours else trouble.code)
+    refusal = error.Error(trouble.spoken if ours else str(trouble), "server_error" if ours else trouble.code)
     with suppress(PeerGone):
-        await peer.send(details.event())
+        await peer.send(refusal.event())
 
 
 def _first(group: BaseExceptionGroup[Any]) -> Any:

@@ -57,7 +57,7 @@ class Rings:
         if self._present and self._present.ring.id not in self._expected:
             self._present = None
 
-    def told(self, identity: str) -> None:
+    def rung_by_house(self, identity: str) -> None:
         """Note that the house rings this one itself."""
         self._expected.pop(identity, None)
         if self._present and self._present.ring.id == identity:

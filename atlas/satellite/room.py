@@ -59,7 +59,6 @@ class Reply:
     stretch: QueuedSound
     words: str = ""
     ring: bool = False
-    reported: bool = False
 
 
 class SatelliteRoom:
@@ -90,9 +89,9 @@ class SatelliteRoom:
         self._uplink = Resampler(HEARING_RATE, RATE)
         self._deadline: float | None = None
         self._replies: list[Reply] = []
+        self._over_at: float | None = None  # when the last of them was played to its end
         self._may_stay_silent = False  # the house has understood; what has no answer by its deadline needs none
         self._tone_at: float | None = None  # when the tone that it is awake is due
-        self._over_at: float | None = None  # when the last of them was played to its end
         self._next_ring: Json | None = None  # said by the house to be what its next response is about
 
     # ── the microphone ─────────────────────────────────────────────────────────────────────────────
@@ -213,7 +212,7 @@ class SatelliteRoom:
     def _begin(self, identity: str) -> None:
         ring, self._next_ring = self._next_ring, None
         if ring:
-            self._rings.told(ring["id"])
+            self._rings.rung_by_house(ring["id"])
             gain = min(LOUDEST, LOUDER ** int(ring.get("times", 0)))
             tone = self._player.begin(gain)
             self._player.feed(tone, earcon(_tone(ring["tone"])))

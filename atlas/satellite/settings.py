@@ -36,7 +36,7 @@ class SatelliteSettings:
     room: str = ""  # checked by the house: a room belongs to the device's token
     microphone: SoundDevice = SoundDevice()
     loudspeaker: SoundDevice = SoundDevice()
-    wake_words: tuple[str, ...] = ()  # () has the house say them
+    wake_words: tuple[str, ...] = ()
     wake_threshold: float = 0.0  # 0 is each model's own; less wakes more easily, and more often for nothing
     models: Path = Path("models")  # of wake words that do not come with the library
     volume: float = 1.0

@@ -35,12 +35,12 @@ def forget(
     `busy` conversations are being read by a model, or were read ahead: it has something to forget in any case.
     """
     chosen, values = of(whose, span)
-    results = connection.execute(
+    turns = connection.execute(
         f"SELECT t.number, c.id, c.agent, c.person, c.room{chosen} ORDER BY t.number DESC LIMIT :last",
         values | {"last": -1 if last is None else last},
     ).fetchall()
-    numbers = [(number,) for number, *_ in results]
-    touched = {identity: Conversation(*key) for _, identity, *key in results}
+    numbers = [(number,) for number, *_ in turns]
+    touched = {identity: Conversation(*key) for _, identity, *key in turns}
     deeds = sum(
         connection.execute(
             f"SELECT EXISTS (SELECT 1 FROM messages WHERE turn = ? AND {_DEED})",  # noqa: S608  no value is in it

@@ -208,8 +208,8 @@ class Amends:
             if at == place or re.fullmatch(choice.get("answers", "(?!)"), sentence, re.IGNORECASE):
                 whole = half.asks | choice
                 return self._done(half, whole["tool"], whole["says"], choice.get("is", ""))
-        if statement := self._told(half.asks.get("open", ""), sentence, words):
-            return self._done(half, half.asks["tool"], half.asks["says"], statement)
+        if what := self._told(half.asks.get("open", ""), sentence, words):
+            return self._done(half, half.asks["tool"], half.asks["says"], what)
         return None
 
     def _done(self, half: Half, tool: str, says: str, answer: str) -> Command | None:
@@ -332,13 +332,10 @@ class Amends:
     def _seconds(self, text: str) -> int:
         """Return the length of time that `text` is, from end to end; 0 when it is none."""
         words = self._new(text, "length")
-        for message in (words, self._grammar.plain_words(words)):
-            matching_durations = durations.find(message)
-            if len(matching_durations) == 1 and (matching_durations[0].start, matching_durations[0].end) == (
-                0,
-                len(message),
-            ):
-                return matching_durations[0].seconds
+        for form in (words, self._grammar.plain_words(words)):
+            match durations.find(form):
+                case [only] if (only.start, only.end) == (0, len(form)):
+                    return only.seconds
         return 0
 
     def _new(self, text: str, of: str) -> str:

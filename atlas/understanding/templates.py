@@ -154,8 +154,8 @@ def open_sentences(language: str) -> tuple[Mapping[str, Any], Templates]:
     tables: dict[str, Any] = {"intents": {}, "lists": {}, "expansion_rules": {}}
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     for file in (SENTENCES / "unsaid.yaml", *sorted(folder.glob("*.yaml"))):
-        for key, details in yaml.load(file.read_text(encoding="utf-8"), loader).items():  # noqa: S506 (both are safe loaders)
-            tables[key] = tables[key] | details if isinstance(tables.get(key), dict) else details
+        for key, table in yaml.load(file.read_text(encoding="utf-8"), loader).items():  # noqa: S506 (both are safe loaders)
+            tables[key] = tables[key] | table if isinstance(tables.get(key), dict) else table
     public = files("home_assistant_intents") / "data" / f"{language}.json"
     return tables, Templates(tables, json.loads(public.read_text(encoding="utf-8")))
 

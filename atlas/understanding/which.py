@@ -52,12 +52,12 @@ class Labels:
 
     def plain(self, words: str) -> frozenset[str]:
         """Return words without case, with times as "7:30" and numbers as digits: "half past seven" is one of them."""
-        message = self._digits(words.lower())
+        plain = self._digits(words.lower())
         for pattern, to in self._same:
-            message = pattern.sub(to, message)
+            plain = pattern.sub(to, plain)
         for pattern, step in self._clocks:
-            message = pattern.sub(partial(_clock, step=step), message)
-        return frozenset(_WORDS.findall(message))
+            plain = pattern.sub(partial(_clock, step=step), plain)
+        return frozenset(_WORDS.findall(plain))
 
     def several(self, call: ToolCall, data: Mapping[str, Any]) -> list[One]:
         """Return what `data` names to choose from: none, when `call` cannot be told which."""
@@ -106,9 +106,9 @@ class Which:
 
         To a "no", and to one that was not named, what to say.
         """
-        if (results := _asked(history)) is None:
+        if (asked_which := _asked(history)) is None:
             return ()
-        call, data = results
+        call, data = asked_which
         several, more = self._labels.several(call, data), bool(data.get("more"))
         if len(several) < 2:
             return ()
