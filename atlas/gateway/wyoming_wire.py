@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import anyio
-import numpy as np
 from anyio.abc import ByteStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 from wyoming import audio
@@ -16,7 +15,7 @@ from wyoming.version import __version__ as WYOMING_VERSION  # noqa: N812  # a co
 from atlas.audio import HEARING_RATE, SAMPLE_BYTES, AudioChunk
 from atlas.errors import RequestError
 from atlas.gateway.wire import Fields
-from atlas.speech.resample import HIGHEST_RATE, LOWEST_RATE, Resampler
+from atlas.speech.resample import HIGHEST_RATE, LOWEST_RATE, Resampler, mono
 from atlas.strict_json import loads
 
 LINE_BYTES = 16 * 1024
@@ -109,11 +108,9 @@ class WyomingMicrophone:
             raise fields.wrong("width", f"{SAMPLE_BYTES}: samples of 16 bits", "invalid_value")
         if len(pcm) % (SAMPLE_BYTES * channels):
             raise RequestError("a chunk of sound ends in the middle of a sample", code="invalid_value")
-        if channels > 1:
-            pcm = np.frombuffer(pcm, np.int16).reshape(-1, channels).mean(axis=1).astype(np.int16).tobytes()
         if rate != self._resampler.from_rate:
             self._resampler = Resampler(rate, HEARING_RATE)
-        return self._resampler.feed(AudioChunk(pcm, rate))
+        return self._resampler.feed(AudioChunk(mono(pcm, channels), rate))
 
 
 def _object(text: bytes) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from anyio.abc import Process
 from atlas.audio import HEARING_RATE, SAMPLE_BYTES, AudioChunk, silence
 from atlas.errors import EngineError
 from atlas.satellite.settings import SoundDevice
-from atlas.speech.resample import Resampler
+from atlas.speech.resample import Resampler, mono
 
 CHUNK_SECONDS = 0.04  # read at a time: 25 times a second costs little, and nobody notices it
 LATENCY_MILLISECONDS = 60  # that the sound server buffers: more is heard as slowness, less as crackling
@@ -148,14 +148,6 @@ class Loudspeaker:
             for end in (reading, writing):
                 if end >= 0:
                     os.close(end)
-
-
-def mono(pcm: bytes, channels: int) -> bytes:
-    """Return the mean of interleaved channels."""
-    if channels == 1:
-        return pcm
-    frames = np.frombuffer(pcm, "<i2").reshape(-1, channels)
-    return bytes(frames.mean(axis=1).astype("<i2").tobytes())
 
 
 def level_db(pcm: bytes) -> float:

@@ -56,3 +56,11 @@ def check_rate(rate: int) -> None:
             f"a sample rate of {rate} Hz",
             hint=f"send sound of {LOWEST_RATE} to {HIGHEST_RATE} samples a second",
         )
+
+
+def mono(pcm: bytes, channels: int) -> bytes:
+    """Return the mean of interleaved channels, 16-bit as they are."""
+    if channels == 1:
+        return pcm
+    frames = np.frombuffer(pcm, "<i2").reshape(-1, channels)
+    return bytes(frames.mean(axis=1).astype("<i2").tobytes())
