@@ -175,9 +175,7 @@ class Chat:
             made = zip(calls, results, strict=False)  # more calls may be wished for than are made
             if client_results := [result.text for call, result in made if result.ok and call.name in clients]:
                 reply.strict = bool(reply.receipts)  # a client's tool answers in any form: the model must word it
-                reply.filter_by(
-                    self._speech.filter(" ".join([reply.turn.text, *client_results]))
-                )  # as if somebody had asked
+                reply.filter_by(self._speech.filter(reply.turn.text, " ".join(client_results)))
             if reply.pending:
                 await reply.ask(more=results[-1].error == WAITS)
                 return "done"

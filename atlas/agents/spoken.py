@@ -23,6 +23,8 @@ DONT_KNOW = "I can't look that up."  # in a language that nobody wrote down
 MISUSED = "I couldn't work out how to do that, so nothing was done."
 MISSES = ("missed", "talk", "deed")  # names of what is said to those who were not understood
 LONGEST_CHARACTERS = 600  # a sentence is not waited for longer than this
+BEGUN_CHARACTERS = 100  # of a line that are read with the next
+_WHOLE = re.compile(r"[.!?…:;][\"'”’“«)\]*_]*$")
 _END = re.compile(r"[.!?…]+[\"'”’“«)\]*_]*(?=\s)\s+|\n+")
 
 
@@ -66,9 +68,9 @@ class Speech:
             return Spoken(small)
         return Spoken(self._prepared("missed" if misheard else self._concerns.sentence(plain, about), turn))
 
-    def filter(self, request: str) -> Filter:
-        """Return what an answer of the model goes through, to somebody whose `request` is about the world."""
-        return Filter(lambda sentence: not self._concerns.strays(sentence, request, self._names()))
+    def filter(self, request: str, lookup: str = "") -> Filter:
+        """Return what an answer of the model goes through, to a `request` about the world, after a `lookup` for it."""
+        return Filter(lambda sentence: not self._concerns.strays(sentence, request, self._names(), lookup))
 
     def _prepared(self, name: str, turn: Turn) -> str:
         """Return what this is answered with; who was not understood twice in a row hears of help."""
@@ -82,13 +84,17 @@ class Speech:
 
 
 class Filter:
-    """Lets an answer through sentence by sentence as it streams, but for those that `passes` says no to."""
+    """Lets an answer through sentence by sentence as it streams, but for those that `passes` says no to.
+
+    A line that no mark ends goes on in the next: they are read together.
+    """
 
     full = False
 
     def __init__(self, passes: Callable[[str], bool]) -> None:
         self._passes = passes
         self._unread = ""
+        self._begun = ""  # the end of the line before, if its sentence has not ended
 
     def feed(self, text: str) -> str:
         """Take more of an answer; return the whole sentences of it that may be spoken."""
@@ -96,13 +102,18 @@ class Filter:
         free: list[str] = []
         while end := _end(self._unread):
             sentence, self._unread = self._unread[:end], self._unread[end:]
-            free.append(sentence if self._passes(sentence) else "")
+            free.append(self._passed(sentence))
         return "".join(free)
 
     def rest(self) -> str:
         """Return the end of the answer, if that may be spoken."""
         rest, self._unread = self._unread, ""
-        return rest if self._passes(rest) else ""
+        return self._passed(rest)
+
+    def _passed(self, part: str) -> str:
+        whole, words = f"{self._begun} {part}" if self._begun else part, part.rstrip()
+        self._begun = "" if not words or _WHOLE.search(words) else words[-BEGUN_CHARACTERS:]
+        return part if self._passes(part) and (whole == part or self._passes(whole)) else ""
 
 
 def _end(text: str) -> int:

@@ -8,6 +8,7 @@ locked. A language says in sentences/LANGUAGE/concern.yaml how each is told; one
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from typing import Any, Literal
@@ -20,6 +21,7 @@ from atlas.understanding.templates import SENTENCES
 
 LEAST_CHARACTERS = 3  # of a name that tells of this house; shorter ones are parts of other words
 LONGEST_CHARACTERS = 600  # that are read; who writes more brings a text along, and its beginning says what for
+_MARKUP = re.compile(r"(?<![^\W_])[_*`~]+|[_*`~]+(?![^\W_])|(?<=\w)_+(?=\w)|</?\w[^<>]{0,40}>")
 _MARKS = re.compile(r"[^\w' ]+")
 OF_HOUSE = ("deed", "deed_anywhere", "ours", "house")
 Forms = Mapping[str, re.Pattern[str]]
@@ -49,20 +51,21 @@ class Concerns:
         foreign = about == "talk" and any(has(forms, one, words) for forms in self._others for one in OF_HOUSE)
         return "house" if foreign else about
 
-    def strays(self, sentence: str, request: str, names: Names) -> bool:
-        """Tell whether a sentence is about this house, in any language, where the `request` was about the world.
+    def strays(self, sentence: str, request: str, names: Names, lookup: str = "") -> bool:
+        """Tell whether a sentence said to somebody who asked about the world is about this house, in any language.
 
-        A text that is written at somebody's wish may be about anything.
+        A text that is written at somebody's wish may be about anything. What is named in `lookup`, which the model
+        read for its answer, may be named; whatever that says, it wishes for no text.
         """
         if has(self._forms, "writing", request):
             return False
-        words = " ".join(sentence[:LONGEST_CHARACTERS].replace("’", "'").split())
+        words, context = _bare(sentence), f"{request} {lookup}"
         every = (self._forms, *self._others)
-        of_gear = any(has(forms, "gear", request) for forms in every)  # how a lock works
+        of_gear = any(has(forms, "gear", context) for forms in every)  # how a lock works
         if any(has(forms, "unasked", words) or (has(forms, "gear", words) and not of_gear) for forms in every):
             return True
         named = self._of_names(names).search(words)
-        return named is not None and named[0].lower() not in request.lower()
+        return named is not None and named[0].lower() not in context.lower()
 
     def _of_own(self, words: str, names: Names) -> About:
         if not self._known:
@@ -101,6 +104,12 @@ class Concerns:
 
     def _has(self, form: str, words: str) -> bool:
         return has(self._forms, form, words)
+
+
+def _bare(sentence: str) -> str:
+    """Return the words of a sentence as they sound: nothing between their letters that is not seen or heard."""
+    plain = unicodedata.normalize("NFKC", sentence[:LONGEST_CHARACTERS]).replace("’", "'")
+    return " ".join(_MARKUP.sub(" ", "".join(one for one in plain if unicodedata.category(one) != "Cf")).split())
 
 
 def has(forms: Forms, form: str, words: str) -> bool:

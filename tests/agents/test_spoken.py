@@ -168,8 +168,43 @@ def test_a_sentence_that_never_ends_is_not_held_back_for_ever() -> None:
     assert text + sieve.rest() == "and on " * 5_000
 
 
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "I have\nlocked the oven.",
+        "The front\ndoor\nis locked.",
+        "the big\noven is\n**off** now",
+        "The fr\u00adont do\u00ador is lo\u200bcked.",
+        "Ｔｈｅ　ｏｖｅｎ　ｉｓ　ｏｆｆ．",
+        "I_have_locked_it.",
+        "The **oven** is `off`.",
+        "The <b>oven</b> <i>is off</i>.",
+        "blue " * 117 + "and now I have locked it",
+        "Die Haus\u00adtür ist ab\u00adgeschlossen.",
+        "Ich\nhabe abgeschlossen.",
+    ],
+)
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_a_claim_is_none_the_less_for_how_it_is_written(
+    claim: str, language: str, grammars: dict[str, Grammar]
+) -> None:
+    concerns = Concerns(grammars[language].tables)
+    sieve = Filter(lambda sentence: not concerns.strays(sentence, "why is the sky blue", NAMES))
+    out = "".join(sieve.feed(claim[at : at + 7]) for at in range(0, len(claim), 7)) + sieve.rest()
+    assert not any(word in out for word in ("locked", "off", "ｏｆｆ", "schlossen")), out
+
+
+def test_lines_of_a_list_are_read_as_they_stand(grammars: dict[str, Grammar]) -> None:
+    concerns = Concerns(grammars["en"].tables)
+    sieve = Filter(lambda sentence: not concerns.strays(sentence, "which planets are there", NAMES))
+    text = "There are eight:\n\n- Mercury\n- Venus_II\n- *Earth*\n2 * 3 < 7 > 1\n- Mars\n"
+    assert sieve.feed(text) + sieve.rest() == text
+
+
 @pytest.mark.timeout(10)
-@pytest.mark.parametrize("words", ["your my ", "the oven ", "i ", "und dann ", "ich habe ", "du hast ", "“", "- "])
+@pytest.mark.parametrize(
+    "words", ["your my ", "the oven ", "i ", "und dann ", "ich habe ", "du hast ", "“", "- ", "<a ", "_*", "\u200b"]
+)
 def test_a_flood_of_words_is_read_at_once(words: str, grammars: dict[str, Grammar]) -> None:
     for grammar in grammars.values():
         concerns = Concerns(grammar.tables)
