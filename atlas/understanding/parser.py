@@ -32,7 +32,7 @@ SURE = 0.7  # of a change that is made at once: below, 19 of 37 were right, abov
 SURE_TO_GO_ON = 0.6  # of one that follows on another: then the house is spoken to
 SURE_TO_LOOK = 0.6  # of what only looks something up
 LIKELY = 0.25  # of a change that is asked about, and of the second of two
-CERTAIN = 0.9  # that it is a wish at all, whatever its words look like
+CERTAIN = 0.9  # that the house is meant, though a name stands before it
 SURE_THOUGH_NEGATED = 0.8  # of either, when some word may say not to do it
 SILENT = ("nothing", "talk", "cannot", "health", "emergency")
 _NEW = ("timers.start", "alarms.set", "reminders.add", "tasks.add", "notes.add", "calendar.add", "facts.remember")
@@ -148,22 +148,22 @@ class Parser:
                 choices.append(
                     MeaningChoice(self._says[act].format(**reading.words(self._says["nothing"])), tuple(made))
                 )
-        unclear = not commands and best.act in _DEEDS and not self._forbids(best.act, text, names)
+        unclear = not commands and best.act in _DEEDS and not self._forbids(best, text, names)
         return replace(parse, choices=tuple(choices), unclear=unclear)
 
     def _commands(
         self, likely: Likely, reading: _Reading, names: Names, room: str, before: Before
     ) -> Sequence[Command]:
-        act, certain = likely.act, likely.chance >= CERTAIN
+        act = likely.act
         if act == "later.do":
             return self._delayed(reading, names, room, before)
         if act in self._canonical:
             return self._said_plainly(act, reading, names, before)
         if act in self._slots:
             command = self._tool(act, reading, before)
-            wanted = certain or _looks(act) or not self._unwanted.search(reading.text)
+            wanted = _looks(act) or not self._unwanted.search(reading.text)
             return (command,) if command and wanted else ()
-        if not certain and self._forbids(act, reading.text, names):
+        if self._forbids(likely, reading.text, names):
             return ()
         named = self._meant(reading.targets(names), names, before)
         if not room and len(rooms := {one.room for one in names.devices if one.name in before.devices}) == 1:
@@ -198,11 +198,14 @@ class Parser:
         both = (*first.commands, *second.commands)
         return replace(first, chance=min(first.chance, second.chance), commands=both)
 
-    def _forbids(self, act: str, text: str, names: Names) -> bool:
+    def _forbids(self, likely: Likely, text: str, names: Names) -> bool:
         """Whether a sentence wants nothing of a device, though it has such an act in it: a report, a condition."""
         if self._wondering.search(text):
             return True
-        return act != "look" and bool(self._unwanted.search(text) or self.frames.is_to_somebody(text, names))
+        if likely.act == "look":
+            return False
+        to_somebody = likely.chance < CERTAIN and self.frames.is_to_somebody(text, names)
+        return to_somebody or bool(self._unwanted.search(text))
 
     def _meant(self, named: Sequence[Token], names: Names, before: Before) -> Sequence[Token]:
         """Return the tokens that name what is meant; where none names a device, with those that were just spoken of."""

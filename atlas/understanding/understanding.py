@@ -344,11 +344,16 @@ class Reader:
             return plainly
         return meant if commands or count >= STRONG else plainly
 
+    def _is_certain_of(self, text: str, heard: _Heard) -> bool:
+        """Whether a deed is wanted, though the words end as if it were taken back: "quieter, I can hear it not"."""
+        parse = self._parser.parse(text, heard.names, heard.turn.actor.room) if self._parser else NOT_PARSED
+        return bool(parse.commands) and parse.chance >= MOST_CERTAIN
+
     def _asked_as_said(self, heard: _Heard) -> dict[str, Any]:
         """Return what the words of a turn mean: the first of the ways in which the readings can be meant."""
         readings, amends, history = heard.readings, self._amends, recent(heard.turn)
         back = any(self._taken_back.search(text[:LONGEST_CHARACTERS]) for text in readings)
-        if back and not self._dialogue.chooses(readings[0]):  # "lock the one that is not"
+        if back and not self._dialogue.chooses(readings[0]) and not self._is_certain_of(readings[0], heard):
             return {}
         exchanges = tuple(self._dialogue.exchanges(history))
         last = exchanges[0] if exchanges else EarlierTurn((), (), ())
