@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -15,6 +14,7 @@ from atlas.conversation import Message, ToolCall, ToolResult, Turn, fresh_id
 from atlas.events import Emit, TextDelta
 from atlas.mcp.tools import Tools
 from atlas.understanding.answering import Answering, FactQuestion
+from atlas.understanding.dialogue import read_result
 from atlas.understanding.understanding import Understanding
 
 FORGET = "facts.forget"
@@ -128,11 +128,8 @@ def _only_fact(history: Sequence[Message]) -> str:
 
 def _facts_in(result: str) -> Sequence[str]:
     """Read what `prompt.result` wrote of a tool about facts."""
-    try:
-        details: Any = json.loads(result)
-    except ValueError:
-        return ()
-    data = details.get("data") if isinstance(details, dict) and details.get("ok") is True else None
+    answer = read_result(result)
+    data = answer.get("data") if answer.get("ok") is True else None
     if not isinstance(data, dict):
         return ()
     several = data.get("facts")

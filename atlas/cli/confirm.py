@@ -104,9 +104,4 @@ def _line(ask: dict[str, Any]) -> str:
     """Return a question as a line: its id, the seconds it has left, who asks, and the question itself."""
     who = ", ".join(filter(None, (ask["asked"]["person"], ask["asked"]["device"], ask["asked"]["room"])))
     by = f"{ask['agent']} for {who}" if who else ask["agent"]
-    return f"{ask['id'][:8]}  {ask['seconds_left']:3.0f} s  {by}: {_printable(ask['sentence'])}"
-
-
-def _printable(text: str) -> str:
-    """Return text that cannot move the cursor: part of a question may come from a program or a file."""
-    return "".join(character if character.isprintable() else " " for character in text)
+    return f"{ask['id'][:8]}  {ask['seconds_left']:3.0f} s  {by}: {door.printable(ask['sentence'])}"

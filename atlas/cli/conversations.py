@@ -79,7 +79,7 @@ async def _search(house: httpx2.AsyncClient, query: dict[str, str], limit: str |
     result = (await _told(house, "GET", "/search", query | ({"limit": limit} if limit else {})))["data"]
     for one in reversed(result):  # the newest stands last, above the next prompt
         at, who = datetime.fromisoformat(one["at"]), "" if one["author"] == "user" else "  Atlas:"
-        print(f"{at:%Y-%m-%d %H:%M}{who}  {_printable(one['text'])}")
+        print(f"{at:%Y-%m-%d %H:%M}{who}  {door.printable(one['text'])}")
     if not result:
         print("Nothing was found.", file=sys.stderr)
     return 0 if result else 1
@@ -143,8 +143,3 @@ def _out(file: Path | None) -> Iterator[TextIO]:
     except BaseException:
         file.unlink(missing_ok=True)
         raise
-
-
-def _printable(text: str) -> str:
-    """Return text that cannot move the cursor."""
-    return "".join(character if character.isprintable() else " " for character in text)

@@ -54,3 +54,8 @@ def client(config: Config, **options: Any) -> httpx2.AsyncClient:
     """Return an HTTP client for the house, which speaks plain HTTP on this very machine: no proxy, no certificates."""
     headers = {"authorization": f"Bearer {token(config)}"}
     return httpx2.AsyncClient(base_url=address(config), headers=headers, trust_env=False, verify=False, **options)
+
+
+def printable(text: str) -> str:
+    """Return text that cannot move the cursor: part of it may come from a program or a file."""
+    return "".join(character if character.isprintable() else " " for character in text)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
-from typing import Any
 
 from atlas.conversation import Message, ToolCall
 from atlas.understanding import durations, moments
 from atlas.understanding.devices import Arguments
-from atlas.understanding.dialogue import UNDO, Dialogue, EarlierTurn
+from atlas.understanding.dialogue import UNDO, Dialogue, EarlierTurn, read_result
 from atlas.understanding.grammar import Grammar, Half
 from atlas.understanding.names import NOBODY, Names
 from atlas.understanding.slots import Command
@@ -354,8 +352,8 @@ def last_call(history: Sequence[Message]) -> tuple[ToolCall | None, bool]:
         if message.author == "user":
             break
         calls += [call for call in reversed(message.calls) if call.name != UNDO]
-        if message.author == "tool" and (details := _read(message.text)).get("ok") is True:
-            worked[message.call_id] = details.get("changed") is True
+        if message.author == "tool" and (result := read_result(message.text)).get("ok") is True:
+            worked[message.call_id] = result.get("changed") is True
     if calls and calls[0].id not in worked and open_spoken_tools().only_looks(calls[0].name):
         return calls[0], False  # "I don't know where home is" – "in London?"
     return (calls[0], worked[calls[0].id]) if calls and calls[0].id in worked else (None, False)
@@ -389,16 +387,7 @@ def _took_back(history: Sequence[Message]) -> bool:
     """Tell whether the last exchange took something back."""
     last = list(takewhile(lambda message: message.author != "user", reversed(history)))
     undone = {call.id for message in last for call in message.calls if call.name == UNDO}
-    return any(message.call_id in undone and _read(message.text).get("changed") is True for message in last)
-
-
-def _read(result: str) -> Mapping[str, Any]:
-    """Read what `prompt.result` wrote."""
-    try:
-        details: Any = json.loads(result)
-    except (ValueError, RecursionError):
-        return {}
-    return details if isinstance(details, dict) else {}
+    return any(message.call_id in undone and read_result(message.text).get("changed") is True for message in last)
 
 
 def _of_one_kind(thing: str, other: str) -> bool:

@@ -139,7 +139,7 @@ class Dialogue:
                 messages.append(message)
 
     def _exchange(self, messages: Sequence[Message]) -> EarlierTurn:
-        results = {message.call_id: _read(message.text) for message in messages if message.author == "tool"}
+        results = {message.call_id: read_result(message.text) for message in messages if message.author == "tool"}
         calls = [call for message in messages for call in message.calls if results.get(call.id, {}).get("ok") is True]
         changed = tuple(results[call.id].get("changed") is True for call in calls)
         things: dict[tuple[str, str], Referent] = {}
@@ -643,10 +643,10 @@ def _kind_of(things: Sequence[Referent]) -> str:
     return kinds.pop() if len(kinds) == 1 else ""
 
 
-def _read(result: str) -> Mapping[str, Any]:
-    """Read what `prompt.result` wrote."""
+def read_result(text: str) -> Mapping[str, Any]:
+    """Return what a tool answered, as the history has it in JSON; nothing of what is no such answer."""
     try:
-        details: Any = json.loads(result)
+        result: Any = json.loads(text)
     except (ValueError, RecursionError):
         return {}
-    return details if isinstance(details, dict) else {}
+    return result if isinstance(result, dict) else {}

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
@@ -27,6 +27,7 @@ from hassil.recognize import RecognizeResult
 
 from atlas.errors import ConfigError
 from atlas.understanding.names import Names
+from atlas.understanding.templates import with_sentences
 
 LONGEST_CHARACTERS = 200  # no command is longer; longer text is conversation, and costs time to match
 DOMAINS: Mapping[str, tuple[str, ...]] = {  # a kind of device → the domains that Home Assistant has for it
@@ -155,7 +156,7 @@ class PublicGrammar:
             remainder[1].append(template.sentence)
         whole = self._all
         intents = {
-            name: Intent(name, [_with(data, sentences) for data, sentences in remainder.values()])
+            name: Intent(name, [with_sentences(data, sentences) for data, sentences in remainder.values()])
             for name, remainder in blocks.items()
         }
         return Intents(
@@ -211,13 +212,6 @@ def _with_places(raw: dict[str, Any]) -> dict[str, Any]:
             block["sentences"] = [sentence.replace("{name}", "{place:name}") for sentence in block["sentences"]]
             del block["requires_context"]
     return {**raw, "lists": {**raw["lists"], "place": _GUESSED}}
-
-
-def _with(data: IntentData, sentences: list[Sentence]) -> IntentData:
-    """Return a block of an intent with only some of its sentences, which stay the same objects."""
-    intent_data = replace(data)
-    intent_data.__dict__["sentences"] = sentences  # where hassil itself caches them
-    return intent_data
 
 
 def _house(names: Names) -> _House:

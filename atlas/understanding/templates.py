@@ -100,7 +100,7 @@ class Templates:
             if not any(sentence is other for other in sentences):  # its two beginnings may share a key
                 sentences.append(sentence)
         intents = {
-            name: Intent(name, [_with(data, sentences) for data, sentences in blocks.values()])
+            name: Intent(name, [with_sentences(data, sentences) for data, sentences in blocks.values()])
             for name, blocks in remainder.items()
         }
         whole = self._all
@@ -136,7 +136,7 @@ class Templates:
         return {_ANY}, False
 
 
-def _with(data: IntentData, sentences: list[Sentence]) -> IntentData:
+def with_sentences(data: IntentData, sentences: list[Sentence]) -> IntentData:
     """Return a block of an intent with only some of its sentences, which stay the same objects."""
     intent_data = replace(data)
     intent_data.__dict__["sentences"] = sentences  # where hassil itself caches them

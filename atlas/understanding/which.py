@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from atlas.conversation import Message, ToolCall
+from atlas.understanding.dialogue import read_result
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.slots import Command
 
@@ -161,16 +161,16 @@ def _device(call: ToolCall, id: str) -> Called:
 def _asked(history: Sequence[Message]) -> tuple[ToolCall, Mapping[str, Any]] | None:
     """Return the call whose tool asked which is meant, as the last thing said, and what it named."""
     calls: dict[str, ToolCall] = {}
-    details: dict[str, Any] = {}
+    results: dict[str, Mapping[str, Any]] = {}
     for message in reversed(history):
         if message.author == "user":
             break
         calls |= {call.id: call for call in message.calls}
         if message.author == "tool":
-            details[message.call_id] = _read(message.text)
-    for id, result in details.items():
+            results[message.call_id] = read_result(message.text)
+    for id, result in results.items():
         # Only who heard the tool's own words heard its order.
-        if id in calls and result and history[-1].text.endswith(result["text"]):
+        if id in calls and _question(result) and history[-1].text.endswith(result["text"]):
             return calls[id], result["data"]
     return None
 
@@ -180,16 +180,10 @@ def _rows(data: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
     return [row for row in rows if isinstance(row, dict) and "id" in row] if isinstance(rows, list) else []
 
 
-def _read(result: str) -> Any:
-    """Return what `prompt.result` wrote of a tool that asked something; `None` for anything else."""
-    try:
-        details: Any = json.loads(result)
-    except (ValueError, RecursionError):
-        return None
-    request = (
-        isinstance(details, dict) and details.get("error") == "invalid" and str(details.get("text", "")).endswith("?")
-    )
-    return details if request and isinstance(details.get("data"), dict) else None
+def _question(result: Mapping[str, Any]) -> bool:
+    """Tell whether a tool asked something by this result."""
+    asks = result.get("error") == "invalid" and str(result.get("text", "")).endswith("?")
+    return asks and isinstance(result.get("data"), dict)
 
 
 def _clock(match: re.Match[str], step: int) -> str:

@@ -222,7 +222,8 @@ def _in_part(match: re.Match[str]) -> str:
     return {"night": "at night", "lunchtime": "at noon"}.get(part, f"in the {part}")
 
 
-def _nth(number: int) -> str:
+def nth(number: int) -> str:
+    """Return "1st", "2nd" …"""
     ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{ending}"
 
@@ -233,8 +234,8 @@ _STEPS = _steps()
 def english(text: str) -> str:
     """Return German words for a time in English; words that are none of them stay."""
     words = _folded(text)
-    words = re.sub(r"\b(\d{1,2})\.(?!\d)", lambda match: _nth(int(match[1])), words)
-    words = _ORDINAL_WORD.sub(lambda match: _nth(_ORDINALS[match[1]]), words)
+    words = re.sub(r"\b(\d{1,2})\.(?!\d)", lambda match: nth(int(match[1])), words)
+    words = _ORDINAL_WORD.sub(lambda match: nth(_ORDINALS[match[1]]), words)
     words = _NUMBER_WORD.sub(lambda match: str(_NUMBERS[match[1]]), words)
     for pattern, to in _STEPS:
         words = pattern.sub(to, words)

@@ -7,7 +7,7 @@ import unicodedata
 from dataclasses import dataclass
 
 from tools_server.language import current
-from tools_server.times.german import english
+from tools_server.times.german import english, nth
 
 _SMALL = """
 zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
@@ -131,9 +131,3 @@ def _numbers(words: list[str]) -> list[str]:
         else:
             made.append(word)
     return made
-
-
-def nth(number: int) -> str:
-    """Return "1st", "2nd" …"""
-    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{ending}"
