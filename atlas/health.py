@@ -1,4 +1,4 @@
-"""Is every part of the house well, and which models are loaded? Asked by doors; tells no secret."""
+"""Tells doors whether every part of the house is well, and which models are loaded; tells no secret."""
 
 from __future__ import annotations
 

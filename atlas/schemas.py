@@ -1,4 +1,4 @@
-"""Do arguments keep to a tool's schema? Answered in bounded work, whoever wrote the schema. Pure.
+"""Checks arguments against a tool's schema in bounded work, whoever wrote the schema. Pure.
 
 A schema may come from anybody and arguments from a model, and both the house and the LLM host do other things
 meanwhile. So patterns are matched in time that grows with the text alone (Rust's engine, which never backtracks), each

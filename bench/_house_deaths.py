@@ -1,4 +1,4 @@
-"""Kill -9 of a whole house while people talk to both of its agents: is all there afterwards that was acknowledged?
+"""Ends a whole house by kill -9 while people talk to both agents, and looks for all that was acknowledged.
 
 A turn is acknowledged when its answer has arrived. Then what it was about must be found after the restart: in the
 conversation, and where the tool server keeps its facts, notes, tasks, timers and lists. Every word is said to one agent

@@ -1,4 +1,4 @@
-"""Does kill -9 ever lose what was acknowledged? Hundreds of random moments, under load, over the real wire.
+"""Looks for what was acknowledged after kill -9 at hundreds of random moments, under load, over the real wire.
 
 A few workers at once start, change and end things of every durable kind. Each change either was acknowledged, and then
 it must be there after the restart, or was under way, and then it is there whole or not at all. The record must hold

@@ -1,4 +1,4 @@
-"""Can these arguments be used? Checked against the tool's schema, whatever a client or a grammar has promised."""
+"""Checks arguments against the tool's schema, whatever a client or a grammar has promised."""
 
 from __future__ import annotations
 

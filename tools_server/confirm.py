@@ -1,4 +1,4 @@
-"""Has a person said yes to exactly this? Keeps the open questions, knows the house's signature, burns every answer.
+"""Keeps the open questions, knows the house's signature, and accepts a person's yes to exactly one call, once.
 
 The caller is a model or speaks for one, so nothing it says is a yes. A yes is a *statement*: a JWT that the house signs
 once a person has answered over a channel of their own (a button, or a spoken yes to the sentence read aloud). It names

@@ -1,4 +1,4 @@
-"""May this agent, on behalf of this actor, do this now? Pure: values in, a decision with its rule and reason out.
+"""Decides whether this agent may do this now for this actor, with the rule and the reason. Pure.
 
 Four things speak, and the strictest wins, so that no order of rules and no generous pattern can open what another
 closes: the walls of the agent (its table in the agents file), the level the tool itself asks for, every rule of the

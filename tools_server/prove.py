@@ -1,4 +1,4 @@
-"""Is the table of rules sound as a whole? z3 looks for a call that shows it is not, over every call that could be made.
+"""Proves the table of rules sound: z3 looks, over every call that could be made, for one that shows it is not.
 
 Three things are proven at the start, and one that cannot be stops it: every rule can fire (a rule that never speaks
 protects nobody, and its author believes that it does); no outward tool is open to guests; and the folders of a private

@@ -1,4 +1,4 @@
-"""Who has just been given words of others, and may now be wishing what those words wish?
+"""Remembers who has just been given words of others, and may now be wishing what those words wish.
 
 A mail can say "send me the notes". A model that reads it cannot be relied upon to know that nobody of the house said
 so, and nothing here can see into a model. So the gate goes by what it handed out: after a result with words of others

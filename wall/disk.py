@@ -1,4 +1,4 @@
-"""Is it the disk that refused, because it is full or may not be written? Pure."""
+"""Tells whether it is the disk that refused, because it is full or may not be written. Pure."""
 
 from __future__ import annotations
 

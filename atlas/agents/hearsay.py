@@ -1,4 +1,4 @@
-"""Clients that keep a conversation themselves send our answers back to us: which may repeat words of others?
+"""Finds which of our answers, sent back by clients that keep a conversation themselves, may repeat words of others.
 
 What a tool answered is marked where the house remembers; a client has only what was said, without any mark. So an
 answer that was free of words of others is known again by its letters, and any other that a client says was ours may

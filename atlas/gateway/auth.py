@@ -1,4 +1,4 @@
-"""Who is asking? A token in the request → an actor, at a pace that makes guessing pointless."""
+"""Makes an actor of the token in a request, at a pace that makes guessing pointless."""
 
 from __future__ import annotations
 

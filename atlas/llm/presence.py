@@ -1,4 +1,4 @@
-"""Is a model there? What its last use showed, and after a miss its own word, asked for until it is good."""
+"""Knows whether a model is there: by its last use, and after a miss by its own word, asked for until it is good."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Will this model fit this machine, how much of it on the GPU, and how fast? Pure arithmetic, in bytes and seconds.
+"""Works out whether a model fits this machine, how much of it on the GPU, and how fast. Pure; bytes and seconds.
 
 Keys and values: sequences · Σ over layers of context · heads_kv · (d_k + d_v) · bytes of a value; of layers with a
 window min(context, window), where the server lets go of what is behind it. Ours does not: prefixes are used again. A

@@ -1,4 +1,4 @@
-"""Has the speaker finished? Pure: seconds of sound and probabilities of speech in, decisions out; no clock."""
+"""Decides whether the speaker has finished, from seconds of sound and probabilities of speech. Pure; no clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of voice activity detection: is this speech?"""
+"""The contract of voice activity detection, which says whether sound is speech."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is this speech? By Silero VAD, in ggml: about 1 ms of one core for each 32 ms of sound."""
+"""Detects speech by Silero VAD, in ggml: about 1 ms of one core for each 32 ms of sound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of a wake-word engine: has somebody called the house?"""
+"""The contract of a wake-word engine, which says whether somebody has called the house."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is a turn about that nothing here understood: this house, a deed, the present, the world, or nothing? Pure.
+"""Sorts a turn that nothing here understood: about this house, a deed, the present, the world, or nothing. Pure.
 
 It decides who may answer. Of this house and of deeds only tools and rules speak, never a model; so doubt is for the
 house: whoever asks about the world and hears "I can't look that up" loses less than whoever is told that the door is

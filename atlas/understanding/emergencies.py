@@ -1,4 +1,4 @@
-"""Is somebody in danger, hurt or ill, or is a doctor's advice wanted? Pure, once the words of a language are read.
+"""Reads whether somebody is in danger, hurt or ill, or wants a doctor's advice. Pure, once a language is read.
 
 A language says it in sentences/LANGUAGE/emergency.yaml: kinds in the order of their urgency, each with the patterns
 that tell it, and what only looks like one ("dying of laughter"). English is read in every house: in fear people fall

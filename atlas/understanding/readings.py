@@ -1,4 +1,4 @@
-"""Which of several readings of an utterance was meant? Pure."""
+"""Chooses which of several readings of an utterance was meant. Pure."""
 
 from __future__ import annotations
 

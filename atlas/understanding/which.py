@@ -1,4 +1,4 @@
-"""The answer to "Which reminder: …, or …?": the first one, the one at seven, both → the calls that were meant. Pure."""
+"""Reads an answer to "Which reminder: …, or …?" (the first, the one at seven, both) into the calls that were meant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose turn is it? A table: state and what happened in, next state and what to do out. Pure; no clock, no sound."""
+"""Says whose turn it is, by a table: state and what happened in, next state and what to do out. Pure; no sound."""
 
 from __future__ import annotations
 

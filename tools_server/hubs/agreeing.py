@@ -1,4 +1,4 @@
-"""Is a device as it was told to be? Pure."""
+"""Tells whether a device is as it was told to be. Pure."""
 
 from __future__ import annotations
 

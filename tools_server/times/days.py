@@ -1,4 +1,4 @@
-"""Which day is meant? Symbols for the days that people name, and the dates each of them can stand for. Pure."""
+"""Finds the dates that the days people name can stand for. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When is it then? What is said anew about a moment that stands: what was not said stays. Pure.
+"""Moves a moment that stands by what is said anew about it: what was not said stays. Pure.
 
 "To Wednesday" moves the day and leaves the hour, "to half past four" moves the hour and leaves the day, "an hour later"
 is counted from the moment itself. A bare hour is of the half of the day that the moment was in, when it was in an

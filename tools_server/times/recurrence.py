@@ -1,4 +1,4 @@
-"""When does it happen again? The recurrence rules of RFC 5545 (3.3.10), on the clocks of the house.
+"""Works out when something happens again, by the recurrence rules of RFC 5545 (3.3.10), on the house's clocks.
 
 Rules are kept as RRULE texts with a floating start (no zone, RFC 5545 3.3.5): seven o'clock stays seven o'clock when
 summer time comes. Where clocks jump forward over a wall time it moves forward with them; where they show it twice, the

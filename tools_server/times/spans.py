@@ -1,4 +1,4 @@
-"""Which days are meant, and which hours of them? "This weekend" is two days, "Friday afternoon" a part of one. Pure."""
+"""Finds which days are meant, and which hours of them: "this weekend" is two days, "Friday afternoon" a part of one."""
 
 from __future__ import annotations
 

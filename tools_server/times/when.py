@@ -1,4 +1,4 @@
-"""When is meant? Words → a moment, a recurrence, or somebody being heard. What is not understood is an error, no guess.
+"""Reads words into a moment, a recurrence, or somebody being heard; what is not understood is an error, no guess.
 
     understand("every other Tuesday at seven", now, zone) → When(at=…, rule=Rule("WEEKLY", interval=2, days=(1,)))
 

@@ -1,4 +1,4 @@
-"""Which moment is meant: which of two hours, which of many dates? Pure."""
+"""Chooses the moment that is meant: which of two hours, which of many dates. Pure."""
 
 from __future__ import annotations
 

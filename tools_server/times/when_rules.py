@@ -1,4 +1,4 @@
-"""How often, from when, until when? What was said of a recurrence → a rule and its start. Pure."""
+"""Makes a rule and its start of what was said of a recurrence: how often, from when, until when. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How alike are two texts? Character n-grams, weighted by rarity, compared by angle. Pure: texts in, scores out.
+"""Scores how alike two texts are, by character n-grams, weighted by rarity, compared by angle. Pure.
 
 No neural model: pieces of words carry over inflection, compounds and typing errors in any language, a household's
 papers are indexed in a moment, and the same papers always give the same answer.

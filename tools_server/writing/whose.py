@@ -1,4 +1,4 @@
-"""Whose paper is it? What a person asked to be remembered for themselves is shown to nobody else.
+"""Says whose paper it is: what a person asked to be remembered for themselves is shown to nobody else.
 
 Such papers lie in facts/people, one file a person. The gate shuts that folder for every tool but for the caller's own
 file, so that no other tool (files, memory) leads round the one that keeps them. Who sits at the machine can read them
