@@ -13,12 +13,13 @@ from anyio.abc import SocketAttribute, SocketStream, TaskGroup
 from wyoming import asr, audio, error, info, ping, satellite, vad, wake
 from wyoming.event import Event as Wire
 
-from atlas import trace
+from atlas import logs, trace
 from atlas.audio import SAMPLE_BYTES, AudioChunk, silence
 from atlas.config import WyomingSatelliteConfig
 from atlas.conversation import Actor
 from atlas.errors import AtlasError, EngineError, RequestError
 from atlas.events import Event, Hush, SpeechOut, SpeechStarted, SpeechStopped, Transcribed, TurnEnded, Woken
+from atlas.gateway.realtime_sound import SoundPace
 from atlas.gateway.wire import Fields
 from atlas.gateway.wyoming_info import wake_name
 from atlas.gateway.wyoming_timers import Timers, by_id, timer_events
@@ -35,6 +36,7 @@ CONNECT_SECONDS = 5.0
 FIRST_PAUSE_SECONDS = 0.5  # before a satellite is called again; doubled every time …
 LONGEST_PAUSE_SECONDS = 30.0  # … up to this
 PING_SECONDS = 2.0
+MOST_ANNOUNCEMENTS = 4  # that a satellite has said at once; more are passed over
 SILENT_SECONDS = 8.0  # a satellite that has answered pings, and says nothing for so long, is gone
 PLAYED_SECONDS = 2.0  # after the end of a sound, by its length: then it was played, or will not be told to have been
 KEEPALIVE = (
@@ -79,6 +81,8 @@ async def _serve(house: House, settings: WyomingSatelliteConfig, stream: SocketS
             pass
         except* AtlasError as troubles:
             why = str(troubles.exceptions[0])
+        except* Exception as mistakes:  # noqa: BLE001 - of ours, in one connection: the house goes on
+            why = f"a mistake of the house: {logs.kind(mistakes.exceptions[0])}"
     trace.line("satellite gone", device=settings.device, why=why)
 
 
@@ -119,6 +123,8 @@ class Satellite:
         self._answers_pings = False
         self._timers: Timers = {}
         self._timers_changed = anyio.Event()
+        self._announcements = 0  # of its own, that are said or wait for it
+        self._pace = SoundPace(anyio.current_time())
 
     async def run(self) -> None:
         """Serve until the satellite goes. Raises `PeerGone`, and `RequestError` for what is no event."""
@@ -190,8 +196,15 @@ class Satellite:
                 await self._peer.send(wake.Detect().event())
             case "tts":
                 text = fields.text("announce_text", "", MAX_TEXT_CHARACTERS)
-                if text and self._tasks:
-                    self._tasks.start_soon(self._session.say, text)
+                if text and self._tasks and self._announcements < MOST_ANNOUNCEMENTS:
+                    self._announcements += 1
+                    self._tasks.start_soon(self._announce, text)
+
+    async def _announce(self, text: str) -> None:
+        try:
+            await self._session.say(text)
+        finally:
+            self._announcements -= 1
 
     async def _wake(self, agent: str = "") -> None:
         """Listen to somebody who has said the satellite's wake word."""
@@ -203,6 +216,7 @@ class Satellite:
 
     async def _hear(self, event: Wire) -> None:
         sound = self._microphone.sound(event)
+        await anyio.sleep(self._pace.delay(sound.seconds, anyio.current_time()))
         if self._wakes_itself and not self._woken:
             if not self._phrase:
                 return  # what is still under way after it was told to stop

@@ -8,9 +8,10 @@ import anyio
 from wyoming import asr, audio, wake
 from wyoming.event import Event
 
-from atlas.audio import SAMPLE_BYTES, AudioChunk, silence
+from atlas.audio import HEARING_RATE, SAMPLE_BYTES, AudioChunk, silence
 from atlas.conversation import Utterance
 from atlas.errors import RequestError
+from atlas.gateway.realtime_sound import SoundPace
 from atlas.gateway.wire import Fields
 from atlas.gateway.wyoming_info import wake_name
 from atlas.gateway.wyoming_wire import Peer, WyomingMicrophone, sound_event
@@ -43,7 +44,7 @@ class Listening:
     async def hear(self, event: Event) -> None:
         """Take more sound. Raises `RequestError` when it is too long."""
         self._pcm += self._microphone.sound(event).pcm
-        if self._heard.seconds > MAX_UTTERANCE_SECONDS:
+        if self._seconds > MAX_UTTERANCE_SECONDS:
             raise RequestError(
                 f"an utterance may last {MAX_UTTERANCE_SECONDS:.0f} s",
                 code="audio_too_long",
@@ -60,9 +61,9 @@ class Listening:
                 while True:
                     await self._grew.wait()
                     self._grew = anyio.Event()
-                    if self._heard.seconds < seconds + PARTIAL_SECONDS:
+                    if self._seconds < seconds + PARTIAL_SECONDS:
                         continue
-                    seconds = self._heard.seconds
+                    seconds = self._seconds
                     words = (await self._house.stt.transcribe(self._heard)).text.split()[:-1]  # the last may be cut
                     await self._tell(" ".join(_agreed(before, words)))
                     before = words
@@ -85,6 +86,10 @@ class Listening:
         self._reading.cancel()
         if self.reads:
             await self._read.wait()
+
+    @property
+    def _seconds(self) -> float:
+        return LEAD_IN.seconds + len(self._pcm) / SAMPLE_BYTES / HEARING_RATE
 
     @property
     def _heard(self) -> AudioChunk:
@@ -119,11 +124,14 @@ class Detecting:
         self._stream = house.wake.listen()
         self._peer = peer
         self._microphone = WyomingMicrophone()
+        self._pace = SoundPace(anyio.current_time())
         self._detected = False
 
     async def hear(self, event: Event) -> None:
         """Take more sound, and tell a wake word that was said."""
-        phrase = self._stream.hear(self._microphone.sound(event))
+        sound = self._microphone.sound(event)
+        await anyio.sleep(self._pace.delay(sound.seconds, anyio.current_time()))
+        phrase = self._stream.hear(sound)
         name = wake_name(phrase) if phrase else ""
         if name and (not self._names or name in self._names):
             self._detected = True

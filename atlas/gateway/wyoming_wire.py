@@ -20,7 +20,7 @@ from atlas.strict_json import loads
 
 LINE_BYTES = 16 * 1024
 DATA_BYTES = 256 * 1024  # the `info` of a server with hundreds of voices has 100 kB
-SOUND_BYTES = 1024 * 1024  # in one chunk: half a minute of speech, where others send a tenth of a second
+SOUND_BYTES = 128 * 1024  # in one chunk, which is listened to at once: four seconds, where others send a tenth
 TYPE_CHARACTERS = 100
 MOST_CHANNELS = 8
 SEND_SECONDS = 10.0  # a peer that reads nothing for so long is gone

@@ -14,7 +14,7 @@ import pytest
 
 from atlas.audio import AudioChunk, silence
 from atlas.config import AgentConfig, Config, WyomingSatelliteConfig
-from atlas.conversation import Actor
+from atlas.conversation import Actor, Turn
 from atlas.speech.vad_scripted import voice
 from tests.gateway.small_house import SmallHouse, small_house
 from tests.processes import free_port
@@ -252,6 +252,30 @@ def test_satellites_are_told_what_becomes_of_timers(
     events = list(timer_events(before, now))
     assert [(event.type, event.data.get("total_seconds")) for event in events] == messages
     assert {event.data["id"] for event in events} <= {"t1"}
+
+
+async def test_a_mistake_in_one_connection_ends_that_and_not_the_house(config: Config, data: Path) -> None:
+    async with connected(config, data) as (small, satellite):
+
+        async def breaks(turn: Turn) -> bool:
+            raise KeyError("a mistake")
+
+        small.chat.prepare = breaks  # type: ignore[method-assign]
+        small.ear.lines = ["what colour is the sky"]
+        await satellite.asks()
+        await satellite.until("run-satellite")
+        assert satellite.calls == 2
+
+
+async def test_a_satellite_that_floods_the_house_with_announcements_has_four_said(config: Config, data: Path) -> None:
+    async with connected(config, data) as (_, satellite):
+        texts = [f"number {number}" for number in range(500)]
+        await satellite.send(*(Event("run-pipeline", {"start_stage": "tts", "announce_text": one}) for one in texts))
+        await satellite.send(Event("ping", {"text": "over"}))
+        await satellite.until("pong")
+        assert len(asyncio.all_tasks()) < 100, "and no task waits for each of the others"
+        for _ in range(4):
+            await satellite.until("audio-stop")
 
 
 async def test_a_satellite_is_shown_the_timers_of_its_room(config: Config, data: Path) -> None:
