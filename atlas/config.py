@@ -288,8 +288,8 @@ def load(environment: Mapping[str, str], file: Path | None = None) -> Config:
             hint=f"sections are {', '.join(sorted([*_PLAIN, *_NAMED]))}",
         )
     tools = _table(table.get("tools", {}), "tools", where)
-    own_values = {name: piece for name, piece in tools.items() if isinstance(piece, dict)}
-    table = {**table, "tools": {name: value for name, value in tools.items() if name not in own_values}}
+    tables_of_tools = {name: piece for name, piece in tools.items() if isinstance(piece, dict)}
+    table = {**table, "tools": {name: value for name, value in tools.items() if name not in tables_of_tools}}
     wyoming = dict(_table(table.get("wyoming", {}), "wyoming", where))
     satellites = _satellites(wyoming.pop("satellite", []), where, origins)
     table["wyoming"] = wyoming
@@ -317,7 +317,7 @@ def load(environment: Mapping[str, str], file: Path | None = None) -> Config:
     plain["speech"] = dataclasses.replace(
         plain["speech"], models=folder, wake_words=tuple(dict.fromkeys(words)), stt_model=ears, languages=languages
     )
-    tool_settings = {name: _with_paths(piece, base) for name, piece in own_values.items()}
+    tool_settings = {name: _with_paths(piece, base) for name, piece in tables_of_tools.items()}
     config = Config(
         data=data,
         file=path,

@@ -94,13 +94,13 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             lambda new: shelf.learn(custom=new),
         )
         reader = Reader(grammar, public, parser, custom)
-        own_tools, speakers = await _tools(stack, config, "house"), Speakers()
+        house_tools, speakers = await _tools(stack, config, "house"), Speakers()
         seal = HouseKey(read_house_key(config.house_key))
-        witness = Witness(seal, own_tools, config.record_head)
+        witness = Witness(seal, house_tools, config.record_head)
         assents = HouseConfirmations(
             seal,
             open_wording(config.house.language),
-            own_tools,
+            house_tools,
             may_talk=partial(may_talk, config.agents),
         )
         addressing = open_addressing(config.house.language, config.agents)
@@ -156,7 +156,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             authenticate=devices.find,
             health=Health(
                 backends,
-                own_tools,
+                house_tools,
                 models | {"vad": config.speech.vad},
                 {"sentences": custom.health},
                 lambda: witness.problem,
@@ -171,7 +171,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
         )
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_keep_trimmed)
-            tasks.start_soon(Bell(own_tools, speakers).ring)
+            tasks.start_soon(Bell(house_tools, speakers).ring)
             tasks.start_soon(witness.watch)
             for mind in minds.values():
                 tasks.start_soon(mind.memory.run_errands)

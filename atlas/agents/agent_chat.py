@@ -117,11 +117,11 @@ class Chat:
             return True
         shown = await self._shown(spoken, turn, self._told.ahead_of)
         try:
-            reported_prompt = self._prompt(shown, turn, ())
+            model_prompt = self._prompt(shown, turn, ())
         except prompt.PromptTooLong:
             return True
         await self._backend.prefill(
-            reported_prompt.messages, shown.tools, conversation=self._key(turn), priority=_priority(turn)
+            model_prompt.messages, shown.tools, conversation=self._key(turn), priority=_priority(turn)
         )
         return True
 
@@ -214,27 +214,27 @@ class Chat:
         """
         most: int | None = None
         for attempt in range(MOST_SHORTENINGS + 1):
-            reported_prompt, heard = self._prompt(shown, reply.turn, reply.so_far, most), reply.heard
+            model_prompt, heard = self._prompt(shown, reply.turn, reply.so_far, most), reply.heard
             try:
-                calls, finish = await self._stream(reply, shown, reported_prompt, choice)
+                calls, finish = await self._stream(reply, shown, model_prompt, choice)
             except ContextFull as trouble:
-                if attempt == MOST_SHORTENINGS or not reported_prompt.exchanges or reply.heard > heard:
+                if attempt == MOST_SHORTENINGS or not model_prompt.exchanges or reply.heard > heard:
                     raise  # or it fits no more in the middle of an answer, which shall not be said twice
                 log.warning("agent=%s: shortening the history: %s", self.name, trouble)
-                most = reported_prompt.exchanges // 2
+                most = model_prompt.exchanges // 2
             else:
-                return calls, finish, reported_prompt.tainted
+                return calls, finish, model_prompt.tainted
         raise AssertionError("the last attempt returns or raises")
 
     async def _stream(
-        self, reply: ReplyDraft, shown: prompt.Shown, reported_prompt: prompt.ModelPrompt, choice: ToolChoice
+        self, reply: ReplyDraft, shown: prompt.Shown, model_prompt: prompt.ModelPrompt, choice: ToolChoice
     ) -> tuple[tuple[ToolCall, ...], Finish]:
         turn = reply.turn
         calls: tuple[ToolCall, ...] = ()
         finish: Finish = "stop"
         words: list[str] = []
         stream = self._backend.stream(
-            reported_prompt.messages,
+            model_prompt.messages,
             shown.tools,
             tool_choice=choice,
             limits=self._limits(turn),
@@ -268,9 +268,9 @@ class Chat:
         return str(conversation_of(self.name, turn.actor)) if turn.remembered else ""
 
     def _limits(self, turn: Turn) -> Limits:
-        own_count = self._persona.spoken_tokens if turn.spoken else self._persona.written_tokens
+        usual = self._persona.spoken_tokens if turn.spoken else self._persona.written_tokens
         most = max(LEAST_ANSWER_TOKENS, self._context_tokens // 2)  # the other half is for what was said before
-        wanted = own_count if turn.max_tokens is None else turn.max_tokens
+        wanted = usual if turn.max_tokens is None else turn.max_tokens
         return Limits(max(1, min(wanted, most)), turn.temperature)
 
     async def _use(

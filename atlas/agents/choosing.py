@@ -135,18 +135,18 @@ class _Shelf:
         self.tools = tuple(tools)
         self.names = frozenset(tool.name for tool in tools)
         self.reads = frozenset(tool.name for tool in tools if tool.read_only)
-        families, own_value = words.get("families", {}), words.get("tools", {})
+        families, words_of_tools = words.get("families", {}), words.get("tools", {})
         self._compounds: bool = words.get("compounds", False)
         words_of = {tool.name: _in_its_own_words(tool) for tool in tools}
         spread = Counter(word for weights in words_of.values() for word in weights)
         self.scores = lru_cache(REMEMBERED)(self._scored)
         self._by_word: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
         for name, weights in words_of.items():
-            foreseen = not words or name in own_value or _family(name) in families
+            foreseen = not words or name in words_of_tools or _family(name) in families
             for word, weight in weights.items():  # a word of many tools says little about each
                 rarity = math.log(1 + len(tools) / spread[word]) / math.log(1 + len(tools))
                 self._by_word[word][name] += weight * rarity * (1 if foreseen else _UNFORESEEN)
-            for given, weight in ((families.get(_family(name), ""), _FAMILY), (own_value.get(name, ""), _OWN)):
+            for given, weight in ((families.get(_family(name), ""), _FAMILY), (words_of_tools.get(name, ""), _OWN)):
                 for word in dict.fromkeys(_terms(str(given))):
                     self._by_word[word][name] += weight
 

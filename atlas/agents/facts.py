@@ -92,5 +92,5 @@ def read(result: ToolResult | None) -> tuple[RememberedFact, ...]:
 
 
 def _fact(row: object) -> RememberedFact:
-    text, own_value = (row.get("text"), row.get("own")) if isinstance(row, dict) else (row, False)
-    return RememberedFact(text if isinstance(text, str) else "", own_value is True)
+    text, is_askers = (row.get("text"), row.get("own")) if isinstance(row, dict) else (row, False)
+    return RememberedFact(text if isinstance(text, str) else "", is_askers is True)

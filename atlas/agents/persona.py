@@ -32,10 +32,10 @@ def open_persona(name: str, *, trusted: bool = False) -> Persona:
 
     Raises `ConfigError` for a file that is not front matter and text.
     """
-    own_name = name if name.isidentifier() and (PROMPTS / f"{name}.md").is_file() else "family"
-    path = PROMPTS / f"{own_name}.tools.md"
+    file_name = name if name.isidentifier() and (PROMPTS / f"{name}.md").is_file() else "family"
+    path = PROMPTS / f"{file_name}.tools.md"
     if not (trusted and path.is_file()):
-        path = PROMPTS / f"{own_name}.md"
+        path = PROMPTS / f"{file_name}.md"
     try:
         _, front, text = path.read_text(encoding="utf-8").split("---\n", 2)
         limits = yaml.safe_load(front)

@@ -43,11 +43,9 @@ class Spoken:
 class Speech:
     """Decides what may be spoken, from what was understood. `answers`: its model may speak of the world at all."""
 
-    def __init__(
-        self, own_values: Mapping[str, Any], names: Callable[[], Names], *, trusted: bool, answers: bool
-    ) -> None:
-        self._concerns = Concerns(own_values)
-        self._says: Mapping[str, str] = own_values.get("concern", {}).get("says", {})
+    def __init__(self, tables: Mapping[str, Any], names: Callable[[], Names], *, trusted: bool, answers: bool) -> None:
+        self._concerns = Concerns(tables)
+        self._says: Mapping[str, str] = tables.get("concern", {}).get("says", {})
         self._names = names
         self._trusted = trusted
         self._answers = answers

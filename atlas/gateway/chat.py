@@ -111,9 +111,9 @@ def read(body: Mapping[str, Any], actor: Actor, house: House) -> CompletionReque
     history, text, instructions = read_messages(fields.value("messages"))
     history = tuple(_without_aside(message, house.waiting) for message in history)
     options = _object(fields, "stream_options")
-    own_fields = _object(fields, "atlas")
-    own_fields.only(("remember", "person", "device", "room"))
-    remembered = own_fields.flag("remember")
+    atlas_fields = _object(fields, "atlas")
+    atlas_fields.only(("remember", "person", "device", "room"))
+    remembered = atlas_fields.flag("remember")
     if remembered and history:
         raise RequestError(
             "with atlas.remember the house knows the earlier messages itself",
@@ -124,7 +124,7 @@ def read(body: Mapping[str, Any], actor: Actor, house: House) -> CompletionReque
     turn = Turn(
         id=fresh_id("turn"),
         text=text,
-        actor=speaking_for(actor, own_fields),
+        actor=speaking_for(actor, atlas_fields),
         at=time.time(),
         agent=agent_for(model, actor, house),
         history=history,

@@ -176,11 +176,11 @@ def _whom(actor: Actor, fields: Fields) -> Actor:
 
 def _usual_agent(actor: Actor, house: House) -> str:
     """Return whom this actor talks to when it names nobody. Raises `RequestError` when nobody talks to it."""
-    own_names = [name for name in open_to(actor, house) if name != ANY_AGENT]
-    if not own_names:
+    agents = [name for name in open_to(actor, house) if name != ANY_AGENT]
+    if not agents:
         raise RequestError(f"no agent talks to a {actor.role}", code="forbidden")
     usual = house.config.house.agent
-    return usual if usual in own_names else min(own_names)
+    return usual if usual in agents else min(agents)
 
 
 def _number(fields: Fields, key: str, most: int) -> int | None:

@@ -73,13 +73,13 @@ class Items:
         """Go by what the client told in an item: a rule of the system's, or an answer that it says was ours."""
         self._noted.add(item["id"])
 
-    def instructions(self, own_name: str) -> str:
+    def instructions(self, standing: str) -> str:
         """Return the session's own instructions, and what noted items add to them."""
         notes = [
             text_of(item) if item.get("role") == "system" else f"Earlier you said: {text_of(item)}"
             for item in self._kept()
         ]
-        return "\n".join([own_name, *notes]).strip()
+        return "\n".join([standing, *notes]).strip()
 
     @property
     def hearsay(self) -> bool:

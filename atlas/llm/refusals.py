@@ -107,9 +107,9 @@ def _error(body: Any) -> Mapping[str, Any]:
 
 def _sizes(error: Mapping[str, Any], message: str) -> tuple[int, int]:
     """Return how many tokens the prompt has and the context holds; 0 for what the server does not say."""
-    own_value = error.get("atlas")
-    if isinstance(own_value, dict):
-        return _count(own_value.get("prompt_tokens")), _count(own_value.get("context"))
+    counts = error.get("atlas")
+    if isinstance(counts, dict):
+        return _count(counts.get("prompt_tokens")), _count(counts.get("context"))
     if "n_ctx" in error:
         return _count(error.get("n_prompt_tokens")), _count(error.get("n_ctx"))
     context, prompt = CONTEXT.search(message), PROMPT.search(message) or ALL_ASKED.search(message)

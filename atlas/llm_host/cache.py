@@ -96,20 +96,20 @@ class Cache:
         known = self._kept.pop(key, None)
         sequence = known or self._new(key)
         most = len(prompt) - 1  # the last token is computed again, for its logits
-        own_count = min(shared(sequence.tokens, prompt), most)
+        reused = min(shared(sequence.tokens, prompt), most)
         other = max(self._kept.values(), key=lambda k: shared(k.tokens, prompt), default=None)
         gain = min(shared(other.tokens, prompt), most) if other and self._cells.can_share_prefix else 0
         if not known and self._restore(sequence, prompt, gain):
-            own_count = min(shared(sequence.tokens, prompt), most)
-        elif other and self.holds(other) and gain >= own_count + WORTH_COPYING_TOKENS:  # it may have made way in vain
+            reused = min(shared(sequence.tokens, prompt), most)
+        elif other and self.holds(other) and gain >= reused + WORTH_COPYING_TOKENS:  # it may have made way in vain
             self._cells.forget(sequence.sequence)
             self._cells.copy(other.sequence, sequence.sequence, gain)
-            sequence.tokens, own_count = list(prompt[:gain]), gain
-        if own_count < len(sequence.tokens):
-            if not self._cells.forget(sequence.sequence, own_count):
+            sequence.tokens, reused = list(prompt[:gain]), gain
+        if reused < len(sequence.tokens):
+            if not self._cells.forget(sequence.sequence, reused):
                 self._cells.forget(sequence.sequence)
-                own_count = 0
-            del sequence.tokens[own_count:]
+                reused = 0
+            del sequence.tokens[reused:]
         self._kept[key] = sequence
         return sequence
 

@@ -41,8 +41,8 @@ class NotJson(ValueError):
 
 def tools(listed: Iterable[mcp.types.Tool]) -> tuple[Tool, ...]:
     """Return the server's tools, each once, in the one order that every prompt keeps: by name."""
-    own_tools = (one for one in listed if ALIAS_META not in (one.meta or {}))
-    return tuple(sorted(map(tool, own_tools), key=lambda known: known.name))
+    unaliased = (one for one in listed if ALIAS_META not in (one.meta or {}))
+    return tuple(sorted(map(tool, unaliased), key=lambda known: known.name))
 
 
 def tool(listed: mcp.types.Tool) -> Tool:

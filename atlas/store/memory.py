@@ -165,8 +165,8 @@ class Memory:
             self._wake.set()
         prefix = str(Conversation(whose.agent, whose.person, whose.room or ""))
         waiting = [key for what, key in left if what == "drop"]
-        own_names = [key for key in waiting if key == prefix or (whose.room is None and key.startswith(prefix))]
-        return replace(gone, scrubbed=SCRUB not in left, dropped=not own_names)
+        errands = [key for key in waiting if key == prefix or (whose.room is None and key.startswith(prefix))]
+        return replace(gone, scrubbed=SCRUB not in left, dropped=not errands)
 
     async def tidy(self) -> Errands:
         """Do what is still to be done for what was forgotten; return what must wait."""
