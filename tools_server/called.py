@@ -24,7 +24,7 @@ _GERMAN = "de"
 _ONE_YET_S = ("ss", "us", "is", "os", "as", "'s", "’s")  # endings of English names that are no plurals
 
 
-class Called(str):
+class SpokenName(str):
     """A name in its forms: the text itself is what a sentence is about."""
 
     __slots__ = ("_forms", "several")
@@ -45,7 +45,7 @@ class Called(str):
         return self._forms.get(form, str(self))
 
 
-def thing(name: str, room: str = "", *, is_own: bool = False) -> Called:
+def thing(name: str, room: str = "", *, is_own: bool = False) -> SpokenName:
     """Return "the lamp in the hall". `is_own`: a name that needs no article, such as a person's."""
     if current() == _GERMAN:
         inside = f" {german_names.inside(room)}" if room and not is_own else ""
@@ -53,29 +53,29 @@ def thing(name: str, room: str = "", *, is_own: bool = False) -> Called:
         forms["of"] = german_names.of(name) + inside
         several = not is_own and german_names.is_plural(name)
         text = name if is_own else german_names.definite(name) + inside
-        return Called(text, {"of": f"von {name}"} if is_own else forms, several=several)
+        return SpokenName(text, {"of": f"von {name}"} if is_own else forms, several=several)
     if is_own:
-        return Called(name)
+        return SpokenName(name)
     several = name.endswith("s") and not name.casefold().endswith(_ONE_YET_S)
     if room:
-        return Called(_("the {name} in the {room}").format(name=name, room=room), several=several)
-    return Called(_("the {name}").format(name=name), several=several)
+        return SpokenName(_("the {name} in the {room}").format(name=name, room=room), several=several)
+    return SpokenName(_("the {name}").format(name=name), several=several)
 
 
-def place(room: str) -> Called:
+def place(room: str) -> SpokenName:
     """Return a room as it is called; in a language that needs it, with what stands before it."""
     if current() != _GERMAN or not room:
-        return Called(room)
+        return SpokenName(room)
     cases = {case: german_names.definite(room, case) for case in ("nominative", "accusative", "dative")}
-    return Called(room, {**cases, "in": german_names.inside(room)})
+    return SpokenName(room, {**cases, "in": german_names.inside(room)})
 
 
-def several(text: str) -> Called:
+def several(text: str) -> SpokenName:
     """Return what more than one are called together."""
-    return Called(text, several=True)
+    return SpokenName(text, several=True)
 
 
-def listed(names: Sequence[Called], joined: str = "and") -> Called:
+def listed(names: Sequence[SpokenName], joined: str = "and") -> SpokenName:
     """Return "a, b and c", of which each form lists the forms."""
     cases = {case: series([format(name, case) for name in names], joined) for case in ("accusative", "dative", "in")}
-    return Called(series(names, joined), cases, several=len(names) > 1 or names[0].several)
+    return SpokenName(series(names, joined), cases, several=len(names) > 1 or names[0].several)

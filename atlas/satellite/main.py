@@ -26,7 +26,7 @@ from atlas.satellite.rings import Rings
 from atlas.satellite.room import SatelliteRoom
 from atlas.satellite.settings import HOOKS, SatelliteSettings, read_device, read_hooks
 from atlas.satellite.sound_devices import Loudspeaker, Microphone, sound_system
-from atlas.satellite.waking import Waking
+from atlas.satellite.waking import WakeListener
 from atlas.speech import wake_micro
 
 log = logging.getLogger("atlas")
@@ -110,7 +110,7 @@ async def run(settings: SatelliteSettings) -> None:
         room = SatelliteRoom(
             send=lambda kind, **fields: link.send(kind, **fields),
             player=player,
-            waking=Waking(wake.listen(settings.wake_threshold, near_miss)),
+            waking=WakeListener(wake.listen(settings.wake_threshold, near_miss)),
             rings=Rings(),
             canceller=canceller,
             hook=hooks,

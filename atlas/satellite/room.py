@@ -17,7 +17,7 @@ from atlas.audio import HEARING_RATE, AudioChunk
 from atlas.satellite.earcons import MELODIES, RATE, earcon
 from atlas.satellite.player import Player, QueuedSound
 from atlas.satellite.rings import Ring, Rings
-from atlas.satellite.waking import WakeHeard, Waking
+from atlas.satellite.waking import WakeHeard, WakeListener
 from atlas.speech.resample import Resampler
 
 Json = dict[str, Any]
@@ -69,7 +69,7 @@ class SatelliteRoom:
         *,
         send: Callable[..., None],
         player: Player,
-        waking: Waking,
+        waking: WakeListener,
         rings: Rings,
         canceller: Canceller | None = None,
         hook: Callable[..., None] = lambda event, **more: None,

@@ -28,7 +28,7 @@ class WakeHeard:
     pre_roll: AudioChunk  # what was said already when it was noticed, after the word
 
 
-class Waking:
+class WakeListener:
     """One microphone's ear for wake words."""
 
     def __init__(self, stream: WakeStream) -> None:

@@ -49,7 +49,7 @@ Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
-class Likely:
+class LikelyAct:
     """An act, and how likely it is meant."""
 
     act: str
@@ -100,7 +100,7 @@ class Learned:
         self._encoder = encoder
         self._heads = {name: stored[name].astype(np.float32) for name in HEADS}
 
-    def read(self, masks: Sequence[str], before: str = "") -> Reading | None:
+    def read(self, masks: Sequence[str], before: str = "") -> ActReading | None:
         """Return what masked words mean, after the act `before`; `None` when they have more pieces than can be read.
 
         Takes two to four milliseconds on a core.
@@ -113,9 +113,9 @@ class Learned:
         scores = heads["act_weights"] @ np.concatenate([states.mean(axis=0), states[0]]) + heads["act_bias"]
         chances = np.exp(scores - scores.max())
         chances /= chances.sum()
-        likely = [Likely(self.acts[at], float(chances[at])) for at in np.argsort(-chances)[:3]]
+        likely = [LikelyAct(self.acts[at], float(chances[at])) for at in np.argsort(-chances)[:3]]
         inner = states[list(read.starts)] @ heads["slot_inner"].T + heads["slot_inner_bias"]
-        return Reading(likely, inner, self)
+        return ActReading(likely, inner, self)
 
     def labels(self, inner: Floats, act: str) -> list[str]:
         """Return the likeliest label of each word of a reading when `act` is asked for."""
@@ -126,10 +126,10 @@ class Learned:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ActReading:
     """What words mean: the three likeliest acts, the likeliest first, and of each word what tells its label."""
 
-    likely: Sequence[Likely]
+    likely: Sequence[LikelyAct]
     inner: Floats
     _learned: Learned
 

@@ -20,7 +20,7 @@ from atlas.understanding.choices import MeaningChoice
 from atlas.understanding.frame_words import LEAST_LETTERS, Token, spelled
 from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import Grammar
-from atlas.understanding.learned import CORPUS, Learned, Likely
+from atlas.understanding.learned import CORPUS, Learned, LikelyAct
 from atlas.understanding.masks import MaskedPiece, Masks
 from atlas.understanding.names import Names
 from atlas.understanding.slots import Command
@@ -152,7 +152,7 @@ class Parser:
         return replace(parse, choices=tuple(choices), unclear=unclear)
 
     def _commands(
-        self, likely: Likely, reading: _Reading, names: Names, room: str, before: Before
+        self, likely: LikelyAct, reading: _Reading, names: Names, room: str, before: Before
     ) -> Sequence[Command]:
         act = likely.act
         if act == "later.do":
@@ -198,7 +198,7 @@ class Parser:
         both = (*first.commands, *second.commands)
         return replace(first, chance=min(first.chance, second.chance), commands=both)
 
-    def _forbids(self, likely: Likely, text: str, names: Names) -> bool:
+    def _forbids(self, likely: LikelyAct, text: str, names: Names) -> bool:
         """Whether a sentence wants nothing of a device, though it has such an act in it: a report, a condition."""
         if self._wondering.search(text):
             return True

@@ -14,7 +14,7 @@ from atlas.satellite.earcons import MELODIES, RATE, earcon
 from atlas.satellite.player import Player
 from atlas.satellite.rings import Rings
 from atlas.satellite.room import SatelliteRoom, State
-from atlas.satellite.waking import PRE_ROLL_SECONDS, Waking
+from atlas.satellite.waking import PRE_ROLL_SECONDS, WakeListener
 from atlas.speech.vad_scripted import voice
 from atlas.speech.wake_scripted import ScriptedWake
 from tests.conftest import virtual_time
@@ -56,7 +56,7 @@ class Kitchen:
         self.room = SatelliteRoom(
             send=lambda kind, **fields: self.sent.append({"type": kind, **fields}),
             player=self.player,
-            waking=Waking(self.wake.listen()),
+            waking=WakeListener(self.wake.listen()),
             rings=self.rings,
             canceller=canceller,
             hook=lambda event, **more: self.hooks.append(event),

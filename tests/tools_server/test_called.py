@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tools_server import german_names
-from tools_server.called import Called, listed, place, thing
+from tools_server.called import SpokenName, listed, place, thing
 from tools_server.language import speaking
 
 
@@ -71,7 +71,7 @@ def test_english_names_keep_their_article_and_their_number() -> None:
 
 
 def test_a_name_without_forms_is_the_same_everywhere() -> None:
-    assert "{it:dative} {it:in} {it:is|are}".format(it=Called("Robbie")) == "Robbie Robbie is"
+    assert "{it:dative} {it:in} {it:is|are}".format(it=SpokenName("Robbie")) == "Robbie Robbie is"
 
 
 @pytest.mark.parametrize(

@@ -41,8 +41,7 @@ from tools_server.hubs.mqtt_states import value_at
 from tools_server.policy import CallActor
 from tools_server.record import AuditEntry
 from tools_server.toolkit import Result
-from tools_server.wish import CallRequest as Called
-from tools_server.wish import CallResult
+from tools_server.wish import CallRequest, CallResult
 
 RULES = """
 [[rule]]
@@ -73,7 +72,7 @@ class House:
 
     async def call(self, tool: str, role: str = "adult", here: str = "", **arguments: Any) -> CallResult:
         actor = {"role": role, "room": here}
-        return await self.gate.call(Called(self.agents["family"], tool, arguments, actor, "turn_1", "test"))
+        return await self.gate.call(CallRequest(self.agents["family"], tool, arguments, actor, "turn_1", "test"))
 
     async def said(self, tool: str, **arguments: Any) -> str:
         answer = await self.call(tool, **arguments)
@@ -84,7 +83,7 @@ class House:
         """Do it as after a person's yes."""
         spec = self.gate._tools[tool]
         filled = dict(spec.arguments.model_validate(arguments))
-        wish = Called(self.agents["family"], tool, arguments)
+        wish = CallRequest(self.agents["family"], tool, arguments)
         call = self.gate._call(
             spec, wish, AuditEntry(wish.agent, tool, arguments, actor=CallActor(role="adult")), filled
         )

@@ -13,7 +13,7 @@ from atlas.conversation import HOUSE, Message, ToolCall, Turn
 from atlas.understanding import learned as learned_module
 from atlas.understanding.frame_words import Lexicon
 from atlas.understanding.grammar import open_grammar
-from atlas.understanding.learned import CORPUS, ENCODER, LABELS, Learned, Likely, input_of, open_learned
+from atlas.understanding.learned import CORPUS, ENCODER, LABELS, Learned, LikelyAct, input_of, open_learned
 from atlas.understanding.masks import Masks
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
 from atlas.understanding.parser import NOTHING, Before, Parser, _Reading, act_of, open_parser
@@ -286,7 +286,7 @@ def test_a_kind_that_other_words_describe_is_the_one_thing_called_so() -> None:
 def test_the_same_again_takes_the_value_that_was_set_before() -> None:
     before = Before("temperature", {"temperature": 21.0, "device": "Heizung"}, ("Heizung",))
     [command] = german()._commands(
-        Likely("temperature", 1.0), german_reading("im Wohnzimmer auch so"), HOUSE_NAMES, "", before
+        LikelyAct("temperature", 1.0), german_reading("im Wohnzimmer auch so"), HOUSE_NAMES, "", before
     )
     assert command.arguments["temperature"] == 21.0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tools_server.called import Called, place, several
+from tools_server.called import SpokenName, place, several
 from tools_server.hubs.devices import Device, State, spoken_name
 from tools_server.hubs.home_words import group, state_words
 from tools_server.hubs.kind_words import kind_plural
@@ -47,7 +47,7 @@ def deed_words(tool: str, arguments: Mapping[str, Any], deeds: Sequence[tuple[De
     return _form(tool, arguments).format(devices=what, state=state, query=query, room=room) if what else ""
 
 
-def _kind(arguments: Mapping[str, Any]) -> Called:
+def _kind(arguments: Mapping[str, Any]) -> SpokenName:
     kind, shape = str(arguments.get("kind", "")), str(arguments.get("shape", ""))
     return several(_("the {things}").format(things=kind_plural(kind, shape)) if kind or shape else "")
 

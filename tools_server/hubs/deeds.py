@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tools_server.called import Called, place
+from tools_server.called import SpokenName, place
 from tools_server.hubs.agreeing import MOMENTARY, agrees
 from tools_server.hubs.device_rules import permit_back
 from tools_server.hubs.devices import Device, State
@@ -177,7 +177,7 @@ class _Sentence(NamedTuple):
     query: str = ""
     room: str = ""
 
-    def of(self, devices: Called) -> str:
+    def of(self, devices: SpokenName) -> str:
         places = {"state": self.state, "query": self.query, "room": place(self.room)}
         return capital(self.form.format(devices=devices, **places))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tools_server.called import Called, place, several, thing
+from tools_server.called import SpokenName, place, several, thing
 from tools_server.hubs.devices import Device, State, plain, spoken_name
 from tools_server.hubs.kind_words import kind_plural
 from tools_server.language import noted, number, series
@@ -116,7 +116,7 @@ def _part(name: str, value: Any, alone: bool, fahrenheit: bool) -> str:
     return ""
 
 
-def clause(subject: Called, device: Device) -> str:
+def clause(subject: SpokenName, device: Device) -> str:
     """Return how a device is, as a sentence without its stop: "the hall lamp is on, at 40 percent"."""
     now = device.state
     if not device.reachable:
@@ -147,7 +147,7 @@ def clause(subject: Called, device: Device) -> str:
     return _("{device} {device:is|are} {state}").format(device=subject, state=", ".join(parts))
 
 
-def _sensed(subject: Called, device: Device) -> str:
+def _sensed(subject: SpokenName, device: Device) -> str:
     now = device.state
     if isinstance(now.get("on"), bool):
         reports, how = binary_words(device.shape, now["on"])
@@ -166,7 +166,7 @@ def binary_words(shape: str, on: bool) -> tuple[bool, str]:
     return False, _(BINARY.get(shape, (noted("on"), noted("off")))[0 if on else 1])
 
 
-def place_clause(subject: Called, person: Device) -> str:
+def place_clause(subject: SpokenName, person: Device) -> str:
     """Return where a person is: "Anna is at home"."""
     match person.state.get("place"):
         case "home":
@@ -178,7 +178,7 @@ def place_clause(subject: Called, person: Device) -> str:
     return _("I don't know where {person} is").format(person=subject)
 
 
-def the(device: Device) -> Called:
+def the(device: Device) -> SpokenName:
     """Return "the lamp in the hall"; what has a name of its own goes without an article."""
     return thing(spoken_name(device.name), _room_beside(device), is_own=_is_own_name(device))
 
@@ -196,14 +196,14 @@ def _is_own_name(device: Device) -> bool:
     return device.kind == "person" or robot or device.name.partition(" ")[0].endswith(("'s", "’s"))
 
 
-def named(device: Device, roomless: bool) -> Called:
+def named(device: Device, roomless: bool) -> SpokenName:
     """Return what to call a device where its room is known."""
     if not roomless or _is_own_name(device):
         return the(device)
     return thing(spoken_name(device.name))
 
 
-def group(devices: Sequence[Device]) -> Called:
+def group(devices: Sequence[Device]) -> SpokenName:
     """Return "the hall lamp", or "3 lights in the kitchen"."""
     if len(devices) == 1:
         return the(devices[0])

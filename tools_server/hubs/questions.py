@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tools_server.called import Called, listed
+from tools_server.called import SpokenName, listed
 from tools_server.called import place as placed
 from tools_server.hubs.devices import Device, plain, spoken_name
 from tools_server.hubs.home_words import (
@@ -228,7 +228,7 @@ def _some(devices: Sequence[Device], question: DeviceQuestion) -> str:
     reports, how = _how(devices[0], question.value)
     names = [the(device) for device in devices[:NAMED]]
     if more := len(devices) - NAMED:
-        names += [Called(_("{count} more").format(count=more))] if more > 0 else []
+        names += [SpokenName(_("{count} more").format(count=more))] if more > 0 else []
     form = _("{count} {things} report {state}: {names}") if reports else _("{count} {things} are {state}: {names}")
     return form.format(
         count=count_words(len(devices)), things=_things(devices, question), state=how, names=listed(names)
@@ -294,7 +294,7 @@ def _where(device: Device) -> str:
     return _("I don't know where {device} is").format(device=the(device))
 
 
-def _bare(device: Device) -> Called:
+def _bare(device: Device) -> SpokenName:
     return the(replace(device, room=""))
 
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 import anyio
 from pydantic import Field
 
-from tools_server.called import Called
+from tools_server.called import SpokenName
 from tools_server.called import place as called
 from tools_server.hubs import home_settings, home_state
 from tools_server.hubs.deeds import DEVICE, done, home_of, put_back, refuse_guarded, shown
@@ -94,7 +94,7 @@ async def list_devices(
         return Result(_("There are no {things}.").format(things=what), data)
     names = [named(device, bool(target.room)) for device in devices[:10]]
     if more := max(0, len(devices) - 10):
-        names.append(Called(_("{count} more").format(count=more)))
+        names.append(SpokenName(_("{count} more").format(count=more)))
     return Result(f"{capital(series(names))}.", data)
 
 
