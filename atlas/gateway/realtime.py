@@ -28,7 +28,7 @@ from atlas.gateway.realtime_room import RoomClient
 from atlas.gateway.realtime_settings import Json
 from atlas.gateway.realtime_sound import Inward, SoundPace
 from atlas.gateway.realtime_wire import SessionView, added_and_done, error, message, truncated
-from atlas.gateway.wire import Fields, json_object, refusal
+from atlas.gateway.wire import Fields, depth, json_object, refusal
 from atlas.house import House
 from atlas.voice.session import Session
 from atlas.voice.wishes import ReplyOptions
@@ -438,18 +438,9 @@ def _read(frame: Any) -> Json:
             hint="send sound in pieces of a second or less",
         )
     event = json_object(text, "the message")
-    if _depth(event) > MAX_DEPTH:
+    if depth(event) > MAX_DEPTH:
         raise RequestError(f"the event is nested more than {MAX_DEPTH} deep", code="invalid_json")
     return event
-
-
-def _depth(value: Any) -> int:
-    """Return how deep JSON is nested, without recursion: that is what deep nesting attacks."""
-    depth, level = 0, [value]
-    while level := [part for part in level if isinstance(part, (dict, list))]:
-        depth += 1
-        level = [inner for part in level for inner in (part.values() if isinstance(part, dict) else part)]
-    return depth
 
 
 def _needed(event: Json, name: str) -> Any:

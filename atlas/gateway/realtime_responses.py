@@ -53,7 +53,10 @@ def read_response(
     if conversation not in ("auto", "none"):
         raise settings.wrong("response.conversation", '"auto" or "none"', conversation)
     options = like_session(whole)
-    options.metadata, options.in_conversation = _metadata(fields.get("metadata")), conversation == "auto"
+    options.metadata, options.in_conversation = (
+        read_metadata(fields.get("metadata"), "response.metadata"),
+        conversation == "auto",
+    )
     history, text, remembered = _context(fields.get("input"), conversation, items)
     wish = ReplyOptions(
         text=text,
@@ -118,10 +121,11 @@ def _input_item(part: Any, items: Items) -> Json:
     return read_item(part)
 
 
-def _metadata(given: Any) -> dict[str, str] | None:
+def read_metadata(given: Any, param: str) -> dict[str, str] | None:
+    """Return what a client has its response say again: a few short texts by short names. Raises `RequestError`."""
     if given is None:
         return None
     fits = isinstance(given, dict) and len(given) <= MAX_METADATA
     if not fits or not all(isinstance(v, str) and len(k) <= 64 and len(v) <= 512 for k, v in given.items()):
-        raise settings.wrong("response.metadata", f"up to {MAX_METADATA} short texts by short names", given)
+        raise settings.wrong(param, f"up to {MAX_METADATA} short texts by short names", given)
     return dict(given)

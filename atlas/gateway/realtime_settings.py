@@ -250,7 +250,11 @@ def _tool(value: Any, param: str) -> Json:
     if not isinstance(text, str):
         raise wrong(f"{param}.description", "a text", text, "invalid_type")
     _object(parameters, f"{param}.parameters")
-    if len(text) + len(json.dumps(parameters)) > TOOL_CHARACTERS:
+    try:
+        size = len(json.dumps(parameters, allow_nan=False))
+    except ValueError as trouble:  # 1e999 is JSON, but nothing that could be shown again
+        raise wrong(f"{param}.parameters", "JSON", parameters) from trouble
+    if len(text) + size > TOOL_CHARACTERS:
         raise RequestError(f"{param} is longer than {TOOL_CHARACTERS}", code="string_too_long", param=param)
     return {"type": "function", "name": name, "description": text, "parameters": parameters}
 

@@ -22,6 +22,7 @@ from atlas.gateway import realtime_settings
 from atlas.gateway.auth import require
 from atlas.gateway.chat import MAX_ANSWER_TOKENS, MAX_CHARACTERS, agent_for, read_messages
 from atlas.gateway.realtime_calls import ANSWER_SECONDS, ClientCalls
+from atlas.gateway.realtime_responses import read_metadata
 from atlas.gateway.wire import Fields, Stream, Write, json_body, sse, sse_error, while_wanted
 from atlas.house import House
 
@@ -116,6 +117,7 @@ def _read(body: Json, actor: Actor, house: House, earlier: Mapping[str, EarlierR
     model = fields.text("model", "atlas")
     before = _before(fields.text("previous_response_id", ""), actor, earlier)
     messages, outputs = _input(fields)
+    read_metadata(body.get("metadata"), "metadata")
     session = _tools(fields, house)
     goes_on = None
     if before and before.run:

@@ -114,6 +114,9 @@ def request_id(request: Request) -> str:
 # ── bodies ─────────────────────────────────────────────────────────────────────────────────────────
 
 
+MAX_DEPTH = 64  # of any JSON from outside; what is copied or written goes down by recursion
+
+
 async def json_body(request: Request) -> dict[str, Any]:
     """Return the request's JSON object; `RequestError` for anything else, at any depth."""
     return json_object(await request.body(), "the body")
@@ -128,7 +131,18 @@ def json_object(raw: str | bytes, what: str) -> dict[str, Any]:
         raise RequestError(f"{what} is not JSON: {reason}", code="invalid_json", hint="send a JSON object") from trouble
     if not isinstance(value, dict):
         raise RequestError(f"{what} is not a JSON object", code="invalid_json", hint="send {…}")
+    if depth(value) > MAX_DEPTH:
+        raise RequestError(f"{what} is nested more than {MAX_DEPTH} deep", code="invalid_json")
     return value
+
+
+def depth(value: Any) -> int:
+    """Return how deep JSON is nested, without recursion: that is what deep nesting attacks."""
+    deepest, level = 0, [value]
+    while level := [part for part in level if isinstance(part, (dict, list))]:
+        deepest += 1
+        level = [inner for part in level for inner in (part.values() if isinstance(part, dict) else part)]
+    return deepest
 
 
 class Fields:

@@ -166,6 +166,19 @@ async def test_a_client_secret_ends_with_the_token_that_it_was_made_for(small: S
                 pass
 
 
+async def test_json_that_cannot_be_copied_or_shown_again_is_refused(small: SmallHouse) -> None:
+    nested = '{"a":' * 900 + "1" + "}" * 900
+    async with small.http("guest") as http:
+        for content in (
+            f'{{"session":{{"tracing":{nested}}}}}',
+            f'{{"session":{{"tools":[{{"name":"x","parameters":{nested}}}]}}}}',
+            '{"session":{"tools":[{"name":"x","parameters":{"a":1e999}}]}}',
+        ):
+            headers = {"content-type": "application/json"}
+            refused = await http.post("/v1/realtime/client_secrets", content=content, headers=headers)
+            assert refused.status_code == 400, refused.text
+
+
 @pytest.mark.parametrize(
     ("body", "param"),
     [

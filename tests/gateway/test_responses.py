@@ -165,3 +165,14 @@ async def test_what_cannot_be_done_is_refused_by_name(small: SmallHouse, body: d
         refused = await http.post("/v1/responses", json=body)
     assert refused.status_code in (400, 404)
     assert refused.json()["error"]["param"] == param
+
+
+@pytest.mark.parametrize("metadata", ["1e999", "[1]", '{"a":1e999}', '{"a":{"b":1}}', '"x"'])
+async def test_metadata_that_could_not_be_said_again_is_refused_before_anything_is_done(
+    small: SmallHouse, metadata: str
+) -> None:
+    content = f'{{"model":"atlas","input":"set a timer","metadata":{metadata}}}'
+    async with small.http() as http:
+        refused = await http.post("/v1/responses", content=content, headers={"content-type": "application/json"})
+    assert (refused.status_code, refused.json()["error"]["param"]) == (400, "metadata")
+    assert small.chat.turns == []
