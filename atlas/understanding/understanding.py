@@ -272,6 +272,9 @@ class Reader:
             return self._asked_first(heard, parse) if grave or topics <= LOOK_TOPICS else unchanged
         if not parse.commands or parse.chance < CERTAIN_OF_ANOTHER:
             return unchanged
+        tools = {one.tool for one in commands}
+        if tools == {one.tool for one in parse.commands} and not all(tool.startswith("home.") for tool in tools):
+            return unchanged  # the grammar reads names, lists and numbers of the same tool more closely
         acts = {act_of(one.tool, one.arguments) for one in commands}
         as_many = len(commands) == len(parse.commands)
         if as_many and acts == {parse.act} and all({"device", "measure"} & {*one.arguments} for one in commands):
