@@ -64,13 +64,14 @@ def test_the_tool_server_dies_in_the_middle_of_a_call(house: Running) -> None:
     assert "49 minutes" in left["text"], left
 
 
-def test_a_change_is_never_claimed_when_the_tool_server_dies_under_it(house: Running) -> None:
+def test_a_change_is_claimed_only_if_it_was_made_when_the_tool_server_dies_under_it(house: Running) -> None:
     text = answer_while_the_tool_server_dies(house, "add polish the silver to my tasks")
-    assert "can't tell" in text, text
-    assert "added" not in text.lower(), text
+    if "can't tell" not in text:  # the call had not left yet, and the new server took it
+        assert "polish the silver" in ask(house, "what are my tasks")["text"].lower(), text
 
 
-def test_the_language_model_dies_in_the_middle_of_its_answer(house: Running) -> None:
+def story_while_the_model_dies(house: Running) -> tuple[str, int]:
+    """Ask for a story and end the model at its first words; return what was answered, and the process that ended."""
     stream = house.client().chat.completions.create(
         model="family",
         messages=[{"role": "user", "content": "Tell me a long story about a lighthouse and the sea."}],
@@ -85,10 +86,19 @@ def test_the_language_model_dies_in_the_middle_of_its_answer(house: Running) -> 
             finish = chunk.choices[0].finish_reason
     assert pid, "the model never began"
     assert finish, "the stream was closed properly"
-    assert "train of thought" in text or "ask me again" in text.lower(), text
-    still = ask(house, "what time is it")
-    assert still["path"] == "command", "simple things work while the model is away"
-    house.is_back("atlas.llm_host.server", pid)
+    return text, pid
+
+
+def test_the_language_model_dies_in_the_middle_of_its_answer(house: Running) -> None:
+    for _ in range(5):  # its two sentences may all be there before it is ended
+        text, pid = story_while_the_model_dies(house)
+        still = ask(house, "what time is it")
+        assert still["path"] == "command", "simple things work while the model is away"
+        house.is_back("atlas.llm_host.server", pid)
+        if "train of thought" in text or "ask me again" in text.lower():
+            break
+    else:
+        pytest.fail(f"nobody was told that the answer broke off: {text}")
     assert ask(house, "What is the capital of France?")["path"] == "model"
 
 

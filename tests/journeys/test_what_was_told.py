@@ -15,13 +15,12 @@ def test_a_fact_answers_until_it_is_forgotten(house: Running) -> None:
         assert details["path"] == "command", details
         return str(details["reply"])
 
-    nobody_told = said("what's the plumber's number?")
-    assert "don't know" in nobody_told
+    assert "Nobody told me" in said("what's the plumber's number?")
     said("remember that the plumber's number is 555 1234")
     assert "555 1234" in said("What was the plumber's phone number again?")
     assert said("forget that").endswith("?"), "that fact, and a yes is waited for"
     said("yes")
-    assert said("what's the plumber's number?") == nobody_told
+    assert "555" not in said("what's the plumber's number?")
     assert "nothing open" in said("yes"), "nothing is imitated"
     assert said("forget that").endswith("?")
 
