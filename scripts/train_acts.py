@@ -17,6 +17,7 @@ import random
 import re
 import sys
 import time
+import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -171,8 +172,8 @@ def whole_numbers(taught: Mapping[str, Any]) -> dict[str, Any]:
             row /= share[None]
             column *= share[:, None]
         for side, values, axis in (("B", left, 2), ("A", right, 1)):
-            scale = (np.maximum(np.abs(values).max(axis, keepdims=True), 1e-6) / 127).astype(np.float32)
-            stored[f"{side}.{short}"] = np.rint(values / scale).astype(np.int8)
+            scale = (np.maximum(np.abs(values).max(axis, keepdims=True), 1e-3) / 127).astype(np.float16)
+            stored[f"{side}.{short}"] = np.clip(np.rint(values / scale), -127, 127).astype(np.int8)
             stored[f"{side}.{short}.scale"] = scale.squeeze(axis)
     return stored | {"layers": np.arange(LAYERS, dtype=np.int8)}
 
@@ -182,8 +183,10 @@ def install(folder: Path) -> None:
     import hashlib
 
     corpora = b"".join(file.read_bytes() for file in sorted(CORPUS.glob("*.txt")))
-    with np.load(folder / "acts.npz") as stored:
-        np.savez_compressed(CORPUS / "acts.npz", **stored, corpora=np.array(hashlib.sha256(corpora).hexdigest()))
+    with np.load(folder / "acts.npz") as stored, zipfile.ZipFile(CORPUS / "acts.npz", "w", zipfile.ZIP_LZMA) as out:
+        for name, values in {**stored, "corpora": np.array(hashlib.sha256(corpora).hexdigest())}.items():
+            with out.open(f"{name}.npy", "w") as file:
+                np.lib.format.write_array(file, np.asanyarray(values), allow_pickle=False)
     print(f"{(CORPUS / 'acts.npz').stat().st_size:,} bytes; the catalogue's hash of model.bin must follow")
 
 

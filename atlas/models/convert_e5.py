@@ -10,10 +10,10 @@ Sources: the reader in the package (its e5.c); ggml's q4_0; CTranslate2's conver
 from __future__ import annotations
 
 import itertools
+import lzma
 import re
 import struct
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -151,5 +151,5 @@ def _converting(source: Path) -> Iterator[None]:
     """Raise `EngineError` for a file, or for what was taught, that is missing or damaged."""
     try:
         yield
-    except (OSError, ValueError, LookupError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as trouble:
+    except (OSError, ValueError, LookupError, TypeError, EOFError, zipfile.BadZipFile, lzma.LZMAError) as trouble:
         raise EngineError(f"{source} cannot be converted to the encoder of requests: {trouble!r}") from trouble

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import logging
+import lzma
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -176,7 +176,7 @@ def taught(file: Path) -> Mapping[str, NDArray[Any]]:
     try:
         with np.load(file) as stored:
             return dict(stored)
-    except (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as trouble:
+    except (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile, lzma.LZMAError) as trouble:
         raise EngineError(
             f"{file} holds nothing that was taught: {trouble}", hint="install Atlas again; the file is a part of it"
         ) from trouble
