@@ -17,7 +17,7 @@ from atlas.understanding.durations import number_of
 from atlas.understanding.forms import Forms
 from atlas.understanding.names import NOBODY, NamedPlace, Names
 from atlas.understanding.slots import Command, MaskedSentence, Slots
-from atlas.understanding.templates import Templates, open_sentences
+from atlas.understanding.templates import HALF, Templates, open_sentences
 
 __all__ = ["Command", "Grammar", "Half", "open_grammar"]
 
@@ -136,10 +136,8 @@ class Grammar:
         """Return what all of `text` asks for when one thing is missing."""
         words, _ = self._bare(text)
         heard = self._heard(words, text)
-        for result in sorted(self._templates.match(heard.plain), key=_guessed):
-            name = result.intent.name.removeprefix("ask.")
-            if name == result.intent.name:
-                continue
+        for result in sorted(self._templates.match(heard.plain, half=True), key=_guessed):
+            name = result.intent.name.removeprefix(HALF)
             slots = {entity.name: " ".join(entity.text.split()) for entity in result.entities_list}
             if not all(self._may_be_asked_about(key, value) for key, value in slots.items()):
                 continue
@@ -193,7 +191,7 @@ class Grammar:
             results = [
                 (_guessed(result), commands)
                 for result in self._templates.match(heard.plain)
-                if not result.intent.name.startswith("ask.") and (commands := self.slots.commands(result, heard))
+                if (commands := self.slots.commands(result, heard))
             ]
             if results:
                 _, surest = min(results, key=lambda one: one[0])  # the first of equals

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from importlib.resources import files
 from itertools import product
 from pathlib import Path
@@ -46,6 +47,8 @@ TOOL_OF_PUBLIC_INTENT = {
 # that run another command later ("open the door in five minutes") are no tool of ours. Both are left out.
 _NOT_NEEDED = ("{timer_hour", "{timer_minute", "{timer_half", "{timer_command")
 _ANY = ""  # the edge of a template that may be anything
+MATCHES = 64  # in memory: those of the last few turns
+HALF = "ask."  # how intents begin that are half a command: what is missing is asked for
 
 _Template = tuple[Intent, IntentData, Sentence]
 Edge = Callable[[str], str]
@@ -62,13 +65,39 @@ def _last(text: str) -> str:
     return text.rstrip()[-1:]
 
 
+@dataclass(frozen=True, slots=True)
+class _Edges:
+    """Templates by their edges: how they begin and how they end."""
+
+    fitting: Mapping[tuple[str, str], Intents]
+    starts: set[str]
+    ends: set[str]
+
+    def of(self, words: str) -> Intents:
+        """Return the few templates that begin and end as `words` do."""
+        start, end = _first(words.casefold()), _last(words.casefold())
+        return self.fitting[start if start in self.starts else _ANY, end if end in self.ends else _ANY]
+
+
 class Templates:
     """Everything that may be said in one language. Immutable once opened, but for what hassil compiles on first use."""
 
     def __init__(self, tables: Mapping[str, Any], public: Mapping[str, Any]) -> None:
         self._all = Intents.from_dict(_joined(tables, public))
+        self._wholes = self._by_edges([one for name, one in self._all.intents.items() if not name.startswith(HALF)])
+        self._matches = lru_cache(MATCHES)(self._match)  # one turn asks for the same words in several ways
+        self._halves = self._by_edges([one for name, one in self._all.intents.items() if name.startswith(HALF)])
+
+    def match(self, words: str, *, half: bool = False) -> Sequence[RecognizeResult]:
+        """Return every way in which `words` can be read as a command, or as half of one, from the first to the last."""
+        return self._matches(words, half)
+
+    def _match(self, words: str, half: bool) -> Sequence[RecognizeResult]:
+        return tuple(hassil.recognize_all(words, (self._halves if half else self._wholes).of(words)))
+
+    def _by_edges(self, some: Iterable[Intent]) -> _Edges:
         results: dict[tuple[str, str], list[_Template]] = defaultdict(list)
-        for intent in self._all.intents.values():
+        for intent in some:
             for data in intent.data:
                 for sentence in data.sentences:
                     sentence.get_required_clauses(self._all.expansion_rules)  # hassil keeps them for every match
@@ -77,20 +106,13 @@ class Templates:
                     for keys in product(starts, ends):
                         results[keys].append((intent, data, sentence))
         starts, ends = ({keys[edge] for keys in results} | {_ANY} for edge in (0, 1))
-        self._by_edges = {
+        fitting = {
             (start, end): self._only(
                 [one for keys in dict.fromkeys(product((start, _ANY), (end, _ANY))) for one in results.get(keys, ())]
             )
             for start, end in product(starts, ends)
         }
-        self._edges_known = starts, ends
-
-    def match(self, words: str) -> Iterator[RecognizeResult]:
-        """Yield every way in which `words` can be read, from the first to the last."""
-        starts, ends = self._edges_known
-        start, end = _first(words.casefold()), _last(words.casefold())
-        fitting = self._by_edges[start if start in starts else _ANY, end if end in ends else _ANY]
-        return iter(hassil.recognize_all(words, fitting))
+        return _Edges(fitting, starts, ends)
 
     def _only(self, some: Iterable[_Template]) -> Intents:
         """Return the grammar of a few sentences. They share all that hassil has compiled with each other."""

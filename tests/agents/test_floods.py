@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 import pytest
 from hassil.recognize import RecognizeResult
@@ -21,9 +21,9 @@ class Counted(Templates):
         self._counted = templates
         self.times = 0
 
-    def match(self, words: str) -> Iterator[RecognizeResult]:
+    def match(self, words: str, *, half: bool = False) -> Sequence[RecognizeResult]:
         self.times += 1
-        return self._counted.match(words)
+        return self._counted.match(words, half=half)
 
 
 @pytest.mark.parametrize(
