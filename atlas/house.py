@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
+from typing import Any
 from weakref import WeakValueDictionary
 
 import anyio
@@ -19,10 +20,12 @@ from atlas.agents.hearsay import Hearsay
 from atlas.assent import HouseConfirmations, WaitingConfirmation
 from atlas.bell import Expect, Ring, Ringing, Say, Show, Speaker, Speakers, spoken_to_any
 from atlas.config import Config
-from atlas.conversation import HOUSE, Actor, Channel, Message, Turn, Utterance, fresh_id
+from atlas.conversation import HOUSE, Actor, Channel, Message, ToolResult, Turn, Utterance, fresh_id
 from atlas.errors import AtlasError, RequestError, StoreError
 from atlas.events import Emit, Event, Route, TextDelta, TurnEnded, TurnStarted
 from atlas.llm.backend import Backend
+from atlas.mcp.tools import Tools
+from atlas.presses import PressedCalls
 from atlas.router import Routing
 from atlas.speech.stt import Stt
 from atlas.speech.tts import Tts
@@ -86,6 +89,7 @@ class House:
         zone: tzinfo | None = None,  # None: the machine's own
         ear: Stt | None = None,  # a recogniser that knows what can be said here; None: `stt`
         waiting: str = "",  # what its voice says while nobody has a word yet
+        tools: Mapping[str, Tools] | None = None,  # of each agent, by its name
     ) -> None:
         self.config = config
         self.stt = stt
@@ -106,6 +110,7 @@ class House:
         self._choose = choose
         self._speakers = speakers
         self._assents = assents
+        self._pressed = PressedCalls(tools or {})
         self._hearsay = Hearsay()
         self._talks: WeakValueDictionary[Conversation, anyio.Lock] = WeakValueDictionary()
         self._answering: dict[Conversation, LiveTurn] = {}
@@ -192,7 +197,8 @@ class House:
         """
         turn = await self._assents.answer(ask_id, by, channel, yes=yes)
         if isinstance(turn, str):
-            return turn
+            result = await self._pressed.settle(ask_id, yes=yes)
+            return result.text if result else turn
         messages: list[str] = []
 
         async def emit(event: Event) -> None:
@@ -201,6 +207,15 @@ class House:
 
         await self.reply(turn, emit)
         return messages[-1]
+
+    async def press(self, agent: str, tool: str, arguments: Mapping[str, Any], actor: Actor) -> ToolResult:
+        """Use a tool of an agent's as `actor` wishes who pressed for it: through the gate, and in no conversation.
+
+        What a person must say yes to comes back undone, with an `ask`, and is done by `answer_ask`. Cancelling is safe.
+        Raises `RequestError` for an agent that there is not, or not for this actor.
+        """
+        self._check_talks(agent, actor)
+        return await self._pressed.call(agent, tool, arguments, actor)
 
     def speaking_device(
         self,
@@ -255,12 +270,15 @@ class House:
 
     def memory_of(self, agent: str, actor: Actor) -> tuple[Memory, Whose]:
         """Return an agent's memory and what in it is `actor`'s own. Raises `RequestError` for an agent not for them."""
+        self._check_talks(agent, actor)
+        return self._minds[agent].memory, belonging_to(agent, actor)
+
+    def _check_talks(self, agent: str, actor: Actor) -> None:
         if agent not in self._minds:
             raise RequestError(f"no agent is called {agent!r}", code="model_not_found", param="agent")
         if actor.role not in self.config.agents[agent].roles:
             text = f"the role {actor.role} may not talk to the agent {agent!r}"
             raise RequestError(text, code="forbidden", param="agent")
-        return self._minds[agent].memory, belonging_to(agent, actor)
 
     async def warm(self) -> None:
         """Have every agent answer once, unheard, so that the first person does not wait for what is done only once.

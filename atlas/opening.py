@@ -165,6 +165,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             assents=assents,
             zone=zone,
             ear=ear,
+            tools=agents_tools,
             waiting=grammar.tables.get("concern", {}).get("says", {}).get("waiting", ""),
             pick=partial(pick, lambda text: reader.read(text, heard_names()), addressing.bare),
             encoders={name: backend for name, backend in backends.items() if _has_encoder(config, config.llm[name])},

@@ -20,7 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from atlas.config import GatewayConfig
@@ -37,6 +37,7 @@ from atlas.gateway import (
     speech,
     wire,
 )
+from atlas.gateway.api import door
 from atlas.gateway.auth import Guesses, Secrets
 from atlas.gateway.files import Files
 from atlas.gateway.guard import HEALTH, Guard
@@ -67,6 +68,7 @@ def build(house: House) -> Starlette:
             *realtime_secrets.routes(house, secrets),  # /v1/realtime/client_secrets
             *asks.routes(house),  # /v1/asks, /v1/asks/{id}
             *conversations.routes(house),  # /v1/conversations, …/search, …/export
+            Mount("/api", door.build(house)),  # the house's own data: see /api/
             *page.routes(),  # / and its files
         ],
         middleware=[Middleware(Guard, house=house)],

@@ -17,6 +17,7 @@ from starlette.websockets import WebSocket
 from atlas import trace
 from atlas.conversation import fresh_id
 from atlas.errors import AtlasError, RequestError
+from atlas.gateway.api.errors import PREFIX, api_refusal
 from atlas.gateway.auth import actor_of, address_of
 from atlas.gateway.limits import Occupancy
 from atlas.gateway.wire import refusal
@@ -24,6 +25,7 @@ from atlas.house import House
 
 JSON_BYTES = 2 * 1024 * 1024  # a whole conversation of `chat.MAX_CHARACTERS`, even when every letter is escaped
 AUDIO_BYTES = 26 * 1024 * 1024  # a file of 25 MB and the form around it
+API_BYTES = 256 * 1024  # the longest note there may be
 BODY_SECONDS = 30.0  # a body that stands still for this long will not come
 HEALTH = "/health"  # asked by watchdogs: neither a token nor a place is needed
 
@@ -134,6 +136,8 @@ def _same(origin: str, host: str) -> bool:
 
 
 def _limit(path: str) -> int:
+    if path.startswith(PREFIX):
+        return API_BYTES
     return AUDIO_BYTES if path == "/v1/audio/transcriptions" else JSON_BYTES
 
 
@@ -163,7 +167,7 @@ def _bounded(receive: Receive, limit: int) -> Receive:
 
 
 async def _answer(refused: AtlasError, scope: Scope, receive: Receive, send: Send) -> None:
-    response = refusal(refused)
+    response = (api_refusal if scope["path"].startswith(PREFIX) else refusal)(refused)
     if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
         trace.line("request failed", request=scope["state"]["request_id"], path=scope["path"], error=str(refused))
     if scope["type"] == "http":

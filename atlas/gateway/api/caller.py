@@ -1,0 +1,121 @@
+"""Tells who calls a route of the API and whether their role may, and makes their calls of tools: through the gate."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar, get_args
+
+from fastapi import Depends, Query, Request
+from pydantic import ValidationError
+
+from atlas.conversation import Actor, ConfirmationRequest, Role
+from atlas.errors import EngineError, RequestError
+from atlas.gateway.api.errors import ToolRefusal
+from atlas.gateway.api.shapes import NAME_CHARACTERS, ToolReply
+from atlas.gateway.auth import require
+from atlas.gateway.chat import ANY_AGENT, open_to
+from atlas.house import House
+
+ReplyShape = TypeVar("ReplyShape", bound=ToolReply)
+EVERYBODY: tuple[Role, ...] = get_args(Role)
+OWNER: tuple[Role, ...] = ("owner",)
+
+AgentName = Annotated[
+    str, Query(max_length=NAME_CHARACTERS, description="Whose tools and papers; empty is the one this role talks to")
+]
+
+
+class NeedsYes(Exception):
+    """A person has to say yes before this is done."""
+
+    def __init__(self, ask: ConfirmationRequest) -> None:
+        super().__init__(ask.id)
+        self.ask = ask
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks, of which house, by the tools of which agent."""
+
+    house: House
+    actor: Actor
+    agent: str
+
+    async def use(self, reply: type[ReplyShape], tool: str, **arguments: Any) -> ReplyShape:
+        """Use a tool, and return its data, sentence and receipt.
+
+        Raises `NeedsYes`, `ToolRefusal`, `EngineError`, and `RequestError` for an agent that is not for this role.
+        """
+        result = await self.house.press(self.agent or usual_agent(self), tool, arguments, self.actor)
+        if result.ask:
+            raise NeedsYes(result.ask)
+        if not result.ok:
+            raise ToolRefusal(result)
+        receipt = {"id": result.receipt.id, "changed": result.receipt.changed} if result.receipt else None
+        try:
+            return reply.model_validate({**result.data, "text": result.text, "receipt": receipt})
+        except ValidationError as trouble:
+            raise EngineError(f"{tool} answered in another shape: {trouble.error_count()} differences") from trouble
+
+
+class Admission:
+    """A dependency: the caller, when their role is one of `roles`. The document and the tests read the roles here."""
+
+    def __init__(self, roles: Sequence[Role]) -> None:
+        self.roles = tuple(roles)
+
+    def admit(self, request: Request) -> Actor:
+        """Return who calls. Raises `RequestError` without a token that counts, and for another role."""
+        actor = require(request)
+        if actor.role not in self.roles:
+            raise RequestError(
+                f"that is not for the role {actor.role}",
+                code="forbidden",
+                hint=f"it is for {', '.join(self.roles)}",
+            )
+        return actor
+
+
+class Admit(Admission):
+    """Admission to a route that uses no agent's tools."""
+
+    async def __call__(self, request: Request) -> Caller:
+        """Return the caller."""
+        return Caller(request.app.state.house, self.admit(request), "")
+
+
+class AdmitToTools(Admission):
+    """Admission to a route that uses an agent's tools: the gate decides the rest."""
+
+    async def __call__(self, request: Request, agent: AgentName = "") -> Caller:
+        """Return the caller."""
+        return Caller(request.app.state.house, self.admit(request), agent)
+
+
+AnyCaller = Annotated[Caller, Depends(Admit(EVERYBODY))]
+ToolCaller = Annotated[Caller, Depends(AdmitToTools(EVERYBODY))]
+OwnerCaller = Annotated[Caller, Depends(Admit(OWNER))]
+
+
+def agents_of(caller: Caller) -> tuple[str, ...]:
+    """Return the agents that talk to this caller, the usual one first."""
+    names = [name for name in open_to(caller.actor, caller.house) if name != ANY_AGENT]
+    usual = caller.house.config.house.agent
+    return tuple(sorted(names, key=lambda name: (name != usual, name)))
+
+
+def usual_agent(caller: Caller) -> str:
+    """Return whose tools are used when nobody is named. Raises `RequestError` when no agent talks to this role."""
+    names = agents_of(caller)
+    if not names:
+        raise RequestError(f"no agent talks to a {caller.actor.role}", code="forbidden")
+    return names[0]
+
+
+def ask_values(ask: ConfirmationRequest) -> dict[str, Any]:
+    """Return what a page needs of a question."""
+    seconds = round(max(0.0, ask.expires_at - time.time()), 1)
+    values = {"id": ask.id, "sentence": ask.sentence, "level": ask.level, "tool": ask.tool}
+    return {**values, "expires_at": ask.expires_at, "seconds_left": seconds}

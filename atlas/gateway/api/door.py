@@ -1,0 +1,156 @@
+"""Builds the API: its resources, its OpenAPI document with the roles of every route, and a page that shows it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Any
+
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import HTMLResponse, JSONResponse, Response
+
+from atlas import __version__, trace
+from atlas.errors import AtlasError
+from atlas.gateway import wire
+from atlas.gateway.api import alarms, me, reminders, timers
+from atlas.gateway.api.caller import Admission, NeedsYes, ask_values
+from atlas.gateway.api.errors import api_refusal, error_reply
+from atlas.gateway.api.shapes import ErrorReply
+from atlas.house import House
+
+RESOURCES: Sequence[APIRouter] = (me.router, timers.router, alarms.router, reminders.router)
+DESCRIPTION = (
+    "The house's own data. Every route reads and writes through the gate of the tool server and the wall between"
+    " people's memories. What a person must say yes to is answered with 202 and a question."
+)
+
+
+def build(house: House) -> FastAPI:
+    """Return the API of a house, to be mounted at `/api`."""
+    api = empty()
+    api.state.house = house
+    described = document(api)
+    api.add_route("/openapi.json", _constant(JSONResponse(described)), include_in_schema=False)
+    api.add_route("/", _constant(HTMLResponse(viewer(described))), include_in_schema=False)
+    return api
+
+
+def empty() -> FastAPI:
+    """Return the API with all its resources, and of no house: enough to describe it."""
+    api = FastAPI(
+        title="Atlas",
+        version=__version__,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        generate_unique_id_function=lambda route: route.name,
+        responses={"4XX": {"model": ErrorReply, "description": "Refused"}, "5XX": {"model": ErrorReply}},
+        exception_handlers={
+            AtlasError: _atlas_error,
+            NeedsYes: _needs_yes,
+            RequestValidationError: _invalid,
+            HTTPException: _http_error,
+            ClientDisconnect: wire.gone,
+            Exception: _own_mistake,
+        },
+    )
+    for router in RESOURCES:
+        api.include_router(router)
+    return api
+
+
+def document(api: FastAPI) -> dict[str, Any]:
+    """Return the OpenAPI document, whose operations say in `x-roles` whom they are for."""
+    described = get_openapi(
+        title=api.title, version=api.version, description=DESCRIPTION, routes=api.routes, servers=[{"url": "/api"}]
+    )
+    described["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    for route in resource_routes():
+        for method in sorted(route.methods or ()):
+            operation = described["paths"][route.path_format][method.lower()]
+            operation |= {"security": [{"token": []}], "x-roles": list(roles_of(route))}
+    return described
+
+
+def resource_routes() -> Iterator[APIRoute]:
+    """Yield the routes of all resources."""
+    return (route for router in RESOURCES for route in router.routes if isinstance(route, APIRoute))
+
+
+def roles_of(route: APIRoute) -> Sequence[str]:
+    """Return whom a route is for."""
+    calls: list[object] = [one.call for one in route.dependant.dependencies]
+    [admission] = [call for call in calls if isinstance(call, Admission)]
+    return admission.roles
+
+
+def viewer(described: dict[str, Any]) -> str:
+    """Return a page without scripts that lists every operation."""
+    rows = [
+        f"<tr><td><code>{method.upper()} /api{path}</code><td>{_html(operation.get('description', ''))}"
+        f"<td>{', '.join(operation['x-roles'])}"
+        for path, operations in described["paths"].items()
+        for method, operation in operations.items()
+    ]
+    return (
+        "<!doctype html><html lang=en><meta charset=utf-8><title>Atlas: API</title>"
+        "<h1>The API of this house</h1><p>Everything in detail: <a href=/api/openapi.json>openapi.json</a>.</p>"
+        f"<table><tr><th>Operation<th>What it does<th>For whom{''.join(rows)}</table></html>"
+    )
+
+
+def _html(text: str) -> str:
+    return re.sub(r"[&<>]", lambda mark: f"&#{ord(mark[0])};", text)
+
+
+def _constant(response: Response) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        return response
+
+    return endpoint
+
+
+# ── what goes wrong ────────────────────────────────────────────────────────────────────────────────
+
+
+async def _needs_yes(request: Request, asks: Exception) -> Response:
+    assert isinstance(asks, NeedsYes)
+    return JSONResponse({"ask": ask_values(asks.ask)}, 202)
+
+
+async def _atlas_error(request: Request, trouble: Exception) -> Response:
+    assert isinstance(trouble, AtlasError)
+    response = api_refusal(trouble)
+    if response.status_code >= 500:
+        trace.line("request failed", request=wire.request_id(request), path=request.url.path, error=str(trouble))
+    return response
+
+
+async def _invalid(request: Request, trouble: Exception) -> Response:
+    assert isinstance(trouble, RequestValidationError)
+    first = trouble.errors()[0]
+    field = ".".join(map(str, first["loc"][1:]))
+    where = f"{field}: " if field else ""
+    return error_reply(422, "invalid_value", f"{where}{first['msg']}.", field=field)
+
+
+async def _http_error(request: Request, trouble: Exception) -> Response:
+    assert isinstance(trouble, HTTPException)
+    match trouble.status_code:
+        case 404:
+            return error_reply(404, "not_found", f"There is nothing at {request.url.path}.")
+        case 405:
+            return error_reply(405, "method_not_allowed", f"{request.url.path} does not take {request.method}.")
+        case status:
+            return error_reply(status, "invalid_request", f"{trouble.detail}.")
+
+
+async def _own_mistake(request: Request, trouble: Exception) -> Response:
+    number = wire.request_id(request)
+    trace.line("request broke", request=number, path=request.url.path, error=type(trouble).__name__)
+    return error_reply(500, "internal_error", "Something in Atlas broke.", f"its log knows more under {number}")

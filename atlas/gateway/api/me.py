@@ -1,0 +1,38 @@
+"""GET /api/me: who the house takes the caller for, and whom they may talk to."""
+
+from __future__ import annotations
+
+from atlas import __version__
+from atlas.conversation import Role
+from atlas.gateway.api.caller import AnyCaller, agents_of
+from atlas.gateway.api.resource import resource
+from atlas.gateway.api.shapes import ApiReply
+
+router = resource("me", asks=False)
+
+
+class MeReply(ApiReply):
+    """The caller as the house knows them, and what a page needs to begin."""
+
+    person: str
+    device: str
+    role: Role
+    room: str
+    language: str
+    agents: list[str]
+    version: str
+
+
+@router.get("")
+async def me(caller: AnyCaller) -> MeReply:
+    """Tell who the caller is, the agents they may talk to (the usual one first), and the house's language."""
+    actor = caller.actor
+    return MeReply(
+        person=actor.person,
+        device=actor.device,
+        role=actor.role,
+        room=actor.room,
+        language=caller.house.config.house.language,
+        agents=list(agents_of(caller)),
+        version=__version__,
+    )

@@ -1,0 +1,119 @@
+"""Write the types of the house's API as TypeScript: `python scripts/api_types.py` → pwa/src/api.ts.
+
+Made from the OpenAPI document alone, and without any network. A test says when the file is older than the API.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+FILE = ROOT / "pwa" / "src" / "api.ts"
+HEAD = """// The house's API, as its OpenAPI document has it. Made by scripts/api_types.py: do not edit.
+/* eslint-disable */
+"""
+Schema = Mapping[str, Any]
+
+
+def typescript(document: Schema) -> str:
+    """Return the types of all shapes, and of every operation by its method and path."""
+    return "\n".join([HEAD, *_shapes(document), "export interface Operations {", *_operations(document), "}", ""])
+
+
+def _shapes(document: Schema) -> Iterator[str]:
+    for name, schema in sorted(document["components"]["schemas"].items()):
+        if description := schema.get("description", ""):
+            yield f"/** {_line(description)} */"
+        if "properties" in schema:
+            yield f"export interface {name} {{"
+            yield from _fields(schema, "  ")
+            yield "}\n"
+        else:
+            yield f"export type {name} = {_type(schema)};\n"
+
+
+def _fields(schema: Schema, indent: str) -> Iterator[str]:
+    required = set(schema.get("required", ()))
+    for name, inner in schema["properties"].items():
+        if description := inner.get("description", ""):
+            yield f"{indent}/** {_line(description)} */"
+        yield f"{indent}{name}{'' if name in required else '?'}: {_type(inner)};"
+
+
+def _operations(document: Schema) -> Iterator[str]:
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            yield f"  /** {_line(operation.get('description', ''))} */"
+            yield f'  "{method.upper()} /api{path}": {{'
+            for place in ("path", "query"):
+                yield f"    {place}: {_parameters(operation, place)};"
+            body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+            yield f"    body: {_type(body) if body else 'undefined'};"
+            yield f"    reply: {' | '.join(_replies(operation))};"
+            yield "  };"
+
+
+def _parameters(operation: Schema, place: str) -> str:
+    fields = [
+        f"{one['name']}{'' if one.get('required') else '?'}: {_type(one['schema'])}"
+        for one in operation.get("parameters", ())
+        if one["in"] == place
+    ]
+    return f"{{ {'; '.join(fields)} }}" if fields else "Record<string, never>"
+
+
+def _replies(operation: Schema) -> Iterator[str]:
+    """Yield what comes with 200, 201 …; 202 is told apart by its status, and so are errors."""
+    for status, answer in operation["responses"].items():
+        if status.startswith("2") and status != "202":
+            content = answer.get("content", {}).get("application/json")
+            yield _type(content["schema"]) if content and content["schema"] else "undefined"
+
+
+def _type(schema: Schema) -> str:
+    if "$ref" in schema:
+        return str(schema["$ref"]).rpartition("/")[2]
+    if "const" in schema:
+        return _literal(schema["const"])
+    if "enum" in schema:
+        return " | ".join(map(_literal, schema["enum"]))
+    for key in ("anyOf", "oneOf"):
+        if key in schema:
+            return " | ".join(dict.fromkeys(map(_type, schema[key])))
+    match schema.get("type"):
+        case "array":
+            items = _type(schema.get("items", {}))
+            return f"({items})[]" if " " in items else f"{items}[]"
+        case "object":
+            more = schema.get("additionalProperties")
+            return f"Record<string, {_type(more) if isinstance(more, dict) else 'unknown'}>"
+        case "integer" | "number":
+            return "number"
+        case "string" | "boolean" | "null" as plain:
+            return str(plain)
+    return "unknown"
+
+
+def _literal(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value).lower()
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split()).replace("*/", "* /")
+
+
+def described() -> dict[str, Any]:
+    """Return the document of the API; it is the same for every house."""
+    sys.path.insert(0, str(ROOT))
+    from atlas.gateway.api.door import document, empty
+
+    return document(empty())
+
+
+if __name__ == "__main__":
+    FILE.parent.mkdir(parents=True, exist_ok=True)
+    FILE.write_text(typescript(described()), encoding="utf-8")
+    print(f"{FILE.relative_to(ROOT)} is written")
