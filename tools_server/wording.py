@@ -34,13 +34,16 @@ def chosen(
     avoided: Callable[[T], bool] = lambda _: False,
     guess: bool = True,
     remark: str = "",
+    ids: Callable[[T], tuple[str, ...]] = lambda _: (),
 ) -> T:
-    """Return the thing that is meant: the same name, else the only one holding all its words, else a near one.
+    """Return the thing that is meant: by its id or name, else the only one holding all its words, else a near one.
 
     Of several with one name the lowest `rank` is taken, those not `avoided` first. `guess` false takes no near one,
     for what cannot be put right by saying it again. `remark` is added to what says that there is none.
     Raises `ToolFailed`: `which` ("Which task") when several could be meant, `missing` (a whole sentence) when none is.
     """
+    if identified := [thing for thing in things if wanted and wanted in ids(thing)]:
+        return identified[0]
     plainly = plain(wanted)
     if same := [thing for thing in things if plain(named(thing)) == plainly]:
         return min(same, key=lambda thing: (avoided(thing), rank(thing)))

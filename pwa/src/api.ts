@@ -25,10 +25,22 @@ export interface AlarmItem {
 
 /** The alarms, or those that changed. */
 export interface AlarmsReply {
-  text: string;
+  sentence: string;
   receipt: ReceiptReply | null;
   alarms: AlarmItem[];
   alarm: AlarmItem | null;
+}
+
+/** A person's answer. Closing a question without one is a no. */
+export interface Answer {
+  answer: "yes" | "no";
+}
+
+/** What came of it, in a sentence. */
+export interface AnswerReply {
+  id: string;
+  answer: "yes" | "no";
+  sentence: string;
 }
 
 /** A question that waits for a person's yes. Nothing was done; `POST /api/asks/{id}` answers it. */
@@ -43,6 +55,82 @@ export interface AskReply {
   expires_at: number;
   /** For clients whose clock is not the house's */
   seconds_left: number;
+}
+
+/** The questions that the caller may answer. */
+export interface AsksReply {
+  asks: WaitingAsk[];
+}
+
+/** The board, and the files in it that nobody can read. */
+export interface BoardReply {
+  sentence: string;
+  receipt: ReceiptReply | null;
+  columns: string[];
+  tasks: TaskItem[];
+  problems: PaperProblem[];
+}
+
+/** One change. */
+export interface ChangeItem {
+  receipt: string;
+  /** Seconds since 1970 */
+  at: number;
+  tool: string;
+  changed: string;
+  actor: Record<string, unknown>;
+  /** Whether it can be taken back */
+  undo: boolean;
+  undone: boolean;
+}
+
+/** What a device is to be: one thing, or several of a light, of heating or of a player. */
+export interface DeviceChange {
+  on?: boolean | null;
+  /** Of a cover or valve */
+  open?: boolean | null;
+  /** Unlocking is asked about first */
+  locked?: boolean | null;
+  playing?: boolean | null;
+  muted?: boolean | null;
+  brightness?: number | null;
+  colour?: string | null;
+  kelvin?: number | null;
+  /** In the unit of the device */
+  temperature?: number | null;
+  /** How far a cover is open */
+  position?: number | null;
+  volume?: number | null;
+  speed?: number | null;
+  mode?: string | null;
+}
+
+/** One device, as it is now. */
+export interface DeviceItem {
+  id: string;
+  name: string;
+  room: string;
+  floor: string;
+  /** light, switch, climate, cover, lock, media, fan, sensor, scene, vacuum … */
+  kind: string;
+  /** A kind within the kind: curtain, window, garage, motion */
+  shape: string;
+  aliases: string[];
+  /** What can be set of it */
+  can: string[];
+  /** What is known of it: on, brightness, target, position, locked … */
+  state: Record<string, unknown>;
+  reachable: boolean;
+  lacks: string;
+}
+
+/** The devices that were set. */
+export interface DevicesReply {
+  sentence: string;
+  receipt: ReceiptReply | null;
+  devices: DeviceItem[];
+  /** Those that did not say that they took it */
+  silent: string[];
 }
 
 /** What went wrong. */
@@ -64,6 +152,128 @@ export interface ErrorReply {
   error: ErrorBody;
 }
 
+/** What is to be different. */
+export interface EventChange {
+  title?: string;
+  /** 2026-12-24T18:00, 2026-12-24 for all day, or words */
+  start?: string;
+  minutes?: number;
+  place?: string;
+  whole_series?: boolean;
+}
+
+/** One event of a calendar. */
+export interface EventItem {
+  /** Of the event, or of the whole series; with `day` it is one of them */
+  id: string;
+  title: string;
+  /** A moment of ISO 8601, or a date when it lasts all day */
+  start: string;
+  end: string;
+  all_day: boolean;
+  place: string;
+  series: boolean;
+  calendar: string;
+}
+
+/** The event that changed. */
+export interface EventReply {
+  sentence: string;
+  receipt: ReceiptReply | null;
+  event: EventItem;
+}
+
+/** The events, in order. */
+export interface EventsReply {
+  sentence: string;
+  receipt: ReceiptReply | null;
+  events: EventItem[];
+  problems: PaperProblem[];
+  remarks: string[];
+}
+
+/** One floor. */
+export interface FloorItem {
+  name: string;
+  aliases: string[];
+}
+
+/** A note that holds some words. */
+export interface FoundNote {
+  title: string;
+  file: string;
+  created: string;
+  snippet: string;
+}
+
+/** The notes that hold all the words. */
+export interface FoundNotesReply {
+  sentence: string;
+  receipt: ReceiptReply | null;
+  matches: FoundNote[];
+  problems: PaperProblem[];
+}
+
+/** The changes, the latest first. */
+export interface HistoryReply {
+  sentence: string;
+  receipt: ReceiptReply | null;
+  changes: ChangeItem[];
+}
+
+/** Every device, room and floor. */
+export interface HomeReply {
+  sentence: string;
+  receipt: ReceiptReply | null;
+  devices: DeviceItem[];
+  rooms: RoomItem[];
+  floors: FloorItem[];
+}
+
+/** What became of the things. */
+export interface ListChangeReply {
+  sentence: string;
+  receipt: ReceiptReply | null;
+  name: string;
+  added: string[];
+  already: string[];
+  checked: string[];
+  removed: string[];
+}
+
+/** One thing on a list. */
+export interface ListEntry {
+  text: string;
+  checked: boolean;
+}
+
+/** Things of a list. */
+export interface ListItems {
+  items: string[];
+}
+
+/** One list, and how many things on it are not ticked off. */
+export interface ListName {
+  name: string;
+  left: number;
+}
+
+/** What is on a list. */
+export interface ListReply {
+  sentence: string;
+  receipt: ReceiptReply | null;
+  name: string;
+  items: ListEntry[];
+}
+
+/** The lists there are. */
+export interface ListsReply {
+  sentence: string;
+  receipt: ReceiptReply | null;
+  lists: ListName[];
+  problems: PaperProblem[];
+}
+
 /** The caller as the house knows them, and what a page needs to begin. */
 export interface MeReply {
   person: string;
@@ -83,6 +293,26 @@ export interface NewAlarm {
   room?: string;
 }
 
+/** An event to be added. */
+export interface NewEvent {
+  title: string;
+  /** 2026-12-24T18:00, 2026-12-24 for all day, or words */
+  start: string;
+  /** 2026-12-24T18:00, 2026-12-24 for all day, or words */
+  end?: string;
+  minutes?: number;
+  place?: string;
+  /** In words: every week, on weekdays until Christmas */
+  repeat?: string;
+  calendar?: string;
+}
+
+/** A note to be written. */
+export interface NewNote {
+  title: string;
+  text?: string;
+}
+
 /** A reminder to be added. */
 export interface NewReminder {
   text: string;
@@ -92,11 +322,62 @@ export interface NewReminder {
   room?: string;
 }
 
+/** A task to be added. */
+export interface NewTask {
+  title: string;
+  due?: string;
+  priority?: "high" | "medium" | "low";
+  assignee?: string;
+  description?: string;
+}
+
 /** A timer to be started. */
 export interface NewTimer {
   seconds: number;
   name?: string;
   room?: string;
+}
+
+/** What is to be added at the end. */
+export interface NoteAddition {
+  text: string;
+}
+
+/** One note, without its text. */
+export interface NoteItem {
+  title: string;
+  file: string;
+  created: string;
+}
+
+/** The note that changed. */
+export interface NoteReply {
+  sentence: string;
+  receipt: ReceiptReply | null;
+  note: NoteItem;
+}
+
+/** A note with its text, in Markdown. */
+export interface NoteTextReply {
+  sentence: string;
+  receipt: ReceiptReply | null;
+  note: NoteItem;
+  text: string;
+  truncated: boolean;
+}
+
+/** The notes, the newest first. */
+export interface NotesReply {
+  sentence: string;
+  receipt: ReceiptReply | null;
+  notes: NoteItem[];
+  problems: PaperProblem[];
+}
+
+/** A paper of the house that nobody can read, and why. */
+export interface PaperProblem {
+  file: string;
+  problem: string;
 }
 
 /** Proof that something changed; `history/undo` takes it back by this id. */
@@ -132,7 +413,7 @@ export interface ReminderItem {
 
 /** The reminder that changed. */
 export interface ReminderReply {
-  text: string;
+  sentence: string;
   receipt: ReceiptReply | null;
   reminder: ReminderItem;
 }
@@ -144,14 +425,50 @@ export interface ReminderSnooze {
 
 /** The reminders that the caller may see. */
 export interface RemindersReply {
-  text: string;
+  sentence: string;
   receipt: ReceiptReply | null;
   reminders: ReminderItem[];
+}
+
+/** One room. */
+export interface RoomItem {
+  name: string;
+  floor: string;
+  aliases: string[];
 }
 
 /** For how long what rings is to be silent. */
 export interface Snooze {
   minutes?: number;
+}
+
+/** What is to be different; moving is `column` alone. */
+export interface TaskChange {
+  column?: "backlog" | "todo" | "doing" | "done" | null;
+  title?: string;
+  due?: string;
+  priority?: "high" | "medium" | "low" | "";
+  assignee?: string;
+}
+
+/** One task of the board. */
+export interface TaskItem {
+  id: string;
+  title: string;
+  column: string;
+  priority: string;
+  assignee: string;
+  due: string;
+  created: string;
+  file: string;
+  description: string;
+}
+
+/** The task that changed. */
+export interface TaskReply {
+  sentence: string;
+  receipt: ReceiptReply | null;
+  task: TaskItem;
 }
 
 /** What is to be different: seconds added or taken away, or a pause begun or ended. */
@@ -175,16 +492,48 @@ export interface TimerItem {
 
 /** The timer that changed. */
 export interface TimerReply {
-  text: string;
+  sentence: string;
   receipt: ReceiptReply | null;
   timer: TimerItem;
 }
 
 /** The timers. */
 export interface TimersReply {
-  text: string;
+  sentence: string;
   receipt: ReceiptReply | null;
   timers: TimerItem[];
+}
+
+/** What a tool answered beside its data: a sentence in the house's language, and a receipt of what changed. */
+export interface ToolReply {
+  sentence: string;
+  receipt: ReceiptReply | null;
+}
+
+/** Which change is to be taken back. */
+export interface Undo {
+  receipt: string;
+}
+
+/** A question that waits, and who asks. */
+export interface WaitingAsk {
+  id: string;
+  /** The question, with what would be done read back */
+  sentence: string;
+  /** `explicit` when the button must name the deed, else `confirm` */
+  level: string;
+  tool: string;
+  /** Seconds since 1970 */
+  expires_at: number;
+  /** For clients whose clock is not the house's */
+  seconds_left: number;
+  agent: string;
+  /** Who asks; empty when nobody knows who spoke */
+  person: string;
+  device: string;
+  room: string;
+  /** Whether the caller asked this, on this device */
+  mine: boolean;
 }
 
 /** 202: a person has to say yes first. */
@@ -325,5 +674,201 @@ export interface Operations {
     query: { agent?: string };
     body: undefined;
     reply: ReminderReply;
+  };
+  /** Show every device with its state, or those of a room. */
+  "GET /api/home": {
+    path: Record<string, never>;
+    query: { room?: string; agent?: string };
+    body: undefined;
+    reply: HomeReply;
+  };
+  /** Set a device. What its lock needs a yes for is answered with 202 and the question. */
+  "PATCH /api/home/devices/{device}": {
+    path: { device: string };
+    query: { agent?: string };
+    body: DeviceChange;
+    reply: DevicesReply;
+  };
+  /** Start a scene, by its id or its name. */
+  "POST /api/home/scenes/{scene}": {
+    path: { scene: string };
+    query: { agent?: string };
+    body: undefined;
+    reply: DevicesReply;
+  };
+  /** Tell which lists there are. */
+  "GET /api/lists": {
+    path: Record<string, never>;
+    query: { agent?: string };
+    body: undefined;
+    reply: ListsReply;
+  };
+  /** Show what is on a list. */
+  "GET /api/lists/{list_name}": {
+    path: { list_name: string };
+    query: { agent?: string };
+    body: undefined;
+    reply: ListReply;
+  };
+  /** Put things on a list, which is made when there is none; what was ticked off is wanted again. */
+  "POST /api/lists/{list_name}/items": {
+    path: { list_name: string };
+    query: { agent?: string };
+    body: ListItems;
+    reply: ListChangeReply;
+  };
+  /** Clear a list, after a yes. */
+  "DELETE /api/lists/{list_name}/items": {
+    path: { list_name: string };
+    query: { checked_only?: boolean; agent?: string };
+    body: undefined;
+    reply: ListChangeReply;
+  };
+  /** Tick things off. */
+  "POST /api/lists/{list_name}/check": {
+    path: { list_name: string };
+    query: { agent?: string };
+    body: ListItems;
+    reply: ListChangeReply;
+  };
+  /** Take things off a list. */
+  "POST /api/lists/{list_name}/remove": {
+    path: { list_name: string };
+    query: { agent?: string };
+    body: ListItems;
+    reply: ListChangeReply;
+  };
+  /** Show the whole board, or the tasks of a column, of somebody, or that are due. */
+  "GET /api/tasks": {
+    path: Record<string, never>;
+    query: { column?: "backlog" | "todo" | "doing" | "done" | ""; assignee?: string; due?: string; agent?: string };
+    body: undefined;
+    reply: BoardReply;
+  };
+  /** Add a task. */
+  "POST /api/tasks": {
+    path: Record<string, never>;
+    query: { agent?: string };
+    body: NewTask;
+    reply: TaskReply;
+  };
+  /** Move a task to another column, or change it. */
+  "PATCH /api/tasks/{task}": {
+    path: { task: string };
+    query: { agent?: string };
+    body: TaskChange;
+    reply: TaskReply;
+  };
+  /** Remove a task for good, after a yes. */
+  "DELETE /api/tasks/{task}": {
+    path: { task: string };
+    query: { agent?: string };
+    body: undefined;
+    reply: TaskReply;
+  };
+  /** Tell which notes there are. */
+  "GET /api/notes": {
+    path: Record<string, never>;
+    query: { agent?: string };
+    body: undefined;
+    reply: NotesReply;
+  };
+  /** Write a note. */
+  "POST /api/notes": {
+    path: Record<string, never>;
+    query: { agent?: string };
+    body: NewNote;
+    reply: NoteReply;
+  };
+  /** Find the notes that hold all of these words. */
+  "GET /api/notes/search": {
+    path: Record<string, never>;
+    query: { q: string; agent?: string };
+    body: undefined;
+    reply: FoundNotesReply;
+  };
+  /** Show a note. */
+  "GET /api/notes/note": {
+    path: Record<string, never>;
+    query: { note: string; agent?: string };
+    body: undefined;
+    reply: NoteTextReply;
+  };
+  /** Remove a note for good, after a yes. */
+  "DELETE /api/notes/note": {
+    path: Record<string, never>;
+    query: { note: string; agent?: string };
+    body: undefined;
+    reply: NoteReply;
+  };
+  /** Add to the end of a note. */
+  "POST /api/notes/note/append": {
+    path: Record<string, never>;
+    query: { note: string; agent?: string };
+    body: NoteAddition;
+    reply: NoteReply;
+  };
+  /** List the events from one day to another. */
+  "GET /api/calendar": {
+    path: Record<string, never>;
+    query: { from: string; to: string; agent?: string };
+    body: undefined;
+    reply: EventsReply;
+  };
+  /** Add an event. */
+  "POST /api/calendar": {
+    path: Record<string, never>;
+    query: { agent?: string };
+    body: NewEvent;
+    reply: EventReply;
+  };
+  /** Find events of the last month or the coming year. */
+  "GET /api/calendar/search": {
+    path: Record<string, never>;
+    query: { q: string; agent?: string };
+    body: undefined;
+    reply: EventsReply;
+  };
+  /** Change an event, one of a series, or the whole series. */
+  "PATCH /api/calendar/{event}": {
+    path: { event: string };
+    query: { day?: string | null; agent?: string };
+    body: EventChange;
+    reply: EventReply;
+  };
+  /** Remove an event, one of a series, or the whole series, after a yes. */
+  "DELETE /api/calendar/{event}": {
+    path: { event: string };
+    query: { day?: string | null; whole_series?: boolean; agent?: string };
+    body: undefined;
+    reply: EventReply;
+  };
+  /** List the questions that wait and that the caller may answer. */
+  "GET /api/asks": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: undefined;
+    reply: AsksReply;
+  };
+  /** Answer a question; what it was about is done, once, before this returns. */
+  "POST /api/asks/{ask}": {
+    path: { ask: string };
+    query: Record<string, never>;
+    body: Answer;
+    reply: AnswerReply;
+  };
+  /** List what the caller changed lately, or what everybody did. */
+  "GET /api/history": {
+    path: Record<string, never>;
+    query: { limit?: number; everyone?: boolean; agent?: string };
+    body: undefined;
+    reply: HistoryReply;
+  };
+  /** Take a change back. */
+  "POST /api/history/undo": {
+    path: Record<string, never>;
+    query: { agent?: string };
+    body: Undo;
+    reply: ToolReply;
   };
 }

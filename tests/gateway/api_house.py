@@ -35,10 +35,16 @@ TOOLBOX = find(tools_server.tools)
 ROLES = ("owner", "adult", "child", "guest", "satellite")
 DEVICES = {
     "devices": [
-        {"name": "Ceiling", "kind": "light", "room": "Kitchen", "state": {"on": False, "brightness": 40}},
-        {"name": "Heater", "kind": "climate", "room": "Bedroom", "state": {"target": 20, "current": 19}},
-        {"name": "Blinds", "kind": "cover", "room": "Bedroom", "state": {"position": 0}},
-        {"name": "Front Door", "kind": "lock", "room": "Hall", "state": {"locked": True}},
+        {
+            "name": "Ceiling",
+            "kind": "light",
+            "room": "Kitchen",
+            "state": {"on": False, "brightness": 40},
+            "can": ["on", "brightness"],
+        },
+        {"name": "Heater", "kind": "climate", "room": "Bedroom", "can": ["temperature"], "state": {"temperature": 20}},
+        {"name": "Blinds", "kind": "cover", "room": "Bedroom", "state": {"position": 0}, "can": ["open", "position"]},
+        {"name": "Front Door", "kind": "lock", "room": "Hall", "state": {"locked": True}, "can": ["locked"]},
         {"name": "Movie night", "kind": "scene", "can": ["scene"]},
     ]
 }

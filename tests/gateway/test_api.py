@@ -25,7 +25,7 @@ async def test_a_timer_is_started_paused_made_longer_and_cancelled_by_its_id(con
         assert (await http.patch(where, json={"by_seconds": 60})).json()["timer"]["left_seconds"] > 630
         assert (await http.patch(where, json={"paused": False})).json()["timer"]["state"] == "running"
         assert [one["id"] for one in (await http.get("/api/timers")).json()["timers"]] == [timer["id"]]
-        assert (await http.delete(where)).json()["text"] == "Pizza timer cancelled."
+        assert (await http.delete(where)).json()["sentence"] == "Pizza timer cancelled."
         gone = await http.delete(where)
         assert (gone.status_code, gone.json()["error"]["code"]) == (404, "not_found")
         assert gone.json()["error"]["sentence"] == "There are no timers."
@@ -79,3 +79,132 @@ async def test_what_cannot_be_is_refused_in_one_shape(config, data):
             assert set(error) == {"code", "sentence", "hint", "field", "details"}
             assert error["code"] == (code or "invalid_json")
             assert error["sentence"].endswith(".")
+
+
+async def test_a_light_is_switched_dimmed_and_put_back(config, data):
+    async with api_house(config, data) as world, world.http("adult") as http:
+        home = (await http.get("/api/home")).json()
+        assert {"Kitchen", "Bedroom", "Hall"} <= {room["name"] for room in home["rooms"]}
+        light = next(one for one in home["devices"] if one["name"] == "Ceiling")
+        where = f"/api/home/devices/{light['id']}"
+        on = (await http.patch(where, json={"on": True})).json()
+        assert on["devices"][0]["state"]["on"] is True
+        dimmed = await http.patch(where, json={"brightness": 70})
+        assert dimmed.json()["devices"][0]["state"]["brightness"] == 70, dimmed.text
+        undone = await http.post("/api/history/undo", json={"receipt": dimmed.json()["receipt"]["id"]})
+        assert undone.status_code == 200, undone.text
+        changes = (await http.get("/api/history")).json()["changes"]
+        assert [change["undone"] for change in changes] == [False, True, False]
+        both = await http.patch(where, json={"on": True, "brightness": 70})
+        assert (both.status_code, both.json()["error"]["code"]) == (400, "invalid_value")
+        assert (await http.post("/api/home/scenes/Movie night")).status_code == 200
+        heater = await http.patch("/api/home/devices/Heater", json={"temperature": 21})
+        assert heater.status_code == 200, heater.text
+
+
+async def test_a_door_is_unlocked_only_after_a_yes(config, data):
+    async with api_house(config, data) as world, world.http("adult") as http, world.http("child") as child:
+        where = "/api/home/devices/Front Door"
+        asked = await http.patch(where, json={"locked": False})
+        assert asked.status_code == 202, asked.text
+        ask = asked.json()["ask"]
+        assert ask["sentence"] == "Unlock the Front Door in the Hall?"
+        assert 0 < ask["seconds_left"] <= 60
+
+        async def is_locked():
+            devices = (await http.get("/api/home")).json()["devices"]
+            return next(one for one in devices if one["kind"] == "lock")["state"]["locked"]
+
+        assert await is_locked()
+        [waiting] = (await http.get("/api/asks")).json()["asks"]
+        assert (waiting["id"], waiting["mine"], waiting["device"]) == (ask["id"], True, "the adult")
+        assert (await child.get("/api/asks")).json()["asks"] == []
+        assert (await child.post(f"/api/asks/{ask['id']}", json={"answer": "yes"})).status_code == 404
+        assert (await http.post(f"/api/asks/{ask['id']}", json={"answer": "perhaps"})).status_code == 422
+        answered = await http.post(f"/api/asks/{ask['id']}", json={"answer": "yes"})
+        assert answered.status_code == 200, answered.text
+        assert answered.json()["sentence"] == "The Front Door in the Hall is now unlocked."
+        assert not await is_locked()
+        assert (await http.post(f"/api/asks/{ask['id']}", json={"answer": "yes"})).status_code == 404
+        assert (await child.patch(where, json={"locked": False})).json()["error"]["code"] == "denied"
+
+
+async def test_a_no_does_nothing(config, data):
+    async with api_house(config, data) as world, world.http("adult") as http:
+        ask = (await http.patch("/api/home/devices/Front Door", json={"locked": False})).json()["ask"]
+        refused = await http.post(f"/api/asks/{ask['id']}", json={"answer": "no"})
+        assert refused.status_code == 200, refused.text
+        devices = (await http.get("/api/home")).json()["devices"]
+        assert next(one for one in devices if one["kind"] == "lock")["state"]["locked"]
+        assert (await http.get("/api/asks")).json()["asks"] == []
+
+
+async def test_a_list_is_filled_ticked_off_and_cleared(config, data):
+    async with api_house(config, data) as world, world.http("adult") as http:
+        added = await http.post("/api/lists/shopping/items", json={"items": ["milk", "bread"]})
+        assert (added.status_code, added.json()["added"]) == (201, ["milk", "bread"])
+        assert (await http.post("/api/lists/shopping/check", json={"items": ["milk"]})).json()["checked"] == ["milk"]
+        items = (await http.get("/api/lists/shopping")).json()["items"]
+        assert items == [{"text": "milk", "checked": True}, {"text": "bread", "checked": False}]
+        assert (await http.get("/api/lists")).json()["lists"] == [{"name": "shopping", "left": 1}]
+        assert (await http.post("/api/lists/shopping/remove", json={"items": ["bread"]})).json()["removed"] == ["bread"]
+        asked = await http.delete("/api/lists/shopping/items")
+        assert asked.status_code == 202
+        await http.post(f"/api/asks/{asked.json()['ask']['id']}", json={"answer": "yes"})
+        assert (await http.get("/api/lists/shopping")).json()["items"] == []
+
+
+async def test_a_task_moves_over_the_board_by_its_id(config, data):
+    async with api_house(config, data) as world, world.http("adult") as http:
+        await http.post("/api/tasks", json={"title": "paint the fence"})
+        task = (await http.post("/api/tasks", json={"title": "paint the fence", "priority": "high"})).json()["task"]
+        assert task["column"] == "todo"
+        where = f"/api/tasks/{task['id']}"
+        assert (await http.patch(where, json={"column": "done"})).json()["task"]["id"] == task["id"]
+        assert (await http.patch(where, json={"title": "paint the gate"})).json()["task"]["title"] == "paint the gate"
+        board = (await http.get("/api/tasks")).json()
+        assert board["columns"] == ["backlog", "todo", "doing", "done"]
+        assert {(one["title"], one["column"]) for one in board["tasks"]} == {
+            ("paint the fence", "todo"),
+            ("paint the gate", "done"),
+        }
+        asked = await http.delete(where)
+        assert asked.status_code == 202, asked.text
+        assert "paint the gate" in asked.json()["ask"]["sentence"]
+
+
+async def test_a_note_is_written_found_read_and_added_to(config, data):
+    async with api_house(config, data) as world, world.http("adult") as http:
+        note = (await http.post("/api/notes", json={"title": "Boiler", "text": "Valve left of it."})).json()["note"]
+        about = {"note": note["file"]}
+        assert (
+            await http.post("/api/notes/note/append", params=about, json={"text": "Key in drawer."})
+        ).status_code == 200
+        read = (await http.get("/api/notes/note", params=about)).json()
+        assert read["text"].split("\n") == ["Valve left of it.", "Key in drawer."]
+        [match] = (await http.get("/api/notes/search", params={"q": "drawer"})).json()["matches"]
+        assert match["title"] == "Boiler"
+        assert [one["file"] for one in (await http.get("/api/notes")).json()["notes"]] == [note["file"]]
+        async with world.http("guest") as guest:
+            assert (await guest.get("/api/notes")).json()["error"]["code"] == "denied"
+
+
+async def test_an_event_of_a_series_is_moved_alone_by_its_id_and_day(config, data):
+    async with api_house(config, data) as world, world.http("adult") as http:
+        new = {"title": "Chess", "start": "2026-12-01T18:00", "repeat": "every week"}
+        added = await http.post("/api/calendar", json=new)
+        assert added.status_code == 201, added.text
+        month = {"from": "2026-12-01", "to": "2026-12-31"}
+        events = (await http.get("/api/calendar", params=month)).json()["events"]
+        assert len(events) == 5
+        assert len({one["id"] for one in events}) == 1
+        where = f"/api/calendar/{events[1]['id']}"
+        moved = await http.patch(where, params={"day": "2026-12-08"}, json={"start": "2026-12-08T20:00"})
+        assert moved.status_code == 200, moved.text
+        starts = [one["start"][:16] for one in (await http.get("/api/calendar", params=month)).json()["events"]]
+        assert starts[:3] == ["2026-12-01T18:00", "2026-12-08T20:00", "2026-12-15T18:00"]
+        asked = await http.delete(where, params={"day": "2026-12-15"})
+        assert asked.status_code == 202, asked.text
+        await http.post(f"/api/asks/{asked.json()['ask']['id']}", json={"answer": "yes"})
+        left = (await http.get("/api/calendar", params=month)).json()["events"]
+        assert len(left) == 4

@@ -47,7 +47,16 @@ from tools_server.times.spoken_time import clock_words
 from tools_server.toolkit import Call, Result, ToolFailed, tool
 from tools_server.wording import capital, chosen, one_line, plain, spoken, told_problems
 
-EVENT = {"title": str, "start": str, "end": str, "all_day": bool, "place": str, "series": bool, "calendar": str}
+EVENT = {
+    "id?": str,
+    "title": str,
+    "start": str,
+    "end": str,
+    "all_day": bool,
+    "place": str,
+    "series": bool,
+    "calendar": str,
+}
 EVENTS = {"events": [EVENT], "problems": [PROBLEM], "remarks": [str]}
 
 MIGRATIONS = diary.MIGRATIONS
@@ -275,7 +284,10 @@ async def change(
         place=wanted.place or event.place,
     )
     return Result(
-        sentence, {"event": _shown(changed, occurrence.sheet.calendar)}, receipt, untrusted=_of_others(occurrence)
+        sentence,
+        {"event": _shown(changed, occurrence.sheet.calendar, _id(occurrence))},
+        receipt,
+        untrusted=_of_others(occurrence),
     )
 
 
@@ -312,7 +324,10 @@ async def remove(call: Call, title: Meant, day: Day = "", whole_series: Whole = 
     sentence = _("Removed {gone}.").format(gone=gone)
     receipt = call.receipt(sentence, before=before, after=after)
     return Result(
-        sentence, {"event": _shown(event, occurrence.sheet.calendar)}, receipt, untrusted=_of_others(occurrence)
+        sentence,
+        {"event": _shown(event, occurrence.sheet.calendar, _id(occurrence))},
+        receipt,
+        untrusted=_of_others(occurrence),
     )
 
 
@@ -454,7 +469,7 @@ def _server(call: Call, wanted: str) -> CalendarAccount | None:
 
 
 def _answer(text: str, occurrences: Sequence[Occurrence], opened: Diary) -> Result:
-    shown = [_shown(occurrence.event, occurrence.sheet.calendar) for occurrence in occurrences[:SHOWN]]
+    shown = [_shown(one.event, one.sheet.calendar, _id(one)) for one in occurrences[:SHOWN]]
     remarks = "".join(f" {remark}" for remark in opened.remarks)
     data = {"events": shown, "problems": opened.problems, "remarks": opened.remarks}
     words = text + told_problems(opened.problems) + remarks
@@ -466,8 +481,9 @@ def _of_others(occurrence: Occurrence) -> bool:
     return occurrence.sheet.server is not None or "ORGANIZER" in occurrence.sheet.text
 
 
-def _shown(event: Event, calendar: str) -> dict[str, Any]:
+def _shown(event: Event, calendar: str, id: str = "") -> dict[str, Any]:
     return {
+        **({"id": id} if id else {}),
         "title": event.title,
         "start": f"{event.start:%Y-%m-%d}" if event.all_day else _iso(event.start),
         "end": f"{event.end:%Y-%m-%d}" if event.all_day else _iso(event.end),

@@ -212,6 +212,7 @@ def _found(call: Call, title: str, *, guess: bool = True) -> Paper:
         rank=lambda note: (-note.stamp.modified_ns, note.file),
         guess=guess,
         remark=told_problems(problems),
+        ids=lambda note: (note.file,),
     )
     call.permit(title=note.title)
     return note

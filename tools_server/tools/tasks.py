@@ -262,6 +262,7 @@ def _found(call: Call, title: str, *, avoid: str = "done", guess: bool = True) -
         avoided=lambda task: task.column == avoid,
         guess=guess,
         remark=told_problems(problems),
+        ids=lambda task: (task.id, task.file),
     )
     call.permit(title=task.title)
     return task

@@ -55,7 +55,7 @@ class Caller:
             raise ToolRefusal(result)
         receipt = {"id": result.receipt.id, "changed": result.receipt.changed} if result.receipt else None
         try:
-            return reply.model_validate({**result.data, "text": result.text, "receipt": receipt})
+            return reply.model_validate({**result.data, "sentence": result.text, "receipt": receipt})
         except ValidationError as trouble:
             raise EngineError(f"{tool} answered in another shape: {trouble.error_count()} differences") from trouble
 

@@ -17,13 +17,15 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from atlas import __version__, trace
 from atlas.errors import AtlasError
 from atlas.gateway import wire
-from atlas.gateway.api import alarms, me, reminders, timers
+from atlas.gateway.api import alarms, asks, calendar, history, home, lists, me, notes, reminders, tasks, timers
 from atlas.gateway.api.caller import Admission, NeedsYes, ask_values
 from atlas.gateway.api.errors import api_refusal, error_reply
 from atlas.gateway.api.shapes import ErrorReply
 from atlas.house import House
 
-RESOURCES: Sequence[APIRouter] = (me.router, timers.router, alarms.router, reminders.router)
+RESOURCES: Sequence[APIRouter] = tuple(
+    one.router for one in (me, timers, alarms, reminders, home, lists, tasks, notes, calendar, asks, history)
+)
 DESCRIPTION = (
     "The house's own data. Every route reads and writes through the gate of the tool server and the wall between"
     " people's memories. What a person must say yes to is answered with 202 and a question."

@@ -39,7 +39,7 @@ class ReceiptReply(ApiReply):
 class ToolReply(ApiReply):
     """What a tool answered beside its data: a sentence in the house's language, and a receipt of what changed."""
 
-    text: str = ""
+    sentence: str = ""
     receipt: ReceiptReply | None = None
 
 

@@ -1,0 +1,64 @@
+"""Asks: the questions that wait for a person's yes, and their answers."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from atlas.gateway.api.caller import AnyCaller, ask_values
+from atlas.gateway.api.resource import resource
+from atlas.gateway.api.shapes import ID, ApiReply, AskReply, Body
+
+router = resource("asks", asks=False)
+
+
+class WaitingAsk(AskReply):
+    """A question that waits, and who asks."""
+
+    agent: str
+    person: str = Field(description="Who asks; empty when nobody knows who spoke")
+    device: str
+    room: str
+    mine: bool = Field(description="Whether the caller asked this, on this device")
+
+
+class AsksReply(ApiReply):
+    """The questions that the caller may answer."""
+
+    asks: list[WaitingAsk]
+
+
+class Answer(Body):
+    """A person's answer. Closing a question without one is a no."""
+
+    answer: Literal["yes", "no"]
+
+
+class AnswerReply(ApiReply):
+    """What came of it, in a sentence."""
+
+    id: str
+    answer: Literal["yes", "no"]
+    sentence: str
+
+
+@router.get("")
+async def list_asks(caller: AnyCaller) -> AsksReply:
+    """List the questions that wait and that the caller may answer."""
+    asks = []
+    for one in await caller.house.asks(caller.actor):
+        who = one.actor
+        mine = (who.person, who.device) == (caller.actor.person, caller.actor.device)
+        values = ask_values(one.ask)
+        asks.append(
+            WaitingAsk(**values, agent=one.agent, person=who.person, device=who.device, room=who.room, mine=mine)
+        )
+    return AsksReply(asks=asks)
+
+
+@router.post("/{ask}")
+async def answer_ask(caller: AnyCaller, ask: ID, body: Answer) -> AnswerReply:
+    """Answer a question; what it was about is done, once, before this returns."""
+    sentence = await caller.house.answer_ask(ask, caller.actor, "button", yes=body.answer == "yes")
+    return AnswerReply(id=ask, answer=body.answer, sentence=sentence)

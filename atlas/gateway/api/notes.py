@@ -1,0 +1,108 @@
+"""Notes: which there are, search and read them, write one, remove it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query
+from pydantic import Field
+
+from atlas.gateway.api.caller import ToolCaller
+from atlas.gateway.api.resource import resource
+from atlas.gateway.api.shapes import ApiReply, Body, PaperProblem, ToolReply
+
+router = resource("notes")
+NoteTitle = Annotated[str, Field(min_length=1, max_length=200)]
+NoteID = Annotated[str, Query(min_length=1, max_length=300, description="The file of a note, or its title")]
+NoteText = Annotated[str, Field(max_length=1_900)]
+
+
+class NoteItem(ApiReply):
+    """One note, without its text."""
+
+    title: str
+    file: str
+    created: str
+
+
+class FoundNote(NoteItem):
+    """A note that holds some words."""
+
+    snippet: str
+
+
+class NotesReply(ToolReply):
+    """The notes, the newest first."""
+
+    notes: list[NoteItem]
+    problems: list[PaperProblem] = Field(default=[])
+
+
+class FoundNotesReply(ToolReply):
+    """The notes that hold all the words."""
+
+    matches: list[FoundNote]
+    problems: list[PaperProblem] = Field(default=[])
+
+
+class NoteTextReply(ToolReply):
+    """A note with its text, in Markdown."""
+
+    note: NoteItem
+    text: str
+    truncated: bool
+
+
+class NoteReply(ToolReply):
+    """The note that changed."""
+
+    note: NoteItem
+
+
+class NewNote(Body):
+    """A note to be written."""
+
+    title: NoteTitle
+    text: NoteText = ""
+
+
+class NoteAddition(Body):
+    """What is to be added at the end."""
+
+    text: Annotated[str, Field(min_length=1, max_length=1_900)]
+
+
+@router.get("")
+async def list_notes(caller: ToolCaller) -> NotesReply:
+    """Tell which notes there are."""
+    return await caller.use(NotesReply, "notes.list")
+
+
+@router.get("/search")
+async def search_notes(caller: ToolCaller, q: Annotated[str, Query(min_length=1, max_length=200)]) -> FoundNotesReply:
+    """Find the notes that hold all of these words."""
+    return await caller.use(FoundNotesReply, "notes.search", words=q)
+
+
+@router.get("/note")
+async def read_note(caller: ToolCaller, note: NoteID) -> NoteTextReply:
+    """Show a note."""
+    return await caller.use(NoteTextReply, "notes.read", title=note)
+
+
+@router.post("", status_code=201)
+async def write_note(caller: ToolCaller, new: NewNote) -> NoteReply:
+    """Write a note."""
+    return await caller.use(NoteReply, "notes.create", **new.model_dump())
+
+
+@router.post("/note/append")
+async def append_to_note(caller: ToolCaller, note: NoteID, addition: NoteAddition) -> NoteReply:
+    """Add to the end of a note."""
+    return await caller.use(NoteReply, "notes.append", title=note, text=addition.text)
+
+
+@router.delete("/note")
+async def remove_note(caller: ToolCaller, note: NoteID) -> NoteReply:
+    """Remove a note for good, after a yes."""
+    return await caller.use(NoteReply, "notes.remove", title=note)
