@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
-from atlas.conversation import HOUSE, Turn
+from atlas.conversation import HOUSE, Message, Turn
 from atlas.understanding.amends import Amends
 from atlas.understanding.answering import Answering, FactQuestion
 from atlas.understanding.choices import Choices, ChoiceWords, MeaningChoice
@@ -73,6 +73,30 @@ class _Heard:
     readings: tuple[str, ...]
     turn: Turn
     names: Names
+
+
+@dataclass(frozen=True, slots=True)
+class _Talk:
+    """A turn beside what was done before it."""
+
+    heard: _Heard
+    readings: tuple[str, ...]  # without what only joins them to what was before
+    exchanges: tuple[EarlierTurn, ...]
+    last: EarlierTurn
+    before: Before
+    parse: Parse = NOT_PARSED
+
+    @property
+    def names(self) -> Names:
+        return self.heard.names
+
+    @property
+    def room(self) -> str:
+        return self.heard.turn.actor.room
+
+    @property
+    def history(self) -> Sequence[Message]:
+        return recent(self.heard.turn)
 
 
 class Public(Protocol):
@@ -354,131 +378,215 @@ class Reader:
 
     def _asked_as_said(self, heard: _Heard) -> dict[str, Any]:
         """Return what the words of a turn mean: the first of the ways in which the readings can be meant."""
-        readings, amends, history = heard.readings, self._amends, recent(heard.turn)
-        back = any(self._taken_back.search(text[:LONGEST_CHARACTERS]) for text in readings)
-        if back and not self._dialogue.chooses(readings[0]) and not self._is_certain_of(readings[0], heard):
-            return {}
-        exchanges = tuple(self._dialogue.exchanges(history))
+        as_spoken = (
+            *(self._taken_back_at_the_end, self._answer, self._which_one, self._one_of_several, self._set_anew),
+            *(self._correction, self._left_alone, self._repeated, self._slip),
+        )
+        without_slips = (
+            *(self._choice, self._set_anew, self._deed_or_look, self._negated, self._command, self._reference),
+            *(self._joined, self._parsed),
+        )
+        talk = self._talk(heard)
+        meant = next((one for way in as_spoken if (one := way(talk)) is not None), None)
+        if meant is None:
+            talk = self._without_slips(talk)
+            meant = next((one for way in without_slips if (one := way(talk)) is not None), {})
+        return meant
+
+    def _talk(self, heard: _Heard) -> _Talk:
+        exchanges = tuple(self._dialogue.exchanges(recent(heard.turn)))
         last = exchanges[0] if exchanges else EarlierTurn((), (), ())
-        before = _before(exchanges)
-        room = heard.turn.actor.room
+        before, room, readings = _before(exchanges), heard.turn.actor.room, heard.readings
         if before.act:
             readings = tuple(self._dialogue.placed(text, last, room) for text in readings)
+        return _Talk(heard, readings, exchanges, last, before)
 
-        def commands_of(text: str) -> tuple[Command, ...]:
-            return self.commands(text, heard.names, heard.turn.actor.room)
+    def _without_slips(self, talk: _Talk) -> _Talk:
+        """Return a turn without the "no, I mean" that joins it to what was done before, and as the parser reads it."""
+        readings = talk.readings
+        if talk.before.act:
+            readings = tuple(self._corrects.sub("", text) for text in readings)
+            readings = tuple(self._amends.contrasted(text) or text for text in readings)
+            readings = tuple(self._wanted(text, talk.last, talk.names) for text in readings)
+        parse = self._parser.parse(readings[0], talk.names, talk.room, talk.before) if self._parser else NOT_PARSED
+        return replace(talk, readings=readings, parse=parse)
 
-        def learned_of(text: str) -> tuple[Command, ...]:
-            parse = self._parser.parse(text, heard.names, room) if self._parser else NOT_PARSED
+    def _commands_in(self, talk: _Talk) -> Callable[[str], tuple[Command, ...]]:
+        return lambda text: self.commands(text, talk.names, talk.room)
+
+    def _learned_in(self, talk: _Talk) -> Callable[[str], tuple[Command, ...]]:
+        def learned(text: str) -> tuple[Command, ...]:
+            parse = self._parser.parse(text, talk.names, talk.room) if self._parser else NOT_PARSED
             return parse.commands if parse.is_sure() else ()
 
-        if any(answer := amends.answer(text, history) for text in readings):
-            assert answer
+        return learned
+
+    def _taken_back_at_the_end(self, talk: _Talk) -> dict[str, Any] | None:
+        """Return nothing to do for "…, no, leave it"."""
+        back = any(self._taken_back.search(text[:LONGEST_CHARACTERS]) for text in talk.heard.readings)
+        first = talk.heard.readings[0]
+        return {} if back and not self._dialogue.chooses(first) and not self._is_certain_of(first, talk.heard) else None
+
+    def _answer(self, talk: _Talk) -> dict[str, Any] | None:
+        """Return what an answer to the house's last question comes to, or a choice of one of the things it named."""
+        answers = (self._amends.answer(text, talk.history) for text in talk.readings)
+        if answer := next((one for one in answers if one), None):
             return _leaning(answer if isinstance(answer, str) else (answer,))
-        for text in readings:
-            if chosen := self._which.answer(text, history):
+        for text in talk.readings:
+            if chosen := self._which.answer(text, talk.history):
                 return _leaning(chosen)
-            if commands_of(text):
+            if self.commands(text, talk.names, talk.room):
                 break  # and a worse reading of it is no answer
-        if history and history[-1].text == self._which_device:  # "turn it up" – "which one?" – "the radio"
-            earlier = next((message.text for message in reversed(history) if message.author == "user"), "")
-            meant = self._dialogue.chosen(earlier, readings[0], heard.names, room, commands_of)
-            if meant or (meant := self._of_devices(f"{earlier}, {readings[0]}", heard.names, room)):
-                return _leaning(meant)
-        if len(last.calls) > 1:  # to take back the last of several may not be what "cancel it" means
-            unsure = self._dialogue.referring(readings[0], exchanges, commands_of, heard.names, room)
-            if isinstance(unsure, Choices):
-                return {"choices": unsure}
-        if set_anew := self._dialogue.set_anew(readings[0], last):
-            return _leaning(set_anew)
-        if any(corrected := amends.correction(text, history, exchanges, heard.names, room) for text in readings):
-            return _leaning(corrected)
-        if left := amends.left_alone(readings[0]):
-            return {"reply": left}
-        if any(follows := self._dialogue.follow(text, last, commands_of) for text in readings):
-            return _leaning(follows)
-        if slipped := self._wholes.corrected(readings[0], commands_of):
-            return {"commands": slipped}
-        if before.act:
-            readings = tuple(self._corrects.sub("", text) for text in readings)
-            readings = tuple(amends.contrasted(text) or text for text in readings)
-            readings = tuple(self._wanted(text, last, heard.names) for text in readings)
-        negated = any(self.grammar.is_negated(text, heard.names) for text in readings)
+        return None
 
-        parse = self._parser.parse(readings[0], heard.names, room, before) if self._parser else NOT_PARSED
+    def _which_one(self, talk: _Talk) -> dict[str, Any] | None:
+        """Return the deed of the sentence before on the device named now: "turn it up", "which one?", "the radio"."""
+        if not talk.history or talk.history[-1].text != self._which_device:
+            return None
+        earlier = next((message.text for message in reversed(talk.history) if message.author == "user"), "")
+        first, commands_of = talk.readings[0], self._commands_in(talk)
+        meant = self._dialogue.chosen(earlier, first, talk.names, talk.room, commands_of)
+        meant = meant or self._of_devices(f"{earlier}, {first}", talk.names, talk.room)
+        return _leaning(meant) if meant else None
 
-        def leans() -> dict[str, Any] | None:
-            if any(more := amends.follow_up(text, history, exchanges, heard.names, room) for text in readings):
-                assert more
-                return _leaning((more,))
-            if parse.named and parse.is_sure():  # "and shut the curtains" is not about the lamp before
-                return _learned(parse, before)
-            meant = self._dialogue.referring(readings[0], exchanges, commands_of, heard.names, room)
-            idle = parse.act in SILENT and parse.act != "cannot" and parse.chance >= CERTAIN
-            few = last.of_devices and 0 < len(last.things) <= MOST_PARSED
-            if meant is None and few and not idle and not self._frames.names_one(readings[0], heard.names):
-                meant = self._dialogue.referring(readings[0], exchanges, learned_of, heard.names, room)
-            if meant is None:
-                return None
-            if meant == ():
-                return {"reply": self._which_device}
-            return {"choices": meant} if isinstance(meant, Choices) else _leaning(meant)
+    def _one_of_several(self, talk: _Talk) -> dict[str, Any] | None:
+        """Return a question where several things were done: the last of them may not be what "cancel it" means."""
+        if len(talk.last.calls) < MOST_PARSED:
+            return None
+        commands_of = self._commands_in(talk)
+        unsure = self._dialogue.referring(talk.readings[0], talk.exchanges, commands_of, talk.names, talk.room)
+        return {"choices": unsure} if isinstance(unsure, Choices) else None
 
-        chooses = self._dialogue.chooses(readings[0]) or amends.says_the_same(readings[0])
-        if chooses and (leaning := leans()):
-            return leaning  # "all but the lamp" has a word that forbids
-        if set_anew := self._dialogue.set_anew(readings[0], last):
-            return _leaning(set_anew)  # "oh no, I can't hear it now, louder"
-        of_others = any(not one.tool.startswith("home.") for one in self.grammar.commands(readings[0], heard.names))
-        of_devices = () if of_others else self._of_devices(readings[0], heard.names, room)
-        spoken_of = [thing.name for thing in last.things if thing.topic == "home"]
+    def _set_anew(self, talk: _Talk) -> dict[str, Any] | None:
+        """Return the last deed with another value: "oh no, I can't hear it now, louder"."""
+        commands = self._dialogue.set_anew(talk.readings[0], talk.last)
+        return _leaning(commands) if commands else None
 
-        def about_them() -> dict[str, Any] | None:  # "right, I'm in, shut it"; "half"
-            meant = self._of_devices(readings[0], heard.names, room, spoken_of) if spoken_of else ()
-            return _leaning(meant) if meant else None
+    def _correction(self, talk: _Talk) -> dict[str, Any] | None:
+        """Return the last command as it was really meant: "no, at five"."""
+        ways = (
+            self._amends.correction(text, talk.history, talk.exchanges, talk.names, talk.room) for text in talk.readings
+        )
+        corrected = next((commands for commands in ways if commands), None)
+        return _leaning(corrected) if corrected else None
 
-        if of_devices and not any(map(self.grammar.is_negated, readings[1:])):
-            # "A bit brighter" means what was just spoken about, if something was.
-            alone = not _names_any(of_devices)
-            leaning = leans() if alone else None
-            if alone and not leaning and all(one.tool in ("home.adjust", "home.set") for one in of_devices):
-                leaning = about_them()
-            return leaning or self._reconsidered(of_devices, parse, heard, before)
-        if negated and not self.grammar.is_negated(readings[0], heard.names):
-            return {}
-        if negated:
-            if parse.is_sure(negated=True):
-                return _learned(parse, before)
-            if parse.choices and parse.is_sure():
-                return {"choices": self.choices.ask(parse.choices[:1])}
-            return self._asked_first(heard, parse)
-        if any(commands := commands_of(text) for text in readings):
-            stops = commands[0].tool == "alarms.stop" and bool(before.devices)
-            if stops and (leaning := leans()):
-                return leaning  # "stop it", of what was just set going
-            unknown = any(_is_unknown(command, heard.names) for command in commands)
-            if unknown and parse.is_sure():
-                return _learned(parse, before)
-            return self._reconsidered(commands, parse, heard, before)
-        if leaning := leans() or about_them():
-            return leaning
-        to_somebody = self._frames.is_to_somebody(readings[0], heard.names)
-        if not to_somebody and (several := self._wholes.joined(readings[0], heard.names, commands_of)):
-            return {"commands": several}
-        # A question about what may have been misheard would not be calm.
-        half = self._half(readings[0], heard.names, room)
-        if parse.is_sure() and (half is None or (parse.chance >= CERTAIN_OF_ANOTHER and not parse.looks)):
-            return _learned(parse, before)
-        unclear = parse.unclear and parse.chance >= CERTAIN
-        if half is None and (unclear or self._frames.is_unclear(readings[0], heard.names)):
+    def _left_alone(self, talk: _Talk) -> dict[str, Any] | None:
+        left = self._amends.left_alone(talk.readings[0])
+        return {"reply": left} if left else None
+
+    def _repeated(self, talk: _Talk) -> dict[str, Any] | None:
+        """Return the last command, done to more or once more: "and the hall too"."""
+        commands_of = self._commands_in(talk)
+        ways = (self._dialogue.follow(text, talk.last, commands_of) for text in talk.readings)
+        follows = next((commands for commands in ways if commands), None)
+        return _leaning(follows) if follows else None
+
+    def _slip(self, talk: _Talk) -> dict[str, Any] | None:
+        """Return what a sentence means that corrects itself: "the hall, no, the landing"."""
+        slipped = self._wholes.corrected(talk.readings[0], self._commands_in(talk))
+        return {"commands": slipped} if slipped else None
+
+    def _choice(self, talk: _Talk) -> dict[str, Any] | None:
+        """Return what is meant of the things just spoken of: "all but the lamp" has a word that forbids."""
+        first = talk.readings[0]
+        chooses = self._dialogue.chooses(first) or self._amends.says_the_same(first)
+        return self._leaning_on_before(talk) if chooses else None
+
+    def _leaning_on_before(self, talk: _Talk) -> dict[str, Any] | None:
+        """Return what a turn means of what was done just before it; `None` when it does not lean on that."""
+        first, parse, last, commands_of = talk.readings[0], talk.parse, talk.last, self._commands_in(talk)
+        ways = (
+            self._amends.follow_up(text, talk.history, talk.exchanges, talk.names, talk.room) for text in talk.readings
+        )
+        if more := next((command for command in ways if command), None):
+            return _leaning((more,))
+        if parse.named and parse.is_sure():  # "and shut the curtains" is not about the lamp before
+            return _learned(parse, talk.before)
+        meant = self._dialogue.referring(first, talk.exchanges, commands_of, talk.names, talk.room)
+        idle = parse.act in SILENT and parse.act != "cannot" and parse.chance >= CERTAIN
+        few = last.of_devices and 0 < len(last.things) <= MOST_PARSED
+        if meant is None and few and not idle and not self._frames.names_one(first, talk.names):
+            meant = self._dialogue.referring(first, talk.exchanges, self._learned_in(talk), talk.names, talk.room)
+        if meant is None:
+            return None
+        if meant == ():
             return {"reply": self._which_device}
-        if half is None and parse.choices:
+        return {"choices": meant} if isinstance(meant, Choices) else _leaning(meant)
+
+    def _about_them(self, talk: _Talk) -> dict[str, Any] | None:
+        """Return what is wanted of the devices just spoken of: "right, I'm in, shut it"; "half"."""
+        spoken_of = [thing.name for thing in talk.last.things if thing.topic == "home"]
+        meant = self._of_devices(talk.readings[0], talk.names, talk.room, spoken_of) if spoken_of else ()
+        return _leaning(meant) if meant else None
+
+    def _deed_or_look(self, talk: _Talk) -> dict[str, Any] | None:
+        """Return what is wanted of devices or asked about them; "a bit brighter" is about those just spoken of."""
+        if any(not one.tool.startswith("home.") for one in self.grammar.commands(talk.readings[0], talk.names)):
+            return None
+        commands = self._of_devices(talk.readings[0], talk.names, talk.room)
+        if not commands or any(map(self.grammar.is_negated, talk.readings[1:])):
+            return None
+        leaning = None
+        if not _names_any(commands):
+            leaning = self._leaning_on_before(talk)
+            if not leaning and all(one.tool in ("home.adjust", "home.set") for one in commands):
+                leaning = self._about_them(talk)
+        return leaning or self._reconsidered(commands, talk.parse, talk.heard, talk.before)
+
+    def _negated(self, talk: _Talk) -> dict[str, Any] | None:
+        """Return what is wanted in spite of a "not": "it's not warm enough"; nothing where a worse reading has it."""
+        if not any(self.grammar.is_negated(text, talk.names) for text in talk.readings):
+            return None
+        parse = talk.parse
+        if not self.grammar.is_negated(talk.readings[0], talk.names):
+            return {}
+        if parse.is_sure(negated=True):
+            return _learned(parse, talk.before)
+        if parse.choices and parse.is_sure():
+            return {"choices": self.choices.ask(parse.choices[:1])}
+        return self._asked_first(talk.heard, parse)
+
+    def _command(self, talk: _Talk) -> dict[str, Any] | None:
+        """Return the commands of the first reading that is one."""
+        commands = next(filter(None, (self.commands(text, talk.names, talk.room) for text in talk.readings)), ())
+        if not commands:
+            return None
+        stops = commands[0].tool == "alarms.stop" and bool(talk.before.devices)
+        if stops and (leaning := self._leaning_on_before(talk)):
+            return leaning  # "stop it", of what was just set going
+        if talk.parse.is_sure() and any(_is_unknown(command, talk.names) for command in commands):
+            return _learned(talk.parse, talk.before)
+        return self._reconsidered(commands, talk.parse, talk.heard, talk.before)
+
+    def _reference(self, talk: _Talk) -> dict[str, Any] | None:
+        return self._leaning_on_before(talk) or self._about_them(talk)
+
+    def _joined(self, talk: _Talk) -> dict[str, Any] | None:
+        """Return several commands in one sentence, of which one leaves out what the other says."""
+        first = talk.readings[0]
+        if self._frames.is_to_somebody(first, talk.names):
+            return None
+        several = self._wholes.joined(first, talk.names, self._commands_in(talk))
+        return {"commands": several} if several else None
+
+    def _parsed(self, talk: _Talk) -> dict[str, Any]:
+        """Return what no grammar has: what the parser is sure of, half a command, a question, or nothing at all.
+
+        Only the first reading counts: a question about what may have been misheard would not be calm.
+        """
+        first, parse = talk.readings[0], talk.parse
+        half = self._half(first, talk.names, talk.room)
+        if parse.is_sure() and (half is None or (parse.chance >= CERTAIN_OF_ANOTHER and not parse.looks)):
+            return _learned(parse, talk.before)
+        if half is not None:
+            return {"reply": half} if isinstance(half, str) else {"half": half}
+        unclear = parse.unclear and parse.chance >= CERTAIN
+        if unclear or self._frames.is_unclear(first, talk.names):
+            return {"reply": self._which_device}
+        if parse.choices:
             return {"choices": self.choices.ask(parse.choices)}
-        if half is None:
-            first = self._asked_first(heard, parse)
-            grave = parse.act in CONCERNS and parse.chance >= CERTAIN
-            return first or ({"concern": parse.act} if grave else {})
-        return {"reply": half} if isinstance(half, str) else {"half": half}
+        grave = parse.act in CONCERNS and parse.chance >= CERTAIN
+        return self._asked_first(talk.heard, parse) or ({"concern": parse.act} if grave else {})
 
 
 def _only_looks(commands: Sequence[Command]) -> bool:
