@@ -109,3 +109,8 @@ prepare() { # prepare LOCK: the environment of that lock file, ready to run
 weights() { # the default model files, verified
     .venv/bin/atlas models fetch || exit 1
 }
+
+app() { # app [--check]: the phone's app, built when its sources changed
+    say "the app"
+    .venv/bin/python scripts/build_app.py "$@" || fail "the app could not be built: mend what is said above, then run this again."
+}

@@ -26,7 +26,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Atlas with the files of the page in it."""
     folder = tmp_path_factory.mktemp("extended")
     for package in ("atlas", "tools_server", "wall", "pwa"):
-        shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__", "node_modules"))
     for file in ("atlas.toml", "policy.toml"):
         shutil.copy(ROOT / file, folder)
     for name, text in FILES.items():

@@ -19,8 +19,9 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from playwright.sync_api import expect
 
+from tests.journeys.browser import ANSWER_MS, connected, opened
+from tests.journeys.browser import say as type_to
 from tests.journeys.conftest import Running
-from tests.journeys.test_page_in_chromium import ANSWER_MS, opened
 from tests.tools_server.conftest import forgive_a_race_of_anyio
 
 pytestmark = pytest.mark.real
@@ -179,14 +180,12 @@ async def test_another_program_waits_for_the_yes_too(house: Running, title: str,
 
 def test_the_page_has_a_button_for_it(house: Running, title: str) -> None:
     with opened(house) as page:
-        expect(page.locator("#link")).to_have_text("Connected")
-        page.locator("#words").fill(f"remove the task {title}")
-        page.keyboard.press("Enter")
-        card = page.locator(".ask", has_text=title)
+        connected(page)
+        type_to(page, f"remove the task {title}")
+        card = page.locator(".question", has_text=title)
         expect(card).to_be_visible(timeout=ANSWER_MS)
-        expect(page.locator(".house .tools summary")).to_have_text("Asks first: tasks.remove")
         card.get_by_role("button", name=re.compile("^Yes: ")).click()
-        expect(page.locator(".house .words").last).to_contain_text(title, timeout=ANSWER_MS)
+        expect(page.locator(".entry.house .words").last).to_contain_text(title, timeout=ANSWER_MS)
         expect(card).to_have_count(0)
         assert not is_there(house, title)
 
@@ -195,7 +194,7 @@ def test_the_page_has_a_button_for_it(house: Running, title: str) -> None:
 async def test_the_page_has_a_button_for_what_a_program_over_stdio_wants(house: Running, title: str, era: str) -> None:
     def press() -> None:
         with opened(house) as page:
-            card = page.locator(".ask", has_text=title)
+            card = page.locator(".question", has_text=title)
             expect(card).to_be_visible(timeout=ANSWER_MS)
             card.get_by_role("button", name=re.compile("^Yes: ")).click()
             expect(card).to_have_count(0, timeout=ANSWER_MS)
@@ -209,27 +208,37 @@ async def test_the_page_has_a_button_for_what_a_program_over_stdio_wants(house: 
 
 def test_the_card_is_answered_with_the_keyboard_alone_on_a_narrow_screen(house: Running, title: str) -> None:
     with opened(house, viewport={"width": 360, "height": 640}) as page:
-        expect(page.locator("#link")).to_have_text("Connected")
-        page.locator("#words").fill(f"remove the task {title}")
-        page.keyboard.press("Enter")
-        card = page.locator(".ask", has_text=title)
+        connected(page)
+        type_to(page, f"remove the task {title}")
+        card = page.locator(".question", has_text=title)
         expect(card).to_be_visible(timeout=ANSWER_MS)
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
-        for _ in range(2):  # past the button to talk
-            page.keyboard.press("Shift+Tab")
+        expect(card.get_by_role("button", name=re.compile("^No: "))).to_be_focused()
+        page.keyboard.press("Tab")
         expect(card.get_by_role("button", name=re.compile("^Yes: "))).to_be_focused()
         page.keyboard.press("Enter")
         expect(card).to_have_count(0, timeout=ANSWER_MS)
-        expect(page.locator("#log")).to_be_focused()
+        expect(page.locator("#page")).to_be_focused()
         assert not is_there(house, title)
+
+
+def test_closing_the_card_means_no(house: Running, title: str) -> None:
+    with opened(house) as page:
+        connected(page)
+        type_to(page, f"remove the task {title}")
+        card = page.locator(".question", has_text=title)
+        expect(card.get_by_role("button", name=re.compile("^No: "))).to_be_focused(timeout=ANSWER_MS)
+        page.keyboard.press("Escape")
+        expect(card).to_have_count(0, timeout=ANSWER_MS)
+        assert is_there(house, title)
 
 
 def test_the_owners_page_shows_what_somebody_else_waits_for_until_it_is_answered(house: Running, title: str) -> None:
     child = token_of(house, "kids tablet", "child")
     with opened(house, viewport={"width": 360, "height": 640}) as page:
-        expect(page.locator("#link")).to_have_text("Connected")
+        connected(page)
         say(house, child, f"remove the task {title}", remember=True)
-        card = page.locator(".ask", has_text=title)
+        card = page.locator(".question", has_text=title)
         expect(card).to_contain_text("kids tablet", timeout=ANSWER_MS)
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
         say(house, child, "no", remember=True)

@@ -1,21 +1,17 @@
-// In the audio thread: the microphone's own rate → 24 kHz in 16 bits, 40 ms at a time, with its level.
+/** In the audio thread: the microphone's own rate → 24 kHz in 16 bits, 40 ms at a time, with its level. */
 
-import { Resampler } from "./resampler.js";
+import { Resampler } from "./resampler.ts";
 
 const RATE = 24000;
 const BATCH = 960; // 40 ms: 25 messages a second, where every quantum would make 375
 
-class Microphone extends AudioWorkletProcessor {
-  constructor() {
-    super();
-    this.resampler = new Resampler(sampleRate, RATE);
-    this.batch = new Int16Array(BATCH);
-    this.filled = 0;
-    this.power = 0;
-  }
+class MicrophoneWorklet extends AudioWorkletProcessor {
+  private readonly resampler = new Resampler(sampleRate, RATE);
+  private batch = new Int16Array(BATCH);
+  private filled = 0;
+  private power = 0;
 
-  /** @param {Float32Array[][]} inputs */
-  process(inputs) {
+  process(inputs: Float32Array[][]): boolean {
     const block = inputs[0]?.[0];
     if (!block) return true;
     for (const sample of this.resampler.feed(block)) {
@@ -27,7 +23,7 @@ class Microphone extends AudioWorkletProcessor {
     return true;
   }
 
-  post() {
+  private post(): void {
     const level = Math.sqrt(this.power / BATCH);
     this.port.postMessage({ pcm: this.batch.buffer, level }, [this.batch.buffer]);
     this.batch = new Int16Array(BATCH);
@@ -36,4 +32,4 @@ class Microphone extends AudioWorkletProcessor {
   }
 }
 
-registerProcessor("atlas-microphone", Microphone);
+registerProcessor("atlas-microphone", MicrophoneWorklet);

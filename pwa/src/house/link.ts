@@ -1,88 +1,97 @@
-// The line to the house: one WebSocket, opened again with growing pauses when it breaks.
+/** The line to the house: one WebSocket, opened again with growing pauses when it breaks. */
 
-import { check } from "./token.js";
+import { check } from "./account.ts";
 
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 15_000;
 const STEADY_MS = 5_000; // a line that held this long was a good one
 
-/** @typedef {{type: string, [key: string]: any}} RealtimeEvent */
+// biome-ignore lint/suspicious/noExplicitAny: events are OpenAI's, each with fields of its own
+export type RealtimeEvent = { type: string; [key: string]: any };
+
+export interface LinkOwner {
+  event: (event: RealtimeEvent) => void;
+  open: () => void;
+  gone: (seconds: number) => void;
+  refused: () => void;
+}
 
 export class Link {
-  /**
-   * @param {string} token
-   * @param {{event: (event: RealtimeEvent) => void, open: () => void,
-   *          gone: (seconds: number) => void, refused: () => void}} told
-   */
-  constructor(token, told) {
+  private pause = FIRST_PAUSE_MS;
+  private closed = false;
+  private openedAt = 0;
+  private timer = 0;
+  private socket: WebSocket | null = null;
+  private readonly token: string;
+  private readonly owner: LinkOwner;
+  private readonly hurry = () => this.again();
+  private readonly seen = () => document.hidden || this.again();
+
+  constructor(token: string, owner: LinkOwner) {
     this.token = token;
-    this.told = told;
-    this.pause = FIRST_PAUSE_MS;
-    this.closed = false;
-    this.openedAt = 0;
-    this.timer = 0;
-    /** @type {WebSocket | null} */
-    this.socket = null;
+    this.owner = owner;
     // A phone that wakes up, or finds its Wi-Fi again, need not wait for the pause to end.
-    addEventListener("online", () => this.hurry());
-    document.addEventListener("visibilitychange", () => document.hidden || this.hurry());
+    addEventListener("online", this.hurry);
+    document.addEventListener("visibilitychange", this.seen);
     this.connect();
   }
 
-  get ready() {
+  get ready(): boolean {
     return this.socket?.readyState === WebSocket.OPEN;
   }
 
-  /** @param {RealtimeEvent} event @returns {boolean} whether it was sent */
-  send(event) {
+  /** Return whether it was sent. */
+  send(event: RealtimeEvent): boolean {
     if (!this.ready) return false;
     this.socket?.send(JSON.stringify(event));
     return true;
   }
 
-  close() {
+  close(): void {
     this.closed = true;
     clearTimeout(this.timer);
+    removeEventListener("online", this.hurry);
+    document.removeEventListener("visibilitychange", this.seen);
     this.socket?.close();
   }
 
-  hurry() {
+  /** Try now, where a pause is waited for. */
+  again(): void {
     if (this.closed || !this.timer) return;
     clearTimeout(this.timer);
     this.pause = FIRST_PAUSE_MS;
     this.connect();
   }
 
-  connect() {
+  private connect(): void {
     this.timer = 0;
     const url = new URL("/v1/realtime?model=atlas", location.href);
     url.protocol = url.protocol.replace("http", "ws");
     const socket = new WebSocket(url, ["realtime", `openai-insecure-api-key.${this.token}`]);
     this.socket = socket;
     socket.onmessage = ({ data }) => {
-      const event = JSON.parse(data);
+      const event: RealtimeEvent = JSON.parse(data);
       if (event.type === "session.created") {
         this.openedAt = performance.now();
-        this.told.open();
+        this.owner.open();
       }
-      this.told.event(event);
+      this.owner.event(event);
     };
-    socket.onclose = () => this.again(socket);
+    socket.onclose = () => void this.lost(socket);
   }
 
-  /** @param {WebSocket} socket */
-  async again(socket) {
+  private async lost(socket: WebSocket): Promise<void> {
     if (this.closed || socket !== this.socket) return;
     if (this.openedAt && performance.now() - this.openedAt > STEADY_MS) this.pause = FIRST_PAUSE_MS;
     this.openedAt = 0;
     const pause = this.pause * (0.75 + Math.random() / 2); // phones must not all come back at once
     this.pause = Math.min(LONGEST_PAUSE_MS, this.pause * 2);
     this.timer = setTimeout(() => this.connect(), pause);
-    this.told.gone(pause / 1000);
+    this.owner.gone(pause / 1000);
     // A browser does not say why a WebSocket was refused; an ordinary request does.
     if ((await check(this.token)) === "unknown" && !this.closed) {
       this.close();
-      this.told.refused();
+      this.owner.refused();
     }
   }
 }

@@ -1,0 +1,122 @@
+/** The frame of every page: where one is, whether the house answers, and what waits for a yes. */
+
+import type { ComponentType } from "preact";
+import { Confirmations } from "./confirm.tsx";
+import { Door } from "./door.tsx";
+import { token } from "./house/account.ts";
+import { line, story, talk } from "./house/house.ts";
+import { newer } from "./house/offline.ts";
+import { More } from "./pages/more.tsx";
+import { Icon, type IconName } from "./parts/icon.tsx";
+import { hrefOf, route } from "./route.ts";
+import { words } from "./strings/index.ts";
+import { TalkPage } from "./talk/page.tsx";
+
+interface Page {
+  icon: IconName;
+  view: ComponentType;
+  inBar: boolean; // of a phone; the others are reached through "More"
+}
+
+type PageName = keyof typeof words.value.pages;
+
+export const PAGES: Partial<Record<PageName, Page>> = {
+  talk: { icon: "talk", view: TalkPage, inBar: true },
+  more: { icon: "more", view: More, inBar: true },
+};
+
+export function App() {
+  if (!token.value) return <Door />;
+  const { page } = route.value;
+  const View = PAGES[page as PageName]?.view ?? Lost;
+  document.title = page === "talk" ? "Atlas" : `${words.value.pages[page as PageName] ?? "Atlas"} · Atlas`;
+  return (
+    <div class="frame" data-page={page} data-state={talk.state.value}>
+      <a class="skip" href="#page" onClick={skip}>
+        {words.value.shell.skip}
+      </a>
+      <Pages />
+      <div class="middle">
+        <Line />
+        <Update />
+        <main id="page" tabIndex={-1} key={page}>
+          <View />
+        </main>
+        <Confirmations />
+      </div>
+      <p class="unseen" role="status">
+        {story.announcement.value}
+      </p>
+    </div>
+  );
+}
+
+function skip(event: Event): void {
+  event.preventDefault(); // the address says which page is shown
+  document.getElementById("page")?.focus();
+}
+
+function Pages() {
+  const { page } = route.value;
+  return (
+    <nav class="pages" aria-label={words.value.shell.main}>
+      <p class="brand">
+        <img src="/icon.svg" alt="" width="32" height="32" />
+        Atlas
+      </p>
+      <ul>
+        {Object.entries(PAGES).map(([name, { icon, inBar }]) => (
+          <li key={name} class={inBar ? "" : "beyond"}>
+            <a href={hrefOf(name)} aria-current={page === name ? "page" : undefined}>
+              <Icon name={icon} />
+              <span>{words.value.pages[name as PageName]}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+/** How the line to the house stands: silent while all is well. */
+function Line() {
+  const state = line.value;
+  const say = words.value.shell;
+  if (state.kind === "open") return null;
+  return (
+    <div class="line" data-line={state.kind}>
+      <Icon name={state.kind === "gone" ? "away" : "pulse"} size={20} />
+      <p role="status">{state.kind === "gone" ? say.goneNow : say.connecting}</p>
+      {state.kind === "gone" && (
+        <button type="button" class="quiet" onClick={() => talk.link?.again()}>
+          {say.tryNow}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** A newer app is offered when nobody is speaking, and taken only by a press. */
+function Update() {
+  const busy = talk.state.value === "listening" || talk.state.value === "thinking" || talk.state.value === "speaking";
+  if (!newer.value || busy) return null;
+  return (
+    <div class="line" data-line="update">
+      <p>{words.value.shell.update}</p>
+      <button type="button" class="quiet" onClick={() => newer.value?.()}>
+        {words.value.shell.updateNow}
+      </button>
+    </div>
+  );
+}
+
+function Lost() {
+  return (
+    <div class="empty">
+      <h1>{words.value.shell.noPage}</h1>
+      <a class="button solid" href={hrefOf("talk")}>
+        {words.value.shell.toTalk}
+      </a>
+    </div>
+  );
+}

@@ -1,0 +1,55 @@
+/** Requests to the house's own doors: JSON in, JSON out, and failures that can be told to a person. */
+
+import { shutOut, token } from "./account.ts";
+
+/** A request failed. `sentence` is the house's own words, or "" when the house did not answer at all. */
+export class HouseTrouble extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly sentence: string;
+
+  constructor(status: number, code: string, sentence: string) {
+    super(sentence || "no answer");
+    this.status = status;
+    this.code = code;
+    this.sentence = sentence;
+  }
+}
+
+export async function ask<Answer>(
+  path: string,
+  body?: unknown,
+  method = body === undefined ? "GET" : "POST",
+): Promise<Answer> {
+  const reply = await send(path, body, method);
+  return (reply.status === 204 ? undefined : await reply.json()) as Answer;
+}
+
+export async function askText(path: string): Promise<string> {
+  return (await send(path, undefined, "GET")).text();
+}
+
+async function send(path: string, body: unknown, method: string): Promise<Response> {
+  const headers: Record<string, string> = {};
+  if (token.value) headers.Authorization = `Bearer ${token.value}`;
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  let reply: Response;
+  try {
+    reply = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
+  } catch {
+    throw new HouseTrouble(0, "gone", "");
+  }
+  if (reply.ok) return reply;
+  const trouble = await troubleOf(reply);
+  if (reply.status === 401) shutOut();
+  throw trouble;
+}
+
+async function troubleOf(reply: Response): Promise<HouseTrouble> {
+  try {
+    const { error } = await reply.json();
+    return new HouseTrouble(reply.status, String(error.code ?? ""), String(error.message ?? ""));
+  } catch {
+    return new HouseTrouble(reply.status, "", "");
+  }
+}

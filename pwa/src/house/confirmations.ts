@@ -1,0 +1,59 @@
+/** What waits for a person's yes: looked for now and then, and at once when something happened. */
+
+import { effect, signal } from "@preact/signals";
+import { token } from "./account.ts";
+import { ask, HouseTrouble } from "./api.ts";
+
+const LOOK_MS = 5_000; // how late a question of somebody else may appear here
+
+export interface Confirmation {
+  id: string;
+  sentence: string;
+  seconds_left: number;
+  own: boolean;
+  agent: string;
+  asked: { person: string; device: string; room: string };
+}
+
+export const confirmations = signal<Confirmation[]>([]);
+
+let looking = false;
+let stale = false; // something happened since the look that is under way began
+
+/** Show what waits now, and nothing else: not what a look saw that began before the last answer, or for another. */
+export async function look(): Promise<void> {
+  stale = true;
+  if (looking) return;
+  looking = true;
+  try {
+    while (stale && token.value) {
+      stale = false;
+      const { data } = await ask<{ data: Confirmation[] }>("/v1/asks");
+      if (!stale) confirmations.value = data;
+    }
+  } catch (trouble) {
+    if (!(trouble instanceof HouseTrouble)) throw trouble; // else the house does not answer; the line says so
+  } finally {
+    looking = false;
+  }
+}
+
+/** Answer one; return what the house says to that. Throws `HouseTrouble`. */
+export async function answer(id: string, word: "yes" | "no"): Promise<string> {
+  try {
+    return (await ask<{ text: string }>(`/v1/asks/${encodeURIComponent(id)}`, { answer: word })).text;
+  } finally {
+    confirmations.value = confirmations.value.filter((one) => one.id !== id);
+    void look();
+  }
+}
+
+/** Look from now on, for as long as the page is open. */
+export function watch(): void {
+  setInterval(() => document.hidden || void look(), LOOK_MS);
+  document.addEventListener("visibilitychange", () => document.hidden || void look());
+  effect(() => {
+    if (token.value) void look();
+    else confirmations.value = [];
+  });
+}

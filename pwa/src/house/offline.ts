@@ -1,0 +1,43 @@
+/** The shell without a line: a service worker that has its files, and the question whether to use newer ones. */
+
+import { signal } from "@preact/signals";
+
+interface TrustedTypes {
+  createPolicy(
+    name: string,
+    rules: { createScriptURL: (url: string) => string },
+  ): { createScriptURL(url: string): string };
+}
+declare global {
+  interface Window {
+    readonly trustedTypes?: TrustedTypes; // TypeScript's own list of what browsers have does not know it
+  }
+}
+
+/** Set when a newer app waits; call it to change over. */
+export const newer = signal<(() => void) | null>(null);
+
+// The address of the worker is the one script address that this page ever makes of text.
+const policy = window.trustedTypes?.createPolicy("atlas", { createScriptURL: onlyOurs });
+
+function onlyOurs(url: string): string {
+  if (url !== "/sw.js") throw new TypeError(`${url} is no script of this page`);
+  return url;
+}
+
+export function install(): void {
+  if (!("serviceWorker" in navigator)) return; // over plain http there is none
+  void navigator.serviceWorker.register(policy?.createScriptURL("/sw.js") ?? "/sw.js").then((registration) => {
+    const offer = (worker: ServiceWorker | null) => {
+      if (!worker || !navigator.serviceWorker.controller) return; // the first one replaces nothing
+      newer.value = () => worker.postMessage("use-now");
+    };
+    offer(registration.waiting);
+    registration.addEventListener("updatefound", () => {
+      const worker = registration.installing;
+      worker?.addEventListener("statechange", () => worker.state === "installed" && offer(worker));
+    });
+  });
+  const had = navigator.serviceWorker.controller;
+  navigator.serviceWorker.addEventListener("controllerchange", () => had && location.reload());
+}

@@ -1,0 +1,13 @@
+/** Starts the app: the line to the house, the page, and the service worker behind it. */
+
+import "./style/app.css";
+import { render } from "preact";
+import { App } from "./app.tsx";
+import { watch } from "./house/confirmations.ts";
+import { connect } from "./house/house.ts";
+import { install } from "./house/offline.ts";
+
+connect();
+watch();
+render(<App />, document.getElementById("app") as HTMLElement);
+install();

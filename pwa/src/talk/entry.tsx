@@ -1,0 +1,83 @@
+/** One entry of the conversation: who, the words, and what was done, with its undo. */
+
+import { story, talk } from "../house/house.ts";
+import { Icon, type IconName } from "../parts/icon.tsx";
+import { words } from "../strings/index.ts";
+import type { Deed, Entry } from "./story.ts";
+
+const ICONS: Record<string, IconName> = {
+  timers: "timer",
+  alarms: "alarm",
+  reminders: "bell",
+  home: "home",
+  lists: "lists",
+  tasks: "board",
+  notes: "notes",
+  calendar: "calendar",
+  weather: "weather",
+};
+
+export function EntryView({ entry }: { entry: Entry }) {
+  const say = words.value.talk;
+  const state = entry.state.value;
+  const text = entry.text.value;
+  const waiting = state === "waiting" && !text && !entry.deeds.value.length;
+  return (
+    <li class={`entry ${entry.who}`} data-entry={state} aria-busy={state === "waiting"}>
+      <p class="unseen">{entry.who === "person" ? say.you : say.house}</p>
+      {waiting && (
+        <p class="words pending">
+          <span class="dots" aria-hidden="true" />
+          <span class="unseen">{entry.who === "person" ? say.hint.listening : say.hint.thinking}</span>
+        </p>
+      )}
+      {text && <p class="words">{text}</p>}
+      {entry.deeds.value.map((deed) => (
+        <DeedCard key={deed.call} deed={deed} answer={text} />
+      ))}
+      {state === "cut" && <p class="ending">{say.cut}</p>}
+      {state === "failed" && <p class="ending">{say.failed}</p>}
+    </li>
+  );
+}
+
+/** What was done, where the answer has not said it in the same words. */
+function DeedCard({ deed, answer }: { deed: Deed; answer: string }) {
+  const say = words.value.talk;
+  const family = deed.tool.split(".")[0];
+  const repeats = answer.toLocaleLowerCase().includes(deed.sentence.toLocaleLowerCase().replace(/[.!?]$/, ""));
+  if (repeats && !deed.receipt && deed.state !== "running") return null;
+  const sentence = deed.sentence || say.deed.running;
+  return (
+    <div class="deed" data-deed={deed.state}>
+      <Icon name={ICONS[family] ?? "tool"} size={22} />
+      <div>
+        <p class="kind">{deed.state === "done" ? (say.kinds[family] ?? say.kinds.other) : say.deed[deed.state]}</p>
+        {!repeats && <p class="sentence">{sentence.charAt(0).toLocaleUpperCase() + sentence.slice(1)}</p>}
+      </div>
+      {deed.receipt && <Undo deed={deed} />}
+    </div>
+  );
+}
+
+function Undo({ deed }: { deed: Deed }) {
+  const say = words.value.talk;
+  if (deed.undone) return <p class="soft">{say.undone}</p>;
+  async function undo(): Promise<void> {
+    if (await talk.type(say.undoWords)) story.undone(deed.receipt);
+  }
+  return lastReceipt() === deed.receipt ? (
+    <button type="button" class="quiet" onClick={undo}>
+      <Icon name="undo" size={18} />
+      {say.undo}
+    </button>
+  ) : null;
+}
+
+/** The house takes back the last change first, so only that one offers it. */
+function lastReceipt(): string {
+  for (const entry of story.entries.value.toReversed()) {
+    for (const deed of entry.deeds.value.toReversed()) if (deed.receipt && !deed.undone) return deed.receipt;
+  }
+  return "";
+}

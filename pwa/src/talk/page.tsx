@@ -1,0 +1,191 @@
+/** Talk: what was said, one big button, and a field for those who type. */
+
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { say as sayToHouse, story, talk } from "../house/house.ts";
+import { prefer, preferences } from "../house/preferences.ts";
+import { Icon } from "../parts/icon.tsx";
+import { words } from "../strings/index.ts";
+import { EntryView } from "./entry.tsx";
+import { TalkButton } from "./talk-button.tsx";
+
+export function TalkPage() {
+  useEffect(() => {
+    talk.setAloud(preferences.value.aloud);
+    const stop = (event: KeyboardEvent) => event.key === "Escape" && void talk.stopAll();
+    addEventListener("keydown", stop);
+    return () => removeEventListener("keydown", stop);
+  }, []);
+  return (
+    <div class="talk-page">
+      <h1 class="unseen">{words.value.talk.title}</h1>
+      <Log />
+      <Controls />
+    </div>
+  );
+}
+
+function Log() {
+  const list = useRef<HTMLDivElement>(null);
+  const entries = story.entries.value;
+  useEffect(() => {
+    const log = list.current;
+    if (!log) return;
+    let atEnd = true; // who reads further up is left there
+    const scrolled = () => {
+      atEnd = log.scrollHeight - log.scrollTop - log.clientHeight < 80;
+    };
+    const follow = () => {
+      if (atEnd) log.scrollTop = log.scrollHeight;
+    };
+    const grown = new MutationObserver(follow);
+    grown.observe(log, { childList: true, subtree: true, characterData: true });
+    const resized = new ResizeObserver(follow);
+    resized.observe(log);
+    log.addEventListener("scroll", scrolled, { passive: true });
+    follow();
+    return () => {
+      grown.disconnect();
+      resized.disconnect();
+    };
+  }, [entries.length === 0]);
+  if (!entries.length) return <Welcome />;
+  return (
+    <div ref={list} class="log" role="log" aria-label={words.value.talk.conversation} aria-live="off" tabIndex={0}>
+      <ol>
+        {entries.map((entry) => (
+          <EntryView key={entry.key} entry={entry} />
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+function Welcome() {
+  const say = words.value.talk;
+  return (
+    <div class="welcome">
+      <p class="hello">{say.hello[partOfDay(new Date().getHours())]}</p>
+      <p>{say.welcome}</p>
+      <ul class="ideas" aria-label={say.ideasLabel}>
+        {say.ideas.map((idea) => (
+          <li key={idea}>
+            <button type="button" onClick={() => sayToHouse(idea)}>
+              {idea}
+            </button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function partOfDay(hour: number): "night" | "morning" | "day" | "evening" {
+  if (hour < 5 || hour >= 22) return "night";
+  if (hour < 11) return "morning";
+  return hour < 18 ? "day" : "evening";
+}
+
+function Controls() {
+  const say = words.value.talk;
+  const state = talk.state.value;
+  const busy = state === "thinking" || state === "speaking";
+  return (
+    <div class="controls">
+      <Trouble />
+      <p class="hint">{talk.handsFree.value && state === "listening" ? say.free : say.hint[state]}</p>
+      <div class="buttons">
+        <button
+          type="button"
+          class="round"
+          aria-pressed={talk.handsFree.value}
+          title={say.handsFree}
+          aria-label={say.handsFree}
+          onClick={() => (talk.handsFree.value ? talk.endHandsFree() : void talk.beginHandsFree())}
+        >
+          <Icon name="free" />
+        </button>
+        <TalkButton />
+        {busy ? (
+          <button
+            type="button"
+            class="round stop"
+            title={say.stop}
+            aria-label={say.stop}
+            onClick={() => talk.stopAll()}
+          >
+            <Icon name="stop" />
+          </button>
+        ) : (
+          <SoundButton />
+        )}
+      </div>
+      <TypeField />
+    </div>
+  );
+}
+
+function SoundButton() {
+  const say = words.value.talk;
+  const aloud = talk.aloud.value;
+  function change(): void {
+    talk.setAloud(!aloud);
+    prefer({ aloud: !aloud });
+  }
+  return (
+    <button type="button" class="round" aria-pressed={aloud} title={say.sound} aria-label={say.sound} onClick={change}>
+      <Icon name={aloud ? "sound" : "mute"} />
+    </button>
+  );
+}
+
+function Trouble() {
+  const trouble = talk.trouble.value;
+  const say = words.value.talk.trouble;
+  return (
+    <p class="trouble" role="alert">
+      {trouble && (typeof trouble === "string" ? say[trouble] : trouble.message || words.value.trouble.other)}
+    </p>
+  );
+}
+
+function TypeField() {
+  const say = words.value.talk;
+  const text = useSignal("");
+  const unsent = useSignal(false);
+  async function send(event: SubmitEvent): Promise<void> {
+    event.preventDefault();
+    const typed = text.value.trim();
+    if (!typed) return;
+    unsent.value = !talk.link?.ready;
+    if (unsent.value) return;
+    text.value = "";
+    await sayToHouse(typed);
+  }
+  return (
+    <form class="type" onSubmit={send}>
+      {unsent.value && (
+        <p class="trouble" role="alert">
+          {say.notSent}
+        </p>
+      )}
+      <label class="unseen" for="words">
+        {say.type}
+      </label>
+      <input
+        id="words"
+        autocomplete="off"
+        enterkeyhint="send"
+        maxLength={2000}
+        placeholder={say.placeholder}
+        value={text.value}
+        onInput={(event) => {
+          text.value = event.currentTarget.value;
+        }}
+      />
+      <button type="submit" class="round solid" aria-label={say.send} title={say.send}>
+        <Icon name="send" />
+      </button>
+    </form>
+  );
+}

@@ -1,0 +1,174 @@
+/** Turns events of the realtime protocol into what was said and done, as signals that the page shows. */
+
+import { type Signal, signal } from "@preact/signals";
+import type { RealtimeEvent } from "../house/link.ts";
+
+const MOST_ENTRIES = 500; // older ones leave the page; the conversations page has them all
+
+export type EntryState = "waiting" | "done" | "cut" | "failed";
+export type DeedState = "running" | "done" | "asks" | "refused" | "failed";
+
+/** Something that a tool did, or was kept from doing. */
+export interface Deed {
+  call: string;
+  tool: string;
+  arguments: Record<string, unknown>;
+  state: DeedState;
+  sentence: string;
+  receipt: string; // what proves the change and can take it back; "" where nothing changed
+  undone: boolean;
+}
+
+export interface Entry {
+  key: string;
+  who: "person" | "house";
+  at: number; // milliseconds since 1970
+  text: Signal<string>;
+  state: Signal<EntryState>;
+  deeds: Signal<Deed[]>;
+}
+
+const READS =
+  /\.(list|left|state|time|date|show|read|find|next|where|last|until|now|search|holidays|difference|current|forecast)$/;
+
+export class Story {
+  readonly entries = signal<Entry[]>([]);
+  readonly announcement = signal(""); // for those who listen to a screen reader
+  private spoken = new Map<string, Entry>(); // by item: what the person said
+  private answer: Entry | null = null;
+  private count = 0;
+
+  /** Add what the person typed. */
+  typed(text: string): void {
+    this.add("person", text, "done");
+  }
+
+  /** Add what the house answers to a button. */
+  house(text: string): void {
+    this.add("house", text, "done");
+    this.announcement.value = text;
+  }
+
+  /** Put what was said earlier in front of what is there. */
+  before(entries: { who: Entry["who"]; text: string; at: number }[]): void {
+    const earlier = entries.map(({ who, text, at }) => this.entry(who, text, "done", at));
+    this.entries.value = [...earlier, ...this.entries.value].slice(-MOST_ENTRIES);
+  }
+
+  /** The answer was cut off by the person. */
+  silenced(): void {
+    if (this.answer) this.answer.state.value = "cut";
+  }
+
+  /** The line broke: nothing that was open will be finished. */
+  lost(): void {
+    for (const entry of this.spoken.values()) this.remove(entry);
+    this.spoken.clear();
+    if (this.answer?.state.value === "waiting") this.answer.state.value = "failed";
+    this.answer = null;
+  }
+
+  undone(receipt: string): void {
+    for (const entry of this.entries.value) {
+      if (entry.deeds.value.some((deed) => deed.receipt === receipt)) {
+        entry.deeds.value = entry.deeds.value.map((deed) =>
+          deed.receipt === receipt ? { ...deed, undone: true } : deed,
+        );
+      }
+    }
+  }
+
+  event(event: RealtimeEvent): void {
+    switch (event.type) {
+      case "input_audio_buffer.committed":
+        this.spoken.set(event.item_id, this.add("person", "", "waiting"));
+        break;
+      case "conversation.item.input_audio_transcription.delta":
+        this.grow(this.spoken.get(event.item_id), event.delta);
+        break;
+      case "conversation.item.input_audio_transcription.completed":
+        this.understood(event.item_id, event.transcript.trim());
+        break;
+      case "conversation.item.input_audio_transcription.failed":
+        this.understood(event.item_id, "");
+        break;
+      case "response.created":
+        this.answer = this.add("house", "", "waiting");
+        break;
+      case "atlas.tool_started":
+        this.began(event);
+        break;
+      case "atlas.tool_finished":
+        this.finished(event);
+        break;
+      case "response.output_audio_transcript.delta":
+      case "response.output_text.delta":
+        this.grow(this.answer, event.delta);
+        break;
+      case "response.done":
+        this.done(event.response.status);
+        break;
+    }
+  }
+
+  private understood(item: string, text: string): void {
+    const entry = this.spoken.get(item);
+    this.spoken.delete(item);
+    if (!entry) return;
+    if (!text) this.remove(entry);
+    entry.text.value = text;
+    entry.state.value = "done";
+  }
+
+  private began({ call_id, name, arguments: given }: RealtimeEvent): void {
+    const deed: Deed = {
+      call: call_id,
+      tool: name,
+      arguments: given ?? {},
+      state: "running",
+      sentence: "",
+      receipt: "",
+      undone: false,
+    };
+    if (this.answer) this.answer.deeds.value = [...this.answer.deeds.value, deed];
+  }
+
+  private finished({ call_id, ok, text, receipt, error, ask }: RealtimeEvent): void {
+    const answer = this.answer;
+    if (!answer) return;
+    const state: DeedState = ask ? "asks" : ok ? "done" : error === "denied" ? "refused" : "failed";
+    const sentence = receipt?.changed ?? text ?? "";
+    answer.deeds.value = answer.deeds.value.map((deed) =>
+      deed.call === call_id ? { ...deed, state, sentence, receipt: receipt?.id ?? "" } : deed,
+    );
+  }
+
+  private done(status: string): void {
+    const answer = this.answer;
+    if (!answer) return;
+    answer.state.value =
+      status === "cancelled" || answer.state.value === "cut" ? "cut" : status === "failed" ? "failed" : "done";
+    // A look says nothing that the answer does not say; a change is shown with what proves it.
+    answer.deeds.value = answer.deeds.value.filter((deed) => deed.state !== "done" || !READS.test(deed.tool));
+    if (!answer.text.value && !answer.deeds.value.length) this.remove(answer);
+    else this.announcement.value = answer.text.value;
+  }
+
+  private grow(entry: Entry | null | undefined, more: string): void {
+    if (entry) entry.text.value += more;
+  }
+
+  private entry(who: Entry["who"], text: string, state: EntryState, at = Date.now()): Entry {
+    return { key: `e${this.count++}`, who, at, text: signal(text), state: signal(state), deeds: signal<Deed[]>([]) };
+  }
+
+  private add(who: Entry["who"], text: string, state: EntryState): Entry {
+    const entry = this.entry(who, text, state);
+    this.entries.value = [...this.entries.value, entry].slice(-MOST_ENTRIES);
+    return entry;
+  }
+
+  private remove(entry: Entry): void {
+    this.entries.value = this.entries.value.filter((other) => other !== entry);
+  }
+}

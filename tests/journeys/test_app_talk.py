@@ -1,0 +1,261 @@
+"""A person opens the app in a real browser, speaks into its microphone, and hears the house."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+import pytest
+from playwright.async_api import async_playwright
+from playwright.async_api import expect as expect_async
+from playwright.sync_api import Page, expect
+
+from atlas.audio import AudioChunk, silence
+from atlas.config import GatewayConfig
+from atlas.gateway import app
+from tests.gateway.small_house import SmallHouse, small_house
+from tests.journeys.browser import ANSWER_MS, CHROMIUM, answer, connected, demand_browser, heard_ms, opened, say
+from tests.journeys.conftest import Running, write_wav
+
+pytestmark = pytest.mark.real
+
+# Everything that the house sends as sound, gathered in the page.
+GATHER = """
+  window.sound = [];
+  const Real = WebSocket;
+  window.WebSocket = class extends Real {
+    constructor(...given) {
+      super(...given);
+      this.addEventListener("message", ({ data }) => {
+        const event = JSON.parse(data);
+        if (event.type === "response.output_audio.delta") window.sound.push(event.delta);
+      });
+    }
+  };
+"""
+
+
+@pytest.fixture
+def request_wav(spoken: Callable[[str], AudioChunk], tmp_path: Path) -> Callable[[str], Path]:
+    """Say a sentence into a WAV, as somebody would who needs a moment to begin and then is silent."""
+    return lambda text: write_wav(tmp_path / "microphone.wav", silence(0.6) + spoken(text) + silence(2.0))
+
+
+def test_a_tap_and_a_spoken_request_is_answered_in_words_and_in_sound_that_says_them(house, request_wav, tmp_path):
+    with opened(house, request_wav("set a timer for ten minutes")) as page:
+        page.add_init_script(GATHER)
+        page.reload()
+        connected(page)
+        page.locator(".talk").click()
+        expect(page.locator(".entry.person .words")).to_have_text(
+            re.compile("timer.*(ten|10) minutes", re.I), timeout=ANSWER_MS
+        )
+        assert "timer" in answer(page).lower()
+        expect(page.locator(".deed .kind")).to_have_text("Timer")
+        connected(page)
+        assert heard_ms(page) > 500
+        pcm = b"".join(base64.b64decode(delta) for delta in page.evaluate("window.sound"))
+    wav = write_wav(tmp_path / "answer.wav", AudioChunk(pcm, rate=24_000))
+    with wav.open("rb") as file:
+        words = house.client().audio.transcriptions.create(model="whisper-1", file=file).text
+    assert re.search("(ten|10) minutes", words.lower()), words
+
+
+def test_holding_the_button_ends_the_request_when_it_is_let_go(house, request_wav):
+    with opened(house, request_wav("what time is it")) as page:
+        connected(page)
+        page.locator(".talk").hover()
+        page.mouse.down()
+        expect(page.locator(".frame")).to_have_attribute("data-state", "listening")
+        page.wait_for_timeout(2500)  # the fake microphone speaks in real time
+        page.mouse.up()
+        expect(page.locator(".entry.person .words")).to_have_text(
+            re.compile("what time is it", re.I), timeout=ANSWER_MS
+        )
+        assert re.search(r"\w", answer(page))
+
+
+def test_hands_free_the_house_listens_again_after_its_answer(house, request_wav):
+    with opened(house, request_wav("what time is it")) as page:
+        connected(page)
+        page.get_by_role("button", name="Hands-free").click()
+        expect(page.locator(".entry.person .words")).to_have_text(
+            re.compile("what time is it", re.I), timeout=ANSWER_MS
+        )
+        assert re.search(r"\w", answer(page))
+        expect(page.locator(".frame")).to_have_attribute("data-state", "listening", timeout=ANSWER_MS)
+        page.get_by_role("button", name="Hands-free").click()
+        connected(page)
+
+
+def speaking(page: Page) -> None:
+    connected(page)
+    say(page, "what can I say")
+    expect(page.locator(".frame")).to_have_attribute("data-state", "speaking", timeout=ANSWER_MS)
+
+
+def test_a_press_while_the_house_speaks_silences_it_and_listens(house):
+    with opened(house) as page:
+        speaking(page)
+        page.locator(".talk").focus()
+        page.keyboard.down(" ")
+        expect(page.locator(".frame")).to_have_attribute("data-state", "listening")
+        at_the_press = heard_ms(page)
+        page.wait_for_timeout(400)
+        assert heard_ms(page) - at_the_press < 100
+        expect(page.locator(".entry.house").first).to_have_attribute("data-entry", "cut")
+        page.keyboard.up(" ")
+
+
+@pytest.mark.parametrize("by", ["button", "escape"])
+def test_stop_empties_what_is_still_to_be_heard_within_a_tenth_of_a_second(house, by):
+    with opened(house) as page:
+        speaking(page)
+        before = heard_ms(page)
+        if by == "escape":
+            page.keyboard.press("Escape")
+        else:
+            page.get_by_role("button", name="Stop", exact=True).click()
+        connected(page)
+        after = heard_ms(page)
+        page.wait_for_timeout(400)
+        assert heard_ms(page) == after
+        assert after - before < 1000  # the answer is much longer
+        expect(page.locator(".entry.house").last).to_have_attribute("data-entry", "cut")
+
+
+def test_the_token_leaves_the_address_and_is_kept_until_it_is_forgotten(house):
+    with opened(house) as page:
+        connected(page)
+        assert "token" not in page.url
+        page.reload()
+        connected(page)
+        page.get_by_role("link", name="More").click()
+        page.get_by_role("button", name="Leave").click()
+        page.get_by_role("button", name="Leave").click()
+        page.get_by_label("Token").fill("atlas_" + "x" * 32)
+        with page.expect_response("**/v1/models") as refused:
+            page.get_by_role("button", name="Come in").click()
+        assert refused.value.status == 401
+        expect(page.get_by_role("alert").last).to_contain_text("does not know this token")
+        page.get_by_label("Token").fill(house.token)
+        page.get_by_role("button", name="Come in").click()
+        page.get_by_role("link", name="Talk", exact=True).click()
+        connected(page)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("NotAllowedError", "not allowed"),
+        ("NotFoundError", "no microphone here"),
+        ("NotReadableError", "another program"),
+    ],
+)
+def test_without_a_microphone_one_is_told_why_and_can_type(house, name, sentence):
+    with opened(house) as page:
+        connected(page)
+        page.evaluate(
+            f"void (navigator.mediaDevices.getUserMedia = async () => {{ throw new DOMException('', '{name}') }})"
+        )
+        page.locator(".talk").click()
+        expect(page.locator(".controls .trouble")).to_contain_text(sentence)
+        expect(page.locator(".frame")).to_have_attribute("data-state", "ready")
+        page.get_by_role("button", name="What time is it?").click()
+        assert re.search(r"\w", answer(page))
+
+
+def test_over_plain_http_speaking_says_what_to_do_and_typing_works(house):
+    with opened(house) as page:
+        # What a page at http://192.168.… has: neither microphone nor audio worklets.
+        page.add_init_script(
+            "delete Navigator.prototype.mediaDevices;"
+            "Object.defineProperty(BaseAudioContext.prototype, 'audioWorklet', { value: undefined });"
+        )
+        page.reload()
+        connected(page)
+        page.locator(".talk").click()
+        expect(page.locator(".controls .trouble")).to_contain_text("only to secure pages")
+        say(page, "set a timer for ten minutes")
+        assert "timer" in answer(page).lower()
+
+
+def test_a_token_that_is_taken_back_closes_the_app_that_used_it(house):
+    token = house.atlas("token", "create", "--name", "lost phone", "--role", "adult").stdout.strip()
+    with opened(house, token=token) as page:
+        connected(page)
+        assert house.atlas("token", "revoke", "lost phone").returncode == 0
+        expect(page.get_by_role("alert").first).to_contain_text("does not know this device any more", timeout=ANSWER_MS)
+        expect(page.get_by_label("Token")).to_be_visible()
+
+
+def test_a_change_is_taken_back_by_its_undo(house):
+    with opened(house) as page:
+        connected(page)
+        say(page, "set a timer for twenty minutes")
+        answer(page)
+        page.get_by_role("button", name="Undo").click()
+        expect(page.locator(".deed").first).to_contain_text("Taken back", timeout=ANSWER_MS)
+
+
+async def test_a_house_that_went_away_is_found_again_and_nothing_typed_is_lost(config, data):
+    demand_browser()
+    with app.listen(GatewayConfig(port=0)) as probe:
+        port = probe.getsockname()[1]
+    config = replace(config, gateway=GatewayConfig(port=port))
+    async with small_house(config, data) as world, async_playwright() as play:
+        browser = await play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = await browser.new_page(locale="en-GB")
+        frame = page.locator(".frame")
+        async with serving(world):
+            await page.goto(f"http://127.0.0.1:{port}/#token={world.tokens['owner']}")
+            await expect_async(frame).to_have_attribute("data-state", "ready")
+        await expect_async(page.locator(".line")).to_contain_text("does not answer")
+        await expect_async(frame).to_have_attribute("data-state", "gone")
+        await page.locator("#words").fill("set a timer")
+        await page.keyboard.press("Enter")
+        await expect_async(page.locator(".type .trouble")).to_contain_text("Your words are still here")
+        await expect_async(page.locator("#words")).to_have_value("set a timer")
+        async with serving(world):
+            await expect_async(frame).to_have_attribute("data-state", "ready", timeout=ANSWER_MS)
+            await page.keyboard.press("Enter")
+            await expect_async(page.locator(".entry.house .words")).to_have_text("Timer set for 10 minutes.")
+            await browser.close()
+
+
+@asynccontextmanager
+async def serving(world: SmallHouse) -> AsyncIterator[None]:
+    async with anyio.create_task_group() as tasks:
+        ready = anyio.Event()
+        tasks.start_soon(app.serve, world.house, ready.set)
+        await ready.wait()
+        yield
+        tasks.cancel_scope.cancel()
+
+
+def everything_can_be_used(page: Page, width: int) -> None:
+    """Nothing sticks out, and every button is big enough for a thumb and can be brought into view."""
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for button in page.locator("button:visible").all():
+        box = button.bounding_box()
+        assert box
+        assert box["height"] >= 44
+        button.scroll_into_view_if_needed()
+        button.click(trial=True)  # nothing lies over it
+
+
+@pytest.mark.parametrize("size", [(360, 640), (320, 256), (1280, 800)], ids=str)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_sticks_out_or_is_covered_on_any_screen(house: Running, size, scheme):
+    width, height = size
+    with opened(house, viewport={"width": width, "height": height}, color_scheme=scheme) as page:
+        connected(page)
+        everything_can_be_used(page, width)
+        say(page, "set a timer for ten minutes")
+        answer(page)
+        everything_can_be_used(page, width)
