@@ -19,6 +19,7 @@ from atlas.agents.agent import Agent, AgentAnswer
 from atlas.agents.hearsay import Hearsay
 from atlas.assent import HouseConfirmations, WaitingConfirmation
 from atlas.bell import Expect, Ring, Ringing, Say, Show, Speaker, Speakers, spoken_to_any
+from atlas.changes import Changes
 from atlas.config import Config
 from atlas.conversation import HOUSE, Actor, Channel, Message, ToolResult, Turn, Utterance, fresh_id
 from atlas.errors import AtlasError, RequestError, StoreError
@@ -90,6 +91,7 @@ class House:
         ear: Stt | None = None,  # a recogniser that knows what can be said here; None: `stt`
         waiting: str = "",  # what its voice says while nobody has a word yet
         tools: Mapping[str, Tools] | None = None,  # of each agent, by its name
+        changes: Changes | None = None,  # None: nobody watches what changes
     ) -> None:
         self.config = config
         self.stt = stt
@@ -111,6 +113,7 @@ class House:
         self._speakers = speakers
         self._assents = assents
         self._pressed = PressedCalls(tools or {})
+        self.changes = changes or Changes([])
         self._hearsay = Hearsay()
         self._talks: WeakValueDictionary[Conversation, anyio.Lock] = WeakValueDictionary()
         self._answering: dict[Conversation, LiveTurn] = {}

@@ -21,6 +21,7 @@ from atlas.agents.house_sentences import FILE, HouseSentences
 from atlas.agents.minds import open_agent
 from atlas.assent import HouseConfirmations, HouseKey, open_wording, read_house_key
 from atlas.bell import Bell, Speakers
+from atlas.changes import Changes
 from atlas.config import Config, LlmConfig
 from atlas.conversation import Turn
 from atlas.engine import open_engine
@@ -96,6 +97,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
         reader = Reader(grammar, public, parser, custom)
         house_tools, speakers = await _tools(stack, config, "house"), Speakers()
         seal = HouseKey(read_house_key(config.house_key))
+        changes = Changes([agents_tools[config.house.agent], house_tools])
         witness = Witness(seal, house_tools, config.record_head)
         assents = HouseConfirmations(
             seal,
@@ -166,6 +168,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             zone=zone,
             ear=ear,
             tools=agents_tools,
+            changes=changes,
             waiting=grammar.tables.get("concern", {}).get("says", {}).get("waiting", ""),
             pick=partial(pick, lambda text: reader.read(text, heard_names()), addressing.bare),
             encoders={name: backend for name, backend in backends.items() if _has_encoder(config, config.llm[name])},
@@ -174,6 +177,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             tasks.start_soon(_keep_trimmed)
             tasks.start_soon(Bell(house_tools, speakers).ring)
             tasks.start_soon(witness.watch)
+            tasks.start_soon(changes.watch)
             for mind in minds.values():
                 tasks.start_soon(mind.memory.run_errands)
             for watched in backends.values():

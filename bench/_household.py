@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import anyio
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
@@ -37,6 +38,7 @@ from atlas.conversation import (
 from atlas.errors import AtlasError
 from atlas.events import Event, TextDelta
 from atlas.llm import backend_scripted
+from atlas.mcp.tools_mcp import VIEWS
 from atlas.understanding.grammar import open_grammar
 from atlas.understanding.intents import PublicReader
 from atlas.understanding.learned import ENCODER, Learned, open_learned
@@ -47,6 +49,7 @@ from tools_server.boot import ServerSettings, opened_gate
 from tools_server.confirm import NO_REPLY, ConfirmationReply
 from tools_server.gate import Gate
 from tools_server.policy import AgentAccount
+from tools_server.resources import Resources
 from tools_server.toolkit import find
 from tools_server.wish import CallRequest
 
@@ -132,6 +135,21 @@ class GateTools:
             error=answer.error or "",
             untrusted=answer.untrusted,
         )
+
+    async def watch(self, changed: Callable[[str], None]) -> None:
+        """See `Tools.watch`."""
+        resources = Resources(self._gate)
+
+        def listener(tool: str) -> None:
+            for kind, uri in VIEWS.items():
+                if resources.may_read(self._agent, uri) and resources.changed(uri, tool):
+                    changed(kind)
+
+        self._gate.listeners.append(listener)
+        try:
+            await anyio.sleep_forever()
+        finally:
+            self._gate.listeners.remove(listener)
 
     async def aclose(self) -> None:
         """See `Tools.aclose`."""

@@ -41,6 +41,7 @@ FLOORS = {
     "atlas.health": 2,
     "atlas.telling": 2,
     "atlas.presses": 2,
+    "atlas.changes": 2,
     "atlas.house": 3,
     "atlas.witness": 3,
     "atlas.opening": 4,  # opens the house below it

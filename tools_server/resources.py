@@ -81,6 +81,10 @@ VIEWS = (
     View("tasks://board", "tasks.list", "Task board", "What is on the home task board and not done."),
     View("reminders://waiting", "reminders.list", "Reminders", "What people will be reminded of."),
     View("calendar://today", "calendar.list", "Today", "What today's calendar holds."),
+    View("alarms://set", "alarms.list", "Alarms", "Every alarm, and when it rings."),
+    View("notes://all", "notes.list", "Notes", "Which notes there are."),
+    View("home://devices", "home.list", "Home", "Every device with its state, every room and floor."),
+    View("asks://waiting", "asks.waiting", "Questions", "What waits for a person's yes."),
     View("lists://{name}", "lists.read", "A list", "One list, such as shopping.", {"list": "name"}),
     View(
         "payroll://ledger/{agent_id}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, tzinfo
 from typing import Any
 
@@ -209,6 +209,10 @@ class WithMemory:
         except StoreError as trouble:
             return ToolResult(call.id, False, trouble.spoken, error="failed")
         return ToolResult(call.id, True, text)
+
+    async def watch(self, changed: Callable[[str], None]) -> None:
+        """See `Tools.watch`."""
+        await self._tools.watch(changed)
 
     async def aclose(self) -> None:
         """See `Tools.aclose`."""

@@ -68,6 +68,7 @@ KINDS_OF_PATH: Mapping[str, Sequence[str]] = {
     "/v1/audio/transcriptions": ("requests", "recordings"),
     "/v1/audio/speech": ("requests", "readings"),
     "/v1/realtime": ("sessions",),
+    "/api/events": ("sessions",),
 }
 ANONYMOUS = PlaceLimit(16, 48)  # requests without a token: of one address, and of all
 

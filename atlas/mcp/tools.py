@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from atlas.conversation import Actor, SignedAnswer, Tool, ToolCall, ToolResult
@@ -26,6 +26,14 @@ class Tools(Protocol):
         what it changes then waits for a person. The tool server keeps its own count of that as well.
         When the server vanishes in the middle, the result says that the outcome is unknown. Cancelling is safe for
         the caller; the tool server is told, and what it had committed stays committed.
+        """
+        ...
+
+    async def watch(self, changed: Callable[[str], None]) -> None:
+        """Tell what reads differently from now on, by whoever changed it, until cancelled.
+
+        `changed` is given the kind, as the names of its tools begin ("timers", "home", "asks"), or "" when something
+        may have been missed, for the server was away.
         """
         ...
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -12,6 +12,7 @@ import httpx2
 import mcp.types
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
+from mcp.client.subscriptions import ResourceUpdated, SubscriptionLost
 from pydantic import BaseModel, Discriminator, Tag, TypeAdapter, ValidationError
 
 from atlas.conversation import Actor, SignedAnswer, Tool, ToolCall, ToolResult
@@ -28,6 +29,18 @@ RETRY_SECONDS = 0.1
 LOOK_SECONDS = 3.0  # without an answer; then it is asked whether it is there at all, which a slow tool does not delay
 LOOK_TIMEOUT_SECONDS = 2.0
 HEALTH = "http://tools/health"
+WATCH_AGAIN_SECONDS = 1.0  # after a stream of changes has ended
+VIEWS = {  # what is watched for each kind of thing; the tool server passes over what this agent may not read
+    "timers": "timers://active",
+    "alarms": "alarms://set",
+    "reminders": "reminders://waiting",
+    "tasks": "tasks://board",
+    "lists": "lists://shopping",  # changes with every list
+    "notes": "notes://all",
+    "calendar": "calendar://today",  # changes with every day
+    "home": "home://devices",
+    "asks": "asks://waiting",
+}
 AWAY = "I can't reach my tools right now, so nothing was done. Please try again in a moment."
 LOST = "I lost my tools in the middle of that, so I can't tell whether it was done. Please check."
 
@@ -125,6 +138,24 @@ class McpTools:
         return adapter.failure(
             call, "timeout", "That took too long, so I gave it up, and I can't tell whether it was done. Please check."
         )
+
+    async def watch(self, changed: Callable[[str], None]) -> None:
+        """See `Tools.watch`."""
+        kinds = {uri: kind for kind, uri in VIEWS.items()}
+        while True:
+            try:
+                connection = streamable_http_client(ADDRESS, http_client=self._http)
+                async with (
+                    Client(connection, mode=PROTOCOL, cache=None) as client,
+                    client.listen(resource_subscriptions=tuple(kinds)) as events,
+                ):
+                    async for event in events:
+                        if isinstance(event, ResourceUpdated) and event.uri in kinds:
+                            changed(kinds[event.uri])
+            except* (httpx2.HTTPError, MCPError, SubscriptionLost, _Unwelcome, TimeoutError):
+                pass  # it is starting, or was stopped
+            await anyio.sleep(WATCH_AGAIN_SECONDS)
+            changed("")
 
     async def aclose(self) -> None:
         """See `Tools.aclose`."""

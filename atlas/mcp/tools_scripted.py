@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import anyio
 import jsonschema
 import jwt
 
@@ -79,6 +80,7 @@ class ScriptedTools:
         self.agent = agent
         self._waiting: dict[tuple[str, str, Actor], ConfirmationRequest] = {}  # by what one yes is for
         self._answers: dict[str, str] = {}  # by the id of the question; the first one counts
+        self._watchers: list[Callable[[str], None]] = []
         self.calls: list[ToolCall] = []
         self.actors: list[Actor] = []
         self.assents: list[SignedAnswer] = []
@@ -110,7 +112,17 @@ class ScriptedTools:
         except ScriptedRefusal as no:
             return failure(call, no.error, str(no))
         receipt = Receipt(fresh_id("receipt"), done.changed) if done.changed else None
+        for watcher in self._watchers if receipt else ():
+            watcher(call.name.partition(".")[0])
         return ToolResult(call.id, True, done.text, done.data, receipt, untrusted=done.untrusted)
+
+    async def watch(self, changed: Callable[[str], None]) -> None:
+        """See `Tools.watch`."""
+        self._watchers.append(changed)
+        try:
+            await anyio.sleep_forever()
+        finally:
+            self._watchers.remove(changed)
 
     async def aclose(self) -> None:
         """See `Tools.aclose`."""

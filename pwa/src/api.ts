@@ -71,6 +71,12 @@ export interface BoardReply {
   problems: PaperProblem[];
 }
 
+/** Event `changed`: ask for this again. `everything` when the house was away, or the page for too long. */
+export interface ChangeEvent {
+  /** timers, alarms, reminders, tasks, lists, notes, calendar, home, asks or everything */
+  kind: string;
+}
+
 /** One change. */
 export interface ChangeItem {
   receipt: string;
@@ -428,6 +434,16 @@ export interface RemindersReply {
   sentence: string;
   receipt: ReceiptReply | null;
   reminders: ReminderItem[];
+}
+
+/** Event `ring`, for a page that asked for them: play a tone and show the words. */
+export interface RingEvent {
+  /** Of the timer or alarm; empty for an announcement */
+  id: string;
+  kind: "timer" | "alarm" | "announcement";
+  text: string;
+  /** How often it has rung before */
+  times: number;
 }
 
 /** One room. */
@@ -856,6 +872,13 @@ export interface Operations {
     query: Record<string, never>;
     body: Answer;
     reply: AnswerReply;
+  };
+  /** Send events as they happen: `changed` (resumable by Last-Event-ID) and, with `rings`, `ring`. */
+  "GET /api/events": {
+    path: Record<string, never>;
+    query: { rings?: boolean };
+    body: undefined;
+    reply: ChangeEvent | RingEvent;
   };
   /** List what the caller changed lately, or what everybody did. */
   "GET /api/history": {

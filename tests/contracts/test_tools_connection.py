@@ -457,3 +457,22 @@ async def test_a_tool_that_takes_too_long_is_given_up_and_the_server_is_told(dat
     assert (result.ok, result.error) == (False, "timeout")
     assert "can't tell" in result.text
     assert silent.requests == silent.left == 1
+
+
+async def test_whoever_watches_is_told_of_what_another_call_changes(tools: Tools) -> None:
+    kinds: list[str] = []
+    heard = anyio.Event()
+
+    def changed(kind: str) -> None:
+        kinds.append(kind)
+        heard.set()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(tools.watch, changed)
+        with anyio.fail_after(20):
+            while not heard.is_set():  # the stream opens when it opens
+                await use(tools, "timers.start", seconds=60)
+                with anyio.move_on_after(0.2):
+                    await heard.wait()
+        tasks.cancel_scope.cancel()
+    assert set(kinds) == {"timers"}

@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx2
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 import tools_server.tools
 from atlas.assent import HouseConfirmations, HouseKey
+from atlas.changes import Changes
 from atlas.cli.keys import HOUSE_TOOLS
 from atlas.config import Config
 from atlas.conversation import Actor, SignedAnswer, ToolCall, ToolResult
@@ -118,8 +120,12 @@ async def api_house(config: Config, data: Path) -> AsyncIterator[ApiHouse]:
         assents = HouseConfirmations(
             seal, wording(), tools["house"], may_talk=lambda actor, agent: actor.role in config.agents[agent].roles
         )
-        house = house_of(config, minds, assents, tools=tools, authenticate=devices.find)
+        changes = Changes([tools["family"], tools["house"]])
+        house = house_of(config, minds, assents, tools=tools, changes=changes, authenticate=devices.find)
         world = ApiHouse(data, devices, app.build(house), house)
         for role in ROLES:
             world.tokens[role] = await devices.create(f"the {role}", role, room="Kitchen" if role == "adult" else "")
-        yield world
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(changes.watch)
+            yield world
+            tasks.cancel_scope.cancel()

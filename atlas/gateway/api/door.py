@@ -17,14 +17,14 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from atlas import __version__, trace
 from atlas.errors import AtlasError
 from atlas.gateway import wire
-from atlas.gateway.api import alarms, asks, calendar, history, home, lists, me, notes, reminders, tasks, timers
+from atlas.gateway.api import alarms, asks, calendar, events, history, home, lists, me, notes, reminders, tasks, timers
 from atlas.gateway.api.caller import Admission, NeedsYes, ask_values
 from atlas.gateway.api.errors import api_refusal, error_reply
 from atlas.gateway.api.shapes import ErrorReply
 from atlas.house import House
 
 RESOURCES: Sequence[APIRouter] = tuple(
-    one.router for one in (me, timers, alarms, reminders, home, lists, tasks, notes, calendar, asks, history)
+    one.router for one in (me, timers, alarms, reminders, home, lists, tasks, notes, calendar, asks, events, history)
 )
 DESCRIPTION = (
     "The house's own data. Every route reads and writes through the gate of the tool server and the wall between"
