@@ -56,7 +56,7 @@ DRAIN_SECONDS = 3  # what replies under way get when Atlas stops
 
 def build(house: House) -> Starlette:
     """Return the app: every URL, and what happens to those that go wrong."""
-    files, secrets = Files(), Secrets()
+    files, secrets, pace = Files(), Secrets(), conversations.Pace()
     app = Starlette(
         routes=[
             Route(HEALTH, health_of(house)),
@@ -67,8 +67,8 @@ def build(house: House) -> Starlette:
             *realtime.routes(house, files),  # /v1/realtime
             *realtime_secrets.routes(house, secrets),  # /v1/realtime/client_secrets
             *asks.routes(house),  # /v1/asks, /v1/asks/{id}
-            *conversations.routes(house),  # /v1/conversations, …/search, …/export
-            Mount("/api", door.build(house)),  # the house's own data: see /api/
+            *conversations.routes(house, pace),  # /v1/conversations, …/search, …/export
+            Mount("/api", door.build(house, pace)),  # the house's own data: see /api/
             *page.routes(),  # / and its files
         ],
         middleware=[Middleware(Guard, house=house)],

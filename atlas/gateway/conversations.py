@@ -47,9 +47,8 @@ _WHEN = ("since", "until")
 _OWNERS = ("person", "device", "room")
 
 
-def routes(house: House) -> list[Route]:
+def routes(house: House, pace: Pace) -> list[Route]:
     """Return the URLs of this door."""
-    pace, exports = Pace(), anyio.CapacityLimiter(EXPORTS_AT_ONCE)
 
     async def search(request: Request) -> Response:
         memory_request = await _asked(request, house, pace, "search", ("q", "limit", *_WHEN))
@@ -66,22 +65,8 @@ def routes(house: House) -> list[Route]:
     async def export(request: Request) -> Response:
         memory_request = await _asked(request, house, pace, "export", ("format", *_WHEN))
         kind = memory_request.fields.choice("format", ("jsonl", "markdown"), "jsonl")
-        span = memory_request.span(house.zone)
-        media, ending = ("application/x-ndjson", "jsonl") if kind == "jsonl" else ("text/markdown; charset=utf-8", "md")
-        as_text = as_json_line if kind == "jsonl" else Markdown().text
-
-        async def write_all(write: Write) -> None:
-            if exports.available_tokens < 1:
-                raise RequestError("two exports are under way", code="overloaded", hint="try again when they are done")
-            async with exports:
-                after = 0
-                while page := await memory_request.memory.exchanges(memory_request.whose, span, after=after, most=PAGE):
-                    await write("".join(as_text(one, house.zone) for one in page).encode())
-                    after = page[-1].number
-
-        reply = Stream(request, write_all, media)
-        reply.headers["content-disposition"] = f'attachment; filename="conversations.{ending}"'
-        return reply
+        whose = memory_request.memory, memory_request.whose, memory_request.span(house.zone)
+        return exported(request, house, pace, kind, *whose)
 
     async def forget(request: Request) -> Response:
         memory_request = await _asked(request, house, pace, "forget", ("everything", "last", "last_seconds", *_WHEN))
@@ -100,10 +85,32 @@ def routes(house: House) -> list[Route]:
     ]
 
 
+def exported(
+    request: Request, house: House, pace: Pace, kind: str, memory: Memory, whose: Whose, span: TimeSpan
+) -> Response:
+    """Return a file of everything that was said, "jsonl" or "markdown", written while it is read."""
+    media, ending = ("application/x-ndjson", "jsonl") if kind == "jsonl" else ("text/markdown; charset=utf-8", "md")
+    as_text = as_json_line if kind == "jsonl" else Markdown().text
+
+    async def write_all(write: Write) -> None:
+        if pace.exports.available_tokens < 1:
+            raise RequestError("two exports are under way", code="overloaded", hint="try again when they are done")
+        async with pace.exports:
+            after = 0
+            while page := await memory.exchanges(whose, span, after=after, most=PAGE):
+                await write("".join(as_text(one, house.zone) for one in page).encode())
+                after = page[-1].number
+
+    reply = Stream(request, write_all, media)
+    reply.headers["content-disposition"] = f'attachment; filename="conversations.{ending}"'
+    return reply
+
+
 class Pace:
     """How much each device may still ask for; it grows back within a minute."""
 
     def __init__(self) -> None:
+        self.exports = anyio.CapacityLimiter(EXPORTS_AT_ONCE)
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # device → what was left, and when
 
     def take(self, device: str, cost: float) -> None:

@@ -19,7 +19,7 @@ from atlas.store.conversations import Conversation
 from atlas.store.database import Database, open_database
 from atlas.store.forgetting import SCRUB, Forgotten
 from atlas.store.migrations import MEMORY
-from atlas.store.recall import ALWAYS, MessageMatch, RememberedTurn, TimeSpan, Whose, Words
+from atlas.store.recall import ALWAYS, MessageMatch, RememberedRoom, RememberedTurn, TimeSpan, Whose, Words
 from atlas.store.turns import TurnRecord
 
 DROP_SECONDS = 3.0  # how long a person waits for the model's server to drop what it read; then it is done later
@@ -135,6 +135,16 @@ class Memory:
     ) -> tuple[RememberedTurn, ...]:
         """See `recall.exchanges`."""
         return await self._database.read(lambda c: recall.exchanges(c, whose, span, after=after, most=most))
+
+    async def latest_exchanges(
+        self, whose: Whose, *, before: int | None = None, most: int = 50
+    ) -> tuple[RememberedTurn, ...]:
+        """See `recall.latest_exchanges`."""
+        return await self._database.read(lambda c: recall.latest_exchanges(c, whose, before=before, most=most))
+
+    async def rooms(self, whose: Whose) -> tuple[RememberedRoom, ...]:
+        """See `recall.rooms`."""
+        return await self._database.read(lambda c: recall.rooms(c, whose))
 
     async def forget(
         self, whose: Whose, span: TimeSpan = ALWAYS, *, last: int | None = None, by_turn: str = ""

@@ -7,7 +7,7 @@ import math
 import re
 import sqlite3
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -94,6 +94,16 @@ class RememberedTurn:
     messages: tuple[RememberedMessage, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class RememberedRoom:
+    """The conversations with one agent in one room: how many turns, and when the first and the last began."""
+
+    room: str
+    turns: int
+    first_at: float
+    last_at: float
+
+
 _OF = (
     " FROM turns t JOIN conversations c ON c.id = t.conversation{more}"
     " WHERE c.agent = :agent AND c.person = :person AND (:room IS NULL OR c.room = :room)"
@@ -148,14 +158,37 @@ def exchanges(
 ) -> tuple[RememberedTurn, ...]:
     """Return the turns after the one with the number `after`, oldest first, with everything said in them."""
     chosen, values = of(whose, span)
-    turns = (
-        "SELECT t.number, t.id, t.began, t.agent, c.person, c.room, t.device, t.spoken, t.end"
-        f"{chosen} AND t.number > :after ORDER BY t.number LIMIT :most"
+    turns = f"{_TURNS}{chosen} AND t.number > :after ORDER BY t.number LIMIT :most"
+    return _with_messages(connection, turns, values | {"after": after, "most": most})
+
+
+def latest_exchanges(
+    connection: sqlite3.Connection, whose: Whose, *, before: int | None = None, most: int = 50
+) -> tuple[RememberedTurn, ...]:
+    """Return the last turns before the one with the number `before`, oldest first, with everything said in them."""
+    chosen, values = of(whose, ALWAYS)
+    turns = f"{_TURNS}{chosen} AND (:before IS NULL OR t.number < :before) ORDER BY t.number DESC LIMIT :most"
+    return _with_messages(connection, turns, values | {"before": before, "most": most})
+
+
+def rooms(connection: sqlite3.Connection, whose: Whose) -> tuple[RememberedRoom, ...]:
+    """Return where there are conversations, the latest first."""
+    chosen, values = of(whose, ALWAYS)
+    rows = connection.execute(
+        f"SELECT c.room, count(*), min(t.began), max(t.began){chosen} GROUP BY c.room ORDER BY max(t.began) DESC",
+        values,
     )
+    return tuple(RememberedRoom(*row) for row in rows)
+
+
+_TURNS = "SELECT t.number, t.id, t.began, t.agent, c.person, c.room, t.device, t.spoken, t.end"
+
+
+def _with_messages(connection: sqlite3.Connection, turns: str, values: Mapping[str, Any]) -> tuple[RememberedTurn, ...]:
     rows = connection.execute(
         f"SELECT t.*, m.author, m.text, m.calls FROM ({turns}) t"  # noqa: S608  no value is in it
         " LEFT JOIN messages m ON m.turn = t.number ORDER BY t.number, m.id",
-        values | {"after": after, "most": most},
+        values,
     )
     return tuple(_exchanges(rows))
 

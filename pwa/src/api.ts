@@ -90,6 +90,12 @@ export interface ChangeItem {
   undone: boolean;
 }
 
+/** The caller's conversations with an agent, the latest first. */
+export interface ConversationsReply {
+  agent: string;
+  rooms: RoomConversations[];
+}
+
 /** What a device is to be: one thing, or several of a light, of heating or of a player. */
 export interface DeviceChange {
   on?: boolean | null;
@@ -202,6 +208,15 @@ export interface EventsReply {
 export interface FloorItem {
   name: string;
   aliases: string[];
+}
+
+/** What is gone. What was done stays done, and in the tools' own record. */
+export interface ForgottenReply {
+  exchanges: number;
+  with_deeds: number;
+  /** Whether the last trace is off the disk; else it goes later, by itself */
+  bytes_gone: boolean;
+  model_forgot: boolean;
 }
 
 /** A note that holds some words. */
@@ -446,11 +461,62 @@ export interface RingEvent {
   times: number;
 }
 
+/** What was said in one room. */
+export interface RoomConversations {
+  room: string;
+  turns: number;
+  /** Seconds since 1970 */
+  first_at: number;
+  last_at: number;
+}
+
 /** One room. */
 export interface RoomItem {
   name: string;
   floor: string;
   aliases: string[];
+}
+
+/** A message that holds the words. */
+export interface SaidMatch {
+  turn: string;
+  at: number;
+  room: string;
+  author: string;
+  text: string;
+}
+
+/** The messages that hold all the words, the latest first. */
+export interface SaidMatchesReply {
+  matches: SaidMatch[];
+}
+
+/** Something that was said. */
+export interface SaidMessage {
+  author: "user" | "assistant";
+  text: string;
+  /** What it used */
+  tools: string[];
+}
+
+/** One exchange. */
+export interface SaidTurn {
+  /** Counts the turns of a memory: `before` takes it */
+  number: number;
+  turn: string;
+  at: number;
+  room: string;
+  device: string;
+  spoken: boolean;
+  end: string;
+  messages: SaidMessage[];
+}
+
+/** Exchanges, the oldest first. */
+export interface SaidTurnsReply {
+  turns: SaidTurn[];
+  /** Whether there are older ones */
+  more: boolean;
 }
 
 /** For how long what rings is to be silent. */
@@ -893,5 +959,40 @@ export interface Operations {
     query: { agent?: string };
     body: Undo;
     reply: ToolReply;
+  };
+  /** Tell in which rooms the caller has talked to an agent. */
+  "GET /api/conversations": {
+    path: Record<string, never>;
+    query: { agent?: string; person?: string | null; device?: string | null; room?: string | null };
+    body: undefined;
+    reply: ConversationsReply;
+  };
+  /** Forget everything, the last turns, the last seconds, or from one moment until another: one of these. */
+  "DELETE /api/conversations": {
+    path: Record<string, never>;
+    query: { everything?: boolean; last?: number | null; last_seconds?: number | null; since?: string | null; until?: string | null; agent?: string; person?: string | null; device?: string | null; room?: string | null };
+    body: undefined;
+    reply: ForgottenReply;
+  };
+  /** Show what was said last, or before a turn. */
+  "GET /api/conversations/turns": {
+    path: Record<string, never>;
+    query: { before?: number | null; limit?: number; agent?: string; person?: string | null; device?: string | null; room?: string | null };
+    body: undefined;
+    reply: SaidTurnsReply;
+  };
+  /** Find what was said, by words. */
+  "GET /api/conversations/search": {
+    path: Record<string, never>;
+    query: { q: string; limit?: number; agent?: string; person?: string | null; device?: string | null; room?: string | null };
+    body: undefined;
+    reply: SaidMatchesReply;
+  };
+  /** Download everything that was said, as JSON lines or as Markdown. */
+  "GET /api/conversations/export": {
+    path: Record<string, never>;
+    query: { format?: "jsonl" | "markdown"; since?: string | null; until?: string | null; agent?: string; person?: string | null; device?: string | null; room?: string | null };
+    body: undefined;
+    reply: undefined;
   };
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atlas.conversation import Actor, Turn, fresh_id
 from tests.gateway.api_house import api_house
 
 
@@ -208,3 +209,38 @@ async def test_an_event_of_a_series_is_moved_alone_by_its_id_and_day(config, dat
         await http.post(f"/api/asks/{asked.json()['ask']['id']}", json={"answer": "yes"})
         left = (await http.get("/api/calendar", params=month)).json()["events"]
         assert len(left) == 4
+
+
+async def said(world, actor, *texts):
+    """Have somebody say something, and wait for the answers."""
+    for text in texts:
+
+        async def emit(event):
+            pass
+
+        await world.house.reply(Turn(fresh_id("turn"), text, actor, 1_800_000_000.0, agent="family"), emit)
+
+
+async def test_what_was_said_is_listed_searched_exported_and_forgotten_by_whom_it_belongs_to(config, data):
+    async with api_house(config, data) as world, world.http("adult") as http, world.http("child") as child:
+        adult = Actor("", "the adult", "adult", "Kitchen")
+        await said(world, adult, "why is the sky blue", "and the sea", "and the grass")
+        rooms = (await http.get("/api/conversations")).json()["rooms"]
+        assert [(room["room"], room["turns"]) for room in rooms] == [("Kitchen", 3)]
+        last = (await http.get("/api/conversations/turns", params={"limit": 2})).json()
+        assert [turn["messages"][0]["text"] for turn in last["turns"]] == ["and the sea", "and the grass"]
+        assert last["more"]
+        older = await http.get("/api/conversations/turns", params={"before": last["turns"][0]["number"]})
+        assert [turn["messages"][0]["text"] for turn in older.json()["turns"]] == ["why is the sky blue"]
+        [match] = (await http.get("/api/conversations/search", params={"q": "grass"})).json()["matches"]
+        assert match["author"] == "user"
+        exported = await http.get("/api/conversations/export", params={"format": "markdown"})
+        assert "why is the sky blue" in exported.text
+        for path in ("", "/turns", "/search?q=sky"):
+            assert "sky" not in (await child.get(f"/api/conversations{path}")).text
+        stolen = await child.get("/api/conversations/turns", params={"device": "the adult"})
+        assert (stolen.status_code, stolen.json()["error"]["code"]) == (403, "permission_denied")
+        assert (await http.delete("/api/conversations")).status_code == 400
+        assert (await http.delete("/api/conversations", params={"last": 1})).json()["exchanges"] == 1
+        assert (await http.delete("/api/conversations", params={"everything": True})).json()["exchanges"] == 2
+        assert (await http.get("/api/conversations")).json()["rooms"] == []

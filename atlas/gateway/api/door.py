@@ -17,25 +17,39 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from atlas import __version__, trace
 from atlas.errors import AtlasError
 from atlas.gateway import wire
-from atlas.gateway.api import alarms, asks, calendar, events, history, home, lists, me, notes, reminders, tasks, timers
+from atlas.gateway.api import (
+    alarms,
+    asks,
+    calendar,
+    conversations,
+    events,
+    history,
+    home,
+    lists,
+    me,
+    notes,
+    reminders,
+    tasks,
+    timers,
+)
 from atlas.gateway.api.caller import Admission, NeedsYes, ask_values
 from atlas.gateway.api.errors import api_refusal, error_reply
 from atlas.gateway.api.shapes import ErrorReply
+from atlas.gateway.conversations import Pace
 from atlas.house import House
 
-RESOURCES: Sequence[APIRouter] = tuple(
-    one.router for one in (me, timers, alarms, reminders, home, lists, tasks, notes, calendar, asks, events, history)
-)
+RESOURCES = (me, timers, alarms, reminders, home, lists, tasks, notes, calendar, asks, events, history, conversations)
+ROUTERS: Sequence[APIRouter] = tuple(one.router for one in RESOURCES)
 DESCRIPTION = (
     "The house's own data. Every route reads and writes through the gate of the tool server and the wall between"
     " people's memories. What a person must say yes to is answered with 202 and a question."
 )
 
 
-def build(house: House) -> FastAPI:
+def build(house: House, pace: Pace) -> FastAPI:
     """Return the API of a house, to be mounted at `/api`."""
     api = empty()
-    api.state.house = house
+    api.state.house, api.state.pace = house, pace
     described = document(api)
     api.add_route("/openapi.json", _constant(JSONResponse(described)), include_in_schema=False)
     api.add_route("/", _constant(HTMLResponse(viewer(described))), include_in_schema=False)
@@ -61,7 +75,7 @@ def empty() -> FastAPI:
             Exception: _own_mistake,
         },
     )
-    for router in RESOURCES:
+    for router in ROUTERS:
         api.include_router(router)
     return api
 
@@ -81,7 +95,7 @@ def document(api: FastAPI) -> dict[str, Any]:
 
 def resource_routes() -> Iterator[APIRoute]:
     """Yield the routes of all resources."""
-    return (route for router in RESOURCES for route in router.routes if isinstance(route, APIRoute))
+    return (route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute))
 
 
 def roles_of(route: APIRoute) -> Sequence[str]:

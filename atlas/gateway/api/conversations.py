@@ -1,0 +1,232 @@
+"""Conversations: where there are some, what was said in them; search, export and forget.
+
+Only ever the caller's own, as `recall.belonging_to` has it; the owner may name a device, a person or a room, for
+somebody must be able to take away what is left of a guest.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Literal
+
+from fastapi import Depends, Query, Request
+from pydantic import Field
+from starlette.responses import Response
+
+from atlas.conversation import Actor
+from atlas.errors import RequestError
+from atlas.gateway.api.caller import EVERYBODY, AdmitToTools, Caller, usual_agent
+from atlas.gateway.api.resource import resource
+from atlas.gateway.api.shapes import NAME_CHARACTERS, ApiReply
+from atlas.gateway.conversations import COSTS, LONGEST_SECONDS, exported
+from atlas.store.memory import Memory
+from atlas.store.recall import TimeSpan, Whose
+
+router = resource("conversations", asks=False)
+OwnersName = Annotated[
+    str | None, Query(max_length=NAME_CHARACTERS, description="Somebody else's, for the owner; empty is nobody's")
+]
+Moment = Annotated[datetime | None, Query(description="Of ISO 8601; without an offset it is the house's own time")]
+
+
+@dataclass(frozen=True, slots=True)
+class CallerPast:
+    """One agent's memory, what in it the caller may reach, and the caller."""
+
+    memory: Memory
+    whose: Whose
+    caller: Caller
+
+
+class AdmitToPast(AdmitToTools):
+    """Admission to one's own past; the owner may name another."""
+
+    async def __call__(  # type: ignore[override]  # more of the query than for tools, and more that comes of it
+        self,
+        request: Request,
+        agent: Annotated[str, Query(max_length=NAME_CHARACTERS)] = "",
+        person: OwnersName = None,
+        device: OwnersName = None,
+        room: OwnersName = None,
+    ) -> CallerPast:
+        """Return the past that is meant. Raises `RequestError`."""
+        caller = await AdmitToTools.__call__(self, request, agent)
+        actor = caller.actor
+        if actor.role != "owner" and (person, device, room) != (None, None, None):
+            raise RequestError("only the owner may name whose conversations", code="permission_denied")
+        whom = Actor(
+            actor.person if person is None else person,
+            actor.device if device is None else device,
+            actor.role,
+            actor.room if room is None else room,
+        )
+        return CallerPast(*caller.house.memory_of(agent or usual_agent(caller), whom), caller)
+
+
+PastCaller = Annotated[CallerPast, Depends(AdmitToPast(EVERYBODY))]
+
+
+class RoomConversations(ApiReply):
+    """What was said in one room."""
+
+    room: str
+    turns: int
+    first_at: float = Field(description="Seconds since 1970")
+    last_at: float
+
+
+class ConversationsReply(ApiReply):
+    """The caller's conversations with an agent, the latest first."""
+
+    agent: str
+    rooms: list[RoomConversations]
+
+
+class SaidMessage(ApiReply):
+    """Something that was said."""
+
+    author: Literal["user", "assistant"]
+    text: str
+    tools: list[str] = Field(description="What it used")
+
+
+class SaidTurn(ApiReply):
+    """One exchange."""
+
+    number: int = Field(description="Counts the turns of a memory: `before` takes it")
+    turn: str
+    at: float
+    room: str
+    device: str
+    spoken: bool
+    end: str
+    messages: list[SaidMessage]
+
+
+class SaidTurnsReply(ApiReply):
+    """Exchanges, the oldest first."""
+
+    turns: list[SaidTurn]
+    more: bool = Field(description="Whether there are older ones")
+
+
+class SaidMatch(ApiReply):
+    """A message that holds the words."""
+
+    turn: str
+    at: float
+    room: str
+    author: str
+    text: str
+
+
+class SaidMatchesReply(ApiReply):
+    """The messages that hold all the words, the latest first."""
+
+    matches: list[SaidMatch]
+
+
+class ForgottenReply(ApiReply):
+    """What is gone. What was done stays done, and in the tools' own record."""
+
+    exchanges: int
+    with_deeds: int
+    bytes_gone: bool = Field(description="Whether the last trace is off the disk; else it goes later, by itself")
+    model_forgot: bool
+
+
+@router.get("")
+async def list_conversations(past: PastCaller) -> ConversationsReply:
+    """Tell in which rooms the caller has talked to an agent."""
+    rooms = await past.memory.rooms(past.whose)
+    values = [RoomConversations(room=r.room, turns=r.turns, first_at=r.first_at, last_at=r.last_at) for r in rooms]
+    return ConversationsReply(agent=past.whose.agent, rooms=values)
+
+
+@router.get("/turns")
+async def list_said(
+    past: PastCaller,
+    before: Annotated[int | None, Query(ge=1, le=2**53)] = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> SaidTurnsReply:
+    """Show what was said last, or before a turn."""
+    turns = await past.memory.latest_exchanges(past.whose, before=before, most=limit + 1)
+    shown = [
+        SaidTurn(
+            **{name: getattr(one, name) for name in ("number", "turn", "at", "room", "device", "spoken", "end")},
+            messages=[
+                SaidMessage(author=m.author, text=m.text, tools=list(m.tools))
+                for m in one.messages
+                if m.author == "user" or m.author == "assistant"
+            ],
+        )
+        for one in turns[-limit:]
+    ]
+    return SaidTurnsReply(turns=shown, more=len(turns) > limit)
+
+
+@router.get("/search")
+async def search_conversations(
+    request: Request,
+    past: PastCaller,
+    q: Annotated[str, Query(min_length=1, max_length=200)],
+    limit: Annotated[int, Query(ge=1, le=100)] = 20,
+) -> SaidMatchesReply:
+    """Find what was said, by words."""
+    request.app.state.pace.take(past.caller.actor.device, COSTS["search"])
+    matches = await past.memory.search(past.whose, q, most=limit)
+    names = ("turn", "at", "room", "author", "text")
+    return SaidMatchesReply(matches=[SaidMatch(**{name: getattr(one, name) for name in names}) for one in matches])
+
+
+@router.get("/export", response_class=Response)
+async def export_conversations(
+    request: Request,
+    past: PastCaller,
+    file_format: Annotated[Literal["jsonl", "markdown"], Query(alias="format")] = "jsonl",
+    since: Moment = None,
+    until: Moment = None,
+) -> Response:
+    """Download everything that was said, as JSON lines or as Markdown."""
+    pace = request.app.state.pace
+    pace.take(past.caller.actor.device, COSTS["export"])
+    whose = past.memory, past.whose, _span(past, since, until)
+    return exported(request, past.caller.house, pace, file_format, *whose)
+
+
+@router.delete("")
+async def forget_conversations(
+    request: Request,
+    past: PastCaller,
+    everything: bool = False,
+    last: Annotated[int | None, Query(ge=1, le=10_000)] = None,
+    last_seconds: Annotated[int | None, Query(ge=1, le=LONGEST_SECONDS)] = None,
+    since: Moment = None,
+    until: Moment = None,
+) -> ForgottenReply:
+    """Forget everything, the last turns, the last seconds, or from one moment until another: one of these."""
+    request.app.state.pace.take(past.caller.actor.device, COSTS["forget"])
+    ways = (everything, last is not None, last_seconds is not None, bool(since or until))
+    if sum(ways) != 1:
+        raise RequestError("say what to forget, in one way", code="invalid_value", param="everything")
+    span = _span(past, since, until)
+    if last_seconds is not None:
+        span = TimeSpan(datetime.now(past.caller.house.zone).timestamp() - last_seconds)
+    gone = await past.memory.forget(past.whose, span, last=last)
+    return ForgottenReply(
+        exchanges=gone.exchanges, with_deeds=gone.deeds, bytes_gone=gone.scrubbed, model_forgot=gone.dropped
+    )
+
+
+def _span(past: CallerPast, since: datetime | None, until: datetime | None) -> TimeSpan:
+    zone = past.caller.house.zone
+
+    def seconds(moment: datetime) -> float:
+        try:
+            return (moment if moment.tzinfo or zone is None else moment.replace(tzinfo=zone)).timestamp()
+        except (OverflowError, ValueError, OSError) as trouble:
+            raise RequestError("that moment is too far away", code="invalid_value") from trouble
+
+    return TimeSpan(seconds(since) if since else -math.inf, seconds(until) if until else math.inf)
