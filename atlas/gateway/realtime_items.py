@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import OrderedDict
 from typing import Any
 
@@ -12,6 +13,7 @@ from atlas.gateway.realtime_settings import Json
 
 MAX_ITEMS = 1_000  # an hour of talk has fewer; the oldest are forgotten here, not by the house
 MAX_ITEM_CHARACTERS = 100_000
+MAX_ITEMS_BYTES = 4 * 1024 * 1024  # of all their texts together, as this process holds them; then too the oldest go
 FUNCTION_FIELDS = {"function_call": ("call_id", "name", "arguments"), "function_call_output": ("call_id", "output")}
 CONTENT_OF_ROLE = {"system": "input_text", "user": "input_text", "assistant": "output_text"}
 
@@ -47,9 +49,7 @@ class Items:
         self._items[item["id"]] = item
         for later in order[place:]:
             self._items.move_to_end(later)
-        while len(self._items) > MAX_ITEMS:
-            oldest, _ = self._items.popitem(last=False)
-            self._noted.discard(oldest)
+        self._forget_oldest()
         return order[place - 1] if place else None
 
     def before(self, item_id: str) -> str | None:
@@ -86,8 +86,23 @@ class Items:
         """Whether the client told of answers of ours: what we really said may have repeated words of others."""
         return any(item.get("role") != "system" for item in self._kept())
 
+    def _forget_oldest(self) -> None:
+        sizes = [_bytes_of(item) for item in self._items.values()]  # measured anew: a reply's item grows after it came
+        surplus = sum(sizes) - MAX_ITEMS_BYTES
+        for size in sizes[:-1]:
+            if len(self._items) <= MAX_ITEMS and surplus <= 0:
+                return
+            oldest, _ = self._items.popitem(last=False)
+            self._noted.discard(oldest)
+            surplus -= size
+
     def _kept(self) -> list[Json]:
         return [item for item in self.all() if item["id"] in self._noted]
+
+
+def _bytes_of(item: Json) -> int:
+    texts = [*item.values(), *(text for part in item.get("content", ()) for text in part.values())]
+    return sum(sys.getsizeof(text) for text in texts if isinstance(text, str))
 
 
 def read_item(value: Any) -> Json:

@@ -962,3 +962,24 @@ def test_what_a_client_takes_back_is_not_gone_by_whatever_comes_under_its_name()
     items.remove("x")
     items.add(read_item({**details, "role": "user"}))
     assert (items.instructions("Be kind."), items.hearsay) == ("Be kind.", False)
+
+
+def test_what_a_client_adds_to_a_session_is_bounded_in_bytes_and_the_oldest_goes_first() -> None:
+    items = Items()
+    text = "\N{SNOWMAN}" * 99_999 + "\N{PILE OF POO}"  # four bytes a character, as Python holds it
+    for number in range(30):
+        items.add(read_item({"id": f"x{number}", "role": "system", "content": [{"type": "input_text", "text": text}]}))
+        items.note(items.get(f"x{number}"))
+    left = [item["id"] for item in items.all()]
+    assert left[-1] == "x29"
+    assert 5 < len(left) < 12, "4 MB of texts of 400 kB"
+    assert left == [f"x{number}" for number in range(30 - len(left), 30)]
+    assert len(items.instructions("")) < 12 * 100_001
+
+
+def test_an_item_that_grew_after_it_came_counts_as_it_is_now() -> None:
+    items = Items()
+    for number in range(12):
+        items.add(read_item({"id": f"x{number}", "role": "assistant", "content": [{"type": "text", "text": "…"}]}))
+        items.get(f"x{number}")["content"][0]["text"] = "é" * 1_000_000
+    assert len(items.all()) < 7
