@@ -33,6 +33,7 @@ from atlas.speech.tts import Tts
 from atlas.speech.vad import Vad
 from atlas.speech.wake import Wake
 from atlas.store.conversations import Conversation, conversation_of
+from atlas.store.devices import DeviceStore
 from atlas.store.memory import Memory, UnderWay
 from atlas.store.recall import Whose, belonging_to
 from atlas.store.turns import TurnRecord
@@ -91,6 +92,7 @@ class House:
         ear: Stt | None = None,  # a recogniser that knows what can be said here; None: `stt`
         waiting: str = "",  # what its voice says while nobody has a word yet
         tools: Mapping[str, Tools] | None = None,  # of each agent, by its name
+        devices: DeviceStore | None = None,  # who may come in; None where nobody can be let in or sent away
         changes: Changes | None = None,  # None: nobody watches what changes
     ) -> None:
         self.config = config
@@ -113,6 +115,7 @@ class House:
         self._speakers = speakers
         self._assents = assents
         self._pressed = PressedCalls(tools or {})
+        self.devices = devices
         self.changes = changes or Changes([])
         self._hearsay = Hearsay()
         self._talks: WeakValueDictionary[Conversation, anyio.Lock] = WeakValueDictionary()

@@ -169,6 +169,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             ear=ear,
             tools=agents_tools,
             changes=changes,
+            devices=devices,
             waiting=grammar.tables.get("concern", {}).get("says", {}).get("waiting", ""),
             pick=partial(pick, lambda text: reader.read(text, heard_names()), addressing.bare),
             encoders={name: backend for name, backend in backends.items() if _has_encoder(config, config.llm[name])},

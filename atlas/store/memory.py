@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -109,9 +110,9 @@ class Memory:
 
         await self._database.write(work)
 
-    async def turns(self, count: int) -> list[TurnRecord]:
-        """Return the records of the last `count` turns, newest first."""
-        return await self._database.read(lambda c: turns.latest(c, count))
+    async def turns(self, count: int, since: float = -math.inf, before: float = math.inf) -> list[TurnRecord]:
+        """Return the records of the last `count` turns that began in a stretch of time, newest first."""
+        return await self._database.read(lambda c: turns.latest(c, count, since, before))
 
     async def search(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -57,12 +58,15 @@ def retime(connection: sqlite3.Connection, turn_id: str, timings: Mapping[str, i
     connection.execute("UPDATE turns SET timings = ? WHERE id = ?", (json.dumps(dict(timings)), turn_id))
 
 
-def latest(connection: sqlite3.Connection, count: int) -> list[TurnRecord]:
-    """Return the last `count` turns, newest first."""
+def latest(
+    connection: sqlite3.Connection, count: int, since: float = -math.inf, before: float = math.inf
+) -> list[TurnRecord]:
+    """Return the last `count` turns that began in a stretch of time, newest first."""
     rows = connection.execute(
         "SELECT id, agent, reason, path, device, spoken, began, ended, end, error, timings,"
-        " tainted, prompt_tokens, cached_tokens, completion_tokens FROM turns ORDER BY number DESC LIMIT ?",
-        (count,),
+        " tainted, prompt_tokens, cached_tokens, completion_tokens FROM turns"
+        " WHERE began >= ? AND began < ? ORDER BY number DESC LIMIT ?",
+        (since, before, count),
     )
     return [_turn(*row) for row in rows]
 

@@ -1,6 +1,36 @@
 // The house's API, as its OpenAPI document has it. Made by scripts/api_types.py: do not edit.
 /* eslint-disable */
 
+/** One agent. */
+export interface AgentItem {
+  name: string;
+  usual: boolean;
+  model: string;
+  roles: string[];
+  wake_words: string[];
+  devices: string[];
+}
+
+/** What one agent has used since the day began. */
+export interface AgentUsage {
+  sentence: string;
+  receipt: ReceiptReply | null;
+  agent: string;
+  /** Units a day; null when there is no budget */
+  budget: number | null;
+  since: number | null;
+  spent: number | null;
+  left: number | null;
+  calls: number | null;
+  /** Calls of each tool */
+  by_tool: Record<string, number>;
+}
+
+/** The agents that talk to the caller, the usual one first. */
+export interface AgentsReply {
+  agents: AgentItem[];
+}
+
 /** What is to be different: its time, in words, or whether it is on. */
 export interface AlarmChange {
   when?: string;
@@ -90,6 +120,23 @@ export interface ChangeItem {
   undone: boolean;
 }
 
+/** One way out that was taken, or was barred. */
+export interface ConnectionItem {
+  /** When it began, in seconds since 1970 */
+  at: number;
+  /** Which process of the house asked */
+  process: number | null;
+  host: string;
+  port: number;
+  address: string;
+  /** Why it was barred or ended; empty for an ordinary end, or while it is open */
+  outcome: string;
+  open: boolean;
+  /** Bytes that left the house */
+  sent: number;
+  received: number;
+}
+
 /** The caller's conversations with an agent, the latest first. */
 export interface ConversationsReply {
   agent: string;
@@ -136,6 +183,11 @@ export interface DeviceItem {
   lacks: string;
 }
 
+/** Where a device stands now; empty for nowhere. */
+export interface DeviceMove {
+  room: string;
+}
+
 /** The devices that were set. */
 export interface DevicesReply {
   sentence: string;
@@ -143,6 +195,17 @@ export interface DevicesReply {
   devices: DeviceItem[];
   /** Those that did not say that they took it */
   silent: string[];
+}
+
+/** What left the house, the latest first. */
+export interface EgressReply {
+  /** Where anything may go at all; empty: nowhere */
+  allowed: string[];
+  since: number;
+  connections: ConnectionItem[];
+  sent: number;
+  /** False when there were more than can be shown */
+  whole: boolean;
 }
 
 /** What went wrong. */
@@ -204,6 +267,21 @@ export interface EventsReply {
   remarks: string[];
 }
 
+/** One thing that the doctor looked at. */
+export interface FindingItem {
+  what: string;
+  seen: string;
+  /** What to do; empty when it is well */
+  advice: string;
+  well: boolean;
+}
+
+/** What the doctor found. */
+export interface FindingsReply {
+  findings: FindingItem[];
+  well: boolean;
+}
+
 /** One floor. */
 export interface FloorItem {
   name: string;
@@ -233,6 +311,14 @@ export interface FoundNotesReply {
   receipt: ReceiptReply | null;
   matches: FoundNote[];
   problems: PaperProblem[];
+}
+
+/** How the house is. */
+export interface HealthReply {
+  ok: boolean;
+  version: string;
+  uptime_seconds: number;
+  parts: PartItem[];
 }
 
 /** The changes, the latest first. */
@@ -304,6 +390,36 @@ export interface MeReply {
   language: string;
   agents: string[];
   version: string;
+}
+
+/** A place that weights can be in. */
+export interface MemoryItem {
+  name: string;
+  free_bytes: number;
+}
+
+/** One model of the catalogue. */
+export interface ModelItem {
+  name: string;
+  /** llm, stt, tts, wake, embedding, understanding */
+  role: string;
+  title: string;
+  licence: string;
+  maker: string;
+  bytes: number;
+  languages: string[];
+  /** In words: what it takes to run it well */
+  needs: string;
+  on_disk: boolean;
+  in_use: boolean;
+  /** Whether somebody has computed its hashes from the files */
+  verified: boolean;
+}
+
+/** The models, and where there is room for them. */
+export interface ModelsReply {
+  models: ModelItem[];
+  memory: MemoryItem[];
 }
 
 /** An alarm to be set. */
@@ -401,6 +517,30 @@ export interface PaperProblem {
   problem: string;
 }
 
+/** One part of the house. */
+export interface PartItem {
+  name: string;
+  ok: boolean;
+  what: string;
+  /** What to do; empty when it is well */
+  hint: string;
+}
+
+/** The people of the house. */
+export interface PeopleReply {
+  people: PersonItem[];
+}
+
+/** One person. */
+export interface PersonItem {
+  name: string;
+  /** Of their devices */
+  roles: ("owner" | "adult" | "child" | "guest" | "satellite")[];
+  devices: string[];
+  /** When one of their devices was last used, in seconds since 1970 */
+  seen: number | null;
+}
+
 /** Proof that something changed; `history/undo` takes it back by this id. */
 export interface ReceiptReply {
   id: string;
@@ -477,6 +617,19 @@ export interface RoomItem {
   aliases: string[];
 }
 
+/** A room, and the phones, screens and satellites that stand in it. */
+export interface RoomWithDevices {
+  name: string;
+  floor: string;
+  aliases: string[];
+  devices: string[];
+}
+
+/** The rooms. */
+export interface RoomsReply {
+  rooms: RoomWithDevices[];
+}
+
 /** A message that holds the words. */
 export interface SaidMatch {
   turn: string;
@@ -522,6 +675,15 @@ export interface SaidTurnsReply {
 /** For how long what rings is to be silent. */
 export interface Snooze {
   minutes?: number;
+}
+
+/** How long a stage took on one day, in milliseconds. */
+export interface StagePercentiles {
+  stage: string;
+  count: number;
+  p50: number;
+  p95: number;
+  p99: number;
 }
 
 /** What is to be different; moving is `column` alone. */
@@ -586,15 +748,80 @@ export interface TimersReply {
   timers: TimerItem[];
 }
 
+/** One device that may come in. */
+export interface TokenDeviceItem {
+  name: string;
+  role: "owner" | "adult" | "child" | "guest" | "satellite";
+  /** Whose alone it is; empty when several use it */
+  person: string;
+  /** Where it stands; empty when it is carried about */
+  room: string;
+  /** Seconds since 1970 */
+  created: number;
+  /** When it was last seen, to the minute */
+  used: number | null;
+  /** Whether it is the caller's own */
+  mine: boolean;
+}
+
+/** The devices that may come in. */
+export interface TokenDevicesReply {
+  devices: TokenDeviceItem[];
+}
+
 /** What a tool answered beside its data: a sentence in the house's language, and a receipt of what changed. */
 export interface ToolReply {
   sentence: string;
   receipt: ReceiptReply | null;
 }
 
+/** One day of the house. */
+export interface TurnDay {
+  /** A date of ISO 8601, on the house's clocks */
+  day: string;
+  turns: number;
+  failed: number;
+  stages: StagePercentiles[];
+}
+
+/** The days on which somebody was answered, the latest first. */
+export interface TurnDaysReply {
+  days: TurnDay[];
+}
+
+/** One turn: who was answered by whom and why, and how long it took. */
+export interface TurnItem {
+  id: string;
+  agent: string;
+  reason: string;
+  path: string;
+  device: string;
+  spoken: boolean;
+  /** Seconds since 1970 */
+  began: number;
+  ended: number;
+  end: string;
+  error: string;
+  /** Milliseconds: NAME_ms by stage, NAME_at_ms by mark */
+  timings: Record<string, number>;
+  prompt_tokens: number;
+  cached_tokens: number;
+  completion_tokens: number;
+}
+
+/** Turns, the latest first. */
+export interface TurnsReply {
+  turns: TurnItem[];
+}
+
 /** Which change is to be taken back. */
 export interface Undo {
   receipt: string;
+}
+
+/** What the agents have used today. */
+export interface UsageReply {
+  agents: AgentUsage[];
 }
 
 /** A question that waits, and who asks. */
@@ -994,5 +1221,96 @@ export interface Operations {
     query: { format?: "jsonl" | "markdown"; since?: string | null; until?: string | null; agent?: string; person?: string | null; device?: string | null; room?: string | null };
     body: undefined;
     reply: undefined;
+  };
+  /** List the agents that talk to the caller. */
+  "GET /api/agents": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: undefined;
+    reply: AgentsReply;
+  };
+  /** List the people whom the house knows by a device of their own. */
+  "GET /api/people": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: undefined;
+    reply: PeopleReply;
+  };
+  /** List the devices that may come in. */
+  "GET /api/devices": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: undefined;
+    reply: TokenDevicesReply;
+  };
+  /** Say where a device stands, from its next connection on. */
+  "PATCH /api/devices/{device}": {
+    path: { device: string };
+    query: Record<string, never>;
+    body: DeviceMove;
+    reply: TokenDeviceItem;
+  };
+  /** Take a device's token back, at once; what it has open is closed within seconds. */
+  "DELETE /api/devices/{device}": {
+    path: { device: string };
+    query: Record<string, never>;
+    body: undefined;
+    reply: undefined;
+  };
+  /** List the rooms of the home, and those that only a device says it stands in. */
+  "GET /api/rooms": {
+    path: Record<string, never>;
+    query: { agent?: string };
+    body: undefined;
+    reply: RoomsReply;
+  };
+  /** List the latest turns of all agents, or those before a moment. */
+  "GET /api/turns": {
+    path: Record<string, never>;
+    query: { limit?: number; before?: number | null };
+    body: undefined;
+    reply: TurnsReply;
+  };
+  /** Count, for each of the last days, how long every stage took. */
+  "GET /api/turns/percentiles": {
+    path: Record<string, never>;
+    query: { days?: number };
+    body: undefined;
+    reply: TurnDaysReply;
+  };
+  /** Show what every agent has used today, and what is left. */
+  "GET /api/usage": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: undefined;
+    reply: UsageReply;
+  };
+  /** Tell how every part of the house is. */
+  "GET /api/health": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: undefined;
+    reply: HealthReply;
+  };
+  /** Have the doctor look at everything; this takes a while, and one looks at a time. */
+  "POST /api/health/findings": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: undefined;
+    reply: FindingsReply;
+  };
+  /** Show every connection that left the house, or wanted to, in the last hours. */
+  "GET /api/egress": {
+    path: Record<string, never>;
+    query: { hours?: number };
+    body: undefined;
+    reply: EgressReply;
+  };
+  /** List the models of the catalogue, and the memory of this machine. */
+  "GET /api/models": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: undefined;
+    reply: ModelsReply;
   };
 }

@@ -84,6 +84,13 @@ class ApiHouse:
         return httpx2.AsyncClient(transport=transport, base_url="http://localhost", headers=headers, timeout=20)
 
 
+async def well() -> dict[str, Any]:
+    """Return what /health says of a house in which one part is away."""
+    parts = {"tools": {"ok": True, "what": "the tool server answers", "hint": ""}}
+    parts["llm embedded"] = {"ok": False, "what": "nobody answers", "hint": "see the log"}
+    return {"status": "degraded", "version": "0.1.0", "uptime_seconds": 5, "parts": parts, "models": {"stt": "tiny"}}
+
+
 def _agents() -> str:
     powers = {
         "house": {"tools": list(HOUSE_TOOLS), "acts_as": "owner"},
@@ -121,7 +128,16 @@ async def api_house(config: Config, data: Path) -> AsyncIterator[ApiHouse]:
             seal, wording(), tools["house"], may_talk=lambda actor, agent: actor.role in config.agents[agent].roles
         )
         changes = Changes([tools["family"], tools["house"]])
-        house = house_of(config, minds, assents, tools=tools, changes=changes, authenticate=devices.find)
+        house = house_of(
+            config,
+            minds,
+            assents,
+            tools=tools,
+            changes=changes,
+            devices=devices,
+            health=well,
+            authenticate=devices.find,
+        )
         world = ApiHouse(data, devices, app.build(house), house)
         for role in ROLES:
             world.tokens[role] = await devices.create(f"the {role}", role, room="Kitchen" if role == "adult" else "")

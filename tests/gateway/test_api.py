@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 from atlas.conversation import Actor, Turn, fresh_id
+from atlas.egress import EgressRecord, Tunnel
+from atlas.gateway.api.turns import nearest_rank
 from tests.gateway.api_house import api_house
 
 
@@ -218,7 +222,7 @@ async def said(world, actor, *texts):
         async def emit(event):
             pass
 
-        await world.house.reply(Turn(fresh_id("turn"), text, actor, 1_800_000_000.0, agent="family"), emit)
+        await world.house.reply(Turn(fresh_id("turn"), text, actor, time.time(), agent="family"), emit)
 
 
 async def test_what_was_said_is_listed_searched_exported_and_forgotten_by_whom_it_belongs_to(config, data):
@@ -244,3 +248,67 @@ async def test_what_was_said_is_listed_searched_exported_and_forgotten_by_whom_i
         assert (await http.delete("/api/conversations", params={"last": 1})).json()["exchanges"] == 1
         assert (await http.delete("/api/conversations", params={"everything": True})).json()["exchanges"] == 2
         assert (await http.get("/api/conversations")).json()["rooms"] == []
+
+
+async def test_the_owner_sees_devices_people_and_rooms_moves_one_and_sends_one_away(config, data):
+    async with api_house(config, data) as world, world.http("owner") as http, world.http("adult") as adult:
+        await world.devices.create("mias phone", "child", "Mia")
+        names = {one["name"]: one for one in (await http.get("/api/devices")).json()["devices"]}
+        assert names["the owner"]["mine"]
+        assert (names["mias phone"]["person"], names["mias phone"]["used"]) == ("Mia", None)
+        [mia] = (await http.get("/api/people")).json()["people"]
+        assert (mia["name"], mia["roles"], mia["devices"]) == ("Mia", ["child"], ["mias phone"])
+        moved = await http.patch("/api/devices/mias phone", json={"room": "Attic"})
+        assert moved.json()["room"] == "Attic"
+        rooms = {room["name"]: room["devices"] for room in (await http.get("/api/rooms")).json()["rooms"]}
+        assert (rooms["Kitchen"], rooms["attic"]) == (["the adult"], ["mias phone"])
+        assert (await http.delete("/api/devices/mias phone")).status_code == 204
+        assert (await http.delete("/api/devices/mias phone")).status_code == 404
+        assert (await http.delete("/api/devices/the owner")).status_code == 400
+        assert (await adult.get("/api/devices")).status_code == 403
+        assert (await adult.delete("/api/devices/the child")).status_code == 403
+
+
+async def test_the_owner_sees_how_long_answers_took_and_no_words(config, data):
+    async with api_house(config, data) as world, world.http("owner") as http:
+        await said(world, Actor("", "the adult", "adult", "Kitchen"), "why is the sky blue", "and the sea")
+        reply = await http.get("/api/turns")
+        assert [turn["agent"] for turn in reply.json()["turns"]] == ["family", "family"]
+        assert "route_ms" in reply.json()["turns"][0]["timings"]
+        assert "sky" not in reply.text
+        assert (await http.get("/api/turns", params={"before": 1_700_000_000})).json()["turns"] == []
+        days = (await http.get("/api/turns/percentiles")).json()["days"]
+        assert sum(day["turns"] for day in days) == 2
+        assert {"route_ms", "whole"} <= {stage["stage"] for stage in days[0]["stages"]}
+
+
+async def test_the_owner_sees_usage_health_models_and_what_left_the_house(config, data):
+    async with api_house(config, data) as world, world.http("owner") as http:
+        usage = (await http.get("/api/usage")).json()["agents"]
+        assert [one["agent"] for one in usage] == ["family", "work"]
+        health = (await http.get("/api/health")).json()
+        assert [(part["name"], part["ok"]) for part in health["parts"]] == [("tools", True), ("llm embedded", False)]
+        models = (await http.get("/api/models")).json()
+        assert {one["role"] for one in models["models"]} >= {"llm", "stt", "tts"}
+        assert any(one["in_use"] for one in models["models"])
+        assert models["memory"][0]["free_bytes"] > 0
+        assert (await http.get("/api/egress")).json()["connections"] == []
+        record = EgressRecord(data / "egress.jsonl")
+        barred, passed = (Tunnel(host, 443, {"pid": 7}) for host in ("evil.example", "api.open-meteo.com"))
+        record.write("refused", barred, "not listed")
+        record.write("opened", passed)
+        passed.sent = 120
+        record.write("closed", passed, "done")
+        left = (await http.get("/api/egress")).json()
+        assert [(one["host"], one["outcome"], one["sent"]) for one in left["connections"]] == [
+            ("api.open-meteo.com", "done", 120),
+            ("evil.example", "not listed", 0),
+        ]
+        agents = (await http.get("/api/agents")).json()["agents"]
+        assert [(one["name"], one["usual"]) for one in agents] == [("family", True), ("work", False)]
+
+
+def test_a_percentile_is_the_smallest_value_that_so_many_do_not_exceed():
+    assert [nearest_rank(range(1, 101), percent) for percent in (50, 95, 99)] == [50, 95, 99]
+    assert [nearest_rank([7], percent) for percent in (50, 99)] == [7, 7]
+    assert nearest_rank([1, 2], 50) == 1

@@ -6,6 +6,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
+import anyio
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
@@ -18,19 +19,28 @@ from atlas import __version__, trace
 from atlas.errors import AtlasError
 from atlas.gateway import wire
 from atlas.gateway.api import (
+    agents,
     alarms,
     asks,
     calendar,
     conversations,
+    devices,
+    egress,
     events,
+    health,
     history,
     home,
     lists,
     me,
+    models,
     notes,
+    people,
     reminders,
+    rooms,
     tasks,
     timers,
+    turns,
+    usage,
 )
 from atlas.gateway.api.caller import Admission, NeedsYes, ask_values
 from atlas.gateway.api.errors import api_refusal, error_reply
@@ -38,7 +48,10 @@ from atlas.gateway.api.shapes import ErrorReply
 from atlas.gateway.conversations import Pace
 from atlas.house import House
 
-RESOURCES = (me, timers, alarms, reminders, home, lists, tasks, notes, calendar, asks, events, history, conversations)
+RESOURCES = (
+    *(me, timers, alarms, reminders, home, lists, tasks, notes, calendar, asks, events, history, conversations),
+    *(agents, people, devices, rooms, turns, usage, health, egress, models),
+)
 ROUTERS: Sequence[APIRouter] = tuple(one.router for one in RESOURCES)
 DESCRIPTION = (
     "The house's own data. Every route reads and writes through the gate of the tool server and the wall between"
@@ -49,7 +62,7 @@ DESCRIPTION = (
 def build(house: House, pace: Pace) -> FastAPI:
     """Return the API of a house, to be mounted at `/api`."""
     api = empty()
-    api.state.house, api.state.pace = house, pace
+    api.state.house, api.state.pace, api.state.doctor = house, pace, anyio.Lock()
     described = document(api)
     api.add_route("/openapi.json", _constant(JSONResponse(described)), include_in_schema=False)
     api.add_route("/", _constant(HTMLResponse(viewer(described))), include_in_schema=False)

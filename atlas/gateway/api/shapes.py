@@ -17,6 +17,9 @@ ID = Annotated[str, Path(min_length=1, max_length=NAME_CHARACTERS, description="
 QueryText = Annotated[str, Query(max_length=200)]
 
 
+Since = Annotated[float | None, Query(ge=0, le=2**40, description="Seconds since 1970")]
+
+
 class Body(BaseModel):
     """What a client sends: a field that nobody reads would be lost in silence, so it is refused."""
 
