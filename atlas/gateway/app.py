@@ -38,6 +38,7 @@ from atlas.gateway import (
     wire,
 )
 from atlas.gateway.api import door
+from atlas.gateway.api.errors import PREFIX, nothing_there
 from atlas.gateway.auth import Guesses, Secrets
 from atlas.gateway.files import Files
 from atlas.gateway.guard import HEALTH, Guard
@@ -74,13 +75,20 @@ def build(house: House) -> Starlette:
         middleware=[Middleware(Guard, house=house)],
         exception_handlers={
             AtlasError: wire.atlas_error,
-            HTTPException: wire.http_error,
+            HTTPException: _http_error,
             ClientDisconnect: wire.gone,
             Exception: wire.own_mistake,
         },
     )
     app.state.guesses, app.state.secrets = Guesses(), secrets
     return app
+
+
+async def _http_error(request: Request, trouble: Exception) -> Response:
+    """Answer what no route takes in the shape of the door whose path it is."""
+    if request.url.path.startswith(PREFIX):
+        return nothing_there(request)
+    return await wire.http_error(request, trouble)
 
 
 def health_of(house: House) -> Callable[[Request], Awaitable[Response]]:

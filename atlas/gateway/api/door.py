@@ -43,7 +43,7 @@ from atlas.gateway.api import (
     usage,
 )
 from atlas.gateway.api.caller import Admission, NeedsYes, ask_values
-from atlas.gateway.api.errors import api_refusal, error_reply
+from atlas.gateway.api.errors import api_refusal, error_reply, nothing_there
 from atlas.gateway.api.shapes import ErrorReply
 from atlas.gateway.conversations import Pace
 from atlas.house import House
@@ -172,7 +172,7 @@ async def _http_error(request: Request, trouble: Exception) -> Response:
     assert isinstance(trouble, HTTPException)
     match trouble.status_code:
         case 404:
-            return error_reply(404, "not_found", f"There is nothing at {request.url.path}.")
+            return nothing_there(request)
         case 405:
             return error_reply(405, "method_not_allowed", f"{request.url.path} does not take {request.method}.")
         case status:

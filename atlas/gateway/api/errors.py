@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from atlas.conversation import ToolResult
@@ -39,6 +40,11 @@ def error_reply(
     body = {"code": code, "sentence": sentence, "hint": hint, "field": field, "details": dict(details or {})}
     headers = {"www-authenticate": 'Bearer realm="atlas"'} if status == 401 else {}
     return JSONResponse({"error": body}, status, headers)
+
+
+def nothing_there(request: Request) -> JSONResponse:
+    """Return the answer to a path that no route has."""
+    return error_reply(404, "not_found", f"There is nothing at {request.url.path}.")
 
 
 def api_refusal(trouble: AtlasError) -> JSONResponse:
