@@ -23,7 +23,7 @@ from atlas.assent import HouseConfirmations, HouseKey, open_wording, read_house_
 from atlas.bell import Bell, Speakers
 from atlas.changes import Changes
 from atlas.config import Config, LlmConfig
-from atlas.conversation import Turn
+from atlas.conversation import HOUSE, Turn
 from atlas.engine import open_engine
 from atlas.errors import ConfigError
 from atlas.health import Health
@@ -167,7 +167,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             assents=assents,
             zone=zone,
             ear=ear,
-            tools=agents_tools,
+            tools={**agents_tools, HOUSE.device: house_tools},
             changes=changes,
             devices=devices,
             waiting=grammar.tables.get("concern", {}).get("says", {}).get("waiting", ""),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from tools_server.policy import ANY_TIME, ROLES, TAINT, Action, AgentAccount, CallActor, Policy, Rule, decide
 
@@ -24,6 +25,33 @@ def picture(policy: Policy, agent: AgentAccount, actions: Sequence[Action]) -> s
     widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
     return "\n".join([lines[0], "  ".join("─" * width for width in widths), *lines[1:]])
+
+
+def table(policy: Policy, agent: AgentAccount, actions: Sequence[Action]) -> list[dict[str, Any]]:
+    """Return the same picture as JSON: a row for each tool that somebody may use through the agent."""
+    rows = []
+    for action in actions:
+        verdicts = dict(zip(ROLES, _verdicts(policy, agent, action), strict=True))
+        if any(verdict != SIGNS["deny"] for verdict in verdicts.values()):
+            rows.append({"tool": action.tool, "risk": action.risk, "verdicts": verdicts})
+    return rows
+
+
+def written(policy: Policy) -> list[dict[str, Any]]:
+    """Return the rules as JSON, in their order; `when` is what each depends on besides who asks for what, in words."""
+    return [
+        {
+            "id": rule.id,
+            "then": rule.then,
+            "because": rule.because,
+            "agents": list(rule.agents),
+            "roles": list(rule.roles),
+            "tools": list(rule.tools),
+            "risks": list(rule.risks),
+            "when": _condition(rule),
+        }
+        for rule in policy.rules
+    ]
 
 
 def legend(policy: Policy) -> str:

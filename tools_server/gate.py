@@ -386,6 +386,8 @@ class Gate:
                 record=self._record.chain,
                 usage=self.usage,
                 decide=decided,
+                policy=self._policy,
+                agents={agent.name: agent for agent in self._agents.values()},
                 undo=self._undo,
                 undoing=self._undoing,
                 tools=self._tools,

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, create_model
 
 from tools_server.language import text as _
 from tools_server.paths import Root
-from tools_server.policy import STRICTNESS, Action, AgentAccount, CallActor, Decision, Level, Risk
+from tools_server.policy import STRICTNESS, Action, AgentAccount, CallActor, Decision, Level, Policy, Risk
 from tools_server.reach.outside import NOWHERE, Outside
 from tools_server.shapes import Shape, schema_of
 from tools_server.state import ChangeReceipt, StoredReceipt, ToolsDatabase
@@ -63,6 +63,8 @@ class Inside:
     record: Chain
     usage: Callable[[str], Mapping[str, Any]]  # of an agent, today; {} when nobody counts
     decide: Callable[[str, Mapping[str, Any]], Decision]  # a tool with these arguments, now
+    policy: Policy
+    agents: Mapping[str, AgentAccount]  # by name
     undo: Callable[[str], Undo | None]  # what takes a tool's changes back
     undoing: set[str]  # the receipts that are just being taken back
     tools: Mapping[str, ToolSpec]

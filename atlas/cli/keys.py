@@ -27,7 +27,7 @@ START_BYTES = 256 * 1024  # of settings, databases and logs; a disk with less is
 OWNER = "owner"  # the device that the terminal is
 SATELLITE = "this machine"  # the name of its device, where it is a room
 # What the house itself does: ring, say who was heard, bring people's answers, and sign how far the record goes.
-HOUSE_TOOLS = ("*.due", "*.announced", "reminders.heard", "asks.*", "record.head")
+HOUSE_TOOLS = ("*.due", "*.announced", "reminders.heard", "asks.*", "record.*", "rules.*")
 
 
 def prepare_folders(config: Config) -> None:

@@ -547,6 +547,16 @@ export interface ReceiptReply {
   changed: string;
 }
 
+/** Rows of the record, the latest first. */
+export interface RecordReply {
+  sentence: string;
+  receipt: ReceiptReply | null;
+  /** seq, at, agent, actor, tool, risk, the hash of the arguments, verdict, rule, outcome, reason, ms … */
+  rows: (Record<string, unknown>)[];
+  /** What `before` is for the next page; null when there is none */
+  next: number | null;
+}
+
 /** What is to be different. */
 export interface ReminderChange {
   text?: string;
@@ -628,6 +638,30 @@ export interface RoomWithDevices {
 /** The rooms. */
 export interface RoomsReply {
   rooms: RoomWithDevices[];
+}
+
+/** One rule of policy.toml; an empty list is all of them. */
+export interface RuleItem {
+  id: string;
+  then: "deny" | "confirm" | "explicit";
+  because: string;
+  agents: string[];
+  roles: string[];
+  tools: string[];
+  risks: string[];
+  /** What it depends on besides, in words */
+  when: string;
+}
+
+/** What each role may have an agent do, and why. */
+export interface RulesReply {
+  sentence: string;
+  receipt: ReceiptReply | null;
+  agent: string;
+  tools: ToolVerdicts[];
+  rules: RuleItem[];
+  /** What holds after words of others were read */
+  others_words: string;
 }
 
 /** A message that holds the words. */
@@ -775,6 +809,14 @@ export interface ToolReply {
   receipt: ReceiptReply | null;
 }
 
+/** What each role may do with one tool. */
+export interface ToolVerdicts {
+  tool: string;
+  risk: string;
+  /** yes, asks, asks! (by the deed's name), –; with * it depends on more */
+  verdicts: Record<string, string>;
+}
+
 /** One day of the house. */
 export interface TurnDay {
   /** A date of ISO 8601, on the house's clocks */
@@ -822,6 +864,15 @@ export interface Undo {
 /** What the agents have used today. */
 export interface UsageReply {
   agents: AgentUsage[];
+}
+
+/** Whether the record is as it was written. */
+export interface VerdictReply {
+  sentence: string;
+  receipt: ReceiptReply | null;
+  rows: number;
+  /** Empty when every row is as it was written */
+  problems: string[];
 }
 
 /** A question that waits, and who asks. */
@@ -1312,5 +1363,33 @@ export interface Operations {
     query: Record<string, never>;
     body: undefined;
     reply: ModelsReply;
+  };
+  /** Show rows of the record: of a tool, a person, a device, an outcome, a time. */
+  "GET /api/record": {
+    path: Record<string, never>;
+    query: { tool?: string; person?: string; device?: string; outcome?: string; since?: number | null; until?: number | null; before?: number; limit?: number };
+    body: undefined;
+    reply: RecordReply;
+  };
+  /** Read the whole record, and tell whether every row is as it was written. */
+  "POST /api/record/verify": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: undefined;
+    reply: VerdictReply;
+  };
+  /** Download every row, as JSON lines, the latest first. */
+  "GET /api/record/export": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: undefined;
+    reply: undefined;
+  };
+  /** Explain who may do what through an agent. */
+  "GET /api/rules": {
+    path: Record<string, never>;
+    query: { agent?: string };
+    body: undefined;
+    reply: RulesReply;
   };
 }

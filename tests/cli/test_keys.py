@@ -45,7 +45,7 @@ def test_every_agent_is_known_by_its_own_token_and_has_its_own_tools(config: Con
     prepare_folders(config)
     agents = tomllib.loads(introduce_agents(config).read_text())
     assert set(agents) == {"family", "work", "house"}
-    assert agents["house"]["tools"] == ["*.due", "*.announced", "reminders.heard", "asks.*", "record.head"]
+    assert agents["house"]["tools"] == ["*.due", "*.announced", "reminders.heard", "asks.*", "record.*", "rules.*"]
     assert agents["house"]["acts_as"] == "owner"
     assert agents["family"]["roots"] == ["family-agent-config"]
     assert agents["work"]["roots"] == ["work-agent-config"]

@@ -312,3 +312,45 @@ def test_a_percentile_is_the_smallest_value_that_so_many_do_not_exceed():
     assert [nearest_rank(range(1, 101), percent) for percent in (50, 95, 99)] == [50, 95, 99]
     assert [nearest_rank([7], percent) for percent in (50, 99)] == [7, 7]
     assert nearest_rank([1, 2], 50) == 1
+
+
+async def test_the_owner_filters_verifies_and_exports_the_record(config, data):
+    async with api_house(config, data) as world, world.http("owner") as http, world.http("child") as child:
+        await child.post("/api/timers", json={"seconds": 60})
+        await child.patch("/api/home/devices/Front Door", json={"locked": False})
+        await http.post("/api/lists/shopping/items", json={"items": ["a secret present"]})
+        rows = (await http.get("/api/record")).json()["rows"]
+        assert [row["tool"] for row in rows[:3]] == ["lists.add", "home.unlock", "timers.start"]
+        by_child = (await http.get("/api/record", params={"device": "the child", "outcome": "denied"})).json()["rows"]
+        assert [(row["tool"], row["rule"]) for row in by_child] == [("home.unlock", "only-grown-ups-unlock")]
+        page = (await http.get("/api/record", params={"limit": 1})).json()
+        older = (await http.get("/api/record", params={"limit": 1, "before": page["next"]})).json()
+        assert [page["rows"][0]["tool"], older["rows"][0]["tool"]] == ["lists.add", "home.unlock"]
+        assert (await http.get("/api/record", params={"since": time.time() + 60})).json()["rows"] == []
+        exported = await http.get("/api/record/export")
+        assert len(exported.text.splitlines()) >= 3
+        assert "present" not in exported.text
+        assert (await http.post("/api/record/verify")).json()["problems"] == []
+        file = data / "audit.jsonl"
+        file.write_text(file.read_text().replace("lists.add", "lists.adt"))
+        assert (await http.post("/api/record/verify")).json()["problems"] != []
+        assert (await child.get("/api/record")).status_code == 403
+
+
+async def test_nobody_but_an_owner_is_told_of_the_record_by_the_gate_either(config, data):
+    async with api_house(config, data) as world:
+        for tool, arguments in (("record.rows", {}), ("record.verify", {}), ("rules.explain", {"agent": "family"})):
+            for role, allowed in (("owner", True), ("adult", False), ("satellite", False)):
+                assert (await world.house.look(tool, arguments, Actor("", "x", role))).ok == allowed
+
+
+async def test_the_rules_are_explained_as_a_table(config, data):
+    async with api_house(config, data) as world, world.http("owner") as http:
+        reply = (await http.get("/api/rules")).json()
+        verdicts = {row["tool"]: row["verdicts"] for row in reply["tools"]}
+        assert verdicts["home.unlock"]["child"] == "–"
+        assert verdicts["home.unlock"]["adult"].startswith("asks")
+        assert verdicts["timers.start"]["guest"] == "yes"
+        [rule] = [one for one in reply["rules"] if one["id"] == "only-grown-ups-unlock"]
+        assert (rule["then"], rule["roles"]) == ("deny", ["guest", "child"])
+        assert rule["because"] == "Only grown-ups who live here may unlock doors and gates."

@@ -16,8 +16,9 @@ from wall.chain import backwards, opened
 LOOKED_BYTES = 1024 * 1024  # of the end of the record: some thousand calls, read in milliseconds
 MOST_ROWS = 100
 ERRORS = ("failed", "timeout", "crashed", "cancelled")
-_SHOWN = ("seq", "at", "agent", "actor", "turn", "tool", "risk", "arguments", "verdict", "rule", "confirmation")
-_SHOWN_LAST = ("outcome", "reason", "receipt", "tainted", "untrusted", "ms", "route", "trace")
+_FIRST = ("seq", "at", "agent", "actor", "turn", "tool", "risk", "arguments", "verdict", "rule", "confirmation")
+_LAST = ("outcome", "reason", "receipt", "tainted", "untrusted", "ms", "route", "trace")
+SHOWN = (*_FIRST, *_LAST)
 
 
 @tool("logs.read", data={"level": str, "rows": [dict]}, risk="read", limit_seconds=10)
@@ -34,7 +35,7 @@ async def read(
     rows = []
     for row in latest(call.gate.record.file):
         if (everybody or row.get("agent") == call.agent.name) and level in levels(row):
-            rows.append({key: row[key] for key in (*_SHOWN, *_SHOWN_LAST) if key in row})
+            rows.append({key: row[key] for key in SHOWN if key in row})
             if len(rows) == most:
                 break
     return Result(_told(rows, level), {"level": level, "rows": rows})

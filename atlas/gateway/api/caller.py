@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeVar, get_args
 from fastapi import Depends, Query, Request
 from pydantic import ValidationError
 
-from atlas.conversation import Actor, ConfirmationRequest, Role
+from atlas.conversation import Actor, ConfirmationRequest, Role, ToolResult
 from atlas.errors import EngineError, RequestError
 from atlas.gateway.api.errors import ToolRefusal
 from atlas.gateway.api.shapes import NAME_CHARACTERS, ToolReply
@@ -48,16 +48,24 @@ class Caller:
 
         Raises `NeedsYes`, `ToolRefusal`, `EngineError`, and `RequestError` for an agent that is not for this role.
         """
-        result = await self.house.press(self.agent or usual_agent(self), tool, arguments, self.actor)
-        if result.ask:
-            raise NeedsYes(result.ask)
-        if not result.ok:
-            raise ToolRefusal(result)
-        receipt = {"id": result.receipt.id, "changed": result.receipt.changed} if result.receipt else None
-        try:
-            return reply.model_validate({**result.data, "sentence": result.text, "receipt": receipt})
-        except ValidationError as trouble:
-            raise EngineError(f"{tool} answered in another shape: {trouble.error_count()} differences") from trouble
+        agent = self.agent or usual_agent(self)
+        return _read(reply, tool, await self.house.press(agent, tool, arguments, self.actor))
+
+    async def look(self, reply: type[ReplyShape], tool: str, **arguments: Any) -> ReplyShape:
+        """Use a tool of the house's own, which answers an owner; otherwise as `use`."""
+        return _read(reply, tool, await self.house.look(tool, arguments, self.actor))
+
+
+def _read(reply: type[ReplyShape], tool: str, result: ToolResult) -> ReplyShape:
+    if result.ask:
+        raise NeedsYes(result.ask)
+    if not result.ok:
+        raise ToolRefusal(result)
+    receipt = {"id": result.receipt.id, "changed": result.receipt.changed} if result.receipt else None
+    try:
+        return reply.model_validate({**result.data, "sentence": result.text, "receipt": receipt})
+    except ValidationError as trouble:
+        raise EngineError(f"{tool} answered in another shape: {trouble.error_count()} differences") from trouble
 
 
 class Admission:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
 import anyio
+import anyio.to_thread
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
@@ -35,8 +36,10 @@ from atlas.gateway.api import (
     models,
     notes,
     people,
+    record,
     reminders,
     rooms,
+    rules,
     tasks,
     timers,
     turns,
@@ -50,7 +53,7 @@ from atlas.house import House
 
 RESOURCES = (
     *(me, timers, alarms, reminders, home, lists, tasks, notes, calendar, asks, events, history, conversations),
-    *(agents, people, devices, rooms, turns, usage, health, egress, models),
+    *(agents, people, devices, rooms, turns, usage, health, egress, models, record, rules),
 )
 ROUTERS: Sequence[APIRouter] = tuple(one.router for one in RESOURCES)
 DESCRIPTION = (
@@ -63,9 +66,8 @@ def build(house: House, pace: Pace) -> FastAPI:
     """Return the API of a house, to be mounted at `/api`."""
     api = empty()
     api.state.house, api.state.pace, api.state.doctor = house, pace, anyio.Lock()
-    described = document(api)
-    api.add_route("/openapi.json", _constant(JSONResponse(described)), include_in_schema=False)
-    api.add_route("/", _constant(HTMLResponse(viewer(described))), include_in_schema=False)
+    api.add_route("/openapi.json", _described(api, JSONResponse), include_in_schema=False)
+    api.add_route("/", _described(api, lambda whole: HTMLResponse(viewer(whole))), include_in_schema=False)
     return api
 
 
@@ -137,9 +139,11 @@ def _html(text: str) -> str:
     return re.sub(r"[&<>]", lambda mark: f"&#{ord(mark[0])};", text)
 
 
-def _constant(response: Response) -> Callable[[Request], Awaitable[Response]]:
+def _described(api: FastAPI, reply: Callable[[dict[str, Any]], Response]) -> Callable[[Request], Awaitable[Response]]:
+    """Return the endpoint of a page that is made of the document when somebody asks, which is seldom: it takes 6 MB."""
+
     async def endpoint(request: Request) -> Response:
-        return response
+        return reply(await anyio.to_thread.run_sync(document, api))
 
     return endpoint
 

@@ -1,0 +1,75 @@
+"""The record of every call: filtered, verified, and exported. No row holds what was said or written."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from fastapi import Query, Request
+from pydantic import Field
+from starlette.responses import Response
+
+from atlas.gateway.api.caller import OwnerCaller
+from atlas.gateway.api.resource import resource
+from atlas.gateway.api.shapes import NAME_CHARACTERS, Since, ToolReply
+from atlas.gateway.wire import Stream, Write
+
+EXPORT_ROWS = 500  # that are read at once
+router = resource("record", asks=False)
+Filter = Annotated[str, Query(max_length=NAME_CHARACTERS)]
+
+
+class RecordReply(ToolReply):
+    """Rows of the record, the latest first."""
+
+    rows: list[dict[str, Any]] = Field(
+        description="seq, at, agent, actor, tool, risk, the hash of the arguments, verdict, rule, outcome, reason, ms …"
+    )
+    next: int | None = Field(description="What `before` is for the next page; null when there is none")
+
+
+class VerdictReply(ToolReply):
+    """Whether the record is as it was written."""
+
+    rows: int
+    problems: list[str] = Field(description="Empty when every row is as it was written")
+
+
+@router.get("")
+async def show_record(
+    caller: OwnerCaller,
+    tool: Annotated[str, Query(max_length=NAME_CHARACTERS, description="Words of the tool's name")] = "",
+    person: Filter = "",
+    device: Filter = "",
+    outcome: Annotated[str, Query(max_length=40, description="ok, denied, asked, failed …")] = "",
+    since: Since = None,
+    until: Since = None,
+    before: Annotated[int, Query(ge=0, le=2**53)] = 0,
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+) -> RecordReply:
+    """Show rows of the record: of a tool, a person, a device, an outcome, a time."""
+    about = {"words": tool, "person": person, "device": device, "outcome": outcome}
+    when = {"since": since or 0, "until": until or 0}
+    return await caller.look(RecordReply, "record.rows", **about, **when, before=before, most=limit)
+
+
+@router.post("/verify")
+async def verify_record(caller: OwnerCaller) -> VerdictReply:
+    """Read the whole record, and tell whether every row is as it was written."""
+    return await caller.look(VerdictReply, "record.verify")
+
+
+@router.get("/export", response_class=Response)
+async def export_record(request: Request, caller: OwnerCaller) -> Response:
+    """Download every row, as JSON lines, the latest first."""
+
+    async def write_all(write: Write) -> None:
+        before: int | None = 0
+        while before is not None:
+            page = await caller.look(RecordReply, "record.rows", before=before, most=EXPORT_ROWS)
+            await write("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in page.rows).encode())
+            before = page.next
+
+    reply = Stream(request, write_all, "application/x-ndjson")
+    reply.headers["content-disposition"] = 'attachment; filename="record.jsonl"'
+    return reply
