@@ -38,6 +38,7 @@ from atlas.conversation import (
 from atlas.errors import ConfigError, EngineError, RequestError
 from atlas.mcp.tools import Tools
 from wall.chain import Head
+from wall.roles import may
 
 ANSWERS = Path(__file__).parent / "answers"
 AUDIENCE = "atlas-tools"
@@ -49,7 +50,6 @@ MOST_PUT = 64  # of one agent; a household has one or two, and the tool server h
 NAME_CHARACTERS = 100
 LONGEST_CHARACTERS = 80  # a longer answer is none
 
-GROWN_UPS = ("owner", "adult")
 _ASKED = re.compile(r"[?？][\s\"'”’)]*$")  # "Yes?" asks what was meant
 
 Meaning = Literal["yes", "named", "no", "unclear", ""]  # "named": a yes that names the deed; "": no answer at all
@@ -369,7 +369,7 @@ class HouseConfirmations:
     def _may_answer(self, viewer: Actor, one: WaitingConfirmation) -> bool:
         if (viewer.person, viewer.device) == (one.actor.person, one.actor.device):
             return True
-        return viewer.role in GROWN_UPS and self.may_talk(viewer, one.agent)
+        return may(viewer.role, "assent") and self.may_talk(viewer, one.agent)
 
 
 def _is_put_to(turn: Turn, question: _PutConfirmation) -> bool:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from atlas.conversation import Role
 from atlas.errors import ConfigError
 from atlas.shipped import INSTALLED, shipped
+from wall.roles import ROLES, Role
 
 UNIX_PATH_BYTES = 107  # the kernel's limit for the name of a unix socket
 
@@ -68,7 +68,7 @@ class AgentConfig:
     llm: str = "embedded"
     tools: tuple[str, ...] = ()  # patterns over tool names: "timers.*"
     memory: str = "atlas.db"  # a file of the data directory; one agent's memory is never another's
-    roles: tuple[str, ...] = ("owner", "adult", "child", "guest", "satellite")  # who may talk to it
+    roles: tuple[str, ...] = ROLES  # who may talk to it
     wake_words: tuple[str, ...] = ()  # who wakes the house by one of these talks to this agent
     devices: tuple[str, ...] = ()  # names of devices, as they were paired, from which this agent is talked to
 
@@ -376,10 +376,10 @@ def _check(config: Config, where: str) -> None:
                 f"{where}: agents.{name}.llm is {agent.llm!r}, but there is no [llm.{agent.llm}]",
                 hint=f"name one of {', '.join(config.llm)}, or add a section [llm.{agent.llm}]",
             )
-        if strangers := set(agent.roles) - set(typing.get_args(Role)):
+        if strangers := set(agent.roles) - set(ROLES):
             raise ConfigError(
                 f"{where}: agents.{name}.roles has {min(strangers)!r}, which is no role",
-                hint=f"roles are {', '.join(typing.get_args(Role))}",
+                hint=f"roles are {', '.join(ROLES)}",
             )
     if config.house.agent not in config.agents:
         raise ConfigError(

@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Role = Literal["owner", "adult", "child", "guest", "satellite"]
+from wall.roles import Role
+
 Author = Literal["system", "user", "assistant", "tool"]
 AskLevel = Literal["confirm", "explicit"]  # any yes will do; a yes that names the deed
 Channel = Literal["voice", "chat", "button", "terminal"]  # how a person answered

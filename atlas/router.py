@@ -35,6 +35,7 @@ from atlas.conversation import Actor, Turn
 from atlas.errors import ConfigError, RequestError
 from atlas.own_words import own
 from atlas.speech.wake import phrase_of
+from wall.roles import may
 
 ADDRESSES = Path(__file__).parent / "addresses"
 
@@ -118,7 +119,7 @@ def choose(
 
 def may_talk(agents: Mapping[str, AgentConfig], actor: Actor, agent: str) -> bool:
     """Tell whether an agent is for this actor; one that is not the house's own, such as an IDE's, is for the owner."""
-    return actor.role == "owner" or (agent in agents and actor.role in agents[agent].roles)
+    return may(actor.role, "manage") or (agent in agents and actor.role in agents[agent].roles)
 
 
 def _addressed(turn: Turn, addressing: Addressing | None) -> Routing | None:

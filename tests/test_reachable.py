@@ -11,11 +11,12 @@ import tools_server.tools
 from atlas.cli.keys import introduce_agents, prepare_folders
 from atlas.config import load
 from tools_server.boot import read_agents
-from tools_server.policy import ROLES, CallActor, visible
+from tools_server.policy import CallActor, visible
 from tools_server.prompts import FOLDER, PERSON, SOURCES, read_prompts
 from tools_server.resources import VIEWS
 from tools_server.rules import read_policy
 from tools_server.toolkit import find
+from wall.roles import ROLES
 
 ROOT = Path(__file__).parent.parent
 TOOLS = find(tools_server.tools).tools

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from atlas.config import AgentConfig
-from atlas.conversation import Actor, Message, Role, Turn
+from atlas.conversation import Actor, Message, Turn
 from atlas.errors import ConfigError, RequestError
 from atlas.router import Routing, choose, may_talk, open_addressing
+from wall.roles import Role
 
 AGENTS = {
     "family": AgentConfig(),

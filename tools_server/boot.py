@@ -25,7 +25,7 @@ from tools_server.gate import Gate
 from tools_server.language import ENGLISH
 from tools_server.ledger import Ledger
 from tools_server.paths import Root
-from tools_server.policy import ROLES, AgentAccount, Policy
+from tools_server.policy import AgentAccount, Policy
 from tools_server.porter import Porter
 from tools_server.prove import SoundnessQuestion, prove
 from tools_server.reach.outside import Outside
@@ -34,6 +34,7 @@ from tools_server.state import ToolsDatabase
 from tools_server.stderr import say
 from tools_server.toolkit import Toolbox, find
 from wall.chain import Chain, ChainBroken
+from wall.roles import ROLES
 
 
 class BootFailed(Exception):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tools_server.policy import ANY_TIME, ROLES, TAINT, Action, AgentAccount, CallActor, Policy, Rule, decide
+from tools_server.policy import ANY_TIME, TAINT, Action, AgentAccount, CallActor, Policy, Rule, decide
+from wall.roles import ROLES
 
 SIGNS = {"allow": "yes", "confirm": "asks", "explicit": "asks!", "deny": "–"}
 AFTER_WORDS_OF_OTHERS = (

@@ -33,7 +33,7 @@ from tools_server.language import ENGLISH, noted, speaking, supported
 from tools_server.language import text as _
 from tools_server.names import inner_call, inner_name, wire_name
 from tools_server.paths import PathDenied, Root
-from tools_server.policy import ROLES, Action, AgentAccount, CallActor, Decision, Policy, decide, standing, visible
+from tools_server.policy import Action, AgentAccount, CallActor, Decision, Policy, decide, standing, visible
 from tools_server.reach.outside import NOWHERE, Outside
 from tools_server.record import REFUSALS_TOLD, STRANGERS_TOLD, UNWRITABLE, AuditEntry, AuditRecord, Flood
 from tools_server.requests import GivenUp, LiveRequest, LiveRequests
@@ -44,6 +44,7 @@ from tools_server.toolkit import Call, Error, Inside, Live, Result, Toolbox, Too
 from tools_server.wish import ACTOR_CHARACTERS, CallRequest, CallResult, actor_of
 from tools_server.writing.whose import PEOPLE, own_file
 from wall.chain import Chain
+from wall.roles import ROLES
 
 HOW = noted(
     "Somebody in the house has to say yes to that first, on Atlas's page or with atlas confirm."

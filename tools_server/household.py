@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
-from tools_server.policy import ROLES
+from wall.roles import ROLES
 
 PLACES = {  # where each lies in the data directory of a house
     "data": "tools",

@@ -15,11 +15,9 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from tools_server.language import text as _
+from wall.roles import NOBODY
 
-Role = Literal["owner", "adult", "child", "guest", "satellite"]
-ROLES: tuple[Role, ...] = ("owner", "adult", "child", "guest", "satellite")
 OWN_ROOT = "*"  # as an action's root: the agent's own, whichever it is
-NOBODY: Role = "guest"  # who an agent is taken to speak for when it does not say: leaving it out opens nothing
 Risk = Literal["read", "change", "destructive", "outward"]
 RISKS: tuple[Risk, ...] = ("read", "change", "destructive", "outward")
 Level = Literal["auto", "confirm", "explicit"]
@@ -206,7 +204,7 @@ def decide(
         return wall
     own_name = _OF_LEVEL[action.level]
     decisions = [
-        Decision(rule.then, rule.id, rule.because)
+        Decision(rule.then, rule.id, _(rule.because))
         for rule in policy.rules
         if rule.fits(agent, actor, action, arguments, at)
     ]

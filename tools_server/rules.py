@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tools_server.policy import DAYS, RISKS, ROLES, TAINT, Budget, Hours, Policy, RateLimit, Rule
+from tools_server.policy import DAYS, RISKS, TAINT, Budget, Hours, Policy, RateLimit, Rule
+from tools_server.rights import rules_of_roles
+from wall.roles import ROLES
 
 THEN = ("confirm", "explicit", "deny")  # rules only narrow: what may be done at all is said in the agents file
 MINUTES_OF_DAY = 24 * 60
@@ -26,7 +28,7 @@ class RulesWrong(Exception):
 
 
 def read_policy(file: Path) -> Policy:
-    """Return the table in a file. Raises `RulesWrong`."""
+    """Return the table in a file, and below it what the roles themselves may not. Raises `RulesWrong`."""
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as missing:
@@ -44,7 +46,7 @@ def read_policy(file: Path) -> Policy:
         )
     if twice := {id for id in ids if ids.count(id) > 1}:
         raise RulesWrong(f"{file} has two rows with the id {min(twice)!r}; give each its own.")
-    return Policy(rules, limits, budgets, _costs(file, table.get("costs", {})))
+    return Policy((*rules, *rules_of_roles()), limits, budgets, _costs(file, table.get("costs", {})))
 
 
 def _rows(file: Path, table: Mapping[str, Any], kind: str) -> list[tuple[str, Mapping[str, Any]]]:

@@ -9,9 +9,10 @@ from typing import Any
 from tools_server.arguments import printable
 from tools_server.codes import Code
 from tools_server.confirm import NO_REPLY, Confirmation, ConfirmationReply
-from tools_server.policy import ROLES, AgentAccount, CallActor
+from tools_server.policy import AgentAccount, CallActor
 from tools_server.state import ChangeReceipt
 from tools_server.toolkit import Error, ToolFailed
+from wall.roles import ROLES
 
 UNTRUSTED_META = "atlas.house/untrusted"  # of a result, of any kind: words of others are in it
 ACTOR_CHARACTERS = 100  # of each of its names

@@ -29,6 +29,7 @@ from atlas.mcp.tools import Tools
 from atlas.store.conversations import conversation_of
 from atlas.trace import current
 from atlas.understanding.understanding import Understanding
+from wall.roles import may
 
 MOST_ROUNDS = 4  # of tools in one turn; a model that needs more is going in circles
 MOST_CALLS = 8  # in one round; more than a person could follow
@@ -317,4 +318,4 @@ def _priority(turn: Turn) -> Priority:
     """Return who goes first: somebody listening, somebody reading, then guests who read, however many they are."""
     if turn.spoken:
         return "voice"
-    return "background" if turn.actor.role == "guest" else "chat"
+    return "chat" if may(turn.actor.role, "reside") else "background"

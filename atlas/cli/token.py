@@ -6,16 +6,15 @@ import argparse
 import os
 from collections.abc import Sequence
 from datetime import datetime
-from typing import get_args
 
 import anyio
 
 from atlas.cli.keys import prepare_folders
 from atlas.config import Config
 from atlas.config import load as load_config
-from atlas.conversation import Role
 from atlas.errors import RequestError
 from atlas.store.devices import open_devices
+from wall.roles import ROLES
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -24,7 +23,7 @@ def main(arguments: Sequence[str]) -> int:
     verbs = parser.add_subparsers(dest="verb", required=True)
     create = verbs.add_parser("create", help="print a new token; nobody can read it again")
     create.add_argument("--name", required=True, help="what the device is called, such as kitchen-tablet")
-    create.add_argument("--role", required=True, choices=get_args(Role), help="what it may do")
+    create.add_argument("--role", required=True, choices=ROLES, help="what it may do")
     create.add_argument("--person", default="", help="who alone uses it, such as Anna: what is “my” there is theirs")
     create.add_argument(
         "--room", default="", help="where it stands, such as kitchen; leave it out if it is carried about"

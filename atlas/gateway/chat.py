@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from atlas.conversation import Actor, Message, Role, Turn, Usage, fresh_id
+from atlas.conversation import Actor, Message, Turn, Usage, fresh_id
 from atlas.errors import AtlasError, RequestError
 from atlas.events import End, Event, TextDelta, ToolFinished, TurnEnded, TurnStarted
 from atlas.gateway.asks import ask_json
@@ -20,6 +20,7 @@ from atlas.gateway.auth import require
 from atlas.gateway.embeddings import encoders_for
 from atlas.gateway.wire import Fields, Stream, Write, json_body, sse, sse_error, while_wanted
 from atlas.house import House
+from wall.roles import may
 
 ANY_AGENT = "atlas"  # the model whose agent the router picks
 MAX_MESSAGES = 512
@@ -28,12 +29,8 @@ MAX_NAME_CHARACTERS = 64
 MAX_ANSWER_TOKENS = 32_768
 WAITING_SECONDS = 2.0  # without a word; then a stream says, as a voice does, that it takes a moment
 
-# Whose conversation it is hangs on these, so not everybody may claim them.
-MAY_SAY: Mapping[str, tuple[Role, ...]] = {
-    "person": ("owner",),
-    "device": ("owner",),
-    "room": ("owner",),
-}
+# Whose conversation it is hangs on these: they are the device's, and only who manages the house may say others.
+CLAIMS = ("person", "device", "room")
 # Refused, for a reply that ignored them would not be what was asked for.
 UNSUPPORTED = {
     "logprobs": "an answer may come from a command or a tool, which have no probabilities",
@@ -253,8 +250,8 @@ def speaking_for(actor: Actor, fields: Fields) -> Actor:
 
     Raises `RequestError` (`permission_denied`, 403) naming the field that it may not say.
     """
-    for key, roles in MAY_SAY.items():
-        if fields.value(key) not in (None, getattr(actor, key)) and actor.role not in roles:
+    for key in CLAIMS:
+        if fields.value(key) not in (None, getattr(actor, key)) and not may(actor.role, "manage"):
             raise RequestError(
                 f"the role {actor.role} may not say {fields.name(key)}",
                 code="permission_denied",

@@ -29,6 +29,7 @@ from atlas.gateway.wire import Fields, Stream, Write
 from atlas.house import House
 from atlas.store.memory import Memory
 from atlas.store.recall import MessageMatch, RememberedTurn, TimeSpan, Whose
+from wall.roles import may
 
 MOST_FOUND = 100
 LONGEST_SEARCH = 200  # characters
@@ -175,7 +176,7 @@ async def _asked(request: Request, house: House, pace: Pace, what: str, known: S
 
 def _whom(actor: Actor, fields: Fields) -> Actor:
     for key in _OWNERS:
-        if fields.value(key) is not None and actor.role != "owner":
+        if fields.value(key) is not None and not may(actor.role, "manage"):
             raise RequestError(f"only the owner may name a {key} here", code="permission_denied", param=key)
     person, device, room = (fields.text(key, getattr(actor, key), MAX_NAME_CHARACTERS) for key in _OWNERS)
     return Actor(person, device, actor.role, room)

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from atlas.conversation import Actor, Role
+from atlas.conversation import Actor
 from atlas.errors import RequestError
+from wall.roles import Role
 
 
 class PlaceLimit(NamedTuple):
@@ -29,6 +30,7 @@ LIMITS: Mapping[str, Mapping[Role, PlaceLimit]] = {
     "requests": {
         "owner": PlaceLimit(64, 64),
         "adult": PlaceLimit(24, 48),
+        "teen": PlaceLimit(16, 32),
         "child": PlaceLimit(12, 24),
         "guest": PlaceLimit(8, 16),
         "satellite": PlaceLimit(12, 48),
@@ -36,6 +38,7 @@ LIMITS: Mapping[str, Mapping[Role, PlaceLimit]] = {
     "sessions": {
         "owner": PlaceLimit(32, 32),
         "adult": PlaceLimit(8, 32),
+        "teen": PlaceLimit(6, 16),
         "child": PlaceLimit(4, 8),
         "guest": PlaceLimit(4, 8),
         "satellite": PlaceLimit(4, 48),
@@ -43,6 +46,7 @@ LIMITS: Mapping[str, Mapping[Role, PlaceLimit]] = {
     "answers": {
         "owner": PlaceLimit(16, 16),
         "adult": PlaceLimit(8, 16),
+        "teen": PlaceLimit(4, 8),
         "child": PlaceLimit(4, 8),
         "guest": PlaceLimit(2, 4),
         "satellite": PlaceLimit(4, 16),
@@ -50,6 +54,7 @@ LIMITS: Mapping[str, Mapping[Role, PlaceLimit]] = {
     "recordings": {
         "owner": PlaceLimit(8, 8),
         "adult": PlaceLimit(4, 8),
+        "teen": PlaceLimit(2, 4),
         "child": PlaceLimit(2, 4),
         "guest": PlaceLimit(2, 4),
         "satellite": PlaceLimit(2, 8),
@@ -57,6 +62,7 @@ LIMITS: Mapping[str, Mapping[Role, PlaceLimit]] = {
     "readings": {
         "owner": PlaceLimit(8, 8),
         "adult": PlaceLimit(4, 8),
+        "teen": PlaceLimit(2, 4),
         "child": PlaceLimit(2, 4),
         "guest": PlaceLimit(2, 4),
         "satellite": PlaceLimit(2, 8),

@@ -32,6 +32,7 @@ from atlas.gateway.wire import Fields, depth, json_object, refusal
 from atlas.house import House
 from atlas.voice.session import Session
 from atlas.voice.wishes import ReplyOptions
+from wall.roles import may
 
 SESSION_SECONDS = 60 * 60  # as OpenAI's
 MESSAGE_BYTES = 4 * 1024 * 1024  # a minute of sound in one message; parsing more would make other sessions stutter
@@ -120,7 +121,7 @@ class RealtimeConnection:
                         tasks.cancel_scope.cancel()
 
                 tasks.start_soon(until, self._send)
-                if actor.role != "guest":
+                if may(actor.role, "reside"):
                     tasks.start_soon(self._goes_first.run)
                 tasks.start_soon(until, self._revoked, POLICY_VIOLATION)
                 tasks.start_soon(until, self._expired, NORMAL)
@@ -240,7 +241,7 @@ class RealtimeConnection:
         await verbs[kind](event)
 
     async def _hello(self, event: Json) -> None:
-        if not self._room.is_there and self._session.actor.role != "guest":  # who would answer for every room
+        if not self._room.is_there and may(self._session.actor.role, "reside"):  # who would answer for every room
             self._until_over.enter_context(self._house.nearest.present(self._room))
         await self._room.hello(event, self._house.wake.phrases)
         self._house.speakers_changed()

@@ -11,12 +11,12 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
 
-from atlas.conversation import Actor, Role
+from atlas.conversation import Actor
 from atlas.errors import RequestError, StoreError
 from atlas.store.database import Database, open_database
 from atlas.store.migrations import Migrations
+from wall.roles import ROLES, Role
 
 FILE = "devices.db"  # in the data directory; `atlas token` writes it while the house runs
 TOKEN = re.compile(r"atlas_[A-Za-z0-9_-]{32}")  # 192 random bits: nobody guesses one
@@ -76,12 +76,12 @@ class DeviceStore:
                 param="name",
                 hint="use 1 to 40 letters a to z, digits, spaces, dots, dashes or underscores, as in kitchen-tablet",
             )
-        if role not in get_args(Role):
+        if role not in ROLES:
             raise RequestError(
                 f"no role is called {role!r}",
                 code="invalid_role",
                 param="role",
-                hint=f"roles are {', '.join(get_args(Role))}",
+                hint=f"roles are {', '.join(ROLES)}",
             )
         if person and not PERSON.fullmatch(person):
             raise RequestError(

@@ -17,12 +17,13 @@ from atlas.agents.agent_chat import MISUSED, MOST_CALLS, MOST_SHORTENINGS, NO_RO
 from atlas.agents.choosing import MOST_TOOLS
 from atlas.agents.persona import Persona, open_persona
 from atlas.assent import HouseConfirmations
-from atlas.conversation import Actor, Message, Role, Tool, ToolCall, Usage
+from atlas.conversation import Actor, Message, Tool, ToolCall, Usage
 from atlas.errors import ContextFull, EngineError, LlmBusy, LlmGone
 from atlas.events import ToolFinished
 from atlas.llm.backend import Calls, Finished, TextPiece
 from atlas.llm.backend_scripted import ScriptedBackend, ScriptedPrompt, ScriptedSettings
 from atlas.mcp.tools_scripted import Action, Preview, ScriptedHousehold, ScriptedRefusal, ScriptedResult, ScriptedTools
+from wall.roles import Role
 
 from .conftest import ANNA, Alone, ask, says, turn, wants
 

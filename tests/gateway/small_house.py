@@ -17,7 +17,7 @@ from atlas.agents.agent_asking import Asking
 from atlas.agents.tool_use import carry_out, use_clients
 from atlas.audio import AudioChunk, silence
 from atlas.config import Config, GatewayConfig
-from atlas.conversation import Message, Receipt, Role, ToolCall, ToolResult, Turn, Usage, Utterance, fresh_id
+from atlas.conversation import Message, Receipt, ToolCall, ToolResult, Turn, Usage, Utterance, fresh_id
 from atlas.events import Emit, TextDelta, ToolFinished, ToolStarted
 from atlas.gateway import app
 from atlas.house import House, Mind
@@ -26,6 +26,7 @@ from atlas.speech.vad_scripted import ScriptedVad
 from atlas.store.devices import DeviceStore, open_devices
 from atlas.store.memory import open_memory
 from tests.houses import assents_of, house_of
+from wall.roles import ROLES, Role
 
 
 class Chat:
@@ -209,7 +210,7 @@ async def small_house(config: Config, data: Path) -> AsyncIterator[SmallHouse]:
             health=look_around,
         )
         world = SmallHouse(house, devices, chat, ear, voice, health)
-        for role in ("owner", "adult", "child", "guest", "satellite"):
+        for role in ROLES:
             world.tokens[role] = await devices.create(f"the {role}", role)
         yield world
 

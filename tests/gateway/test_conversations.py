@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from atlas.config import Config
-from atlas.conversation import Actor, Message, Role, ToolCall
+from atlas.conversation import Actor, Message, ToolCall
 from atlas.gateway.conversations import A_MINUTE, COSTS, PAGE, Markdown, as_json_line
 from atlas.store.conversations import conversation_of
 from atlas.store.recall import RememberedMessage, RememberedTurn
 from atlas.store.turns import TurnRecord
+from wall.roles import Role
 
 from .small_house import SmallHouse, served
 

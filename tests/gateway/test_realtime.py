@@ -16,7 +16,7 @@ import websockets
 from atlas.audio import AudioChunk, silence
 from atlas.bell import Ringing
 from atlas.config import Config
-from atlas.conversation import Actor, Role
+from atlas.conversation import Actor
 from atlas.errors import EngineError, StoreError
 from atlas.gateway import files, realtime
 from atlas.gateway.realtime_items import Items, read_item
@@ -25,6 +25,7 @@ from atlas.speech.resample import resampled
 from atlas.speech.vad_scripted import voice
 from atlas.speech.wav import write_wav
 from tests.gateway.small_house import SmallHouse, served
+from wall.roles import Role
 
 RATE = 24_000
 

@@ -77,7 +77,7 @@ async def test_a_destructive_call_asks_first_and_does_nothing(board: Any) -> Non
 async def test_who_is_denied_is_not_asked(board: Any) -> None:
     answer = await board.call("tasks.remove", "family", {"role": "guest"}, title="Buy milk")
     assert (answer.error, answer.ask) == ("denied", None)
-    assert (board.record[-1]["outcome"], board.record[-1]["rule"]) == ("denied", "guests-send-nothing")
+    assert (board.record[-1]["outcome"], board.record[-1]["rule"]) == ("denied", "role:remove-2")
 
 
 async def test_what_is_not_there_is_said_at_once_instead_of_asked(board: Any) -> None:

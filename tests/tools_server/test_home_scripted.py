@@ -619,7 +619,7 @@ async def test_who_may_not_open_a_door_may_not_have_it_opened_later(
 ) -> None:
     answer = await small.call("later.do", role=role, tool=tool, seconds=60, arguments=arguments)
     assert answer.error == "denied", answer.text
-    assert answer.text == "Only grown-ups who live here may unlock doors and gates."
+    assert answer.text == "Only who lives here and is old enough may unlock doors and gates."
     assert await small.said("later.list") == "Nothing is to be done later."
     grown_up = await small.call("later.do", tool=tool, seconds=60, arguments=arguments)
     assert (grown_up.error, grown_up.text) == ("denied", "That needs a yes; ask me when it is time.")

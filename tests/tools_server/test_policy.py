@@ -36,7 +36,7 @@ def examples(data: Path) -> Policy:
 
 
 def test_the_examples_in_the_file_are_rules(examples: Policy) -> None:
-    assert [rule.id for rule in examples.rules] == ["no-music-late-for-kids", "garage-is-for-grown-ups"]
+    assert [rule.id for rule in examples.rules[:2]] == ["no-music-late-for-kids", "garage-is-for-grown-ups"]
     assert examples.rules[0].hours == (Hours(21 * 60, 7 * 60),)
 
 

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 import tools_server.tools
-from tools_server.policy import ROLES, Action, AgentAccount, CallActor, Hours, Policy, Rule, decide
+from tools_server.policy import Action, AgentAccount, CallActor, Hours, Policy, Rule, decide
 from tools_server.prove import PROVED_FILE, SoundnessQuestion, problems, prove
 from tools_server.rules import RulesWrong, read_policy
 from tools_server.toolkit import find
+from wall.roles import ROLES
 
 POLICY = Path(__file__).parents[2] / "policy.toml"
 TOOLS = find(tools_server.tools).tools

@@ -7,8 +7,8 @@ from typing import Protocol, TypeVar
 
 from tools_server.language import noted
 from tools_server.language import text as _
-from tools_server.policy import NOBODY
 from tools_server.toolkit import Call, ToolFailed
+from wall.roles import NOBODY
 
 MOST_OF_ONE = 40  # of the hundred that a house has: nobody alone, and no model in somebody's name, uses them up
 MOST_OF_GUESTS = 10  # all together: nobody who is passing through does

@@ -25,6 +25,7 @@ from tools_server.toolkit import Call, Result, ToolFailed, tool
 from tools_server.wording import capital, one_line, plain, spoken
 from tools_server.writing.papers import Unreadable, file_state, put_back, read_text
 from tools_server.writing.whose import HOUSEHOLD, own_file
+from wall.roles import may
 
 FACT_CHARACTERS = 300  # one thing worth knowing; a longer text is a note
 MOST_FACTS = 200  # of one paper: a model is shown them all, in every turn
@@ -179,7 +180,7 @@ def _read(call: Call, file: str) -> FactPaper:
 
 
 def _may_change(call: Call, sheet: FactPaper) -> None:
-    if call.actor.role == "child" and sheet.file == HOUSEHOLD:
+    if not may(call.actor.role, "household") and sheet.file == HOUSEHOLD:
         raise ToolFailed("denied", _("That is for everybody, so a grown-up has to tell me."))
 
 

@@ -12,11 +12,11 @@ from pydantic import Field
 
 from tools_server.language import plural
 from tools_server.language import text as _
-from tools_server.policy import NOBODY
 from tools_server.state import StoredReceipt
 from tools_server.times.spoken_time import moment_words
 from tools_server.toolkit import Call, Result, ToolFailed, ToolSpec, Undo, tool
 from tools_server.wording import capital
+from wall.roles import NOBODY, may
 
 CHANGE = {"receipt": str, "at": float, "tool": str, "changed": str, "actor": dict, "undo": bool, "undone": bool}
 
@@ -32,7 +32,7 @@ async def last(
     everyone: Annotated[bool, Field(description="Everybody's changes, not only the asker's; for owners")] = False,
 ) -> Result:
     """Tell what was changed last for the person who asks, and when."""
-    if everyone and call.actor.role != "owner":
+    if everyone and not may(call.actor.role, "manage"):
         raise ToolFailed("denied", _("Only an owner may hear what was done for everybody."))
     seen = (receipt for receipt in call.state.receipts(LOOKED_AT) if _seen(call, receipt, everyone))
     stored_receipts = list(islice(seen, count))
@@ -68,7 +68,7 @@ def _chosen(call: Call, id: str, *, again: bool) -> StoredReceipt:
     """
     if id:
         stored_receipt = call.state.receipt(id)
-        if stored_receipt is None or not _seen(call, stored_receipt, everyone=call.actor.role == "owner"):
+        if stored_receipt is None or not _seen(call, stored_receipt, everyone=may(call.actor.role, "manage")):
             raise ToolFailed("not_found", _("I know of no such change."))
         if stored_receipt.undone_by:
             raise ToolFailed(

@@ -11,6 +11,7 @@ import hashlib
 import re
 
 from tools_server.policy import CallActor, plain
+from wall.roles import NOBODY
 
 FOLDER = "facts"
 PEOPLE = "facts/people"
@@ -25,7 +26,7 @@ def own_file(actor: CallActor) -> str:
     Names that are written the same to a person's eye have one file, and no two others do.
     """
     name = plain(actor.person)
-    if not name or actor.role == "guest":
+    if not name or actor.role == NOBODY:
         return ""
     if _NAME.fullmatch(name) and len(name) <= NAME_CHARACTERS:
         return f"{PEOPLE}/{name}.md"
