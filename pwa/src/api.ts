@@ -385,7 +385,7 @@ export interface ListsReply {
 export interface MeReply {
   person: string;
   device: string;
-  role: "owner" | "adult" | "child" | "guest" | "satellite";
+  role: "owner" | "adult" | "teen" | "child" | "guest" | "satellite";
   room: string;
   language: string;
   agents: string[];
@@ -535,7 +535,7 @@ export interface PeopleReply {
 export interface PersonItem {
   name: string;
   /** Of their devices */
-  roles: ("owner" | "adult" | "child" | "guest" | "satellite")[];
+  roles: ("owner" | "adult" | "teen" | "child" | "guest" | "satellite")[];
   devices: string[];
   /** When one of their devices was last used, in seconds since 1970 */
   seen: number | null;
@@ -785,7 +785,7 @@ export interface TimersReply {
 /** One device that may come in. */
 export interface TokenDeviceItem {
   name: string;
-  role: "owner" | "adult" | "child" | "guest" | "satellite";
+  role: "owner" | "adult" | "teen" | "child" | "guest" | "satellite";
   /** Whose alone it is; empty when several use it */
   person: string;
   /** Where it stands; empty when it is carried about */

@@ -32,9 +32,9 @@ from tests.houses import house_of, wording
 from tools_server.boot import ServerSettings, opened_gate
 from tools_server.confirm import NO_REPLY, ConfirmationReply
 from tools_server.toolkit import find
+from wall.roles import ROLES
 
 TOOLBOX = find(tools_server.tools)
-ROLES = ("owner", "adult", "child", "guest", "satellite")
 DEVICES = {
     "devices": [
         {

@@ -351,6 +351,6 @@ async def test_the_rules_are_explained_as_a_table(config, data):
         assert verdicts["home.unlock"]["child"] == "–"
         assert verdicts["home.unlock"]["adult"].startswith("asks")
         assert verdicts["timers.start"]["guest"] == "yes"
-        [rule] = [one for one in reply["rules"] if one["id"] == "only-grown-ups-unlock"]
-        assert (rule["then"], rule["roles"]) == ("deny", ["guest", "child"])
-        assert rule["because"] == "Only grown-ups who live here may unlock doors and gates."
+        [rule] = [one for one in reply["rules"] if one["id"] == "role:unlock-9"]
+        assert (rule["then"], rule["roles"]) == ("deny", ["child", "guest"])
+        assert rule["because"] == "Only who lives here and is old enough may unlock doors and gates."

@@ -5,22 +5,23 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar, get_args
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Query, Request
 from pydantic import ValidationError
 
-from atlas.conversation import Actor, ConfirmationRequest, Role, ToolResult
+from atlas.conversation import Actor, ConfirmationRequest, ToolResult
 from atlas.errors import EngineError, RequestError
 from atlas.gateway.api.errors import ToolRefusal
 from atlas.gateway.api.shapes import NAME_CHARACTERS, ToolReply
 from atlas.gateway.auth import require
 from atlas.gateway.chat import ANY_AGENT, open_to
 from atlas.house import House
+from wall.roles import ROLES, Role, may
 
 ReplyShape = TypeVar("ReplyShape", bound=ToolReply)
-EVERYBODY: tuple[Role, ...] = get_args(Role)
-OWNER: tuple[Role, ...] = ("owner",)
+EVERYBODY = ROLES
+OWNER = tuple(role for role in ROLES if may(role, "manage"))
 
 AgentName = Annotated[
     str, Query(max_length=NAME_CHARACTERS, description="Whose tools and papers; empty is the one this role talks to")

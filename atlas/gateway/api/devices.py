@@ -7,12 +7,12 @@ from typing import Annotated
 from fastapi import Path
 from pydantic import Field
 
-from atlas.conversation import Role
 from atlas.errors import RequestError
 from atlas.gateway.api.caller import Caller, OwnerCaller
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import NAME_CHARACTERS, ApiReply, Body, OptionalName
 from atlas.store.devices import DeviceStore, TokenDevice
+from wall.roles import Role
 
 router = resource("devices", asks=False)
 DeviceName = Annotated[str, Path(min_length=1, max_length=NAME_CHARACTERS)]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from atlas import __version__
-from atlas.conversation import Role
 from atlas.gateway.api.caller import AnyCaller, agents_of
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import ApiReply
+from wall.roles import Role
 
 router = resource("me", asks=False)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from atlas.conversation import Role
 from atlas.gateway.api.caller import OwnerCaller
 from atlas.gateway.api.devices import devices_of
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import ApiReply
+from wall.roles import Role
 
 router = resource("people", asks=False)
 
