@@ -322,7 +322,7 @@ async def test_the_owner_filters_verifies_and_exports_the_record(config, data):
         rows = (await http.get("/api/record")).json()["rows"]
         assert [row["tool"] for row in rows[:3]] == ["lists.add", "home.unlock", "timers.start"]
         by_child = (await http.get("/api/record", params={"device": "the child", "outcome": "denied"})).json()["rows"]
-        assert [(row["tool"], row["rule"]) for row in by_child] == [("home.unlock", "only-grown-ups-unlock")]
+        assert [(row["tool"], row["rule"]) for row in by_child] == [("home.unlock", "role:unlock-9")]
         page = (await http.get("/api/record", params={"limit": 1})).json()
         older = (await http.get("/api/record", params={"limit": 1, "before": page["next"]})).json()
         assert [page["rows"][0]["tool"], older["rows"][0]["tool"]] == ["lists.add", "home.unlock"]
