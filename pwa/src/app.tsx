@@ -8,6 +8,8 @@ import { line, story, talk } from "./house/house.ts";
 import { newer } from "./house/offline.ts";
 import { More } from "./pages/more.tsx";
 import { Icon, type IconName } from "./parts/icon.tsx";
+import { later } from "./parts/later.tsx";
+import { OutcomeBar } from "./parts/outcome.tsx";
 import { hrefOf, route } from "./route.ts";
 import { words } from "./strings/index.ts";
 import { TalkPage } from "./talk/page.tsx";
@@ -22,6 +24,17 @@ type PageName = keyof typeof words.value.pages;
 
 export const PAGES: Partial<Record<PageName, Page>> = {
   talk: { icon: "talk", view: TalkPage, inBar: true },
+  home: { icon: "home", view: later(async () => (await import("./pages/home.tsx")).Home), inBar: true },
+  time: { icon: "time", view: later(async () => (await import("./pages/time.tsx")).Time), inBar: true },
+  lists: { icon: "lists", view: later(async () => (await import("./pages/lists.tsx")).Lists), inBar: true },
+  board: { icon: "board", view: later(async () => (await import("./pages/board.tsx")).Board), inBar: false },
+  notes: { icon: "notes", view: later(async () => (await import("./pages/notes.tsx")).Notes), inBar: false },
+  calendar: {
+    icon: "calendar",
+    view: later(async () => (await import("./pages/calendar.tsx")).Calendar),
+    inBar: false,
+  },
+  past: { icon: "past", view: later(async () => (await import("./pages/past.tsx")).Past), inBar: false },
   more: { icon: "more", view: More, inBar: true },
 };
 
@@ -42,6 +55,7 @@ export function App() {
         <main id="page" tabIndex={-1} key={page}>
           <View />
         </main>
+        <OutcomeBar />
         <Confirmations />
       </div>
       <p class="unseen" role="status">

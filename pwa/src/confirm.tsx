@@ -1,8 +1,9 @@
 /** Questions that wait for a yes, docked where the hands are. Closing one means no. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { WaitingAsk } from "./api.ts";
 import { HouseTrouble } from "./house/api.ts";
-import { answer, type Confirmation, confirmations } from "./house/confirmations.ts";
+import { answer, confirmations } from "./house/confirmations.ts";
 import { story } from "./house/house.ts";
 import { words } from "./strings/index.ts";
 
@@ -24,16 +25,16 @@ export function Confirmations() {
   );
 }
 
-function Question({ one, onTrouble }: { one: Confirmation; onTrouble: (text: string) => void }) {
+function Question({ one, onTrouble }: { one: WaitingAsk; onTrouble: (text: string) => void }) {
   const say = words.value.confirm;
   const [answered, setAnswered] = useState(false);
   const card = useRef<HTMLDivElement>(null);
   const no = useRef<HTMLButtonElement>(null);
-  const who = [one.asked.person, one.asked.device, one.asked.room].filter(Boolean).join(", ") || one.agent;
+  const who = [one.person, one.device, one.room].filter(Boolean).join(", ") || one.agent;
 
   useEffect(() => {
     // Whoever asked is answered with the keyboard at once; somebody else's question takes nobody's focus away.
-    if (one.own) no.current?.focus();
+    if (one.mine) no.current?.focus();
     const gone = setTimeout(() => {
       confirmations.value = confirmations.value.filter((other) => other.id !== one.id);
     }, one.seconds_left * 1000);
@@ -64,7 +65,7 @@ function Question({ one, onTrouble }: { one: Confirmation; onTrouble: (text: str
       aria-labelledby={`ask-${one.id}`}
       onKeyDown={(event) => event.key === "Escape" && void reply("no")}
     >
-      {!one.own && <p class="soft">{say.by(who)}</p>}
+      {!one.mine && <p class="soft">{say.by(who)}</p>}
       <p id={`ask-${one.id}`} class="words">
         {one.sentence}
       </p>

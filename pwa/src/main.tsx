@@ -4,10 +4,12 @@ import "./style/app.css";
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { watch } from "./house/confirmations.ts";
+import { listen } from "./house/events.ts";
 import { connect } from "./house/house.ts";
 import { install } from "./house/offline.ts";
 
 connect();
 watch();
+listen();
 render(<App />, document.getElementById("app") as HTMLElement);
 install();

@@ -121,12 +121,18 @@ class Running:
         until(self.health, 60, "the house being healthy again")
 
 
-def start(data: Path, port: int) -> Running:
+def start(data: Path, port: int, more_settings: str = "", way_out: str = "") -> Running:
     log = data / "house.log"
     settings = (
         data / "atlas.toml"
     )  # the small model, which by default answers nobody, does here: its path is tested too
-    settings.write_text((ROOT / "atlas.toml").read_text().replace("answers = false", "answers = true"))
+    settings.write_text(
+        (ROOT / "atlas.toml")
+        .read_text()
+        .replace("answers = false", "answers = true")
+        .replace("allow = []", f"allow = [{way_out}]")
+        + more_settings
+    )
     (data / "policy.toml").write_text((ROOT / "policy.toml").read_text())  # looked for beside the settings
     environment = {
         **os.environ,

@@ -52,11 +52,11 @@ def test_a_tap_and_a_spoken_request_is_answered_in_words_and_in_sound_that_says_
         page.reload()
         connected(page)
         page.locator(".talk").click()
-        expect(page.locator(".entry.person .words")).to_have_text(
+        expect(page.locator(".entry.person .words").last).to_have_text(
             re.compile("timer.*(ten|10) minutes", re.I), timeout=ANSWER_MS
         )
         assert "timer" in answer(page).lower()
-        expect(page.locator(".deed .kind")).to_have_text("Timer")
+        expect(page.locator(".deed .kind").last).to_have_text("Timer")
         connected(page)
         assert heard_ms(page) > 500
         pcm = b"".join(base64.b64decode(delta) for delta in page.evaluate("window.sound"))
@@ -74,7 +74,7 @@ def test_holding_the_button_ends_the_request_when_it_is_let_go(house, request_wa
         expect(page.locator(".frame")).to_have_attribute("data-state", "listening")
         page.wait_for_timeout(2500)  # the fake microphone speaks in real time
         page.mouse.up()
-        expect(page.locator(".entry.person .words")).to_have_text(
+        expect(page.locator(".entry.person .words").last).to_have_text(
             re.compile("what time is it", re.I), timeout=ANSWER_MS
         )
         assert re.search(r"\w", answer(page))
@@ -84,7 +84,7 @@ def test_hands_free_the_house_listens_again_after_its_answer(house, request_wav)
     with opened(house, request_wav("what time is it")) as page:
         connected(page)
         page.get_by_role("button", name="Hands-free").click()
-        expect(page.locator(".entry.person .words")).to_have_text(
+        expect(page.locator(".entry.person .words").last).to_have_text(
             re.compile("what time is it", re.I), timeout=ANSWER_MS
         )
         assert re.search(r"\w", answer(page))
@@ -108,7 +108,7 @@ def test_a_press_while_the_house_speaks_silences_it_and_listens(house):
         at_the_press = heard_ms(page)
         page.wait_for_timeout(400)
         assert heard_ms(page) - at_the_press < 100
-        expect(page.locator(".entry.house").first).to_have_attribute("data-entry", "cut")
+        expect(page.locator(".entry.house").last).to_have_attribute("data-entry", "cut")
         page.keyboard.up(" ")
 
 
@@ -166,7 +166,7 @@ def test_without_a_microphone_one_is_told_why_and_can_type(house, name, sentence
         page.locator(".talk").click()
         expect(page.locator(".controls .trouble")).to_contain_text(sentence)
         expect(page.locator(".frame")).to_have_attribute("data-state", "ready")
-        page.get_by_role("button", name="What time is it?").click()
+        say(page, "what time is it")
         assert re.search(r"\w", answer(page))
 
 
@@ -199,8 +199,8 @@ def test_a_change_is_taken_back_by_its_undo(house):
         connected(page)
         say(page, "set a timer for twenty minutes")
         answer(page)
-        page.get_by_role("button", name="Undo").click()
-        expect(page.locator(".deed").first).to_contain_text("Taken back", timeout=ANSWER_MS)
+        page.get_by_role("button", name="Undo").last.click()
+        expect(page.locator(".deed").last).to_contain_text("Taken back", timeout=ANSWER_MS)
 
 
 async def test_a_house_that_went_away_is_found_again_and_nothing_typed_is_lost(config, data):

@@ -1,5 +1,6 @@
 /** Requests to the house's own doors: JSON in, JSON out, and failures that can be told to a person. */
 
+import { words } from "../strings/index.ts";
 import { shutOut, token } from "./account.ts";
 
 /** A request failed. `sentence` is the house's own words, or "" when the house did not answer at all. */
@@ -48,8 +49,18 @@ async function send(path: string, body: unknown, method: string): Promise<Respon
 async function troubleOf(reply: Response): Promise<HouseTrouble> {
   try {
     const { error } = await reply.json();
-    return new HouseTrouble(reply.status, String(error.code ?? ""), String(error.message ?? ""));
+    return new HouseTrouble(reply.status, String(error.code ?? ""), String(error.sentence ?? error.message ?? ""));
   } catch {
     return new HouseTrouble(reply.status, "", "");
   }
+}
+
+/** What a person is told about a failure: the house's own sentence where it has one. */
+export function sentenceOf(trouble: HouseTrouble): string {
+  const say = words.value.trouble;
+  if (trouble.status === 0) return say.gone;
+  if (trouble.status === 507 || trouble.code === "disk_full") return say.full;
+  if (trouble.sentence) return trouble.sentence;
+  if (trouble.status === 403) return say.denied;
+  return trouble.status === 429 || trouble.status === 503 ? say.busy : say.other;
 }

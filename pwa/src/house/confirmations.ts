@@ -1,21 +1,14 @@
 /** What waits for a person's yes: looked for now and then, and at once when something happened. */
 
 import { effect, signal } from "@preact/signals";
+import type { AnswerReply, AsksReply, WaitingAsk } from "../api.ts";
 import { token } from "./account.ts";
 import { ask, HouseTrouble } from "./api.ts";
+import { announceChange, onChange } from "./events.ts";
 
 const LOOK_MS = 5_000; // how late a question of somebody else may appear here
 
-export interface Confirmation {
-  id: string;
-  sentence: string;
-  seconds_left: number;
-  own: boolean;
-  agent: string;
-  asked: { person: string; device: string; room: string };
-}
-
-export const confirmations = signal<Confirmation[]>([]);
+export const confirmations = signal<WaitingAsk[]>([]);
 
 let looking = false;
 let stale = false; // something happened since the look that is under way began
@@ -28,8 +21,8 @@ export async function look(): Promise<void> {
   try {
     while (stale && token.value) {
       stale = false;
-      const { data } = await ask<{ data: Confirmation[] }>("/v1/asks");
-      if (!stale) confirmations.value = data;
+      const { asks } = await ask<AsksReply>("/api/asks");
+      if (!stale) confirmations.value = asks;
     }
   } catch (trouble) {
     if (!(trouble instanceof HouseTrouble)) throw trouble; // else the house does not answer; the line says so
@@ -41,10 +34,10 @@ export async function look(): Promise<void> {
 /** Answer one; return what the house says to that. Throws `HouseTrouble`. */
 export async function answer(id: string, word: "yes" | "no"): Promise<string> {
   try {
-    return (await ask<{ text: string }>(`/v1/asks/${encodeURIComponent(id)}`, { answer: word })).text;
+    return (await ask<AnswerReply>(`/api/asks/${encodeURIComponent(id)}`, { answer: word })).sentence;
   } finally {
     confirmations.value = confirmations.value.filter((one) => one.id !== id);
-    void look();
+    announceChange("everything");
   }
 }
 
@@ -52,6 +45,7 @@ export async function answer(id: string, word: "yes" | "no"): Promise<string> {
 export function watch(): void {
   setInterval(() => document.hidden || void look(), LOOK_MS);
   document.addEventListener("visibilitychange", () => document.hidden || void look());
+  onChange((kind) => (kind === "asks" || kind === "everything") && void look());
   effect(() => {
     if (token.value) void look();
     else confirmations.value = [];

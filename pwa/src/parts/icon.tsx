@@ -12,7 +12,7 @@ const STROKES = {
   notes: "M6 3.5h8.5L19 8v12.5H6ZM14 3.5V8h5M9 12h7M9 15.5h5",
   calendar: "M4.5 6h15v14h-15ZM4.5 10.5h15M8.5 3.5V7M15.5 3.5V7",
   past: "M4.5 5.5h15v11H11l-4 3.5v-3.5H4.5ZM8 9.5h8M8 12.5h5",
-  more: "M5.5 12h.01M12 12h.01M18.5 12h.01",
+  more: "M5 11h2v2H5ZM11 11h2v2h-2ZM17 11h2v2h-2Z",
   stop: "M7 7h10v10H7Z",
   send: "M12 19.5V5M5.5 11.5 12 5l6.5 6.5",
   sound: "M4 9.5v5h3.5L12 19V5L7.5 9.5ZM15.5 9a4 4 0 0 1 0 6M18 6.5a7.5 7.5 0 0 1 0 11",

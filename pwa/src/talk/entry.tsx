@@ -1,6 +1,7 @@
 /** One entry of the conversation: who, the words, and what was done, with its undo. */
 
-import { story, talk } from "../house/house.ts";
+import { undo } from "../house/deeds.ts";
+import { story } from "../house/house.ts";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { words } from "../strings/index.ts";
 import type { Deed, Entry } from "./story.ts";
@@ -63,21 +64,10 @@ function DeedCard({ deed, answer }: { deed: Deed; answer: string }) {
 function Undo({ deed }: { deed: Deed }) {
   const say = words.value.talk;
   if (deed.undone) return <p class="soft">{say.undone}</p>;
-  async function undo(): Promise<void> {
-    if (await talk.type(say.undoWords)) story.undone(deed.receipt);
-  }
-  return lastReceipt() === deed.receipt ? (
-    <button type="button" class="quiet" onClick={undo}>
+  return (
+    <button type="button" class="quiet" onClick={async () => (await undo(deed.receipt)) && story.undone(deed.receipt)}>
       <Icon name="undo" size={18} />
       {say.undo}
     </button>
-  ) : null;
-}
-
-/** The house takes back the last change first, so only that one offers it. */
-function lastReceipt(): string {
-  for (const entry of story.entries.value.toReversed()) {
-    for (const deed of entry.deeds.value.toReversed()) if (deed.receipt && !deed.undone) return deed.receipt;
-  }
-  return "";
+  );
 }

@@ -28,6 +28,9 @@ export interface Entry {
   deeds: Signal<Deed[]>;
 }
 
+/** What was said before this page was loaded. */
+export type EarlierEntry = Pick<Entry, "key" | "who" | "at"> & { text: string };
+
 const READS =
   /\.(list|left|state|time|date|show|read|find|next|where|last|until|now|search|holidays|difference|current|forecast)$/;
 
@@ -37,6 +40,12 @@ export class Story {
   private spoken = new Map<string, Entry>(); // by item: what the person said
   private answer: Entry | null = null;
   private count = 0;
+
+  clear(): void {
+    this.entries.value = [];
+    this.spoken.clear();
+    this.answer = null;
+  }
 
   /** Add what the person typed. */
   typed(text: string): void {
@@ -49,10 +58,16 @@ export class Story {
     this.announcement.value = text;
   }
 
-  /** Put what was said earlier in front of what is there. */
-  before(entries: { who: Entry["who"]; text: string; at: number }[]): void {
-    const earlier = entries.map(({ who, text, at }) => this.entry(who, text, "done", at));
-    this.entries.value = [...earlier, ...this.entries.value].slice(-MOST_ENTRIES);
+  /** Put what was said earlier in front of what is there, once. */
+  before(earlier: EarlierEntry[]): void {
+    const known = new Set(this.entries.value.map(({ key }) => key));
+    const missing = earlier
+      .filter(({ key }) => !known.has(key))
+      .map((one) => this.entry(one.who, one.text, "done", one.at, one.key));
+    if (missing.length) {
+      const entries = [...this.entries.value, ...missing].sort((one, other) => one.at - other.at);
+      this.entries.value = entries.slice(-MOST_ENTRIES);
+    }
   }
 
   /** The answer was cut off by the person. */
@@ -158,8 +173,8 @@ export class Story {
     if (entry) entry.text.value += more;
   }
 
-  private entry(who: Entry["who"], text: string, state: EntryState, at = Date.now()): Entry {
-    return { key: `e${this.count++}`, who, at, text: signal(text), state: signal(state), deeds: signal<Deed[]>([]) };
+  private entry(who: Entry["who"], text: string, state: EntryState, at = Date.now(), key = `e${this.count++}`): Entry {
+    return { key, who, at, text: signal(text), state: signal(state), deeds: signal<Deed[]>([]) };
   }
 
   private add(who: Entry["who"], text: string, state: EntryState): Entry {

@@ -1,0 +1,67 @@
+/** Things done by a press: what came of them is shown for a moment, with a way to take them back. */
+
+import { signal } from "@preact/signals";
+import type { ToolReply, WaitingReply } from "../api.ts";
+import { ask, HouseTrouble, sentenceOf } from "./api.ts";
+import { look } from "./confirmations.ts";
+import { announceChange } from "./events.ts";
+
+const SHOWN_MS = 8_000; // long enough to read it, see the way back and press it
+
+export interface Outcome {
+  sentence: string;
+  receipt: string; // "" where nothing can be taken back
+  bad: boolean;
+}
+
+export const outcome = signal<Outcome | null>(null);
+let fading = 0;
+
+function show(next: Outcome): void {
+  clearTimeout(fading);
+  outcome.value = next;
+  fading = setTimeout(() => {
+    outcome.value = null;
+  }, SHOWN_MS);
+}
+
+/** Tell the person something in a sentence of the app's own. */
+export function tell(sentence: string, bad = false): void {
+  show({ sentence, receipt: "", bad });
+}
+
+export function dismiss(): void {
+  clearTimeout(fading);
+  outcome.value = null;
+}
+
+/** Do something at the house; return its answer, or null where it was not done (then the person has been told). */
+export async function act<Reply extends Partial<ToolReply>>(
+  method: "POST" | "PATCH" | "DELETE",
+  path: string,
+  body?: unknown,
+  quiet = false, // what is seen at once needs no words
+): Promise<Reply | null> {
+  try {
+    const reply = await ask<Reply | WaitingReply>(path, body, method);
+    announceChange(path.split(/[/?]/)[2]);
+    if (reply && "ask" in reply) {
+      void look(); // a person has to say yes; the question is on its way to the page
+      return null;
+    }
+    const done = reply as Reply;
+    if (!quiet && done?.sentence) show({ sentence: done.sentence, receipt: done.receipt?.id ?? "", bad: false });
+    return done ?? null;
+  } catch (trouble) {
+    if (!(trouble instanceof HouseTrouble)) throw trouble;
+    show({ sentence: sentenceOf(trouble), receipt: "", bad: true });
+    return null;
+  }
+}
+
+/** Take a change back. */
+export async function undo(receipt: string): Promise<boolean> {
+  const done = await act<ToolReply>("POST", "/api/history/undo", { receipt });
+  if (done) announceChange("everything");
+  return done !== null;
+}

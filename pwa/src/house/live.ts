@@ -1,0 +1,58 @@
+/** Data of the house that stays as it is there: asked for, and asked for again when it changed. */
+
+import { type Signal, signal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
+import { ask, HouseTrouble } from "./api.ts";
+import { onChange } from "./events.ts";
+
+const AGAIN_MS = 15_000; // where no event comes: papers that people edit by hand, a house without events
+
+export class Live<Data> {
+  readonly data: Signal<Data | null> = signal(null);
+  readonly trouble: Signal<HouseTrouble | null> = signal(null);
+  private readonly path: string;
+  private asking = false;
+  private stale = false;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  /** Ask again; what is shown stays until the answer is there. */
+  async refresh(): Promise<void> {
+    this.stale = true;
+    if (this.asking) return;
+    this.asking = true;
+    try {
+      while (this.stale) {
+        this.stale = false;
+        const data = await ask<Data>(this.path);
+        if (JSON.stringify(data) !== JSON.stringify(this.data.value)) this.data.value = data;
+        this.trouble.value = null;
+      }
+    } catch (trouble) {
+      if (!(trouble instanceof HouseTrouble)) throw trouble;
+      this.trouble.value = trouble;
+    } finally {
+      this.asking = false;
+    }
+  }
+}
+
+/** Keep `path` live while the component is shown; `kinds` are the changes that concern it. */
+export function useLive<Data>(path: string, ...kinds: string[]): Live<Data> {
+  const live = useMemo(() => new Live<Data>(path), [path]);
+  useEffect(() => {
+    const look = () => document.hidden || void live.refresh();
+    look();
+    const timer = setInterval(look, AGAIN_MS);
+    document.addEventListener("visibilitychange", look);
+    const end = onChange((kind) => (kind === "everything" || kinds.includes(kind)) && look());
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener("visibilitychange", look);
+      end();
+    };
+  }, [live]);
+  return live;
+}

@@ -1,0 +1,215 @@
+/** Board: tasks in columns, moved by dragging, by "Move to…", or by Ctrl and an arrow. */
+
+import { useSignal } from "@preact/signals";
+import { useState } from "preact/hooks";
+import type { BoardReply, TaskItem } from "../api.ts";
+import { act } from "../house/deeds.ts";
+import { useLive } from "../house/live.ts";
+import { Icon } from "../parts/icon.tsx";
+import { Loaded } from "../parts/loaded.tsx";
+import { Sheet } from "../parts/sheet.tsx";
+import { dateOf } from "../parts/when.ts";
+import { words } from "../strings/index.ts";
+import { WordsForm } from "./time.tsx";
+
+type Column = keyof typeof words.value.board.columns;
+
+const idOf = (task: TaskItem) => task.id || task.title;
+
+function move(task: TaskItem, column: string): void {
+  if (column !== task.column) void act("PATCH", `/api/tasks/${encodeURIComponent(idOf(task))}`, { column });
+}
+
+export function Board() {
+  const live = useLive<BoardReply>("/api/tasks", "tasks");
+  const say = words.value.board;
+  const dragged = useSignal<TaskItem | null>(null);
+  const [shown, setShown] = useState<string | null>(null);
+  return (
+    <div class="page wide">
+      <h1>{words.value.pages.board}</h1>
+      <WordsForm label={say.add} placeholder={say.example} onAdd={(title) => act("POST", "/api/tasks", { title })} />
+      <Loaded live={live}>
+        {({ columns, tasks }) => {
+          const open = tasks.find((task) => idOf(task) === shown);
+          return (
+            <>
+              <div class="board">
+                {columns.map((column) => (
+                  <section
+                    key={column}
+                    class="column"
+                    aria-label={say.columns[column as Column] ?? column}
+                    data-over={dragged.value !== null && dragged.value.column !== column}
+                    onDragOver={(event) => event.preventDefault()}
+                    onDrop={(event) => {
+                      event.preventDefault();
+                      if (dragged.value) move(dragged.value, column);
+                      dragged.value = null;
+                    }}
+                  >
+                    <h2>
+                      {say.columns[column as Column] ?? column}
+                      <span class="count">{tasks.filter((task) => task.column === column).length}</span>
+                    </h2>
+                    <ul>
+                      {tasks
+                        .filter((task) => task.column === column)
+                        .map((task) => (
+                          <Card
+                            key={idOf(task)}
+                            task={task}
+                            columns={columns}
+                            onOpen={() => setShown(idOf(task))}
+                            dragged={dragged}
+                          />
+                        ))}
+                    </ul>
+                  </section>
+                ))}
+              </div>
+              {open && <TaskSheet task={open} columns={columns} onClose={() => setShown(null)} />}
+            </>
+          );
+        }}
+      </Loaded>
+    </div>
+  );
+}
+
+interface CardProperties {
+  task: TaskItem;
+  columns: string[];
+  onOpen: () => void;
+  dragged: { value: TaskItem | null };
+}
+
+function Card({ task, columns, onOpen, dragged }: CardProperties) {
+  const at = columns.indexOf(task.column);
+  return (
+    <li
+      class="card task"
+      data-priority={task.priority}
+      draggable
+      onDragStart={(event) => {
+        event.dataTransfer?.setData("text/plain", task.title);
+        dragged.value = task;
+      }}
+      onDragEnd={() => {
+        dragged.value = null;
+      }}
+    >
+      <button
+        type="button"
+        class="task-title"
+        aria-description={words.value.board.keys}
+        onClick={onOpen}
+        onKeyDown={(event) => {
+          if (!event.ctrlKey || (event.key !== "ArrowLeft" && event.key !== "ArrowRight")) return;
+          const next = columns[at + (event.key === "ArrowRight" ? 1 : -1)];
+          if (next) move(task, next);
+        }}
+      >
+        {task.title}
+      </button>
+      <TaskFacts task={task} />
+      <MoveTo task={task} columns={columns} />
+    </li>
+  );
+}
+
+function dueOf(due: string): string {
+  const at = new Date(due.includes("T") ? due : `${due}T00:00`);
+  return Number.isNaN(at.getTime()) ? due : dateOf(at);
+}
+
+function TaskFacts({ task }: { task: TaskItem }) {
+  const say = words.value.board;
+  const facts = [
+    task.priority === "high" ? say.priorities.high : "",
+    task.due ? say.due(dueOf(task.due)) : "",
+    task.assignee,
+  ].filter(Boolean);
+  return facts.length ? <p class="soft">{facts.join(" · ")}</p> : null;
+}
+
+function MoveTo({ task, columns }: { task: TaskItem; columns: string[] }) {
+  const say = words.value.board;
+  return (
+    <label class="move">
+      <span class="unseen">{`${say.moveTo}: ${task.title}`}</span>
+      <select value="" onChange={(event) => move(task, event.currentTarget.value)}>
+        <option value="" disabled>
+          {say.moveTo}
+        </option>
+        {columns
+          .filter((column) => column !== task.column)
+          .map((column) => (
+            <option key={column} value={column}>
+              {say.columns[column as Column] ?? column}
+            </option>
+          ))}
+      </select>
+    </label>
+  );
+}
+
+function TaskSheet({ task, columns, onClose }: { task: TaskItem; columns: string[]; onClose: () => void }) {
+  const say = words.value.board;
+  const title = useSignal(task.title);
+  const due = useSignal("");
+  const path = `/api/tasks/${encodeURIComponent(idOf(task))}`;
+  async function save(event: SubmitEvent): Promise<void> {
+    event.preventDefault();
+    const change: Record<string, string> = {};
+    if (title.value.trim() !== task.title) change.title = title.value.trim();
+    if (due.value.trim()) change.due = due.value.trim();
+    if (!Object.keys(change).length || (await act("PATCH", path, change))) onClose();
+  }
+  return (
+    <Sheet title={task.title} onClose={onClose}>
+      <form class="fields" onSubmit={save}>
+        {task.description && <p class="soft">{task.description}</p>}
+        <label>
+          {say.title}
+          <input
+            value={title.value}
+            maxLength={500}
+            required
+            onInput={(event) => {
+              title.value = event.currentTarget.value;
+            }}
+          />
+        </label>
+        <label>
+          {say.dueLabel}
+          <input
+            value={due.value}
+            placeholder={task.due || say.dueExample}
+            maxLength={100}
+            onInput={(event) => {
+              due.value = event.currentTarget.value;
+            }}
+          />
+        </label>
+        <MoveTo task={task} columns={columns} />
+        <p class="answers">
+          <button
+            type="button"
+            class="quiet"
+            onClick={() => {
+              onClose();
+              void act("DELETE", path);
+            }}
+          >
+            <Icon name="bin" size={20} />
+            {say.remove}
+          </button>
+          <button type="submit" class="solid">
+            {words.value.shell.save}
+          </button>
+        </p>
+      </form>
+    </Sheet>
+  );
+}

@@ -1,0 +1,281 @@
+/** Calendar: a month, a week or a day, with what happens in it. */
+
+import { useSignal } from "@preact/signals";
+import { useState } from "preact/hooks";
+import type { EventItem, EventReply, EventsReply } from "../api.ts";
+import { act } from "../house/deeds.ts";
+import { useLive } from "../house/live.ts";
+import { Icon } from "../parts/icon.tsx";
+import { Loaded } from "../parts/loaded.tsx";
+import { Sheet } from "../parts/sheet.tsx";
+import { addDays, dayOf, isoDay, midnight, monthOf, timeOf, weekdayOf } from "../parts/when.ts";
+import { words } from "../strings/index.ts";
+
+type Span = "day" | "week" | "month";
+
+export function Calendar() {
+  const say = words.value.calendar;
+  const [span, setSpan] = useState<Span>("month");
+  const [at, setAt] = useState(new Date());
+  const [adding, setAdding] = useState(false);
+  const [shown, setShown] = useState<EventItem | null>(null);
+  const days = daysOf(span, at);
+  const live = useLive<EventsReply>(
+    `/api/calendar?from=${isoDay(days[0])}&to=${isoDay(days[days.length - 1])}`,
+    "calendar",
+  );
+  const step = (forward: number) =>
+    setAt(
+      span === "month" ? new Date(at.getFullYear(), at.getMonth() + forward, 1) : addDays(at, forward * days.length),
+    );
+  const title = span === "day" ? dayOf(at) : monthOf(span === "week" ? days[3] : at);
+  return (
+    <div class="page wide">
+      <div class="head">
+        <h1>{words.value.pages.calendar}</h1>
+        <button type="button" class="solid" onClick={() => setAdding(true)}>
+          <Icon name="plus" size={20} />
+          {say.add}
+        </button>
+      </div>
+      <div class="head">
+        <div class="stepper">
+          <button type="button" class="round" aria-label={say.earlier} onClick={() => step(-1)}>
+            <Icon name="previous" />
+          </button>
+          <h2 aria-live="polite">{title}</h2>
+          <button type="button" class="round" aria-label={say.later} onClick={() => step(1)}>
+            <Icon name="next" />
+          </button>
+        </div>
+        <div class="chips">
+          <button type="button" class="plain" onClick={() => setAt(new Date())}>
+            {say.today}
+          </button>
+          {(["day", "week", "month"] as const).map((name) => (
+            <button
+              key={name}
+              type="button"
+              class="plain chip"
+              aria-pressed={span === name}
+              onClick={() => setSpan(name)}
+            >
+              {say.spans[name]}
+            </button>
+          ))}
+        </div>
+      </div>
+      <Loaded live={live}>
+        {({ events }) => {
+          const openDay = (day: Date) => {
+            setAt(day);
+            setSpan("day");
+          };
+          return span === "month" ? (
+            <Month days={days} month={at.getMonth()} events={events} onDay={openDay} />
+          ) : (
+            <Agenda days={days} events={events} onShow={setShown} />
+          );
+        }}
+      </Loaded>
+      {adding && <NewEvent day={at} onClose={() => setAdding(false)} />}
+      {shown && <EventSheet event={shown} onClose={() => setShown(null)} />}
+    </div>
+  );
+}
+
+/** Weeks begin on Monday. */
+function daysOf(span: Span, at: Date): Date[] {
+  if (span === "day") return [at];
+  const from = span === "week" ? at : new Date(at.getFullYear(), at.getMonth(), 1);
+  const monday = addDays(from, -((from.getDay() + 6) % 7));
+  if (span === "week") return Array.from({ length: 7 }, (_, day) => addDays(monday, day));
+  const last = new Date(at.getFullYear(), at.getMonth() + 1, 0);
+  const weeks = Math.ceil((midnight(last) - midnight(monday) + 86_400_000) / (7 * 86_400_000) - 0.01);
+  return Array.from({ length: weeks * 7 }, (_, day) => addDays(monday, day));
+}
+
+/** A date alone is a day here, wherever one is; a moment is what it is. */
+const startOf = ({ start, all_day }: EventItem) => new Date(all_day ? `${start.slice(0, 10)}T00:00` : start);
+
+function eventsOf(day: Date, events: EventItem[]): EventItem[] {
+  const [from, to] = [midnight(day), midnight(addDays(day, 1))];
+  return events.filter((event) => {
+    const start = startOf(event).getTime();
+    const end = event.end ? new Date(event.all_day ? `${event.end.slice(0, 10)}T00:00` : event.end).getTime() : start;
+    return start < to && (end > from || start >= from);
+  });
+}
+
+function Month({
+  days,
+  month,
+  events,
+  onDay,
+}: {
+  days: Date[];
+  month: number;
+  events: EventItem[];
+  onDay: (day: Date) => void;
+}) {
+  const today = midnight(new Date());
+  return (
+    <div class="month card">
+      {days.slice(0, 7).map((day) => (
+        <p key={day.getDay()} class="weekday" aria-hidden="true">
+          {weekdayOf(day)}
+        </p>
+      ))}
+      {days.map((day) => {
+        const here = eventsOf(day, events);
+        return (
+          <button
+            key={isoDay(day)}
+            type="button"
+            class="month-day"
+            data-other={day.getMonth() !== month}
+            data-today={midnight(day) === today}
+            aria-label={`${dayOf(day)}: ${words.value.calendar.count(here.length)}`}
+            onClick={() => onDay(day)}
+          >
+            <span class="number">{day.getDate()}</span>
+            {here.slice(0, 3).map((event) => (
+              <span key={event.id + event.start} class="month-event">
+                {event.title}
+              </span>
+            ))}
+            {here.length > 0 && <span class="dot" />}
+          </button>
+        );
+      })}
+    </div>
+  );
+}
+
+function Agenda({ days, events, onShow }: { days: Date[]; events: EventItem[]; onShow: (event: EventItem) => void }) {
+  const say = words.value.calendar;
+  return (
+    <ol class="agenda">
+      {days.map((day) => {
+        const here = eventsOf(day, events);
+        return (
+          <li key={isoDay(day)}>
+            {days.length > 1 && <h3 data-today={midnight(day) === midnight(new Date())}>{dayOf(day)}</h3>}
+            {here.length ? (
+              <ul class="card rows">
+                {here.map((event) => (
+                  <li key={event.id + event.start}>
+                    <button type="button" class="row event" onClick={() => onShow(event)}>
+                      <span class="event-time">{event.all_day ? say.allDay : timeOf(startOf(event))}</span>
+                      <span class="name">{event.title}</span>
+                      {event.place && <span class="soft">{event.place}</span>}
+                    </button>
+                  </li>
+                ))}
+              </ul>
+            ) : (
+              <p class="soft">{say.nothing}</p>
+            )}
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+function NewEvent({ day, onClose }: { day: Date; onClose: () => void }) {
+  const say = words.value.calendar;
+  const title = useSignal("");
+  const date = useSignal(isoDay(day));
+  const time = useSignal("");
+  const place = useSignal("");
+  const repeat = useSignal("");
+  async function save(event: SubmitEvent): Promise<void> {
+    event.preventDefault();
+    const start = time.value ? `${date.value}T${time.value}` : date.value;
+    const body = { title: title.value.trim(), start, place: place.value.trim(), repeat: repeat.value.trim() };
+    if (await act<EventReply>("POST", "/api/calendar", body)) onClose();
+  }
+  const field = (label: string, value: { value: string }, more: Record<string, unknown> = {}) => (
+    <label>
+      {label}
+      <input
+        value={value.value}
+        {...more}
+        onInput={(event) => {
+          value.value = event.currentTarget.value;
+        }}
+      />
+    </label>
+  );
+  return (
+    <Sheet title={say.add} onClose={onClose}>
+      <form class="fields" onSubmit={save}>
+        {field(say.title, title, { required: true, maxLength: 200 })}
+        <div class="side-by-side">
+          {field(say.date, date, { type: "date", required: true })}
+          {field(say.time, time, { type: "time" })}
+        </div>
+        {field(say.place, place, { maxLength: 200 })}
+        {field(say.repeat, repeat, { maxLength: 100, placeholder: say.repeatExample })}
+        <p class="answers">
+          <button type="submit" class="solid">
+            {words.value.shell.save}
+          </button>
+        </p>
+      </form>
+    </Sheet>
+  );
+}
+
+function EventSheet({ event, onClose }: { event: EventItem; onClose: () => void }) {
+  const say = words.value.calendar;
+  const title = useSignal(event.title);
+  const start = startOf(event);
+  const path = `/api/calendar/${encodeURIComponent(event.id || event.title)}?day=${isoDay(start)}`;
+  async function save(submitted: SubmitEvent): Promise<void> {
+    submitted.preventDefault();
+    if (title.value.trim() === event.title || (await act("PATCH", path, { title: title.value.trim() }))) onClose();
+  }
+  function remove(whole: boolean): void {
+    onClose();
+    void act("DELETE", whole ? `${path}&whole_series=true` : path);
+  }
+  return (
+    <Sheet title={event.title} onClose={onClose}>
+      <form class="fields" onSubmit={save}>
+        <p>
+          {dayOf(start)}
+          {!event.all_day && `, ${timeOf(start)}`}
+        </p>
+        {event.place && <p class="soft">{event.place}</p>}
+        {event.series && <p class="soft">{say.series}</p>}
+        <label>
+          {say.title}
+          <input
+            value={title.value}
+            maxLength={200}
+            required
+            onInput={(input) => {
+              title.value = input.currentTarget.value;
+            }}
+          />
+        </label>
+        <p class="answers">
+          <button type="button" class="quiet" onClick={() => remove(false)}>
+            <Icon name="bin" size={20} />
+            {event.series ? say.removeOne : say.remove}
+          </button>
+          {event.series && (
+            <button type="button" class="quiet" onClick={() => remove(true)}>
+              {say.removeAll}
+            </button>
+          )}
+          <button type="submit" class="solid">
+            {words.value.shell.save}
+          </button>
+        </p>
+      </form>
+    </Sheet>
+  );
+}

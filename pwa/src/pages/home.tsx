@@ -1,0 +1,237 @@
+/** Home: every device by its room, live; a tap switches it, a slider sets it. */
+
+import { useEffect, useState } from "preact/hooks";
+import type { DeviceChange, DeviceItem, DevicesReply, HomeReply } from "../api.ts";
+import { act } from "../house/deeds.ts";
+import { useLive } from "../house/live.ts";
+import { Icon, type IconName } from "../parts/icon.tsx";
+import { Empty, Loaded } from "../parts/loaded.tsx";
+import { words } from "../strings/index.ts";
+
+const ICONS: Record<string, IconName> = {
+  light: "light",
+  switch: "plug",
+  climate: "heat",
+  cover: "cover",
+  lock: "lock",
+  media: "play",
+  sensor: "pulse",
+  person: "people",
+};
+
+export function Home() {
+  const live = useLive<HomeReply>("/api/home", "home");
+  const say = words.value.home;
+  return (
+    <div class="page wide">
+      <h1>{words.value.pages.home}</h1>
+      <Loaded live={live}>
+        {(home) =>
+          home.devices.length ? (
+            <Rooms home={home} />
+          ) : (
+            <Empty icon="home" title={say.none}>
+              <p>{say.noneHow}</p>
+            </Empty>
+          )
+        }
+      </Loaded>
+    </div>
+  );
+}
+
+function Rooms({ home }: { home: HomeReply }) {
+  const say = words.value.home;
+  const scenes = home.devices.filter(({ kind }) => kind === "scene");
+  const rooms = new Map<string, DeviceItem[]>();
+  for (const device of home.devices) {
+    if (device.kind === "scene") continue;
+    rooms.set(device.room, [...(rooms.get(device.room) ?? []), device]);
+  }
+  const named = [...rooms].sort(([one], [other]) => Number(!one) - Number(!other) || one.localeCompare(other));
+  return (
+    <>
+      {scenes.length > 0 && (
+        <section aria-labelledby="scenes">
+          <h2 id="scenes">{say.scenes}</h2>
+          <ul class="chips">
+            {scenes.map((scene) => (
+              <li key={scene.id}>
+                <button
+                  type="button"
+                  class="plain"
+                  onClick={() => act("POST", `/api/home/scenes/${encode(scene.id)}`, {})}
+                >
+                  <Icon name="scene" size={20} />
+                  {scene.name}
+                </button>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {named.map(([room, devices]) => (
+        <section key={room} aria-label={room || say.elsewhere}>
+          <h2>{room || say.elsewhere}</h2>
+          <ul class="devices">
+            {devices.map((device) => (
+              <li key={device.id}>
+                <Device device={device} />
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
+    </>
+  );
+}
+
+const encode = (id: string) => id.split("/").map(encodeURIComponent).join("/");
+
+function Device({ device }: { device: DeviceItem }) {
+  const active = isActive(device);
+  const set = (change: DeviceChange, quiet = true) =>
+    act<DevicesReply>("PATCH", `/api/home/devices/${encode(device.id)}`, change, quiet);
+  return (
+    <div class="card device" data-active={active} data-reachable={device.reachable}>
+      <div class="device-head">
+        <Icon name={ICONS[device.kind] ?? "plug"} />
+        <div>
+          <p class="name">{device.name}</p>
+          <p class="soft">{stateOf(device)}</p>
+        </div>
+        {device.reachable && <Main device={device} set={set} />}
+      </div>
+      {device.reachable && <Values device={device} set={set} />}
+    </div>
+  );
+}
+
+type SetDevice = (change: DeviceChange, quiet?: boolean) => Promise<DevicesReply | null>;
+
+/** The one thing that a tap does. */
+function Main({ device: { name, kind, can, state }, set }: { device: DeviceItem; set: SetDevice }) {
+  const say = words.value.home;
+  if (kind === "lock" && can.includes("locked")) {
+    const locked = Boolean(state.locked);
+    return (
+      <button type="button" class="plain" onClick={() => set({ locked: !locked }, false)}>
+        {locked ? say.unlock : say.lock}
+        <span class="unseen"> {name}</span>
+      </button>
+    );
+  }
+  const part = (["on", "playing", "open"] as const).find((one) => can.includes(one));
+  if (!part || (kind === "climate" && part === "on")) return null;
+  const on = Boolean(state[part]);
+  return (
+    <button
+      type="button"
+      class="switch"
+      role="switch"
+      aria-checked={on}
+      aria-label={name}
+      onClick={() => set({ [part]: !on })}
+    />
+  );
+}
+
+/** What can be set by sliding or by steps. */
+function Values({ device, set }: { device: DeviceItem; set: SetDevice }) {
+  const say = words.value.home;
+  const { can, state, name } = device;
+  const sliders = (["brightness", "position", "volume", "speed"] as const).filter(
+    (part) => can.includes(part) && (part !== "brightness" || state.on !== false),
+  );
+  const target = Number(state.temperature);
+  return (
+    <>
+      {sliders.map((part) => (
+        <Slider
+          key={part}
+          label={`${name}: ${say.parts[part]}`}
+          value={Number(state[part] ?? 0)}
+          onSet={(value) => set({ [part]: value })}
+        />
+      ))}
+      {can.includes("temperature") && Number.isFinite(target) && (
+        <div class="steps">
+          <button
+            type="button"
+            class="round"
+            aria-label={`${name}: ${say.cooler}`}
+            onClick={() => set({ temperature: target - 0.5 })}
+          >
+            <Icon name="minus" />
+          </button>
+          <output>{degrees(target)}</output>
+          <button
+            type="button"
+            class="round"
+            aria-label={`${name}: ${say.warmer}`}
+            onClick={() => set({ temperature: target + 0.5 })}
+          >
+            <Icon name="plus" />
+          </button>
+        </div>
+      )}
+    </>
+  );
+}
+
+function Slider({ label, value, onSet }: { label: string; value: number; onSet: (value: number) => void }) {
+  const [shown, setShown] = useState(value);
+  useEffect(() => setShown(value), [value]);
+  return (
+    <label class="slider">
+      <span class="unseen">{label}</span>
+      <input
+        type="range"
+        min={0}
+        max={100}
+        step={5}
+        value={shown}
+        style={{ "--part": `${shown}%` }}
+        onInput={(event) => setShown(event.currentTarget.valueAsNumber)}
+        onChange={(event) => onSet(event.currentTarget.valueAsNumber)}
+      />
+      <output>{shown} %</output>
+    </label>
+  );
+}
+
+function isActive({ kind, state }: DeviceItem): boolean {
+  if (kind === "lock") return state.locked === false; // an open door is what one wants to see
+  return Boolean(state.on || state.playing || state.open);
+}
+
+const degrees = (value: number) => `${value.toLocaleString(words.value.language, { maximumFractionDigits: 1 })} °`;
+
+function stateOf({ reachable, kind, state, lacks }: DeviceItem): string {
+  const say = words.value.home;
+  if (!reachable) return say.unreachable;
+  if (kind === "lock") return state.locked ? say.locked : say.unlocked;
+  if (kind === "media")
+    return state.playing ? String(state.title ?? say.playing) : state.on === false ? say.off : say.paused;
+  if (kind === "cover" || kind === "valve") {
+    const position = Number(state.position);
+    if (position > 0 && position < 100) return say.openBy(position);
+    return state.open || position === 100 ? say.open : say.closed;
+  }
+  if (kind === "climate") {
+    return state.measured === undefined
+      ? state.on === false
+        ? say.off
+        : say.heats
+      : say.measured(degrees(Number(state.measured)));
+  }
+  if (kind === "sensor") return sensed(state) || lacks;
+  if ("on" in state) return state.on ? say.on : say.off;
+  return String(state.activity ?? state.place ?? lacks ?? "");
+}
+
+function sensed(state: Record<string, unknown>): string {
+  const { value, unit } = state;
+  if (typeof value === "boolean") return value ? words.value.home.yes : words.value.home.no;
+  return value === undefined ? "" : `${value}${unit ? ` ${unit}` : ""}`;
+}

@@ -1,0 +1,154 @@
+/** Lists: one at a time, ticked by a tap, with a field for what is missing. */
+
+import type { ListEntry, ListReply, ListsReply } from "../api.ts";
+import { act } from "../house/deeds.ts";
+import { useLive } from "../house/live.ts";
+import { Icon } from "../parts/icon.tsx";
+import { Empty, Loaded } from "../parts/loaded.tsx";
+import { hrefOf, route } from "../route.ts";
+import { words } from "../strings/index.ts";
+import { WordsForm } from "./time.tsx";
+
+export function Lists() {
+  const live = useLive<ListsReply>("/api/lists", "lists");
+  const say = words.value.lists;
+  return (
+    <div class="page">
+      <h1>{words.value.pages.lists}</h1>
+      <Loaded live={live}>
+        {({ lists }) => {
+          const names = lists.map(({ name }) => name);
+          const usual = names.includes(say.shopping) ? say.shopping : (names[0] ?? say.shopping);
+          const chosen = route.value.rest[0] ?? usual;
+          const shown = names.includes(chosen) ? lists : [...lists, { name: chosen, left: 0 }];
+          return (
+            <>
+              <ul class="chips" aria-label={words.value.pages.lists}>
+                {shown.map(({ name, left }) => (
+                  <li key={name}>
+                    <a
+                      class="plain chip"
+                      href={hrefOf("lists", name)}
+                      aria-current={name === chosen ? "true" : undefined}
+                    >
+                      {name.charAt(0).toLocaleUpperCase() + name.slice(1)}
+                      {left > 0 && <span class="count">{left}</span>}
+                    </a>
+                  </li>
+                ))}
+              </ul>
+              <OneList key={chosen} name={chosen} exists={names.includes(chosen)} />
+              <WordsForm
+                label={say.newList}
+                placeholder={say.newList}
+                onAdd={async (name) => {
+                  location.hash = hrefOf("lists", name).slice(1);
+                  return true;
+                }}
+              />
+            </>
+          );
+        }}
+      </Loaded>
+    </div>
+  );
+}
+
+function OneList({ name, exists }: { name: string; exists: boolean }) {
+  const say = words.value.lists;
+  const path = `/api/lists/${encodeURIComponent(name)}`;
+  return (
+    <section aria-label={name}>
+      <WordsForm
+        label={say.addTo(name)}
+        placeholder={say.add}
+        onAdd={(typed) =>
+          act(
+            "POST",
+            `${path}/items`,
+            {
+              items: typed
+                .split(",")
+                .map((item) => item.trim())
+                .filter(Boolean),
+            },
+            true,
+          )
+        }
+      />
+      {exists ? (
+        <Items name={name} path={path} />
+      ) : (
+        <Empty icon="lists" title={say.empty}>
+          <p>{say.emptyHow}</p>
+        </Empty>
+      )}
+    </section>
+  );
+}
+
+function Items({ name, path }: { name: string; path: string }) {
+  const live = useLive<ListReply>(path, "lists");
+  const say = words.value.lists;
+  return (
+    <Loaded live={live}>
+      {({ items }) => {
+        const open = items.filter(({ checked }) => !checked);
+        const done = items.filter(({ checked }) => checked);
+        if (!items.length) {
+          return (
+            <Empty icon="lists" title={say.empty}>
+              <p>{say.emptyHow}</p>
+            </Empty>
+          );
+        }
+        return (
+          <>
+            {open.length > 0 && <Entries items={open} path={path} label={name} />}
+            {done.length > 0 && (
+              <details class="done" open={open.length === 0}>
+                <summary>{say.ticked(done.length)}</summary>
+                <Entries items={done} path={path} label={say.ticked(done.length)} />
+                <button type="button" class="quiet" onClick={() => act("DELETE", `${path}/items?checked_only=true`)}>
+                  {say.clear}
+                </button>
+              </details>
+            )}
+          </>
+        );
+      }}
+    </Loaded>
+  );
+}
+
+function Entries({ items, path, label }: { items: ListEntry[]; path: string; label: string }) {
+  const say = words.value.lists;
+  return (
+    <ul class="card rows" aria-label={label}>
+      {items.map(({ text, checked }) => (
+        <li key={text} class="row entry-row">
+          <label>
+            <input
+              type="checkbox"
+              checked={checked}
+              onChange={() =>
+                checked
+                  ? act("POST", `${path}/items`, { items: [text] }, true)
+                  : act("POST", `${path}/check`, { items: [text] }, true)
+              }
+            />
+            <span>{text}</span>
+          </label>
+          <button
+            type="button"
+            class="round bare"
+            aria-label={`${say.remove}: ${text}`}
+            onClick={() => act("POST", `${path}/remove`, { items: [text] })}
+          >
+            <Icon name="close" size={18} />
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,212 @@
+/** Notes: found by their words, read as they were written, added to at the end. */
+
+import { useSignal } from "@preact/signals";
+import type { FoundNotesReply, NoteReply, NotesReply, NoteTextReply } from "../api.ts";
+import { act } from "../house/deeds.ts";
+import { useLive } from "../house/live.ts";
+import { Icon } from "../parts/icon.tsx";
+import { Empty, Loaded } from "../parts/loaded.tsx";
+import { Markdown } from "../parts/markdown.tsx";
+import { dateOf } from "../parts/when.ts";
+import { go, hrefOf, route } from "../route.ts";
+import { words } from "../strings/index.ts";
+
+export function Notes() {
+  const [shown] = route.value.rest;
+  if (shown === undefined) return <AllNotes />;
+  return shown === "" ? <NewNote /> : <OneNote key={shown} file={shown} />;
+}
+
+function AllNotes() {
+  const say = words.value.notes;
+  const search = useSignal("");
+  return (
+    <div class="page">
+      <div class="head">
+        <h1>{words.value.pages.notes}</h1>
+        <a class="solid" href={hrefOf("notes", "")}>
+          <Icon name="plus" size={20} />
+          {say.write}
+        </a>
+      </div>
+      <label class="search">
+        <Icon name="search" size={20} />
+        <span class="unseen">{say.search}</span>
+        <input
+          type="search"
+          placeholder={say.search}
+          maxLength={200}
+          value={search.value}
+          onInput={(event) => {
+            search.value = event.currentTarget.value;
+          }}
+        />
+      </label>
+      {search.value.trim() ? <Matches query={search.value.trim()} /> : <Listed />}
+    </div>
+  );
+}
+
+function Listed() {
+  const live = useLive<NotesReply>("/api/notes", "notes");
+  const say = words.value.notes;
+  return (
+    <Loaded live={live}>
+      {({ notes }) =>
+        notes.length ? (
+          <ul class="card rows">
+            {notes.map((note) => (
+              <li key={note.file}>
+                <a class="row" href={hrefOf("notes", note.file)}>
+                  <span class="name">{note.title}</span>
+                  <span class="soft">{written(note.created)}</span>
+                </a>
+              </li>
+            ))}
+          </ul>
+        ) : (
+          <Empty icon="notes" title={say.none}>
+            <p>{say.noneHow}</p>
+          </Empty>
+        )
+      }
+    </Loaded>
+  );
+}
+
+const written = (created: string) => (Number.isNaN(Date.parse(created)) ? "" : dateOf(new Date(created)));
+
+function Matches({ query }: { query: string }) {
+  const live = useLive<FoundNotesReply>(`/api/notes/search?q=${encodeURIComponent(query)}`, "notes");
+  return (
+    <Loaded live={live}>
+      {({ matches }) =>
+        matches.length ? (
+          <ul class="card rows">
+            {matches.map((note) => (
+              <li key={note.file}>
+                <a class="row column-row" href={hrefOf("notes", note.file)}>
+                  <span class="name">{note.title}</span>
+                  <span class="soft">{note.snippet}</span>
+                </a>
+              </li>
+            ))}
+          </ul>
+        ) : (
+          <p class="soft">{words.value.notes.noMatch}</p>
+        )
+      }
+    </Loaded>
+  );
+}
+
+function Back() {
+  return (
+    <a class="quiet back" href={hrefOf("notes")}>
+      <Icon name="previous" size={20} />
+      {words.value.pages.notes}
+    </a>
+  );
+}
+
+function NewNote() {
+  const say = words.value.notes;
+  const title = useSignal("");
+  const text = useSignal("");
+  async function save(event: SubmitEvent): Promise<void> {
+    event.preventDefault();
+    const reply = await act<NoteReply>("POST", "/api/notes", { title: title.value.trim(), text: text.value });
+    if (reply) go("notes", reply.note.file);
+  }
+  return (
+    <div class="page">
+      <Back />
+      <h1>{say.write}</h1>
+      <form class="fields" onSubmit={save}>
+        <label>
+          {say.title}
+          <input
+            value={title.value}
+            maxLength={200}
+            required
+            onInput={(event) => {
+              title.value = event.currentTarget.value;
+            }}
+          />
+        </label>
+        <label>
+          {say.text}
+          <textarea
+            rows={10}
+            maxLength={1900}
+            value={text.value}
+            onInput={(event) => {
+              text.value = event.currentTarget.value;
+            }}
+          />
+        </label>
+        <p class="answers">
+          <button type="submit" class="solid">
+            {words.value.shell.save}
+          </button>
+        </p>
+      </form>
+    </div>
+  );
+}
+
+function OneNote({ file }: { file: string }) {
+  const path = `/api/notes/note?note=${encodeURIComponent(file)}`;
+  const live = useLive<NoteTextReply>(path, "notes");
+  const say = words.value.notes;
+  const more = useSignal("");
+  async function append(event: SubmitEvent): Promise<void> {
+    event.preventDefault();
+    if (!more.value.trim()) return;
+    const appendPath = `/api/notes/note/append?note=${encodeURIComponent(file)}`;
+    if (await act("POST", appendPath, { text: more.value })) {
+      more.value = "";
+      void live.refresh();
+    }
+  }
+  async function remove(): Promise<void> {
+    if (await act("DELETE", path)) go("notes");
+  }
+  return (
+    <div class="page">
+      <Back />
+      <Loaded live={live}>
+        {({ note, text, truncated }) => (
+          <>
+            <div class="head">
+              <h1>{note.title}</h1>
+              <button type="button" class="round bare" aria-label={say.remove} title={say.remove} onClick={remove}>
+                <Icon name="bin" />
+              </button>
+            </div>
+            <Markdown text={text} />
+            {truncated && <p class="soft">{say.truncated}</p>}
+            <form class="fields" onSubmit={append}>
+              <label>
+                {say.more}
+                <textarea
+                  rows={3}
+                  maxLength={1900}
+                  value={more.value}
+                  onInput={(event) => {
+                    more.value = event.currentTarget.value;
+                  }}
+                />
+              </label>
+              <p class="answers">
+                <button type="submit" class="solid">
+                  {words.value.shell.add}
+                </button>
+              </p>
+            </form>
+          </>
+        )}
+      </Loaded>
+    </div>
+  );
+}

@@ -1,0 +1,214 @@
+/** Conversations: what was said, searched by words, downloaded, and forgotten. */
+
+import { useSignal } from "@preact/signals";
+import { useEffect, useState } from "preact/hooks";
+import type { ForgottenReply, SaidMatchesReply, SaidTurn, SaidTurnsReply } from "../api.ts";
+import { ask, askText, HouseTrouble, sentenceOf } from "../house/api.ts";
+import { act, tell } from "../house/deeds.ts";
+import { useLive } from "../house/live.ts";
+import { Icon } from "../parts/icon.tsx";
+import { Empty, Loaded } from "../parts/loaded.tsx";
+import { Sheet } from "../parts/sheet.tsx";
+import { dayOf, midnight, timeOf } from "../parts/when.ts";
+import { words } from "../strings/index.ts";
+
+export function Past() {
+  const say = words.value.past;
+  const search = useSignal("");
+  const query = useSettled(search.value.trim());
+  const [forgetting, setForgetting] = useState(false);
+  const [version, setVersion] = useState(0);
+  return (
+    <div class="page">
+      <div class="head">
+        <h1>{words.value.pages.past}</h1>
+        <div class="chips">
+          <button type="button" class="plain" onClick={download}>
+            {say.export}
+          </button>
+          <button type="button" class="plain" onClick={() => setForgetting(true)}>
+            {say.forget}
+          </button>
+        </div>
+      </div>
+      <label class="search">
+        <Icon name="search" size={20} />
+        <span class="unseen">{say.search}</span>
+        <input
+          type="search"
+          placeholder={say.search}
+          maxLength={200}
+          value={search.value}
+          onInput={(event) => {
+            search.value = event.currentTarget.value;
+          }}
+        />
+      </label>
+      {query ? <Matches query={query} /> : <Turns key={version} />}
+      {forgetting && (
+        <Forget
+          onClose={() => {
+            setForgetting(false);
+            setVersion(version + 1);
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+const SETTLE_MS = 400; // a search costs the house something: not one for every letter
+
+function useSettled(value: string): string {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), SETTLE_MS);
+    return () => clearTimeout(timer);
+  }, [value]);
+  return settled;
+}
+
+async function download(): Promise<void> {
+  try {
+    const text = await askText("/api/conversations/export?format=markdown");
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: "text/markdown" }));
+    link.download = "conversations.md";
+    link.click();
+    URL.revokeObjectURL(link.href);
+  } catch (trouble) {
+    if (!(trouble instanceof HouseTrouble)) throw trouble;
+    tell(sentenceOf(trouble), true);
+  }
+}
+
+function Matches({ query }: { query: string }) {
+  const live = useLive<SaidMatchesReply>(`/api/conversations/search?q=${encodeURIComponent(query)}`);
+  return (
+    <Loaded live={live}>
+      {({ matches }) =>
+        matches.length ? (
+          <ul class="card rows">
+            {matches.map((match) => (
+              <li key={match.turn + match.author} class="row column-row">
+                <span>{match.text}</span>
+                <span class="soft">
+                  {who(match.author)} · {dayOf(new Date(match.at * 1000))}, {timeOf(new Date(match.at * 1000))}
+                  {match.room && ` · ${match.room}`}
+                </span>
+              </li>
+            ))}
+          </ul>
+        ) : (
+          <p class="soft">{words.value.past.noMatch}</p>
+        )
+      }
+    </Loaded>
+  );
+}
+
+const who = (author: string) => (author === "user" ? words.value.talk.you : words.value.talk.house);
+
+function Turns() {
+  const live = useLive<SaidTurnsReply>("/api/conversations/turns?limit=50");
+  const say = words.value.past;
+  const [earlier, setEarlier] = useState<SaidTurn[]>([]);
+  const [more, setMore] = useState<boolean | null>(null);
+  return (
+    <Loaded live={live}>
+      {(latest) => {
+        const turns = [...earlier, ...latest.turns];
+        async function fetchEarlier(): Promise<void> {
+          const reply = await ask<SaidTurnsReply>(`/api/conversations/turns?limit=50&before=${turns[0].number}`);
+          setEarlier([...reply.turns, ...earlier]);
+          setMore(reply.more);
+        }
+        if (!turns.length) {
+          return (
+            <Empty icon="past" title={say.none}>
+              <p>{say.noneHow}</p>
+            </Empty>
+          );
+        }
+        return (
+          <>
+            {byDay(turns.toReversed()).map(([day, these]) => (
+              <section key={day} aria-label={day}>
+                <h2>{day}</h2>
+                <ol class="card rows">
+                  {these.map((turn) => (
+                    <Turn key={turn.number} turn={turn} />
+                  ))}
+                </ol>
+              </section>
+            ))}
+            {(more ?? latest.more) && (
+              <button type="button" class="plain" onClick={fetchEarlier}>
+                {say.earlier}
+              </button>
+            )}
+          </>
+        );
+      }}
+    </Loaded>
+  );
+}
+
+function byDay(turns: SaidTurn[]): [string, SaidTurn[]][] {
+  const days = new Map<number, SaidTurn[]>();
+  for (const turn of turns) {
+    const day = midnight(new Date(turn.at * 1000));
+    days.set(day, [...(days.get(day) ?? []), turn]);
+  }
+  return [...days].map(([day, these]) => [dayOf(new Date(day)), these]);
+}
+
+function Turn({ turn }: { turn: SaidTurn }) {
+  return (
+    <li class="row column-row">
+      {turn.messages
+        .filter(({ text }) => text)
+        .map((message, place) => (
+          <p key={String(place)} class={message.author === "user" ? "name" : ""}>
+            <span class="unseen">{who(message.author)}: </span>
+            {message.text}
+          </p>
+        ))}
+      <p class="soft">
+        {timeOf(new Date(turn.at * 1000))}
+        {turn.room && ` · ${turn.room}`}
+        {turn.device && ` · ${turn.device}`}
+      </p>
+    </li>
+  );
+}
+
+function Forget({ onClose }: { onClose: () => void }) {
+  const say = words.value.past;
+  const [sure, setSure] = useState(false);
+  async function forget(query: string): Promise<void> {
+    const gone = await act<ForgottenReply & { sentence?: string }>("DELETE", `/api/conversations?${query}`);
+    if (gone) tell(say.gone(gone.exchanges));
+    onClose();
+  }
+  return (
+    <Sheet title={say.forget} onClose={onClose}>
+      <div class="fields">
+        <p class="soft">{say.forgetHow}</p>
+        <button type="button" class="plain" onClick={() => forget("last=1")}>
+          {say.last}
+        </button>
+        <button type="button" class="plain" onClick={() => forget("last_seconds=600")}>
+          {say.tenMinutes}
+        </button>
+        <button
+          type="button"
+          class={sure ? "solid" : "plain"}
+          onClick={() => (sure ? forget("everything=true") : setSure(true))}
+        >
+          {sure ? say.everythingSure : say.everything}
+        </button>
+      </div>
+    </Sheet>
+  );
+}

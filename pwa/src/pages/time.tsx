@@ -1,0 +1,301 @@
+/** Time: timers, alarms and reminders, seen, begun and stopped wherever one is. */
+
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import type { AlarmItem, AlarmsReply, ReminderItem, RemindersReply, TimerItem, TimersReply } from "../api.ts";
+import { act } from "../house/deeds.ts";
+import { useLive } from "../house/live.ts";
+import { Icon } from "../parts/icon.tsx";
+import { Loaded } from "../parts/loaded.tsx";
+import { clockOf, momentOf } from "../parts/when.ts";
+import { words } from "../strings/index.ts";
+
+const MINUTES = [1, 3, 5, 10, 15, 30, 60];
+
+export function Time() {
+  return (
+    <div class="page">
+      <h1>{words.value.pages.time}</h1>
+      <Timers />
+      <Alarms />
+      <Reminders />
+    </div>
+  );
+}
+
+function Timers() {
+  const live = useLive<TimersReply>("/api/timers", "timers");
+  const say = words.value.time;
+  return (
+    <section aria-labelledby="timers">
+      <h2 id="timers">{say.timers}</h2>
+      <Loaded live={live}>
+        {({ timers }) => (
+          <>
+            {timers.length > 0 && (
+              <ul class="card rows">
+                {timers.map((timer) => (
+                  <Timer key={timer.id} timer={timer} />
+                ))}
+              </ul>
+            )}
+          </>
+        )}
+      </Loaded>
+      <ul class="chips" aria-label={say.startTimer}>
+        {MINUTES.map((minutes) => (
+          <li key={minutes}>
+            <button type="button" class="plain" onClick={() => act("POST", "/api/timers", { seconds: minutes * 60 })}>
+              {say.minutes(minutes)}
+            </button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** The seconds of now, once a second. */
+function useNow(): number {
+  const [now, setNow] = useState(Date.now() / 1000);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now() / 1000), 500);
+    return () => clearInterval(timer);
+  }, []);
+  return now;
+}
+
+function Timer({ timer }: { timer: TimerItem }) {
+  const say = words.value.time;
+  const now = useNow();
+  const [since] = useState({ left: timer.left_seconds, at: now });
+  if (since.left !== timer.left_seconds) Object.assign(since, { left: timer.left_seconds, at: now });
+  const left = timer.state === "running" ? Math.max(0, since.left - (now - since.at)) : timer.left_seconds;
+  const name = timer.name || say.timerOf(clockOf(timer.seconds));
+  const path = `/api/timers/${encodeURIComponent(timer.id)}`;
+  const ended = timer.state === "ended" || left === 0;
+  return (
+    <li class="row timer" data-ended={ended}>
+      <div>
+        <p class="clock">{ended ? say.ended : clockOf(left)}</p>
+        <p class="soft">
+          {name}
+          {timer.room && ` · ${timer.room}`}
+          {timer.state === "paused" && ` · ${say.paused}`}
+        </p>
+      </div>
+      {!ended && (
+        <>
+          <button type="button" class="plain" onClick={() => act("PATCH", path, { by_seconds: 60 }, true)}>
+            {say.oneMore}
+            <span class="unseen">: {name}</span>
+          </button>
+          <button
+            type="button"
+            class="plain"
+            onClick={() => act("PATCH", path, { paused: timer.state === "running" }, true)}
+          >
+            {timer.state === "paused" ? say.resume : say.pause}
+            <span class="unseen">: {name}</span>
+          </button>
+        </>
+      )}
+      <button
+        type="button"
+        class="round"
+        aria-label={`${ended ? say.stop : say.cancel}: ${name}`}
+        onClick={() => act("DELETE", path)}
+      >
+        <Icon name={ended ? "stop" : "close"} size={20} />
+      </button>
+    </li>
+  );
+}
+
+function Alarms() {
+  const live = useLive<AlarmsReply>("/api/alarms", "alarms");
+  const say = words.value.time;
+  return (
+    <section aria-labelledby="alarms">
+      <h2 id="alarms">{say.alarms}</h2>
+      <Loaded live={live}>
+        {({ alarms }) =>
+          alarms.length ? (
+            <ul class="card rows">
+              {alarms.map((alarm) => (
+                <Alarm key={alarm.id} alarm={alarm} />
+              ))}
+            </ul>
+          ) : (
+            <p class="soft">{say.noAlarms}</p>
+          )
+        }
+      </Loaded>
+      <WordsForm
+        label={say.newAlarm}
+        placeholder={say.alarmExample}
+        onAdd={(when) => act("POST", "/api/alarms", { when })}
+      />
+    </section>
+  );
+}
+
+function Alarm({ alarm }: { alarm: AlarmItem }) {
+  const say = words.value.time;
+  const path = `/api/alarms/${encodeURIComponent(alarm.id)}`;
+  const name = alarm.name || alarm.when;
+  if (alarm.state === "ringing") {
+    return (
+      <li class="row ringing">
+        <div>
+          <p class="clock">{say.rings}</p>
+          <p>{name}</p>
+        </div>
+        <button type="button" class="plain" onClick={() => act("POST", `${path}/snooze`, {})}>
+          {say.snooze}
+        </button>
+        <button type="button" class="solid" onClick={() => act("POST", `${path}/stop`, {})}>
+          {say.stop}
+        </button>
+      </li>
+    );
+  }
+  const on = alarm.state !== "off";
+  return (
+    <li class="row">
+      <div>
+        <p class="clock">{alarm.due_at ? momentOf(alarm.due_at) : alarm.when}</p>
+        <p class="soft">
+          {[alarm.name, alarm.rule ? alarm.when : "", alarm.person, alarm.room].filter(Boolean).join(" · ")}
+        </p>
+      </div>
+      <button
+        type="button"
+        class="switch"
+        role="switch"
+        aria-checked={on}
+        aria-label={name}
+        onClick={() => act("PATCH", path, { on: !on })}
+      />
+      <button type="button" class="round" aria-label={`${say.cancel}: ${name}`} onClick={() => act("DELETE", path)}>
+        <Icon name="close" size={20} />
+      </button>
+    </li>
+  );
+}
+
+function Reminders() {
+  const live = useLive<RemindersReply>("/api/reminders", "reminders");
+  const say = words.value.time;
+  return (
+    <section aria-labelledby="reminders">
+      <h2 id="reminders">{say.reminders}</h2>
+      <Loaded live={live}>
+        {({ reminders }) =>
+          reminders.length ? (
+            <ul class="card rows">
+              {reminders.map((reminder) => (
+                <Reminder key={reminder.id} reminder={reminder} />
+              ))}
+            </ul>
+          ) : (
+            <p class="soft">{say.noReminders}</p>
+          )
+        }
+      </Loaded>
+      <NewReminder />
+    </section>
+  );
+}
+
+function Reminder({ reminder }: { reminder: ReminderItem }) {
+  const say = words.value.time;
+  const path = `/api/reminders/${encodeURIComponent(reminder.id)}`;
+  return (
+    <li class="row">
+      <div>
+        <p class="name">{reminder.text}</p>
+        <p class="soft">
+          {[reminder.due_at ? momentOf(reminder.due_at) : reminder.when, reminder.person, reminder.room]
+            .filter(Boolean)
+            .join(" · ")}
+        </p>
+      </div>
+      <button type="button" class="plain" onClick={() => act("POST", `${path}/done`, {})}>
+        {say.done}
+        <span class="unseen">: {reminder.text}</span>
+      </button>
+      <button
+        type="button"
+        class="round"
+        aria-label={`${say.cancel}: ${reminder.text}`}
+        onClick={() => act("DELETE", path)}
+      >
+        <Icon name="close" size={20} />
+      </button>
+    </li>
+  );
+}
+
+function NewReminder() {
+  const say = words.value.time;
+  const text = useSignal("");
+  const when = useSignal("");
+  async function add(event: SubmitEvent): Promise<void> {
+    event.preventDefault();
+    const body = { text: text.value.trim(), when: when.value.trim() };
+    if (!body.text || !(await act("POST", "/api/reminders", body))) return;
+    text.value = when.value = "";
+  }
+  return (
+    <form class="add two" onSubmit={add}>
+      <Field label={say.remindOf} value={text} placeholder={say.reminderExample} maxLength={300} />
+      <Field label={say.remindWhen} value={when} placeholder={say.whenExample} maxLength={100} />
+      <button type="submit" class="solid">
+        {words.value.shell.add}
+      </button>
+    </form>
+  );
+}
+
+function Field(props: { label: string; value: { value: string }; placeholder: string; maxLength: number }) {
+  return (
+    <label>
+      <span class="unseen">{props.label}</span>
+      <input
+        value={props.value.value}
+        placeholder={props.placeholder}
+        maxLength={props.maxLength}
+        onInput={(event) => {
+          props.value.value = event.currentTarget.value;
+        }}
+      />
+    </label>
+  );
+}
+
+interface WordsFormProperties {
+  label: string;
+  placeholder: string;
+  onAdd: (text: string) => Promise<unknown>;
+  children?: ComponentChildren;
+}
+
+/** One field and a button: what is typed stays until it was taken. */
+export function WordsForm({ label, placeholder, onAdd }: WordsFormProperties) {
+  const text = useSignal("");
+  async function add(event: SubmitEvent): Promise<void> {
+    event.preventDefault();
+    const typed = text.value.trim();
+    if (typed && (await onAdd(typed))) text.value = "";
+  }
+  return (
+    <form class="add" onSubmit={add}>
+      <Field label={label} value={text} placeholder={placeholder} maxLength={200} />
+      <button type="submit" class="solid">
+        {words.value.shell.add}
+      </button>
+    </form>
+  );
+}

@@ -1,0 +1,36 @@
+/** What is shown while data is on its way, where it cannot be had, and once it is there. */
+
+import type { ComponentChildren } from "preact";
+import { sentenceOf } from "../house/api.ts";
+import type { Live } from "../house/live.ts";
+import { words } from "../strings/index.ts";
+import { Icon, type IconName } from "./icon.tsx";
+
+export function Loaded<Data>({ live, children }: { live: Live<Data>; children: (data: Data) => ComponentChildren }) {
+  const data = live.data.value;
+  const trouble = live.trouble.value;
+  if (trouble && (!data || trouble.status !== 0)) {
+    return (
+      <div class="empty" role="alert">
+        <Icon name="away" size={32} />
+        <p>{sentenceOf(trouble)}</p>
+        <button type="button" class="plain" onClick={() => live.refresh()}>
+          {words.value.trouble.again}
+        </button>
+      </div>
+    );
+  }
+  if (!data) return <p class="loading">{words.value.shell.asking}</p>;
+  return <>{children(data)}</>;
+}
+
+/** What a page says that has nothing yet, and what to do about it. */
+export function Empty({ icon, title, children }: { icon: IconName; title: string; children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <Icon name={icon} size={40} />
+      <h2>{title}</h2>
+      {children}
+    </div>
+  );
+}

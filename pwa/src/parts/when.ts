@@ -1,0 +1,52 @@
+/** Moments and lengths in the language of the person, as short as they can be. */
+
+import { words } from "../strings/index.ts";
+
+const DAY_MS = 86_400_000;
+
+function format(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  return new Intl.DateTimeFormat(words.value.language === "en" ? localeOfEnglish() : words.value.language, options);
+}
+
+/** Twelve hours or twenty-four, and which order: as this browser's own English has it. */
+function localeOfEnglish(): string {
+  return navigator.languages.find((name) => name.startsWith("en")) ?? "en-GB";
+}
+
+/** "14:05", "Tomorrow, 7:00", "Fri 4 Dec, 7:00". */
+export function momentOf(seconds: number): string {
+  const at = new Date(seconds * 1000);
+  const time = format({ hour: "numeric", minute: "2-digit" }).format(at);
+  const days = Math.round((midnight(at) - midnight(new Date())) / DAY_MS);
+  if (days === 0) return time;
+  if (days === 1) return `${words.value.when.tomorrow}, ${time}`;
+  return `${format({ weekday: "short", day: "numeric", month: "short" }).format(at)}, ${time}`;
+}
+
+export const timeOf = (at: Date) => format({ hour: "numeric", minute: "2-digit" }).format(at);
+export const dayOf = (at: Date) => format({ weekday: "long", day: "numeric", month: "long" }).format(at);
+export const monthOf = (at: Date) => format({ month: "long", year: "numeric" }).format(at);
+export const weekdayOf = (at: Date) => format({ weekday: "short" }).format(at);
+export const dateOf = (at: Date) => format({ day: "numeric", month: "short", year: "numeric" }).format(at);
+
+/** "0:09", "12:30", "1:05:00". */
+export function clockOf(seconds: number): string {
+  const left = Math.max(0, Math.round(seconds));
+  const [hours, minutes, rest] = [Math.floor(left / 3600), Math.floor(left / 60) % 60, left % 60];
+  const two = (number: number) => String(number).padStart(2, "0");
+  return hours ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
+}
+
+export function midnight(at: Date): number {
+  return new Date(at.getFullYear(), at.getMonth(), at.getDate()).getTime();
+}
+
+/** A day as the house writes it: 2026-12-04. */
+export function isoDay(at: Date): string {
+  const two = (number: number) => String(number).padStart(2, "0");
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+}
+
+export function addDays(at: Date, days: number): Date {
+  return new Date(at.getFullYear(), at.getMonth(), at.getDate() + days);
+}

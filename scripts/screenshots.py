@@ -1,0 +1,174 @@
+"""Take a picture of every page of the app, on a phone and a desk, in light and dark, of a house that is lived in.
+
+    python scripts/screenshots.py FOLDER [--page NAME …]
+
+A house is started with devices, timers, lists and all, in a folder that is thrown away.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = ("talk", "home", "time", "lists", "board", "notes", "calendar", "past", "more")
+SIZES = {"phone": (390, 844), "desk": (1280, 832)}
+THEMES = ("light", "dark")
+START_SECONDS = 120
+
+
+def _device(name: str, kind: str, room: str = "", can: str = "", **state: Any) -> dict[str, Any]:
+    return {"name": name, "kind": kind, "room": room, "can": can.split(), "state": state}
+
+
+DEVICES = [
+    _device("Ceiling", "light", "Kitchen", "on brightness", on=True, brightness=60),
+    _device("Counter lamp", "light", "Kitchen", "on", on=False),
+    _device("Coffee machine", "switch", "Kitchen", "on", on=False),
+    _device("Heater", "climate", "Bedroom", "temperature", temperature=20, measured=19.5),
+    _device("Blinds", "cover", "Bedroom", "open position", position=40),
+    _device("Bedside lamp", "light", "Bedroom", "on brightness", on=True, brightness=20),
+    _device("Front Door", "lock", "Hall", "locked", locked=True),
+    _device(
+        "Speaker", "media", "Living room", "playing volume on", on=True, playing=True, title="Blue hour", volume=35
+    ),
+    _device("Movie night", "scene", can="scene"),
+    _device("Good night", "scene", can="scene"),
+]
+
+
+def _day(days: int) -> str:
+    return (date.today() + timedelta(days)).isoformat()  # noqa: DTZ011  # the house stands here
+
+
+LIFE: tuple[tuple[str, Mapping[str, Any]], ...] = (
+    ("timers", {"seconds": 600, "name": "pasta", "room": "kitchen"}),
+    ("timers", {"seconds": 3000}),
+    ("alarms", {"when": "every weekday at 6:30"}),
+    ("reminders", {"text": "Call the plumber", "when": "tomorrow at nine"}),
+    ("lists/shopping/items", {"items": ["milk", "bread", "olive oil", "apples"]}),
+    ("lists/shopping/check", {"items": ["bread"]}),
+    ("lists/hardware store/items", {"items": ["screws", "sandpaper"]}),
+    ("tasks", {"title": "Fix the dripping tap"}),
+    ("tasks", {"title": "Book the dentist"}),
+    ("tasks", {"title": "Plan the birthday", "priority": "high", "due": "friday", "assignee": "mia"}),
+    ("tasks", {"title": "Paint the fence"}),
+    ("notes", {"title": "Wifi for guests", "text": "The network is **Linden**.\n\n- the password is on the fridge"}),
+    ("notes", {"title": "Recipe: lentil soup", "text": "Onions, carrots, *red lentils*."}),
+    ("calendar", {"title": "Dentist", "start": f"{_day(3)}T15:30", "minutes": 45, "place": "Main street 4"}),
+    ("calendar", {"title": "Choir", "start": f"{_day(1)}T19:00", "repeat": "every week"}),
+    ("calendar", {"title": "Grandma visits", "start": _day(5)}),
+)
+
+
+def main() -> int:
+    """Take the pictures."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--page", action="append", help="only this page")
+    arguments = parser.parse_args()
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    chromium = shutil.which("chromium") or sys.exit("Chromium is missing: apt-get install chromium")
+    with house() as (url, token), sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        for taken in pictures(browser, url, token, arguments.page or PAGES, arguments.folder):
+            print(taken)
+        browser.close()
+    return 0
+
+
+def pictures(browser: Browser, url: str, token: str, pages: Iterator[str] | Any, folder: Path) -> Iterator[Path]:
+    """Yield every picture once it is on the disk."""
+    for size, (width, height) in SIZES.items():
+        for theme in THEMES:
+            page = browser.new_page(
+                viewport={"width": width, "height": height},
+                color_scheme=theme,
+                locale="en-GB",
+                reduced_motion="reduce",
+            )
+            page.goto(f"{url}/#token={token}")
+            for name in pages:
+                yield picture(page, name, folder / f"{name}-{size}-{theme}.png")
+            page.close()
+
+
+def picture(page: Page, name: str, file: Path) -> Path:
+    """Take one page, when it has all it shows."""
+    page.evaluate("name => { location.hash = `#/${name}`; }", name)
+    page.wait_for_selector(f".frame[data-page='{name.split('/')[0]}']:not(:has(.loading))")
+    if name == "talk" and not page.locator(".entry").count():
+        page.wait_for_selector(".frame[data-state=ready]")
+        page.locator("#words").fill("set a timer for ten minutes")
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".deed")
+        page.wait_for_selector(".frame[data-state=ready]")
+        page.locator(".talk").focus()
+    page.screenshot(path=str(file))
+    return file
+
+
+@contextmanager
+def house() -> Iterator[tuple[str, str]]:
+    """Run a house that is lived in; yield its address and its owner's token."""
+    with tempfile.TemporaryDirectory(prefix="atlas-") as folder:
+        data = Path(folder)
+        (data / "house.json").write_text(json.dumps({"devices": DEVICES}))
+        settings = (ROOT / "atlas.toml").read_text() + '\n[tools.home.scripted]\nfile = "house.json"\n'
+        (data / "atlas.toml").write_text(settings)
+        shutil.copy(ROOT / "policy.toml", data)
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        environment = {**os.environ, "ATLAS_DATA": folder, "ATLAS_CONFIG": str(data / "atlas.toml")}
+        environment |= {"ATLAS_GATEWAY_PORT": str(port), "ATLAS_MODELS_FOLDER": str(ROOT / "models")}
+        command = [sys.executable, "-m", "atlas.cli.main", "run"]
+        with (data / "log").open("wb") as log:
+            running = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+        try:
+            url = f"http://127.0.0.1:{port}"
+            _wait(url)
+            token = (data / "secrets" / "owner.token").read_text().strip()
+            for path, body in LIFE:
+                _post(f"{url}/api/{path}", token, body)
+            yield url, token
+        finally:
+            running.terminate()
+            running.wait(30)
+
+
+def _wait(url: str) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            urllib.request.urlopen(f"{url}/health", timeout=5).close()  # noqa: S310  # our own house
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            time.sleep(0.2)
+        else:
+            return
+    sys.exit("the house did not start")
+
+
+def _post(url: str, token: str, body: Mapping[str, Any]) -> None:
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    request = urllib.request.Request(url.replace(" ", "%20"), json.dumps(body).encode(), headers)  # noqa: S310
+    urllib.request.urlopen(request, timeout=30).close()  # noqa: S310
+
+
+if __name__ == "__main__":
+    sys.exit(main())

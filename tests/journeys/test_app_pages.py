@@ -1,0 +1,216 @@
+"""A person looks after the house in the app: devices, time, lists, the board, notes, the calendar, what was said."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.journeys.browser import ANSWER_MS, answer, connected, opened, say
+from tests.journeys.conftest import Running, start, stop, until
+from tests.processes import free_port
+from tests.tools_server.test_home import Lamps
+
+pytestmark = pytest.mark.real
+
+
+@pytest.fixture
+def thing() -> str:
+    """A name that no other test has."""
+    return f"kite {uuid4().hex[:6].translate(str.maketrans('0123456789', 'ghijklmnop'))}"
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[int]:
+    """A real MQTT broker; its port."""
+    program = shutil.which("mosquitto", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
+    assert program, "the Debian package mosquitto is missing: ./check installs it"
+    port = free_port()
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Path(folder, "mosquitto.conf")
+        settings.write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\nlog_type error\nuser root\n")
+        with subprocess.Popen([program, "-c", str(settings)]) as process:
+            yield port
+            process.terminate()
+
+
+@pytest.fixture(scope="module")
+def house_with_lamps(broker: int) -> Iterator[tuple[Running, Lamps]]:
+    data = Path(tempfile.mkdtemp(prefix="atlas-"))
+    more = f'\n[tools.home.mqtt]\nhost = "127.0.0.1"\nport = {broker}\ntls = "none"\n'
+    running = start(data, free_port(), more, f'"127.0.0.1:{broker}"')
+    lamps = until(lambda: _lamps(broker), 10, "the broker")
+    lamps.announce("lamp", "Kitchen")
+    yield running, lamps
+    lamps.close()
+    stop(running)
+    shutil.rmtree(data, ignore_errors=True)
+
+
+def _lamps(port: int) -> Lamps | None:
+    try:
+        return Lamps(port)
+    except OSError:
+        return None
+
+
+def test_a_tap_switches_a_light_of_a_real_broker_and_the_page_sees_who_else_does(house_with_lamps):
+    house, lamps = house_with_lamps
+    with opened(house, path="home") as page:
+        switch = page.get_by_role("switch", name="lamp")
+        expect(switch).to_have_attribute("aria-checked", "false", timeout=ANSWER_MS)
+        switch.click()
+        until(lambda: any("ON" in payload for name, payload in lamps.heard if name == "lamp"), 10, "the lamp being on")
+        expect(switch).to_have_attribute("aria-checked", "true")
+        lamps.publish("lamp/lamp", '{"state": "OFF"}')  # as somebody at its own switch does
+        expect(switch).to_have_attribute("aria-checked", "false", timeout=ANSWER_MS)
+
+
+def test_a_house_without_devices_says_what_to_do(house):
+    with opened(house, path="home") as page:
+        expect(page.get_by_role("heading", name="No devices yet")).to_be_visible()
+
+
+def test_a_spoken_timer_is_seen_and_stopped_and_the_stopping_taken_back(house, thing):
+    with opened(house) as page:
+        connected(page)
+        say(page, f"set a {thing} timer for twenty minutes")
+        answer(page)
+        page.get_by_role("link", name="Time", exact=True).click()
+        timer = page.locator(".timer", has_text=re.compile(thing, re.I))
+        expect(timer).to_contain_text(re.compile(r"(19:5\d|20:00)"))
+        timer.get_by_role("button", name=re.compile("^Pause")).click()
+        expect(timer).to_contain_text("paused")
+        timer.get_by_role("button", name=re.compile("^Cancel")).click()
+        expect(timer).to_have_count(0)
+        page.get_by_role("button", name="Undo").click()
+        expect(timer).to_have_count(1)
+        timer.get_by_role("button", name=re.compile("^Cancel")).click()
+        expect(timer).to_have_count(0)
+
+
+def test_an_alarm_in_words_and_a_reminder(house, thing):
+    with opened(house, path="time") as page:
+        page.get_by_label("When is the new alarm?").fill("every weekday at 6:30")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("switch", name=re.compile("6:30"))).to_have_attribute("aria-checked", "true")
+        page.get_by_role("switch", name=re.compile("6:30")).click()
+        expect(page.get_by_role("switch", name=re.compile("6:30"))).to_have_attribute("aria-checked", "false")
+        page.get_by_label("When is the new alarm?").fill("when the cows come home")
+        page.keyboard.press("Enter")
+        expect(page.locator(".outcome")).to_have_attribute("data-bad", "true")
+        expect(page.get_by_label("When is the new alarm?")).to_have_value("when the cows come home")
+        page.get_by_label("What is it about?").fill(thing)
+        page.get_by_label("When?", exact=True).fill("tomorrow at nine")
+        page.keyboard.press("Enter")
+        row = page.locator(".row", has_text=thing)
+        expect(row).to_contain_text("Tomorrow, 9:00")
+        row.get_by_role("button", name=re.compile("^Done")).click()
+        expect(row).to_have_count(0)
+
+
+def test_things_go_on_a_list_and_are_ticked_off_and_cleared_after_a_yes(house, thing):
+    with opened(house, path="lists") as page:
+        field = page.get_by_label("Add to shopping")
+        field.fill(f"{thing}, {thing} string")
+        page.keyboard.press("Enter")
+        page.get_by_role("checkbox", name=thing, exact=True).click()
+        expect(page.get_by_text("1 ticked off")).to_be_visible()
+        page.get_by_text("1 ticked off").click()
+        page.get_by_role("button", name="Clear what is ticked off").click()
+        page.get_by_role("button", name=re.compile("^Yes: ")).click()
+        expect(page.get_by_role("checkbox", name=thing, exact=True)).to_have_count(0, timeout=ANSWER_MS)
+        expect(page.get_by_role("checkbox", name=f"{thing} string")).to_be_visible()
+
+
+def column(page: Page, name: str, title: str):
+    return page.get_by_role("region", name=name).locator(".task", has_text=title)
+
+
+def test_a_card_is_moved_by_the_mouse_by_a_menu_and_by_keys_and_every_page_sees_it(house, thing):
+    with opened(house, path="board", viewport={"width": 1280, "height": 800}) as page:
+        page.get_by_label("New task").fill(thing)
+        page.keyboard.press("Enter")
+        expect(column(page, "To do", thing)).to_be_visible()
+        other = page.context.browser.new_page()
+        other.goto(f"{house.url}/#token={house.token}")
+        other.goto(f"{house.url}/#/board")
+        expect(column(other, "To do", thing)).to_be_visible()
+        column(page, "To do", thing).drag_to(
+            page.get_by_role("region", name="Doing"), source_position={"x": 40, "y": 20}
+        )
+        expect(column(page, "Doing", thing)).to_be_visible()
+        expect(column(other, "Doing", thing)).to_be_visible(timeout=ANSWER_MS)
+        column(page, "Doing", thing).get_by_label(re.compile("^Move to")).select_option(label="Done")
+        expect(column(page, "Done", thing)).to_be_visible()
+        column(page, "Done", thing).get_by_role("button", name=thing).focus()
+        page.keyboard.press("Control+ArrowLeft")
+        expect(column(page, "Doing", thing)).to_be_visible()
+
+
+def test_a_note_is_written_found_and_shown_without_running_what_is_in_it(house, thing):
+    # Hostile markup is read in a document of its own, where the policy reports what it stops.
+    with opened(house, path="notes", stopped="Executing inline event handler violates") as page:
+        page.get_by_role("link", name="Write a note").click()
+        page.get_by_label("Title").fill(thing)
+        page.get_by_label("Text").fill("It is **red**. <img src=x onerror=alert(1)> <script>alert(2)</script>")
+        page.get_by_role("button", name="Save").click()
+        expect(page.locator(".markdown strong")).to_have_text("red")
+        assert page.locator(".markdown img, .markdown script").count() == 0
+        page.get_by_label("Add to it").fill("And blue.")
+        page.get_by_role("button", name="Add").click()
+        expect(page.locator(".markdown")).to_contain_text("And blue.")
+        page.get_by_role("link", name="Notes").first.click()
+        page.get_by_label("Search in notes").fill("blue")
+        expect(page.get_by_role("link", name=re.compile(thing, re.I))).to_be_visible()
+
+
+def test_an_event_is_added_seen_in_month_week_and_day_renamed_and_removed_after_a_yes(house, thing):
+    with opened(house, path="calendar", viewport={"width": 1280, "height": 800}) as page:
+        page.get_by_role("button", name="New event").click()
+        page.get_by_label("What").fill(thing)
+        page.get_by_label(re.compile("^Time")).fill("15:30")
+        page.get_by_role("button", name="Save").click()
+        expect(page.locator(".month-event", has_text=re.compile(thing, re.I))).to_be_visible()
+        for span in ("Week", "Day"):
+            page.get_by_role("button", name=span, exact=True).click()
+            expect(page.locator(".event", has_text=re.compile(thing, re.I))).to_contain_text("15:30")
+        page.locator(".event", has_text=re.compile(thing, re.I)).click()
+        page.get_by_label("What").fill(f"{thing} festival")
+        page.get_by_role("button", name="Save").click()
+        event = page.locator(".event", has_text=re.compile(f"{thing} festival", re.I))
+        event.click()
+        page.get_by_role("button", name="Remove").click()
+        page.get_by_role("button", name=re.compile("^Yes: ")).click()
+        expect(event).to_have_count(0, timeout=ANSWER_MS)
+
+
+def test_a_reload_keeps_the_log_and_what_was_said_is_found_and_forgotten(house: Running, thing: str):
+    with opened(house) as page:
+        connected(page)
+        say(page, f"add {thing} to the shopping list")
+        answer(page)
+        page.reload()
+        expect(page.locator(".entry.person", has_text=thing)).to_be_visible(timeout=ANSWER_MS)
+        page.evaluate("location.hash = '#/past'")
+        page.get_by_label("Search in what was said").fill(thing.split()[1])
+        expect(page.locator(".row", has_text=thing).first).to_be_visible(timeout=ANSWER_MS)
+        page.get_by_label("Search in what was said").fill("")
+        page.get_by_role("button", name="Forget…").click()
+        page.get_by_role("button", name="Forget the last exchange").click()
+        expect(page.locator(".outcome")).to_contain_text("One exchange is forgotten")
+        expect(page.locator(".row", has_text=thing)).to_have_count(0)
+
+
+def test_the_app_speaks_german_to_a_german_browser(house):
+    with opened(house, locale="de-DE") as page:
+        connected(page)
+        expect(page.get_by_role("link", name="Zuhause")).to_be_visible()
+        expect(page.locator("html")).to_have_attribute("lang", "de")
