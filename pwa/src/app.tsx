@@ -5,6 +5,7 @@ import { Confirmations } from "./confirm.tsx";
 import { Door } from "./door.tsx";
 import { token } from "./house/account.ts";
 import { line, story, talk } from "./house/house.ts";
+import { me } from "./house/me.ts";
 import { newer } from "./house/offline.ts";
 import { More } from "./pages/more.tsx";
 import { Icon, type IconName } from "./parts/icon.tsx";
@@ -18,11 +19,12 @@ interface Page {
   icon: IconName;
   view: ComponentType;
   inBar: boolean; // of a phone; the others are reached through "More"
+  forOwner?: boolean;
 }
 
 type PageName = keyof typeof words.value.pages;
 
-export const PAGES: Partial<Record<PageName, Page>> = {
+const PAGES: Partial<Record<PageName, Page>> = {
   talk: { icon: "talk", view: TalkPage, inBar: true },
   home: { icon: "home", view: later(async () => (await import("./pages/home.tsx")).Home), inBar: true },
   time: { icon: "time", view: later(async () => (await import("./pages/time.tsx")).Time), inBar: true },
@@ -35,8 +37,20 @@ export const PAGES: Partial<Record<PageName, Page>> = {
     inBar: false,
   },
   past: { icon: "past", view: later(async () => (await import("./pages/past.tsx")).Past), inBar: false },
+  house: {
+    icon: "shield",
+    view: later(async () => (await import("./pages/house/page.tsx")).House),
+    inBar: false,
+    forOwner: true,
+  },
   more: { icon: "more", view: More, inBar: true },
 };
+
+/** The pages that are for whoever looks. */
+export function pagesOf(): [PageName, Page][] {
+  const entries = Object.entries(PAGES) as [PageName, Page][];
+  return entries.filter(([, { forOwner }]) => !forOwner || me.value?.role === "owner");
+}
 
 export function App() {
   if (!token.value) return <Door />;
@@ -79,11 +93,11 @@ function Pages() {
         Atlas
       </p>
       <ul>
-        {Object.entries(PAGES).map(([name, { icon, inBar }]) => (
+        {pagesOf().map(([name, { icon, inBar }]) => (
           <li key={name} class={inBar ? "" : "beyond"}>
             <a href={hrefOf(name)} aria-current={page === name ? "page" : undefined}>
               <Icon name={icon} />
-              <span>{words.value.pages[name as PageName]}</span>
+              <span>{words.value.pages[name]}</span>
             </a>
           </li>
         ))}

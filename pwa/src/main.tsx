@@ -6,10 +6,12 @@ import { App } from "./app.tsx";
 import { watch } from "./house/confirmations.ts";
 import { listen } from "./house/events.ts";
 import { connect } from "./house/house.ts";
+import { introduce } from "./house/me.ts";
 import { install } from "./house/offline.ts";
 
 connect();
 watch();
 listen();
+introduce();
 render(<App />, document.getElementById("app") as HTMLElement);
 install();

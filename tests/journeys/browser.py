@@ -73,7 +73,8 @@ def say(page: Page, text: str) -> None:
 
 def answer(page: Page) -> str:
     """Wait for the answer to what was typed or spoken last, and return its words."""
-    last = page.locator(".entry.house").last
+    last = page.locator(".log li:last-child")  # after what was said, or an older answer would be taken for it
+    expect(last).to_have_class("entry house", timeout=ANSWER_MS)
     expect(last).not_to_have_attribute("data-entry", "waiting", timeout=ANSWER_MS)
     return last.locator(".words").inner_text()
 

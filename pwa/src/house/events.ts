@@ -88,7 +88,7 @@ async function* read(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamEve
       for (const block of blocks) yield eventOf(block);
     }
   } finally {
-    void reader.cancel();
+    reader.cancel().catch(() => undefined); // it may be over already
   }
 }
 

@@ -1,7 +1,7 @@
 /** More: the pages that a phone's bar has no room for, and what this browser was told. */
 
 import { useState } from "preact/hooks";
-import { PAGES } from "../app.tsx";
+import { pagesOf } from "../app.tsx";
 import { leave } from "../house/account.ts";
 import { type Preferences, prefer, preferences } from "../house/preferences.ts";
 import { Icon } from "../parts/icon.tsx";
@@ -10,7 +10,7 @@ import { words } from "../strings/index.ts";
 
 export function More() {
   const say = words.value.more;
-  const beyond = Object.entries(PAGES).filter(([, { inBar }]) => !inBar);
+  const beyond = pagesOf().filter(([, { inBar }]) => !inBar);
   return (
     <div class="page">
       <h1>{say.title}</h1>
@@ -22,7 +22,7 @@ export function More() {
               <li key={name}>
                 <a href={hrefOf(name)}>
                   <Icon name={icon} />
-                  {words.value.pages[name as keyof typeof words.value.pages]}
+                  {words.value.pages[name]}
                 </a>
               </li>
             ))}

@@ -1,0 +1,123 @@
+/** Devices and people: who may come in, where they stand, and taking that back. */
+
+import { useState } from "preact/hooks";
+import type { PeopleReply, TokenDeviceItem, TokenDevicesReply } from "../../api.ts";
+import { act } from "../../house/deeds.ts";
+import { useLive } from "../../house/live.ts";
+import { Icon } from "../../parts/icon.tsx";
+import { Loaded } from "../../parts/loaded.tsx";
+import { Sheet } from "../../parts/sheet.tsx";
+import { momentOf } from "../../parts/when.ts";
+import { words } from "../../strings/index.ts";
+
+export function Devices() {
+  const live = useLive<TokenDevicesReply>("/api/devices", "devices");
+  const say = words.value.house;
+  const [shown, setShown] = useState<TokenDeviceItem | null>(null);
+  return (
+    <>
+      <section aria-labelledby="devices">
+        <h2 id="devices">{say.tabs.devices}</h2>
+        <Loaded live={live}>
+          {({ devices }) => (
+            <ul class="card rows">
+              {devices.map((device) => (
+                <li key={device.name}>
+                  <button type="button" class="row event" onClick={() => setShown(device)}>
+                    <Icon name="device" />
+                    <span class="grow">
+                      <span class="name">{device.name}</span>
+                      {device.mine && <span class="count">{say.thisOne}</span>}
+                      <br />
+                      <span class="soft">
+                        {[say.roles[device.role as keyof typeof say.roles] ?? device.role, device.person, device.room]
+                          .filter(Boolean)
+                          .join(" · ")}
+                      </span>
+                    </span>
+                    <span class="soft">{device.used ? say.seen(momentOf(device.used)) : say.neverSeen}</span>
+                  </button>
+                </li>
+              ))}
+            </ul>
+          )}
+        </Loaded>
+        <p class="soft">{say.letIn}</p>
+      </section>
+      <People />
+      {shown && (
+        <DeviceSheet
+          device={shown}
+          onClose={() => {
+            setShown(null);
+            void live.refresh();
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function DeviceSheet({ device, onClose }: { device: TokenDeviceItem; onClose: () => void }) {
+  const say = words.value.house;
+  const [room, setRoom] = useState(device.room);
+  const [sure, setSure] = useState(false);
+  const path = `/api/devices/${encodeURIComponent(device.name)}`;
+  async function move(event: SubmitEvent): Promise<void> {
+    event.preventDefault();
+    if (await act("PATCH", path, { room: room.trim() })) onClose();
+  }
+  async function revoke(): Promise<void> {
+    if (!sure) return setSure(true);
+    await act("DELETE", path);
+    onClose();
+  }
+  return (
+    <Sheet title={device.name} onClose={onClose}>
+      <form class="fields" onSubmit={move}>
+        <label>
+          {say.room}
+          <input value={room} maxLength={100} onInput={(event) => setRoom(event.currentTarget.value)} />
+        </label>
+        {sure && <p class="trouble">{say.revokeSure}</p>}
+        <p class="answers">
+          {!device.mine && (
+            <button type="button" class={sure ? "solid" : "quiet"} onClick={revoke}>
+              <Icon name="bin" size={20} />
+              {say.revoke}
+            </button>
+          )}
+          <button type="submit" class="solid" hidden={sure}>
+            {words.value.shell.save}
+          </button>
+        </p>
+      </form>
+    </Sheet>
+  );
+}
+
+function People() {
+  const live = useLive<PeopleReply>("/api/people");
+  const say = words.value.house;
+  return (
+    <section aria-labelledby="people">
+      <h2 id="people">{say.people}</h2>
+      <Loaded live={live}>
+        {({ people }) =>
+          people.length ? (
+            <ul class="card rows">
+              {people.map((person) => (
+                <li key={person.name} class="row">
+                  <span class="name">{person.name}</span>
+                  <span class="soft">{person.devices.join(", ")}</span>
+                </li>
+              ))}
+            </ul>
+          ) : (
+            <p class="soft">{say.noPeople}</p>
+          )
+        }
+      </Loaded>
+    </section>
+  );
+}

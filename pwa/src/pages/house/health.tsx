@@ -1,0 +1,103 @@
+/** Health: what the doctor finds, and proof of what left the house. */
+
+import { useState } from "preact/hooks";
+import type { EgressReply, FindingsReply } from "../../api.ts";
+import { ask, HouseTrouble, sentenceOf } from "../../house/api.ts";
+import { useLive } from "../../house/live.ts";
+import { Icon } from "../../parts/icon.tsx";
+import { Loaded } from "../../parts/loaded.tsx";
+import { momentOf } from "../../parts/when.ts";
+import { words } from "../../strings/index.ts";
+import { bytesOf } from "./models.tsx";
+
+export function Health() {
+  return (
+    <>
+      <Outside />
+      <Doctor />
+    </>
+  );
+}
+
+function Outside() {
+  const live = useLive<EgressReply>("/api/egress");
+  const say = words.value.house;
+  return (
+    <section aria-labelledby="outside">
+      <h2 id="outside">{say.outside}</h2>
+      <Loaded live={live}>
+        {({ connections, allowed, sent }) => (
+          <div class="card padded">
+            <p class="statement">
+              <Icon name="shield" size={28} />
+              {connections.length ? say.left(connections.length, bytesOf(sent)) : say.nothingLeft}
+            </p>
+            <p class="soft">{allowed.length ? say.mayGo(allowed.join(", ")) : say.nowhere}</p>
+            {connections.length > 0 && (
+              <details>
+                <summary>{words.value.talk.details}</summary>
+                <ul>
+                  {connections.slice(0, 100).map((one) => (
+                    <li key={`${one.at}${one.host}`}>
+                      {momentOf(one.at)} · {one.host}:{one.port} · {bytesOf(one.sent)}
+                      {one.outcome && ` · ${one.outcome}`}
+                    </li>
+                  ))}
+                </ul>
+              </details>
+            )}
+          </div>
+        )}
+      </Loaded>
+    </section>
+  );
+}
+
+type Examination =
+  | { state: "none" | "looking" }
+  | { state: "done"; reply: FindingsReply }
+  | { state: "failed"; sentence: string };
+
+function Doctor() {
+  const say = words.value.house;
+  const [examination, setExamination] = useState<Examination>({ state: "none" });
+  async function look(): Promise<void> {
+    setExamination({ state: "looking" });
+    try {
+      setExamination({ state: "done", reply: await ask<FindingsReply>("/api/health/findings", {}) });
+    } catch (trouble) {
+      if (!(trouble instanceof HouseTrouble)) throw trouble;
+      setExamination({ state: "failed", sentence: sentenceOf(trouble) });
+    }
+  }
+  return (
+    <section aria-labelledby="doctor">
+      <h2 id="doctor">{say.doctor}</h2>
+      <p class="soft">{say.doctorHow}</p>
+      <p>
+        <button type="button" class="plain" onClick={look} aria-disabled={examination.state === "looking"}>
+          {examination.state === "looking" ? say.looking : say.look}
+        </button>
+      </p>
+      <div role="status">
+        {examination.state === "failed" && <p class="trouble">{examination.sentence}</p>}
+        {examination.state === "done" && (
+          <ul class="card rows">
+            {examination.reply.findings.map((finding) => (
+              <li key={finding.what} class="row">
+                <span class={finding.well ? "good" : "trouble"}>
+                  <Icon name={finding.well ? "check" : "close"} size={20} />
+                </span>
+                <div class="grow">
+                  <p class="name">{finding.what}</p>
+                  <p class="soft">{finding.seen}</p>
+                  {finding.advice && <p>{finding.advice}</p>}
+                </div>
+              </li>
+            ))}
+          </ul>
+        )}
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,135 @@
+/** Now: the parts of the house, who can be talked to, and what was used today. */
+
+import type { AgentsReply, HealthReply, RoomsReply, UsageReply } from "../../api.ts";
+import { useLive } from "../../house/live.ts";
+import { Icon } from "../../parts/icon.tsx";
+import { Loaded } from "../../parts/loaded.tsx";
+import { words } from "../../strings/index.ts";
+
+export function Now() {
+  return (
+    <>
+      <Parts />
+      <Agents />
+      <Usage />
+      <Rooms />
+    </>
+  );
+}
+
+function Parts() {
+  const live = useLive<HealthReply>("/api/health");
+  const say = words.value.house;
+  return (
+    <section aria-labelledby="parts">
+      <h2 id="parts">{say.parts}</h2>
+      <Loaded live={live}>
+        {({ ok, parts, version, uptime_seconds }) => (
+          <>
+            <p class={ok ? "good" : "trouble"}>
+              {ok ? say.allWell : say.notWell} {say.since(version, lengthOf(uptime_seconds))}
+            </p>
+            <ul class="card rows">
+              {parts.map((part) => (
+                <li key={part.name} class="row">
+                  <span class={part.ok ? "good" : "trouble"}>
+                    <Icon name={part.ok ? "check" : "close"} size={20} />
+                  </span>
+                  <div class="grow">
+                    <p class="name">{part.name}</p>
+                    <p class="soft">{part.what}</p>
+                    {part.hint && <p>{part.hint}</p>}
+                  </div>
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
+      </Loaded>
+    </section>
+  );
+}
+
+export function lengthOf(seconds: number): string {
+  const say = words.value.house;
+  if (seconds < 90) return say.seconds(Math.round(seconds));
+  if (seconds < 5400) return say.minutes(Math.round(seconds / 60));
+  return seconds < 172_800 ? say.hours(Math.round(seconds / 3600)) : say.days(Math.round(seconds / 86_400));
+}
+
+function Agents() {
+  const live = useLive<AgentsReply>("/api/agents");
+  const say = words.value.house;
+  return (
+    <section aria-labelledby="agents">
+      <h2 id="agents">{say.agents}</h2>
+      <Loaded live={live}>
+        {({ agents }) => (
+          <ul class="card rows">
+            {agents.map((agent) => (
+              <li key={agent.name} class="row column-row">
+                <p class="name">
+                  {agent.name}
+                  {agent.usual && <span class="count">{say.usual}</span>}
+                </p>
+                <p class="soft">
+                  {agent.model} · {say.calledBy(agent.wake_words.join(", "))}
+                </p>
+              </li>
+            ))}
+          </ul>
+        )}
+      </Loaded>
+    </section>
+  );
+}
+
+function Usage() {
+  const live = useLive<UsageReply>("/api/usage");
+  const say = words.value.house;
+  return (
+    <section aria-labelledby="usage">
+      <h2 id="usage">{say.usage}</h2>
+      <Loaded live={live}>
+        {({ agents }) => (
+          <ul class="card rows">
+            {agents.map((one) => (
+              <li key={one.agent} class="row column-row">
+                <p>{one.sentence}</p>
+                {one.budget !== null && one.spent !== null && (
+                  <progress max={one.budget} value={one.spent} aria-label={one.agent} />
+                )}
+              </li>
+            ))}
+          </ul>
+        )}
+      </Loaded>
+    </section>
+  );
+}
+
+function Rooms() {
+  const live = useLive<RoomsReply>("/api/rooms", "home");
+  const say = words.value.house;
+  return (
+    <section aria-labelledby="rooms">
+      <h2 id="rooms">{say.rooms}</h2>
+      <Loaded live={live}>
+        {({ rooms }) =>
+          rooms.length ? (
+            <ul class="card rows">
+              {rooms.map((room) => (
+                <li key={room.name} class="row">
+                  <span class="name">{room.name}</span>
+                  <span class="soft">{room.devices.join(", ") || say.noSatellite}</span>
+                </li>
+              ))}
+            </ul>
+          ) : (
+            <p class="soft">{say.noRooms}</p>
+          )
+        }
+      </Loaded>
+    </section>
+  );
+}

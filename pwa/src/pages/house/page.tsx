@@ -1,0 +1,43 @@
+/** The house, for its owner: how it is, what took how long, who may come in, what left it. */
+
+import type { ComponentType } from "preact";
+import { hrefOf, route } from "../../route.ts";
+import { words } from "../../strings/index.ts";
+import { Devices } from "./devices.tsx";
+import { Health } from "./health.tsx";
+import { Models } from "./models.tsx";
+import { Now } from "./now.tsx";
+import { Turns } from "./turns.tsx";
+
+type TabName = keyof typeof words.value.house.tabs;
+
+const TABS: Record<TabName, ComponentType> = {
+  now: Now,
+  turns: Turns,
+  devices: Devices,
+  models: Models,
+  health: Health,
+};
+
+export function House() {
+  const say = words.value.house;
+  const [tab = "now"] = route.value.rest;
+  const View = TABS[tab as TabName] ?? Now;
+  return (
+    <div class="page wide">
+      <h1>{words.value.pages.house}</h1>
+      <nav aria-label={words.value.pages.house}>
+        <ul class="chips">
+          {(Object.keys(TABS) as TabName[]).map((name) => (
+            <li key={name}>
+              <a class="plain chip" href={hrefOf("house", name)} aria-current={name === tab ? "page" : undefined}>
+                {say.tabs[name]}
+              </a>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <View />
+    </div>
+  );
+}

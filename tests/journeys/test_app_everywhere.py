@@ -1,0 +1,136 @@
+"""The app on every screen, for everybody: accessible, installable, without a line, and light."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect, sync_playwright
+
+from atlas.gateway import page as app_files
+from tests.journeys.browser import ANSWER_MS, CHROMIUM, answer, connected, demand_browser, opened, say
+from tests.journeys.conftest import ROOT, Running
+
+pytestmark = pytest.mark.real
+AXE = ROOT / "pwa" / "node_modules" / "axe-core" / "axe.min.js"
+HOUSE = ("house", "house/turns", "house/devices", "house/models", "house/health")
+ROUTES = ("talk", "home", "time", "lists", "board", "notes", "notes/", "calendar", "past", *HOUSE, "more")
+AT_THE_END = """() => {
+    const log = document.querySelector(".log");
+    return log.scrollHeight - log.scrollTop - log.clientHeight < 100;
+}"""
+FIRST_ROUTE_BYTES, ANY_ROUTE_BYTES = 60_000, 150_000
+
+
+def violations(page: Page) -> list[str]:
+    """What axe-core has against the page as it is."""
+    results: list[dict[str, Any]] = page.evaluate("async () => (await window.axe.run()).violations")
+    return [f"{one['id']}: {one['nodes'][0]['html'][:160]} {one['nodes'][0]['failureSummary']}" for one in results]
+
+
+@pytest.mark.parametrize("size", [(390, 844), (1280, 800)], ids=["phone", "desk"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_on_any_page(house: Running, size, scheme):
+    width, height = size
+    with opened(
+        house, viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce"
+    ) as page:
+        connected(page)
+        say(page, "set a timer for ten minutes")
+        answer(page)
+        connected(page)
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        for route in ROUTES:
+            page.evaluate("route => { location.hash = `#/${route}`; }", route)
+            expect(page.locator(f".frame[data-page='{route.split('/')[0]}']:not(:has(.loading))")).to_be_visible()
+            assert not (wrong := violations(page)), (route, wrong)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, route
+
+
+def test_axe_finds_nothing_at_the_door_or_in_a_question(house: Running):
+    with opened(house) as page:
+        connected(page)
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        say(page, "add polish the bell to my tasks")
+        answer(page)
+        say(page, "remove the task polish the bell")
+        question = page.locator(".question", has_text="polish the bell")
+        expect(question).to_be_visible(timeout=ANSWER_MS)
+        assert not (wrong := violations(page)), wrong
+        page.keyboard.press("Escape")
+        expect(question).to_have_count(0, timeout=ANSWER_MS)
+        page.evaluate("location.hash = '#/board'")
+        page.get_by_role("button", name="polish the bell").click()
+        assert not (wrong := violations(page)), wrong
+        page.keyboard.press("Escape")
+        page.evaluate("location.hash = '#/more'")
+        page.get_by_role("button", name="Leave").click()
+        page.get_by_role("button", name="Leave").click()
+        expect(page.get_by_role("heading", name="Who is there?")).to_be_visible()
+        assert not (wrong := violations(page)), wrong
+
+
+def test_everything_can_be_read_at_twice_the_size_and_from_right_to_left(house: Running):
+    with opened(house, viewport={"width": 640, "height": 800}) as page:
+        connected(page)
+        page.evaluate("document.documentElement.style.fontSize = '200%'")
+        for direction in ("ltr", "rtl"):
+            page.evaluate("way => { document.documentElement.dir = way; }", direction)
+            for route in ROUTES:
+                page.evaluate("route => { location.hash = `#/${route}`; }", route)
+                expect(page.locator(f".frame[data-page='{route.split('/')[0]}']:not(:has(.loading))")).to_be_visible()
+                assert page.evaluate("document.documentElement.scrollWidth") <= 640, (direction, route)
+
+
+def test_it_can_be_installed_and_starts_and_says_so_without_the_house(house: Running):
+    demand_browser()
+    with tempfile.TemporaryDirectory() as profile, sync_playwright() as play:
+        context = play.chromium.launch_persistent_context(
+            profile, executable_path=CHROMIUM, args=["--no-sandbox"], locale="en-GB"
+        )
+        page = context.pages[0]
+        page.goto(f"{house.url}/#token={house.token}")
+        connected(page)
+        page.evaluate("async () => { await navigator.serviceWorker.ready; }")
+        errors = context.new_cdp_session(page).send("Page.getInstallabilityErrors")["installabilityErrors"]
+        assert errors == []
+        page.reload()  # from here on the service worker answers
+        connected(page)
+        context.set_offline(True)
+        page.reload()
+        expect(page.locator(".line")).to_contain_text("does not answer", timeout=ANSWER_MS)
+        expect(page.locator(".talk")).to_be_visible()
+        page.get_by_role("link", name="Lists").click()
+        expect(page.get_by_role("alert")).to_contain_text("does not answer")
+        context.set_offline(False)
+        page.get_by_role("button", name="Try again").click()
+        expect(page.get_by_label("Add to shopping")).to_be_visible(timeout=ANSWER_MS)
+        context.close()
+
+
+def test_five_hundred_messages_are_scrolled_through_without_losing_the_next_one(house: Running):
+    with opened(house) as page:
+        connected(page)
+        say(page, "what time is it")
+        answer(page)
+        page.evaluate("""() => {
+            const list = document.querySelector(".log ol");
+            const item = list.lastElementChild;
+            for (let i = 0; i < 500; i++) list.prepend(item.cloneNode(true));
+        }""")
+        page.locator(".log").evaluate("log => { log.scrollTop = 0; }")
+        page.locator(".log").evaluate("log => { log.scrollTop = log.scrollHeight; }")
+        say(page, "what day is it")
+        assert answer(page)
+        page.wait_for_function(AT_THE_END)
+
+
+def test_what_each_page_weighs_is_within_its_budget(capsys):
+    demand_browser()
+    routes = json.loads(Path(app_files.FOLDER, "weights.json").read_text())["routes"]
+    for route, size in routes.items():
+        print(f"{route}: {size / 1000:.1f} kB gz")
+        assert size <= (FIRST_ROUTE_BYTES if route == "talk" else ANY_ROUTE_BYTES), route
