@@ -61,6 +61,24 @@ export interface AlarmsReply {
   alarm: AlarmItem | null;
 }
 
+/** What will be said. */
+export interface AnnouncementItem {
+  id: string;
+  text: string;
+  /** Empty for every room */
+  room: string;
+  person: string;
+  /** Seconds since 1970 */
+  at: number;
+}
+
+/** The announcement, which is said as soon as somebody can be reached. */
+export interface AnnouncementReply {
+  sentence: string;
+  receipt: ReceiptReply | null;
+  broadcast: AnnouncementItem;
+}
+
 /** A person's answer. Closing a question without one is a no. */
 export interface Answer {
   answer: "yes" | "no";
@@ -430,6 +448,12 @@ export interface NewAlarm {
   room?: string;
 }
 
+/** What is to be said, and where. */
+export interface NewAnnouncement {
+  text: string;
+  room?: string;
+}
+
 /** An event to be added. */
 export interface NewEvent {
   title: string;
@@ -477,6 +501,11 @@ export interface NewTimer {
 
 /** What is to be added at the end. */
 export interface NoteAddition {
+  text: string;
+}
+
+/** The whole text of a note, as it is to be. */
+export interface NoteEdit {
   text: string;
 }
 
@@ -1154,6 +1183,13 @@ export interface Operations {
     body: undefined;
     reply: NoteTextReply;
   };
+  /** Write the whole text of a note anew. */
+  "PUT /api/notes/note": {
+    path: Record<string, never>;
+    query: { note: string; agent?: string };
+    body: NoteEdit;
+    reply: NoteReply;
+  };
   /** Remove a note for good, after a yes. */
   "DELETE /api/notes/note": {
     path: Record<string, never>;
@@ -1391,5 +1427,12 @@ export interface Operations {
     query: { agent?: string };
     body: undefined;
     reply: RulesReply;
+  };
+  /** Say something through every speaker of the house, or through those of one room. */
+  "POST /api/announcements": {
+    path: Record<string, never>;
+    query: { agent?: string };
+    body: NewAnnouncement;
+    reply: AnnouncementReply;
   };
 }

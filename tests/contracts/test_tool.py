@@ -37,6 +37,7 @@ EXAMPLES: dict[str, Any] = {
     "column": "doing",
     "query": "milk",
     "words": "milk",
+    "parts": ["Roses.", "\nTulips."],
     "ids": ["timer_1"],
     "id": "1",
     "text": "take the bins out",

@@ -9,6 +9,8 @@ from atlas.egress import EgressRecord, Tunnel
 from atlas.gateway.api.turns import nearest_rank
 from tests.gateway.api_house import api_house
 
+LONG_NOTE = "# Boiler\n\n" + "\n".join(f"- line {number} of *many*" for number in range(300))  # over 1,900 characters
+
 
 async def test_me_tells_who_the_house_takes_the_caller_for(config, data):
     async with api_house(config, data) as world, world.http("adult") as http:
@@ -190,6 +192,11 @@ async def test_a_note_is_written_found_read_and_added_to(config, data):
         [match] = (await http.get("/api/notes/search", params={"q": "drawer"})).json()["matches"]
         assert match["title"] == "Boiler"
         assert [one["file"] for one in (await http.get("/api/notes")).json()["notes"]] == [note["file"]]
+        edited = await http.put("/api/notes/note", params=about, json={"text": LONG_NOTE})
+        assert edited.status_code == 200, edited.text
+        assert (await http.get("/api/notes/note", params=about)).json()["text"] == LONG_NOTE
+        await http.post("/api/history/undo", json={"receipt": edited.json()["receipt"]["id"]})
+        assert "Key in drawer." in (await http.get("/api/notes/note", params=about)).json()["text"]
         async with world.http("guest") as guest:
             assert (await guest.get("/api/notes")).json()["error"]["code"] == "denied"
 
@@ -354,3 +361,10 @@ async def test_the_rules_are_explained_as_a_table(config, data):
         [rule] = [one for one in reply["rules"] if one["id"] == "role:unlock-9"]
         assert (rule["then"], rule["roles"]) == ("deny", ["child", "guest"])
         assert rule["because"] == "Only who lives here and is old enough may unlock doors and gates."
+
+
+async def test_an_announcement_is_kept_until_a_room_can_say_it(config, data):
+    async with api_house(config, data) as world, world.http("adult") as http, world.http("guest") as guest:
+        reply = await http.post("/api/announcements", json={"text": "Dinner is ready"})
+        assert (reply.status_code, reply.json()["broadcast"]["text"]) == (201, "Dinner is ready")
+        assert (await guest.post("/api/announcements", json={"text": "Boo"})).json()["error"]["code"] == "denied"

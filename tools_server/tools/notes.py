@@ -41,6 +41,11 @@ TEXT_CHARACTERS = 8_000  # of one answer; files.read pages through longer ones
 Title = Annotated[str, Field(min_length=1, max_length=200, description="The note's title")]
 Text = Annotated[str, Field(min_length=1, max_length=1_900)]
 
+Parts = Annotated[
+    list[Annotated[str, Field(max_length=1_900)]],
+    Field(max_length=10, description="The whole text, in pieces that are put together as they are"),
+]
+
 
 @dataclass(frozen=True, slots=True)
 class NoteMatch:
@@ -98,6 +103,27 @@ async def append(call: Call, title: Title, text: Text) -> Result:
         raise ToolFailed("failed", _("{title} is full. Begin a new note.").format(title=capital(spoken(note.title))))
     call.home.replace(note.file, written.encode(), note.stamp)
     sentence = _("Added it to {title}.").format(title=spoken(note.title))
+    root = call.agent.roots[0]
+    receipt = call.receipt(
+        sentence, before=file_state(root, note.file, note.text), after=file_state(root, note.file, written)
+    )
+    return Result(sentence, {"note": _shown(note)}, receipt)
+
+
+@tool("notes.write", data={"note": NOTE}, risk="change", idempotent=True, root="*", limit_seconds=20)
+async def write(call: Call, title: Title, parts: Parts) -> Result:
+    """Write the whole text of a note anew, as somebody has edited it."""
+    note = _found(call, title, guess=False)
+    text = "".join(parts).strip()
+    if note.body.strip() == text:
+        return Result(_("{title} says that already.").format(title=capital(spoken(note.title))), {"note": _shown(note)})
+    written = note.text[: len(note.text) - len(note.body)].rstrip("\r\n") + f"\n\n{text}\n"
+    if call.tainted:
+        written = papers.with_value(written, papers.ORIGIN, papers.OTHERS)
+    if len(written.encode()) > NOTE_BYTES:
+        raise ToolFailed("failed", _("{title} is full. Begin a new note.").format(title=capital(spoken(note.title))))
+    call.home.replace(note.file, written.encode(), note.stamp)
+    sentence = _("{title} is written anew.").format(title=capital(spoken(note.title)))
     root = call.agent.roots[0]
     receipt = call.receipt(
         sentence, before=file_state(root, note.file, note.text), after=file_state(root, note.file, written)

@@ -22,6 +22,7 @@ from atlas.gateway import wire
 from atlas.gateway.api import (
     agents,
     alarms,
+    announcements,
     asks,
     calendar,
     conversations,
@@ -53,7 +54,7 @@ from atlas.house import House
 
 RESOURCES = (
     *(me, timers, alarms, reminders, home, lists, tasks, notes, calendar, asks, events, history, conversations),
-    *(agents, people, devices, rooms, turns, usage, health, egress, models, record, rules),
+    *(agents, people, devices, rooms, turns, usage, health, egress, models, record, rules, announcements),
 )
 ROUTERS: Sequence[APIRouter] = tuple(one.router for one in RESOURCES)
 DESCRIPTION = (

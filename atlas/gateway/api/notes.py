@@ -11,6 +11,7 @@ from atlas.gateway.api.caller import ToolCaller
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import ApiReply, Body, PaperProblem, ToolReply
 
+PART_CHARACTERS = 1_900
 router = resource("notes")
 NoteTitle = Annotated[str, Field(min_length=1, max_length=200)]
 NoteID = Annotated[str, Query(min_length=1, max_length=300, description="The file of a note, or its title")]
@@ -66,6 +67,12 @@ class NewNote(Body):
     text: NoteText = ""
 
 
+class NoteEdit(Body):
+    """The whole text of a note, as it is to be."""
+
+    text: Annotated[str, Field(max_length=8_000)]
+
+
 class NoteAddition(Body):
     """What is to be added at the end."""
 
@@ -96,6 +103,12 @@ async def write_note(caller: ToolCaller, new: NewNote) -> NoteReply:
     return await caller.use(NoteReply, "notes.create", **new.model_dump())
 
 
+@router.put("/note")
+async def edit_note(caller: ToolCaller, note: NoteID, edited: NoteEdit) -> NoteReply:
+    """Write the whole text of a note anew."""
+    return await caller.use(NoteReply, "notes.write", title=note, parts=_parts(edited.text))
+
+
 @router.post("/note/append")
 async def append_to_note(caller: ToolCaller, note: NoteID, addition: NoteAddition) -> NoteReply:
     """Add to the end of a note."""
@@ -106,3 +119,8 @@ async def append_to_note(caller: ToolCaller, note: NoteID, addition: NoteAdditio
 async def remove_note(caller: ToolCaller, note: NoteID) -> NoteReply:
     """Remove a note for good, after a yes."""
     return await caller.use(NoteReply, "notes.remove", title=note)
+
+
+def _parts(text: str) -> list[str]:
+    """Return a text in pieces as long as an argument of a tool may be."""
+    return [text[begin : begin + PART_CHARACTERS] for begin in range(0, len(text), PART_CHARACTERS)]
