@@ -33,6 +33,7 @@ SURE_TO_GO_ON = 0.6  # of one that follows on another: then the house is spoken 
 SURE_TO_LOOK = 0.6  # of what only looks something up
 LIKELY = 0.25  # of a change that is asked about, and of the second of two
 CERTAIN = 0.9  # that the house is meant, though a name stands before it
+NOT_LATER = 0.05  # that a deed is for later, though a time is in the sentence: "Tom's back at eleven, garden lights on"
 SURE_THOUGH_NEGATED = 0.8  # of either, when some word may say not to do it
 SILENT = ("nothing", "talk", "cannot", "health", "emergency")
 _NEW = ("timers.start", "alarms.set", "reminders.add", "tasks.add", "notes.add", "calendar.add", "facts.remember")
@@ -132,7 +133,8 @@ class Parser:
         best = read.likely[0]
         if best.act in SILENT:
             return Parse(best.act, best.chance)
-        reading = _Reading(text, pieces, read.labels(best.act))
+        later = next((one.chance for one in read.likely if one.act == "later.do"), 0.0)
+        reading = _Reading(text, pieces, read.labels(best.act), later)
         commands = tuple(self._commands(best, reading, names, room, before))
         if both := self._both(best.act, text, names, room, before):
             return both
@@ -141,7 +143,7 @@ class Parser:
             return parse
         choices = []
         for one in read.likely[:2]:
-            reading = _Reading(text, pieces, read.labels(one.act))
+            reading = _Reading(text, pieces, read.labels(one.act), later)
             made = self._commands(one, reading, names, room, before) if one.chance >= LIKELY else ()
             act = "later.do" if made and made[0].tool == "later.do" else one.act
             if made and act in self._says:
@@ -173,8 +175,11 @@ class Parser:
             measures = any("measure" in one.arguments for one in alone)  # "how warm is it here", after the sprinkler
             return alone if measures else self.frames.look_at(reading.text, named, names, room)
         same = before.arguments if act == before.act else {}
-        deeds = self.frames.deed(act, reading.text, named, reading.phrase("T"), names, room, same)
         moments = reading.moments(len(self.frames.first_clause(reading.text)) or len(reading.text))
+        if reading.later < NOT_LATER:
+            moments = []
+        words = reading.text if moments else reading.without_moments()
+        deeds = self.frames.deed(act, words, named, reading.phrase("T"), names, room, same)
         if not moments:
             return deeds
         later = {"when": moments[0]} if len(moments) == 1 else {}
@@ -284,6 +289,7 @@ class _Reading:
     text: str
     pieces: Sequence[MaskedPiece]
     labels: Sequence[str]
+    later: float  # how likely what is asked for is to be done later
 
     def targets(self, names: Names) -> list[Token]:
         """Return the tokens that name what is meant."""
@@ -318,6 +324,16 @@ class _Reading:
         pieces = zip(self.pieces, self.labels, strict=True)
         spoken = [piece for piece, label in pieces if piece.mask in when and label == "O" and piece.start < end]
         return [self.text[piece.start : piece.end] for piece in spoken]
+
+    def without_moments(self) -> str:
+        """Return the text without what says when, where it has another number: "half nine, heating to twenty"."""
+        if not any(piece.mask == "{N}" for piece in self.pieces):
+            return self.text
+        words, at = "", 0
+        for piece in self.pieces:
+            if piece.mask in ("{WHEN}", "{DELAY}", "{DURATION}"):
+                words, at = words + self.text[at : piece.start], piece.end
+        return words + self.text[at:]
 
     def words(self, nothing: str) -> dict[str, str]:
         """Return what was named, or `nothing`, and the words that were said, for a question about them."""
