@@ -143,13 +143,14 @@ class Grammar:
                 continue
             if len(heard.substitutes) > len({*slots} & {"when", "length"}):
                 continue  # it says when, and yet not in a place where that was understood
-            asks = self._asks[name]
-            slots = {key: heard.substitutes.get(value, value) for key, value in slots.items()}
-            tools = {choice["tool"] for choice in asks["choices"] if "tool" in choice} | {
-                *filter(None, [asks.get("tool")])
-            }
-            return Half(asks["question"].format(**slots), tuple(sorted(tools)), asks, slots)
+            return self.lacking(name, {key: heard.substitutes.get(value, value) for key, value in slots.items()})
         return None
+
+    def lacking(self, name: str, slots: Mapping[str, str]) -> Half:
+        """Return half a command by its name in asks.yaml, with what was said of it."""
+        asks = self._asks[name]
+        tools = {choice["tool"] for choice in asks["choices"] if "tool" in choice} | {*filter(None, [asks.get("tool")])}
+        return Half(asks["question"].format(**slots), tuple(sorted(tools)), asks, slots)
 
     def wants_silence(self, text: str) -> bool:
         """Tell whether `text`, said over a reply, wants it to end and no other."""

@@ -19,8 +19,8 @@ from atlas.understanding import durations, moments
 from atlas.understanding.choices import MeaningChoice
 from atlas.understanding.frame_words import LEAST_LETTERS, Token, spelled
 from atlas.understanding.frames import Frames
-from atlas.understanding.grammar import Grammar
-from atlas.understanding.learned import CORPUS, Learned, LikelyAct
+from atlas.understanding.grammar import Grammar, Half
+from atlas.understanding.learned import CORPUS, ActReading, Learned, LikelyAct
 from atlas.understanding.masks import MaskedPiece, Masks
 from atlas.understanding.names import Names
 from atlas.understanding.slots import Command
@@ -33,19 +33,36 @@ SURE_TO_GO_ON = 0.6  # of one that follows on another: then the house is spoken 
 SURE_TO_LOOK = 0.6  # of what only looks something up
 LIKELY = 0.25  # of a change that is asked about, and of the second of two
 CERTAIN = 0.9  # that the house is meant, though a name stands before it
+SURELY_SILENT = 0.8  # that nothing is meant, so that nothing is asked either
 NOT_LATER = 0.05  # that a deed is for later, though a time is in the sentence: "Tom's back at eleven, garden lights on"
+MOST_SURE = 0.95  # of an act, so that a word which is often one of doubt does not forbid it
 SURE_THOUGH_NEGATED = 0.8  # of either, when some word may say not to do it
 SILENT = ("nothing", "talk", "cannot", "health", "emergency")
+_ORDINARY = ("nothing", "talk")  # where a likely wish is asked about
 _NEW = ("timers.start", "alarms.set", "reminders.add", "tasks.add", "notes.add", "calendar.add", "facts.remember")
 _SAME: Mapping[str, Sequence[str]] = {  # argument → those of the call before that hold the same
     **dict.fromkeys(("title", "about", "text", "words"), ("title", "text", "about", "words")),
     **dict.fromkeys(("day", "when", "time"), ("day", "start", "when")),
 }
 _DEEDS = ("on", "off", "open", "close", "lock", "unlock")  # that need a device
+_CHANGES = (
+    "brighter",
+    "darker",
+    "brightness",
+    "colour",
+    "kelvin",
+    "faster",
+    "slower",
+    "speed",
+    "position",
+    "temperature",
+)
 _OF_DEVICES = ("home.", "later.")
 _TIMES = ("{WHEN}", "{DELAY}", "{N}")
 _CORRECTING = re.compile(r"\b(?:no|nope|wait|sorry|rather|nein|quatsch|ach|doch)\W*$", re.IGNORECASE)
 _ONE = re.compile(r" (?:one|ones)$", re.IGNORECASE)  # "the freezer one"
+_CLAUSE = re.compile(r"[,.;:!?]|\b(?:so|because|since|for|und|also|dann|denn|weil)\b", re.IGNORECASE)
+_REASON = re.compile(r"[,.;:!?]+ ")
 _AND = re.compile(r",? (?:and|und|plus|&) |, ?", re.IGNORECASE)
 
 
@@ -60,6 +77,7 @@ class Parse:
     named: bool = False  # a device, a kind of them or a place is named
     unclear: bool = False  # a deed is wanted, and of which device is not said
     choices: tuple[MeaningChoice, ...] = ()  # one or two, to ask about when it is not sure
+    half: Half | None = None  # what it lacks: "get me up on time"
 
     @property
     def looks(self) -> bool:
@@ -109,9 +127,11 @@ class Parser:
         words: Mapping[str, Any] = grammar.tables.get("acts", {})
         self._canonical: Mapping[str, Sequence[Sequence[str]]] = words.get("plainly", {})
         self._unwanted = re.compile(words.get("unwanted", "(?!)"), re.IGNORECASE)
+        self._conditions = re.compile(words.get("conditions", "(?!)"), re.IGNORECASE)
         self._wondering = re.compile(words.get("wondering", "(?!)"), re.IGNORECASE)
         self._joint = re.compile(words.get("joint", "(?!)"), re.IGNORECASE)
         self._that = re.compile(words.get("that", "(?!)"), re.IGNORECASE)
+        self._lacks: Mapping[str, tuple[str, Sequence[str]]] = words.get("lacks", {})
         self._says: Mapping[str, str] = words.get("says", {})
         self._rewrites, self._sums = (
             [(re.compile(way, re.IGNORECASE), str(to)) for way, to in words.get(table, ())]
@@ -132,7 +152,12 @@ class Parser:
             return Parse("nothing", 1.0)
         best = read.likely[0]
         if best.act in SILENT:
-            return Parse(best.act, best.chance)
+            choices: tuple[MeaningChoice, ...] = ()
+            if best.act in _ORDINARY and best.chance < SURELY_SILENT:
+                choices = self._choices(read, text, pieces, names, room, before)
+            if not choices and best.act == "nothing" and best.chance < CERTAIN:
+                choices = self._wish_at_the_end(text, names, room, before)
+            return Parse(best.act, best.chance, choices=choices)
         later = next((one.chance for one in read.likely if one.act == "later.do"), 0.0)
         reading = _Reading(text, pieces, read.labels(best.act), later)
         commands = tuple(self._commands(best, reading, names, room, before))
@@ -141,17 +166,47 @@ class Parser:
         parse = Parse(best.act, best.chance, commands, bool(before.act), bool(reading.targets(names)))
         if parse.is_sure() or parse.looks:
             return parse
+        unnamed = best.act in _DEEDS or (best.act in _CHANGES and not parse.named)
+        unclear = unnamed and not commands and not self._forbids(best, text, names)
+        choices = self._choices(read, text, pieces, names, room, before)
+        return replace(
+            parse, choices=choices, unclear=unclear, half=None if commands else self._half(best.act, reading)
+        )
+
+    def _half(self, act: str, reading: _Reading) -> Half | None:
+        """Return an act without what it cannot be done without, as it is asked for."""
+        name, slots = self._lacks.get(act, ("", {}))
+        values = {slot: reading.slot("text", self._grammar) for slot in slots}
+        return self._grammar.lacking(name, values) if name and all(values.values()) else None
+
+    def _choices(
+        self, read: ActReading, text: str, pieces: Sequence[MaskedPiece], names: Names, room: str, before: Before
+    ) -> tuple[MeaningChoice, ...]:
+        """Return what the two likeliest acts would do, as choices to ask about."""
         choices = []
         for one in read.likely[:2]:
-            reading = _Reading(text, pieces, read.labels(one.act), later)
+            reading = _Reading(text, pieces, read.labels(one.act))
             made = self._commands(one, reading, names, room, before) if one.chance >= LIKELY else ()
-            act = "later.do" if made and made[0].tool == "later.do" else one.act
-            if made and act in self._says:
-                choices.append(
-                    MeaningChoice(self._says[act].format(**reading.words(self._says["nothing"])), tuple(made))
-                )
-        unclear = not commands and best.act in _DEEDS and not self._forbids(best, text, names)
-        return replace(parse, choices=tuple(choices), unclear=unclear)
+            if made and one.act in self._says:
+                choices.append(MeaningChoice(self._label(one.act, made, reading), tuple(made)))
+        return tuple(choices)
+
+    def _wish_at_the_end(self, text: str, names: Names, room: str, before: Before) -> tuple[MeaningChoice, ...]:
+        """Return the deed on devices that the last clause asks for alone: "it stinks to heaven, kitchen window up"."""
+        *reasons, wish = _REASON.split(text)
+        if not reasons or " " not in wish.strip() or before.act:
+            return ()
+        parse = self.parse(wish, names, room)
+        deed = parse.is_of_devices and parse.named
+        return (MeaningChoice(wish.strip(" .,!?"), parse.commands),) if deed else ()
+
+    def _label(self, act: str, commands: Sequence[Command], reading: _Reading) -> str:
+        """Return the words in which it is asked whether commands are meant: "turn off the lamp, later"."""
+        words = reading.words(self._says["nothing"])
+        if commands[0].tool != "later.do":
+            return self._says[act].format(**words)
+        deed = commands[0].arguments
+        return self._says["later.do"].format(deed=self._says[act_of(deed["tool"], deed["arguments"])].format(**words))
 
     def _commands(
         self, likely: LikelyAct, reading: _Reading, names: Names, room: str, before: Before
@@ -163,8 +218,7 @@ class Parser:
             return self._said_plainly(act, reading, names, before)
         if act in self._slots:
             command = self._tool(act, reading, before)
-            wanted = _looks(act) or not self._unwanted.search(reading.text)
-            return (command,) if command and wanted else ()
+            return (command,) if command and (_looks(act) or not self._is_unwanted(likely, reading.text)) else ()
         if self._forbids(likely, reading.text, names):
             return ()
         named = self._meant(reading.targets(names), names, before)
@@ -178,7 +232,7 @@ class Parser:
         moments = reading.moments(len(self.frames.first_clause(reading.text)) or len(reading.text))
         if reading.later < NOT_LATER:
             moments = []
-        words = reading.text if moments else reading.without_moments()
+        words = reading.text if moments else reading.without_moments(act)
         deeds = self.frames.deed(act, words, named, reading.phrase("T"), names, room, same)
         if not moments:
             return deeds
@@ -205,12 +259,17 @@ class Parser:
 
     def _forbids(self, likely: LikelyAct, text: str, names: Names) -> bool:
         """Whether a sentence wants nothing of a device, though it has such an act in it: a report, a condition."""
-        if self._wondering.search(text):
+        if self._wondering.search(text) and likely.chance < MOST_SURE:
             return True
         if likely.act == "look":
             return False
         to_somebody = likely.chance < CERTAIN and self.frames.is_to_somebody(text, names)
-        return to_somebody or bool(self._unwanted.search(text))
+        return to_somebody or self._is_unwanted(likely, text)
+
+    def _is_unwanted(self, likely: LikelyAct, text: str) -> bool:
+        """Whether words say that nothing is to be done now; those that may mean something else, only in doubt."""
+        in_doubt = likely.chance < MOST_SURE and bool(self._unwanted.search(text))
+        return in_doubt or bool(self._conditions.search(text))
 
     def _meant(self, named: Sequence[Token], names: Names, before: Before) -> Sequence[Token]:
         """Return the tokens that name what is meant; where none names a device, with those that were just spoken of."""
@@ -242,28 +301,30 @@ class Parser:
 
     def _delayed(self, reading: _Reading, names: Names, room: str, before: Before) -> Sequence[Command]:
         """Return what shall be done later: the sentence without its delay, read anew."""
-        waits = [piece for piece in reading.pieces if piece.mask in ("{DELAY}", "{DURATION}", "{WHEN}")]
-        if len(waits) != 1:
+        waits = reading.waits()
+        if not waits:
             return ()
-        words = reading.text[waits[0].start : waits[0].end]
-        lengths = durations.find_in_any_language(words) if waits[0].mask != "{WHEN}" else ()
-        rest = f"{reading.text[: waits[0].start]} {reading.text[waits[0].end :]}".strip(" ,.")
+        one = reading.nearest_to_targets(waits)
+        words = reading.text[one.start : one.end]
+        lengths = durations.find_in_any_language(words) if one.mask != "{WHEN}" else ()
+        rest = reading.without(waits).strip(" ,.")
         inner = self.parse(rest, names, room, before)
         if inner.looks or inner.act == "later.do" or not inner.is_sure():
             return ()
-        when = {"when": words} if waits[0].mask == "{WHEN}" else {"seconds": lengths[0].seconds} if lengths else {}
+        when = {"when": words} if one.mask == "{WHEN}" else {"seconds": lengths[0].seconds} if lengths else {}
         return [
-            Command("later.do", {**when, "tool": one.tool, "arguments": dict(one.arguments)})
-            for one in inner.commands
-            if when and one.tool.startswith("home.")
+            Command("later.do", {**when, "tool": deed.tool, "arguments": dict(deed.arguments)})
+            for deed in inner.commands
+            if when and deed.tool.startswith("home.")
         ]
 
     def _said_plainly(self, act: str, reading: _Reading, names: Names, before: Before) -> Sequence[Command]:
         """Return what the grammar makes of the sentence that says the same plainly."""
         slots = {name: reading.slot(name, self._grammar) for name in ("text", "when", "place")}
         slots["sum"] = self._sum(reading.text, str(before.arguments.get("expression", "")))
+        text = self._grammar.digits(reading.text)
         for way, plain in self._canonical[act]:
-            if match := re.search(way, reading.text, re.IGNORECASE):
+            if match := re.search(way, text, re.IGNORECASE):
                 filled = match.groupdict() | {name: value for name, value in slots.items() if value}
                 plain = plain.format_map(defaultdict(str, filled))
                 return self._grammar.commands(" ".join(plain.split()), names)
@@ -271,7 +332,7 @@ class Parser:
 
     def _sum(self, text: str, before: str) -> str:
         """Return the sum in a text, which may go on with the one `before`: "divide that by six"."""
-        words = _rewritten(text, self._sums)
+        words = _rewritten(self._grammar.digits(text), self._sums)
         if not before:
             return self._grammar.slots.sum_in(words)
         first = f"( {self._grammar.digits(before)} )"
@@ -289,7 +350,7 @@ class _Reading:
     text: str
     pieces: Sequence[MaskedPiece]
     labels: Sequence[str]
-    later: float  # how likely what is asked for is to be done later
+    later: float = 0.0  # how likely what is asked for is to be done later
 
     def targets(self, names: Names) -> list[Token]:
         """Return the tokens that name what is meant."""
@@ -325,15 +386,34 @@ class _Reading:
         spoken = [piece for piece, label in pieces if piece.mask in when and label == "O" and piece.start < end]
         return [self.text[piece.start : piece.end] for piece in spoken]
 
-    def without_moments(self) -> str:
-        """Return the text without what says when, where it has another number: "half nine, heating to twenty"."""
-        if not any(piece.mask == "{N}" for piece in self.pieces):
-            return self.text
+    def without_moments(self, act: str) -> str:
+        """Return the text without what says when, so that its number is not taken for a value: "at seven, warmer".
+
+        Where an act needs a value and there is no other number, it may be that: "the lamp at sixty".
+        """
+        counted = any(piece.mask == "{N}" for piece in self.pieces)
+        return self.without(self.waits()) if counted or act not in _SETTINGS else self.text
+
+    def waits(self) -> list[MaskedPiece]:
+        """Return the pieces that say when, or how long."""
+        return [piece for piece in self.pieces if piece.mask in ("{WHEN}", "{DELAY}", "{DURATION}")]
+
+    def without(self, pieces: Sequence[MaskedPiece]) -> str:
+        """Return the text without some of its pieces."""
         words, at = "", 0
-        for piece in self.pieces:
-            if piece.mask in ("{WHEN}", "{DELAY}", "{DURATION}"):
-                words, at = words + self.text[at : piece.start], piece.end
+        for piece in pieces:
+            words, at = words + self.text[at : piece.start], piece.end
         return words + self.text[at:]
+
+    def nearest_to_targets(self, waits: Sequence[MaskedPiece]) -> MaskedPiece:
+        """Return the piece with the fewest clauses, then words, between it and what is meant; of equals, the last."""
+        named = [piece for piece, label in zip(self.pieces, self.labels, strict=True) if label == "X"]
+
+        def distance(wait: MaskedPiece) -> tuple[int, int]:
+            between = [self.text[min(wait.end, one.end) : max(wait.start, one.start)] for one in named]
+            return min(((len(_CLAUSE.findall(words)), len(words.split())) for words in between), default=(0, 0))
+
+        return min(reversed(waits), key=distance)
 
     def words(self, nothing: str) -> dict[str, str]:
         """Return what was named, or `nothing`, and the words that were said, for a question about them."""

@@ -447,6 +447,7 @@ class Reader:
         first, commands_of = talk.readings[0], self._commands_in(talk)
         meant = self._dialogue.chosen(earlier, first, talk.names, talk.room, commands_of)
         meant = meant or self._of_devices(f"{earlier}, {first}", talk.names, talk.room)
+        meant = meant or self._learned_in(talk)(f"{earlier}, {first}")
         return _leaning(meant) if meant else None
 
     def _one_of_several(self, talk: _Talk) -> dict[str, Any] | None:
@@ -576,10 +577,12 @@ class Reader:
         """
         first, parse = talk.readings[0], talk.parse
         half = self._half(first, talk.names, talk.room)
-        if parse.is_sure() and (half is None or (parse.chance >= CERTAIN_OF_ANOTHER and not parse.looks)):
+        if parse.is_sure() and (half is None or parse.chance >= CERTAIN_OF_ANOTHER):
             return _learned(parse, talk.before)
         if half is not None:
             return {"reply": half} if isinstance(half, str) else {"half": half}
+        if parse.half and parse.chance >= CERTAIN:
+            return {"half": parse.half}
         unclear = parse.unclear and parse.chance >= CERTAIN
         if unclear or self._frames.is_unclear(first, talk.names):
             return {"reply": self._which_device}

@@ -382,3 +382,49 @@ def test_a_follow_up_leans_on_the_lamp_before() -> None:
     meant = Reader(open_grammar("en"), None, english()).understand(turn, ENGLISH_NAMES)
     assert meant.commands == (Command("home.turn", {"on": False, "device": "Desk Lamp"}),)
     assert english().parse("off with it again", ENGLISH_NAMES, before=NOTHING).commands == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "act"),
+    [
+        ("Anna's bus gets in at ten, put the hall light on for her", "on"),
+        ("we have guests at seven, so make the living room warmer", "warmer"),
+    ],
+)
+def test_a_time_in_the_reason_makes_nothing_later(text: str, act: str) -> None:
+    [command] = english().parse(text, ENGLISH_NAMES).commands
+    assert act_of(command.tool, command.arguments) == act
+
+
+def test_of_two_times_the_one_beside_the_deed_is_when_it_is_done() -> None:
+    [command] = (
+        english().parse("the film ends at nine, switch the hall light off at half past nine", ENGLISH_NAMES).commands
+    )
+    assert (command.tool, command.arguments["when"]) == ("later.do", "at half past nine")
+
+
+@pytest.mark.parametrize(
+    ("text", "expression"),
+    [
+        ("what's four pounds twenty and three pounds fifty", "4.20 plus 3.50"),
+        ("we split ninety between six, what does each pay", "90 / 6"),
+    ],
+)
+def test_sums_are_read_as_people_say_them(text: str, expression: str) -> None:
+    [command] = english().parse(text, ENGLISH_NAMES).commands
+    assert command.arguments["expression"] == expression
+
+
+def test_a_unit_is_converted_in_whatever_order_it_is_asked_for() -> None:
+    [command] = english().parse("the oven book says 350 Fahrenheit, what is that in Celsius", ENGLISH_NAMES).commands
+    assert command.arguments == {"amount": "350", "unit": "fahrenheit", "to": "celsius"}
+
+
+def test_what_lacks_a_length_of_time_is_asked_for_it() -> None:
+    parse = english().parse("get a timer going for the potatoes", ENGLISH_NAMES)
+    assert parse.half
+    assert parse.half.tools == ("timers.start",)
+
+
+def test_a_condition_forbids_whatever_else_is_sure() -> None:
+    assert not english().parse("if it freezes tonight turn the heating up in the living room", ENGLISH_NAMES).is_sure()
