@@ -74,6 +74,7 @@ class ApiHouse:
     devices: DeviceStore
     app: Any
     house: Any
+    chat: Chat  # the family agent
     tokens: dict[str, str] = field(default_factory=dict)
 
     def http(self, role: str | None = "owner", token: str = "") -> httpx2.AsyncClient:
@@ -120,8 +121,9 @@ async def api_house(config: Config, data: Path) -> AsyncIterator[ApiHouse]:
         devices = await stack.enter_async_context(open_devices(data))
         seal, clock = HouseKey(key), [0.0]
         tools = {name: PlainTools(gate, agents[name], seal, clock, "en") for name in agents}
+        chat = Chat()
         minds = {
-            name: Mind(Chat(), await stack.enter_async_context(open_memory(data / f"{name}.db")))
+            name: Mind(chat, await stack.enter_async_context(open_memory(data / f"{name}.db")))
             for name in ("family", "work")
         }
         assents = HouseConfirmations(
@@ -138,7 +140,7 @@ async def api_house(config: Config, data: Path) -> AsyncIterator[ApiHouse]:
             health=well,
             authenticate=devices.find,
         )
-        world = ApiHouse(data, devices, app.build(house), house)
+        world = ApiHouse(data, devices, app.build(house), house, chat)
         for role in ROLES:
             world.tokens[role] = await devices.create(f"the {role}", role, room="Kitchen" if role == "adult" else "")
         async with anyio.create_task_group() as tasks:
