@@ -30,7 +30,7 @@ class GatewayConfig:
 class SpeechConfig:
     """Which engines hear and speak. An engine is named by its file: `stt_NAME.py`."""
 
-    wake: str = "micro"
+    wake: str = "any"
     vad: str = "silero"
     stt: str = "faster_whisper"
     tts: str = "piper"

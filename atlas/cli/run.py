@@ -149,6 +149,7 @@ def _satellite(config: Config) -> Program:
     command = (
         *(sys.executable, "-m", "atlas.satellite", "--house", door.address(config)),
         *("--token-file", str(config.satellite_token), "--models", str(config.models.folder)),
+        *("--recogniser", config.speech.stt_model, "--language", config.house.language),
         *(part for word in config.speech.wake_words for part in ("--wake-word", word)),
         *("--microphone", here.microphone, "--loudspeaker", here.loudspeaker, "--volume", str(here.volume)),
         *("--wake-threshold", str(here.wake_threshold)),

@@ -15,7 +15,7 @@ import anyio
 
 from atlas import logs
 from atlas.audio import AudioChunk
-from atlas.config import SpeechConfig
+from atlas.config import ENGLISH_EARS, SpeechConfig
 from atlas.errors import AtlasError, ConfigError
 from atlas.satellite.earcons import RATE
 from atlas.satellite.echo import EchoCanceller
@@ -27,7 +27,7 @@ from atlas.satellite.room import SatelliteRoom
 from atlas.satellite.settings import HOOKS, SatelliteSettings, read_device, read_hooks
 from atlas.satellite.sound_devices import Loudspeaker, Microphone, sound_system
 from atlas.satellite.waking import WakeListener
-from atlas.speech import wake_micro
+from atlas.speech import wake_any
 
 log = logging.getLogger("atlas")
 
@@ -62,12 +62,16 @@ def read(arguments: Sequence[str]) -> SatelliteSettings:
     parser.add_argument("--microphone", default="", metavar="DEVICE", help=device)
     parser.add_argument("--microphone-form", default="", metavar="RATExCHANNELS", help="of ALSA's hw:, as 48000x2")
     parser.add_argument("--loudspeaker", default="", metavar="DEVICE", help=device)
-    parser.add_argument("--wake-word", action="append", default=[], metavar="WORD", help="okay_nabu, hey_jarvis, …")
+    words = "okay_nabu, hey_jarvis, hey_mycroft, alexa, or any phrase such as 'hey atlas', which takes the recogniser"
+    parser.add_argument("--wake-word", action="append", default=[], metavar="WORD", help=words)
     threshold_help = (
         "how sure of a wake word, 0.3 to 0.99; else each word's own. Its near misses are in the log, with their scores"
     )
     parser.add_argument("--wake-threshold", type=float, default=0.0, metavar="SHARE", help=threshold_help)
     parser.add_argument("--models", type=Path, default=Path("models"), help="of wake words of your own: WORD/WORD.json")
+    recogniser = "a folder of the models, by which phrases without a model are heard"
+    parser.add_argument("--recogniser", default=ENGLISH_EARS, metavar="MODEL", help=recogniser)
+    parser.add_argument("--language", default="en", help="of the phrases")
     parser.add_argument("--volume", type=float, default=1.0, help="0 to 4; 1 is as it comes")
     parser.add_argument("--no-echo-cancellation", action="store_true", help="the microphone does that itself")
     parser.add_argument("--no-earcons", action="store_true", help="no tones but those that ring")
@@ -84,6 +88,8 @@ def read(arguments: Sequence[str]) -> SatelliteSettings:
         wake_words=tuple(given.wake_word) or ("okay_nabu",),
         wake_threshold=min(0.99, max(0.0, given.wake_threshold)),
         models=given.models,
+        recogniser=given.recogniser,
+        language=given.language,
         volume=max(0.0, min(4.0, given.volume)),
         echo_cancellation=not given.no_echo_cancellation,
         earcons=not given.no_earcons,
@@ -95,7 +101,14 @@ def read(arguments: Sequence[str]) -> SatelliteSettings:
 async def run(settings: SatelliteSettings) -> None:
     """Hear, play and stay connected until cancelled."""
     system = sound_system()
-    wake = await wake_micro.open(SpeechConfig(wake_words=settings.wake_words, models=settings.models))
+    wake = await wake_any.open(
+        SpeechConfig(
+            wake_words=settings.wake_words,
+            models=settings.models,
+            stt_model=settings.recogniser,
+            languages=(settings.language,),
+        )
+    )
     canceller = _canceller(settings)
     loudspeaker = Loudspeaker(settings.loudspeaker, system, RATE)
     player = Player(loudspeaker.open, canceller.played if canceller else lambda pcm: None)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from atlas.config import ENGLISH_EARS
 from atlas.errors import ConfigError
 
 SYSTEMS = ("pulse", "alsa")
@@ -38,7 +39,9 @@ class SatelliteSettings:
     loudspeaker: SoundDevice = SoundDevice()
     wake_words: tuple[str, ...] = ()
     wake_threshold: float = 0.0  # 0 is each model's own; less wakes more easily, and more often for nothing
-    models: Path = Path("models")  # of wake words that do not come with the library
+    models: Path = Path("models")  # of wake words that do not come with the library, and of the recogniser
+    recogniser: str = ENGLISH_EARS  # a folder of those, by which phrases without a model are heard
+    language: str = "en"
     volume: float = 1.0
     echo_cancellation: bool = True
     earcons: bool = True

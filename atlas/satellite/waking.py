@@ -10,13 +10,11 @@ from atlas.audio import HEARING_RATE, SAMPLE_BYTES, AudioChunk
 from atlas.satellite.sound_devices import level_db
 from atlas.speech.wake import WakeStream
 
-# A model is sure of its word some 0.15 s after the word's end. Who speaks on in one breath has begun the next word by
-# then; further back lies the wake word itself, of which the recogniser would make words.
-PRE_ROLL_SECONDS = 0.15
+MOST_SECONDS = 3.0  # between a phrase and its being noticed
 LEVEL_SECONDS = 0.8  # about as long as a wake word: how loud it was says how near its speaker is
 # A microphone that gates its noise gives zeros, and after seconds of them a model misses one word in ten.
 DITHER = np.random.default_rng(0).normal(0, 4, HEARING_RATE).astype(np.int16)
-KEPT_BYTES = round(max(PRE_ROLL_SECONDS, LEVEL_SECONDS) * HEARING_RATE) * SAMPLE_BYTES
+KEPT_BYTES = round(MOST_SECONDS * HEARING_RATE) * SAMPLE_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +39,10 @@ class WakeListener:
         phrase = self._stream.hear(_dithered(chunk))
         if phrase is None:
             return None
-        pre_roll = self._last[-round(PRE_ROLL_SECONDS * HEARING_RATE) * SAMPLE_BYTES :]
-        return WakeHeard(phrase, level_db(self._last), AudioChunk(pre_roll))
+        after = round(self._stream.said_on_seconds * HEARING_RATE) * SAMPLE_BYTES
+        word, pre_roll = self._last[: len(self._last) - after], self._last[len(self._last) - after :]
+        phrase_sound = word[-round(LEVEL_SECONDS * HEARING_RATE) * SAMPLE_BYTES :]
+        return WakeHeard(phrase, level_db(phrase_sound), AudioChunk(pre_roll))
 
 
 def _dithered(chunk: AudioChunk) -> AudioChunk:

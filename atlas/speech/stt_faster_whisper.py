@@ -55,7 +55,7 @@ async def open(settings: SpeechConfig) -> Stt:
     folder = settings.models / settings.stt_model
     worker = Worker()
     try:
-        whisper = await worker.run(lambda: _Whisper(folder, settings.threads, settings.languages))
+        whisper = await worker.run(lambda: Whisper(folder, settings.threads, settings.languages))
     except (OSError, RuntimeError, ValueError) as trouble:
         raise EngineError(
             f"the recogniser {folder} does not load: {trouble}",
@@ -70,8 +70,8 @@ async def open(settings: SpeechConfig) -> Stt:
 class FasterWhisper:
     """A loaded recogniser."""
 
-    def __init__(self, whisper: _Whisper, worker: Worker) -> None:
-        self._whisper: _Whisper | None = whisper
+    def __init__(self, whisper: Whisper, worker: Worker) -> None:
+        self._whisper: Whisper | None = whisper
         self._worker = worker
 
     async def transcribe(self, speech: AudioChunk, judge: Judge | None = None) -> Utterance:
@@ -97,7 +97,7 @@ class FasterWhisper:
 class _Heard:
     """One utterance, encoded: keeps `Hearing`. Blocking."""
 
-    def __init__(self, whisper: _Whisper, speech: AudioChunk) -> None:
+    def __init__(self, whisper: Whisper, speech: AudioChunk) -> None:
         self.seconds = speech.seconds
         self._whisper = whisper
         self._encoded = whisper.encode(speech)
@@ -136,7 +136,7 @@ class _Guess:
     score: float
 
 
-class _Whisper:
+class Whisper:
     """The model and what it takes to feed it. Blocking: runs in a worker thread."""
 
     def __init__(self, folder: Path, threads: int, languages: Sequence[str] = ("en",)) -> None:
@@ -150,9 +150,9 @@ class _Whisper:
         self._end = self._token("endoftext")
         self._expected: dict[tuple[str, tuple[int, ...]], float] = {}  # how likely weighed texts are without sound
 
-    def encode(self, speech: AudioChunk) -> Any:
+    def encode(self, speech: AudioChunk, pad_seconds: float = PAD_SECONDS) -> Any:
         """Return the sound as the model has it: encoded, one vector for 20 ms."""
-        return self._model.encode(self._window(speech))
+        return self._model.encode(self._window(speech, pad_seconds))
 
     def language_of(self, encoded: Any) -> str:
         """Return which of the languages of the house was spoken: the likeliest."""
@@ -186,12 +186,31 @@ class _Whisper:
             nothing = np.zeros((1, SOUNDLESS_FRAMES, encoded.shape[2]), np.float32)
             sums = self._sums(nothing, prompt, new)
             expected.update(((language, sentence), worth) for sentence, worth in zip(new, sums, strict=True))
-        frames = min(round((seconds + WEIGHING_PAD_SECONDS) * ENCODED_PER_SECOND), encoded.shape[1])
-        sums = self._sums(np.array(encoded)[:, :frames], prompt, sentences)
+        sums = self._sums(self._heard_part(encoded, seconds), prompt, sentences)
         return [
             Weight(sound, expected[language, sentence], len(sentence))
             for sound, sentence in zip(sums, sentences, strict=True)
         ]
+
+    def advantage(self, encoded: Any, text: str, seconds: float, language: str) -> float:
+        """Return by how much a text is likelier, in nats, than what the sound seems to begin with in as many tokens."""
+        prompt = self._prompts[language]
+        wanted = tuple(self._tokenizer.encode(f" {text}", add_special_tokens=False).ids)
+        guesses, _ = self._generate(encoded, prompt, [], len(wanted) + MORE_TOKENS, BEAMS)
+        others = {tuple(guess.tokens[: len(wanted)]) for guess in guesses if len(guess.tokens) >= len(wanted)}
+        ours, *theirs = self._sums(self._heard_part(encoded, seconds), prompt, [wanted, *others])
+        return ours - max(theirs, default=ours)
+
+    def end_of(self, encoded: Any, text: str, language: str) -> float:
+        """Return how many seconds into the sound the last word of a text ends with which the sound begins."""
+        tokens = self._tokenizer.encode(f" {text}", add_special_tokens=False).ids
+        aligned = self._model.align(encoded, self._prompts[language], [tokens], [encoded.shape[1]])[0]
+        last = [frame for token, frame in aligned.alignments if token == len(tokens) - 1]
+        return max(last, default=0) / ENCODED_PER_SECOND
+
+    def _heard_part(self, encoded: Any, seconds: float) -> Any:
+        frames = min(round((seconds + WEIGHING_PAD_SECONDS) * ENCODED_PER_SECOND), encoded.shape[1])
+        return np.array(encoded)[:, :frames]
 
     def _sums(self, encoded: Any, prompt: list[int], sentences: Sequence[tuple[int, ...]]) -> Sequence[float]:
         """Return the sum of the log-probabilities of the tokens of each sentence."""
@@ -232,11 +251,11 @@ class _Whisper:
         guesses = [_Guess(list(ids), score) for ids, score in zip(result.sequences_ids, result.scores, strict=True)]
         return guesses, float(result.no_speech_prob)
 
-    def _window(self, speech: AudioChunk) -> Any:
+    def _window(self, speech: AudioChunk, pad_seconds: float) -> Any:
         """Return the features of `speech` and of a little silence after it: the features' own minimum."""
         samples = np.frombuffer(speech.pcm, "<i2").astype(np.float32) / 32768.0
         features = self._features(samples)
-        frames = min(round((speech.seconds + PAD_SECONDS) * FRAMES_PER_SECOND), self._features.nb_max_frames)
+        frames = min(round((speech.seconds + pad_seconds) * FRAMES_PER_SECOND), self._features.nb_max_frames)
         frames += frames % 2  # the encoder takes two at a time
         features = features[:, :frames]
         missing = frames - features.shape[1]

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from atlas.audio import AudioChunk
 
+NearMiss = Callable[[str, float], None]  # is told a phrase that was nearly heard, and how sure of it the engine was
+
+
+def nobody_near(phrase: str, score: float) -> None:
+    """Pass over a near miss."""
+
 
 class WakeStream(Protocol):
     """One microphone's wake detector; keeps the state of that stream only."""
+
+    said_on_seconds: float  # what was heard since the end of the phrase that `hear` returned last, about
 
     def hear(self, chunk: AudioChunk) -> str | None:
         """Take the next chunk, of any length at `HEARING_RATE`; return the phrase when it has just been said."""
@@ -24,8 +33,8 @@ class Wake(Protocol):
 
     phrases: tuple[str, ...]  # as spoken: "okay nabu"
 
-    def listen(self) -> WakeStream:
-        """Return a detector for a new microphone."""
+    def listen(self, threshold: float = 0.0, near_miss: NearMiss = nobody_near) -> WakeStream:
+        """Return a detector for a new microphone; a threshold of 0 is the engine's own."""
         ...
 
     async def aclose(self) -> None:

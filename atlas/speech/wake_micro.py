@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,15 +14,17 @@ from pymicro_wakeword.microwakeword import SAMPLES_PER_CHUNK
 from atlas.audio import HEARING_RATE, AudioChunk
 from atlas.config import SpeechConfig
 from atlas.errors import ConfigError, EngineError
-from atlas.speech.wake import WakeStream, phrase_of
+from atlas.speech.wake import NearMiss, WakeStream, nobody_near, phrase_of
 
 REST_SECONDS = 0.5  # a model can be sure of one saying for a second and more: it must have been unsure this long since
 # Twice in a row, 30 ms apart, or it was no word: a click can make a model sure once.
 SURE_TIMES = 2
 NEAR_SHARE = 0.6  # of the threshold: what comes so near and no nearer is a near miss
+# A model is sure of its word some 0.15 s after the word's end. Who speaks on in one breath has begun the next word by
+# then; further back lies the wake word itself, of which the recogniser would make words.
+SAID_ON_SECONDS = 0.15
 QUIET_SAMPLES = HEARING_RATE  # after its peak, before a near miss is told: it may yet become the word
 REST_SAMPLES = round(REST_SECONDS * HEARING_RATE)
-NearMiss = Callable[[str, float], None]
 _SHIPPED = Path(pymicro_wakeword.__file__).parent / "models"
 
 
@@ -43,7 +45,7 @@ class MicroWake:
         self._files = files
         self.phrases = tuple(self._load())
 
-    def listen(self, threshold: float = 0.0, near_miss: NearMiss = lambda phrase, score: None) -> WakeStream:
+    def listen(self, threshold: float = 0.0, near_miss: NearMiss = nobody_near) -> WakeStream:
         """Return a detector for a new microphone; 0.15 MB and 1 ms for each word.
 
         A threshold of 0 is each model's own; `near_miss` is told a phrase that was nearly heard, and how sure it was.
@@ -67,11 +69,13 @@ class MicroWake:
 class MicroWakeStream:
     """One microphone; the words share its features, each keeps its own state."""
 
+    said_on_seconds = SAID_ON_SECONDS
+
     def __init__(
         self,
         models: Mapping[str, MicroWakeWord],
         threshold: float = 0.0,
-        near_miss: NearMiss = lambda phrase, score: None,
+        near_miss: NearMiss = nobody_near,
     ) -> None:
         self._words = {phrase: _Word(model, threshold or model.probability_cutoff) for phrase, model in models.items()}
         self._near_miss = near_miss
@@ -147,9 +151,18 @@ def _check_weights(file: Path) -> None:
             raise ValueError(f"{weights} is not a TensorFlow Lite model")
 
 
+def has_model(word: str, models: Path) -> bool:
+    """Tell whether a word comes with the library, or has a model of its own."""
+    return any(file.is_file() for file in _places(word, models))
+
+
+def _places(word: str, models: Path) -> Sequence[Path]:
+    return (_SHIPPED / f"{word}.json", models / word / f"{word}.json") if word.isidentifier() else ()
+
+
 def _file_of(word: str, models: Path) -> Path:
-    for file in (_SHIPPED / f"{word}.json", models / word / f"{word}.json"):
-        if word.isidentifier() and file.is_file():
+    for file in _places(word, models):
+        if file.is_file():
             return file
     known = sorted(file.stem for file in _SHIPPED.glob("*.json"))
     raise ConfigError(

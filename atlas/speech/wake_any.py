@@ -1,0 +1,76 @@
+"""Wake words by whatever hears them best: a small model where there is one, the recogniser for every other phrase."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from atlas.audio import AudioChunk
+from atlas.config import SpeechConfig
+from atlas.errors import EngineError
+from atlas.speech import wake_micro
+from atlas.speech.wake import NearMiss, Wake, WakeStream, nobody_near
+
+
+async def open(settings: SpeechConfig) -> Wake:
+    """Load what `settings.wake_words` need: nothing of the recogniser where each word has a small model.
+
+    Raises `EngineError`.
+    """
+    words = settings.wake_words
+    small = tuple(word for word in words if wake_micro.has_model(word, settings.models))
+    engines: list[Wake] = []
+    if small:
+        engines.append(await wake_micro.open(replace(settings, wake_words=small)))
+    if others := tuple(word for word in words if word not in small):
+        engines.append(await _phrases(replace(settings, wake_words=others)))
+    return engines[0] if len(engines) == 1 else WakeEngines(engines)
+
+
+async def _phrases(settings: SpeechConfig) -> Wake:
+    try:
+        from atlas.speech import wake_phrase  # a satellite on a Pi has no recogniser
+    except ImportError as trouble:
+        raise EngineError(
+            f"{', '.join(settings.wake_words)} wants the recogniser, and there is no {trouble.name}",
+            hint="choose a word with a small model, such as okay_nabu, or: pip install 'atlas-satellite[phrases]'",
+        ) from trouble
+    return await wake_phrase.open(settings)
+
+
+class WakeEngines:
+    """Several engines that listen together."""
+
+    def __init__(self, engines: Sequence[Wake]) -> None:
+        self._engines = engines
+        self.phrases = tuple(phrase for engine in engines for phrase in engine.phrases)
+
+    def listen(self, threshold: float = 0.0, near_miss: NearMiss = nobody_near) -> WakeStream:
+        """Return a detector for a new microphone."""
+        return _Together([engine.listen(threshold, near_miss) for engine in self._engines])
+
+    async def aclose(self) -> None:
+        """Close all of them."""
+        for engine in self._engines:
+            await engine.aclose()
+
+
+class _Together:
+    """The detectors of one microphone."""
+
+    def __init__(self, streams: Sequence[WakeStream]) -> None:
+        self.said_on_seconds = 0.0
+        self._streams = streams
+
+    def hear(self, chunk: AudioChunk) -> str | None:
+        """Take the next chunk; return the phrase that was said."""
+        text: str | None = None
+        for stream in self._streams:
+            if (phrase := stream.hear(chunk)) and text is None:
+                text, self.said_on_seconds = phrase, stream.said_on_seconds
+        return text
+
+    def reset(self) -> None:
+        """Forget what was heard."""
+        for stream in self._streams:
+            stream.reset()
