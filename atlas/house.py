@@ -86,6 +86,7 @@ class House:
         health: Callable[[], Awaitable[Mapping[str, object]]],
         speakers: Speakers,
         assents: HouseConfirmations,
+        is_about_ring: Callable[[str], bool] | None = None,  # said to what rings; None: only what wants silence
         pick: Callable[[Utterance], Utterance] = as_heard,
         encoders: Mapping[str, Backend] | None = None,  # those LLM hosts, by name, that make vectors of texts too
         zone: tzinfo | None = None,  # None: the machine's own
@@ -104,6 +105,7 @@ class House:
         self.pick = pick
         self.settle_seconds = settle_seconds
         self.wants_silence = wants_silence
+        self.is_about_ring = is_about_ring or wants_silence
         self.authenticate = authenticate
         self.health = health
         self.zone = zone

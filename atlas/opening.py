@@ -155,6 +155,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             choose=chosen,
             settle_seconds=lambda text: reader.settle_seconds(addressing.bare(text), heard_names()),
             wants_silence=grammar.wants_silence,
+            is_about_ring=lambda text: reader.is_about_ring(addressing.bare(text), heard_names()),
             authenticate=devices.find,
             health=Health(
                 backends,

@@ -101,7 +101,7 @@ class RealtimeConnection:
             wish=ReplyOptions(agent=agent),
         )
         self._until_over = ExitStack()
-        self._room = RoomClient(self._session, house.nearest, self._put, house.attended)
+        self._room = RoomClient(self._session, house.nearest, self._put, house.attended, house.is_about_ring)
 
     async def run(self) -> None:
         """Serve until the client goes, its token is taken back, or its hour is over."""

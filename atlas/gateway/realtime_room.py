@@ -18,7 +18,6 @@ from atlas.voice.session import Session
 REPORT_SECONDS = (
     10.0  # after the sound of an announcement has gone out; a device that is silent by then did not play it
 )
-RING_WORDS = ("stop", "snooze", "alarm", "timer", "quiet", "shut up", "enough", "wecker", "schlummer", "ruhe", "genug")
 LOUDEST_DB, QUIETEST_DB = 0.0, -120.0  # decibels below full scale
 
 
@@ -31,8 +30,10 @@ class RoomClient:
         nearest: Nearest,
         put: Callable[..., Awaitable[None]],
         attended: Callable[[str], None],
+        is_about_ring: Callable[[str], bool],
     ) -> None:
         self._session = session
+        self._is_about_ring = is_about_ring
         self._attended = attended
         self._nearest = nearest
         self._put = put
@@ -107,7 +108,7 @@ class RoomClient:
         """Tell whether words may be for the house: of those said to a ring without a wake word, what is about it."""
         if not self._only_rings:
             return True
-        about_it = any(word in text.casefold() for word in RING_WORDS)
+        about_it = self._is_about_ring(text)
         if about_it:
             self._attended(self._session.actor.device)
         return about_it

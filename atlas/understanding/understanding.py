@@ -99,6 +99,9 @@ class _Talk:
         return recent(self.heard.turn)
 
 
+RINGING_TOOLS = ("timers.", "alarms.", "reminders.")
+
+
 class Public(Protocol):
     """The public grammar, over the names of this house."""
 
@@ -184,6 +187,15 @@ class Reader:
         if not meant.commands:
             return None
         return 0.0 if meant.commands[-1].whole else OPEN_COMMAND_SECONDS
+
+    def is_about_ring(self, text: str, names: Names = NOBODY) -> bool:
+        """Tell whether `text`, said to what rings without a wake word, may be meant for it: "stop", "snooze".
+
+        Other talk goes on beside a ring, so what only holds such a word ("the bus stop is there") is not.
+        """
+        meant = self.read(text, names)
+        tools = {command.tool for command in meant.commands} | set(meant.half.tools if meant.half else ())
+        return self.grammar.wants_silence(text) or any(tool.startswith(RINGING_TOOLS) for tool in tools)
 
     def commands(self, text: str, names: Names = NOBODY, room: str = "") -> tuple[Command, ...]:
         """Return the commands that `text` is by itself; of devices, who knows their names goes first."""

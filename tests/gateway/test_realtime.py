@@ -464,7 +464,8 @@ async def test_what_a_room_says_it_rang_is_bounded(small: SmallHouse) -> None:
 
 
 async def test_a_room_that_rings_heeds_what_is_about_the_ring_and_no_other_talk(small: SmallHouse) -> None:
-    small.ear.lines = ["turn off the oven", "stop it", "why is the sky blue"]
+    small.ear.lines = ["the bus stop is over there", "stop it", "why is the sky blue"]
+    small.house.is_about_ring = lambda text: text == "stop it"
     async with calling(small) as caller, anyio.create_task_group() as tasks:
         await caller.send("atlas.hello", plays=True)
         await caller.until("atlas.device")
@@ -486,7 +487,7 @@ async def test_a_room_that_rings_heeds_what_is_about_the_ring_and_no_other_talk(
 
 async def test_stop_said_to_a_timer_that_rings_is_obeyed_without_a_word(small: SmallHouse) -> None:
     small.ear.lines = ["stop", "why is the sky blue"]
-    small.house.wants_silence = lambda text: text == "stop"
+    small.house.wants_silence = small.house.is_about_ring = lambda text: text == "stop"
     async with calling(small) as caller, anyio.create_task_group() as tasks:
         await caller.send("atlas.hello", plays=True)
         await caller.until("atlas.device")
