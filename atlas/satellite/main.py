@@ -29,6 +29,7 @@ from atlas.satellite.sound_devices import Loudspeaker, Microphone, sound_system
 from atlas.satellite.waking import WakeListener
 from atlas.speech import wake_any
 
+STOP_WORDS = {"en": ("stop", "shut up", "never mind", "be quiet"), "de": ("stopp", "sei still", "ruhe", "genug")}
 log = logging.getLogger("atlas")
 
 
@@ -126,6 +127,7 @@ async def run(settings: SatelliteSettings) -> None:
             waking=WakeListener(wake.listen(settings.wake_threshold, near_miss)),
             rings=Rings(),
             canceller=canceller,
+            stopping=wake_any.listen_for(wake, STOP_WORDS.get(settings.language, STOP_WORDS["en"])),
             hook=hooks,
             earcons=settings.earcons,
         )

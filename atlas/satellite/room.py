@@ -19,6 +19,7 @@ from atlas.satellite.player import Player, QueuedSound
 from atlas.satellite.rings import Ring, Rings
 from atlas.satellite.waking import WakeHeard, WakeListener
 from atlas.speech.resample import Resampler
+from atlas.speech.wake import WakeStream
 
 Json = dict[str, Any]
 SPEECH_SECONDS = 6.0  # from the wake word to the first word; then it was no call, and nobody hears an apology
@@ -72,6 +73,7 @@ class SatelliteRoom:
         waking: WakeListener,
         rings: Rings,
         canceller: Canceller | None = None,
+        stopping: WakeStream | None = None,  # hears "stop" where nobody was called
         hook: Callable[..., None] = lambda event, **more: None,
         earcons: bool = True,
     ) -> None:
@@ -84,6 +86,8 @@ class SatelliteRoom:
         self._waking = waking
         self._rings = rings
         self._canceller = canceller
+        self._stopping = stopping
+        self._unasked = False  # what is being said or rings was not asked for by a voice
         self._hook = hook
         self._earcons = earcons
         self._uplink = Resampler(HEARING_RATE, RATE)
@@ -105,8 +109,15 @@ class SatelliteRoom:
         self._pass_time()
         if woken:
             self._wake(woken)
+        elif self._is_stopped_by(chunk):
+            self._silence()
         elif self._streams:
             self._stream(chunk)
+
+    def _is_stopped_by(self, chunk: AudioChunk) -> bool:
+        """Tell whether somebody said "stop" to what rings or speaks here by itself, also when the house is away."""
+        armed = self._stopping is not None and not self.muted and (self._unasked or self._rings.ringing)
+        return armed and self._stopping is not None and self._stopping.hear(chunk) is not None
 
     def press(self) -> None:
         """Do what a button does: silence what sounds, else be woken."""
@@ -222,6 +233,7 @@ class SatelliteRoom:
         else:
             self._replies.append(Reply(identity, self._player.begin()))
         self._over_at = None
+        self._unasked = self._unasked or ring is not None or self.state is State.ASLEEP
         if self.state is not State.ASLEEP or ring:
             self._become(State.ANSWERING)
         self._hook("answering")
@@ -261,6 +273,7 @@ class SatelliteRoom:
             if not reply.stretch.hushed:
                 self._send("atlas.played", response_id=reply.id, played_ms=reply.stretch.played_ms)
         if self.state is not State.ANSWERING:
+            self._unasked = False
             return
         last = replies[-1]
         if last.ring:
@@ -283,6 +296,8 @@ class SatelliteRoom:
         self.state, self._may_stay_silent = state, False
         if state is not State.LISTENING:
             self._tone_at = None
+        if state is State.ASLEEP or state is State.HEARING:
+            self._unasked = False
         self._deadline = None if seconds is None else self.now + seconds
 
     def _sleep(self) -> None:
@@ -308,6 +323,7 @@ class SatelliteRoom:
         self._hook("silent")
 
     def _hush(self) -> None:
+        self._unasked = False
         self._player.hush()
         self._replies.clear()
         self._over_at = None

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Protocol, runtime_checkable
 
 from atlas.audio import AudioChunk
 from atlas.config import SpeechConfig
 from atlas.errors import EngineError
 from atlas.speech import wake_micro
 from atlas.speech.wake import NearMiss, Wake, WakeStream, nobody_near
+
+
+@runtime_checkable
+class HearsAny(Protocol):
+    """An engine that can listen for any phrase."""
+
+    def listen_for(self, phrases: Sequence[str]) -> WakeStream:
+        """Return a detector of phrases."""
+        ...
 
 
 async def open(settings: SpeechConfig) -> Wake:
@@ -38,20 +48,26 @@ async def _phrases(settings: SpeechConfig) -> Wake:
     return await wake_phrase.open(settings)
 
 
+def listen_for(wake: Wake, phrases: Sequence[str]) -> WakeStream | None:
+    """Return a detector of phrases that wake nobody, such as "stop"; none where every word has a small model."""
+    engines = wake.engines if isinstance(wake, WakeEngines) else (wake,)
+    return next((engine.listen_for(phrases) for engine in engines if isinstance(engine, HearsAny)), None)
+
+
 class WakeEngines:
     """Several engines that listen together."""
 
     def __init__(self, engines: Sequence[Wake]) -> None:
-        self._engines = engines
+        self.engines = tuple(engines)
         self.phrases = tuple(phrase for engine in engines for phrase in engine.phrases)
 
     def listen(self, threshold: float = 0.0, near_miss: NearMiss = nobody_near) -> WakeStream:
         """Return a detector for a new microphone."""
-        return _Together([engine.listen(threshold, near_miss) for engine in self._engines])
+        return _Together([engine.listen(threshold, near_miss) for engine in self.engines])
 
     async def aclose(self) -> None:
         """Close all of them."""
-        for engine in self._engines:
+        for engine in self.engines:
             await engine.aclose()
 
 

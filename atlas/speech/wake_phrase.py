@@ -49,7 +49,7 @@ WARM_FRAMES = 8  # that the detector is shown from before it was loud
 class Weigher(Protocol):
     """What knows how likely texts are on a sound: a Whisper, or a test's own."""
 
-    def scores(self, sound: AudioChunk) -> Mapping[str, float]:
+    def scores(self, sound: AudioChunk, phrases: Sequence[str]) -> Mapping[str, float]:
         """Return for each phrase how sure it is that the sound begins with it: 0 to 1. Blocking."""
         ...
 
@@ -72,7 +72,7 @@ async def open(settings: SpeechConfig) -> PhraseWake:
             f"the recogniser {folder} does not load: {trouble}", hint="run `atlas models fetch`"
         ) from trouble
     phrases = tuple(map(phrase_of, settings.wake_words))
-    return PhraseWake(phrases, WhisperWeigher(whisper, phrases, settings.languages[0]), Silero())
+    return PhraseWake(phrases, WhisperWeigher(whisper, settings.languages[0]), Silero())
 
 
 class PhraseWake:
@@ -83,11 +83,15 @@ class PhraseWake:
         self._weigher = weigher
         self._vad = vad
         self._thread = ThreadPoolExecutor(1, "wake")
-        self._waiting: deque[Future[Verdict]] = deque()
+        self._waiting: deque[Future[WeighedPhrase]] = deque()
 
     def listen(self, threshold: float = 0.0, near_miss: NearMiss = nobody_near) -> WakeStream:
         """Return a detector for a new microphone; 2.5 MB. A threshold of 0 is `THRESHOLD`."""
-        return PhraseStream(self, threshold or THRESHOLD, near_miss)
+        return PhraseStream(self, self.phrases, threshold or THRESHOLD, near_miss)
+
+    def listen_for(self, phrases: Sequence[str]) -> WakeStream:
+        """Return a detector of other phrases than those that wake, with the same weights."""
+        return PhraseStream(self, phrases, THRESHOLD, nobody_near)
 
     async def aclose(self) -> None:
         """Stop the thread."""
@@ -97,27 +101,27 @@ class PhraseWake:
         """Return what tells speech from other sound."""
         return self._vad
 
-    def look(self, sound: AudioChunk) -> Future[Verdict] | None:
-        """Have the phrases weighed on a sound; nothing where too much waits already."""
+    def look(self, sound: AudioChunk, phrases: Sequence[str]) -> Future[WeighedPhrase] | None:
+        """Have phrases weighed on a sound; nothing where too much waits already."""
         while self._waiting and self._waiting[0].done():
             self._waiting.popleft()
         if len(self._waiting) >= MOST_WAITING:
             return None
-        future = self._thread.submit(self._judge, sound)
+        future = self._thread.submit(self._judge, sound, phrases)
         self._waiting.append(future)
         return future
 
-    def _judge(self, sound: AudioChunk) -> Verdict:
-        scores = self._weigher.scores(sound)
+    def _judge(self, sound: AudioChunk, phrases: Sequence[str]) -> WeighedPhrase:
+        scores = self._weigher.scores(sound, phrases)
         phrase = max(scores, key=lambda one: scores[one])
         if scores[phrase] < WORTH_READING:
-            return Verdict(phrase, scores[phrase], 0)
+            return WeighedPhrase(phrase, scores[phrase], 0)
         score = min(scores[phrase], self._weigher.against_others(sound, phrase))
-        return Verdict(phrase, score, round(self._weigher.end_of(sound, phrase) * HEARING_RATE))
+        return WeighedPhrase(phrase, score, round(self._weigher.end_of(sound, phrase) * HEARING_RATE))
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class WeighedPhrase:
     """Which phrase a sound is likeliest to begin with, how likely that is, and where it ends."""
 
     phrase: str
@@ -132,26 +136,27 @@ class _Beginning:
     at: int  # sample, a little before
     due: list[int]  # when to look, at the latest
     looked_to: int = 0
-    best: Verdict | None = None
+    best: WeighedPhrase | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Look:
     beginning: _Beginning
     asked_at: int
-    future: Future[Verdict]
+    future: Future[WeighedPhrase]
 
 
 class PhraseStream:
     """One microphone."""
 
-    def __init__(self, wake: PhraseWake, threshold: float, near_miss: NearMiss) -> None:
+    def __init__(self, wake: PhraseWake, phrases: Sequence[str], threshold: float, near_miss: NearMiss) -> None:
         self.said_on_seconds = 0.0  # what was heard since the end of the phrase that was returned last
         self._wake = wake
+        self._phrases = phrases
         self._threshold = threshold
         self._near_miss = near_miss
         self._vad = wake.detector().listen()
-        usual = 0.4 + LETTER_SECONDS * max(len(phrase) for phrase in wake.phrases)
+        usual = 0.4 + LETTER_SECONDS * max(map(len, phrases))
         self._due = [round((LEAD_SECONDS + usual + later) * HEARING_RATE) for later in (0.0, LATER_SECONDS)]
         self._kept_bytes = (self._due[-1] + round(2 * PATIENCE_SECONDS * HEARING_RATE)) * SAMPLE_BYTES
         self.reset()
@@ -235,7 +240,7 @@ class PhraseStream:
         if first < 0:
             return
         beginning.looked_to = self._heard
-        if future := self._wake.look(AudioChunk(bytes(self._sound[first:]))):
+        if future := self._wake.look(AudioChunk(bytes(self._sound[first:])), self._phrases):
             self._looks.append(_Look(beginning, self._heard, future))
 
     # ── what came of looking ───────────────────────────────────────────────────────────────────────
@@ -257,7 +262,7 @@ class PhraseStream:
                 beginning.best = verdict
         return None
 
-    def _called(self, verdict: Verdict, beginning: _Beginning) -> str:
+    def _called(self, verdict: WeighedPhrase, beginning: _Beginning) -> str:
         end = min(self._heard, beginning.at + verdict.end)
         self.said_on_seconds = (self._heard - end) / HEARING_RATE
         self._rests_until = end + round(REST_SECONDS * HEARING_RATE) - round(LEAD_SECONDS * HEARING_RATE)
@@ -276,29 +281,28 @@ class PhraseStream:
 class WhisperWeigher:
     """Weighs phrases by a Whisper."""
 
-    def __init__(self, whisper: Whisper, phrases: Sequence[str], language: str) -> None:
+    def __init__(self, whisper: Whisper, language: str) -> None:
         self._whisper = whisper
         self._language = language
-        self._spellings = {phrase: _spellings(phrase) for phrase in phrases}
         self._encoded: tuple[AudioChunk, object] | None = None
 
-    def scores(self, sound: AudioChunk) -> Mapping[str, float]:
+    def scores(self, sound: AudioChunk, phrases: Sequence[str]) -> Mapping[str, float]:
         """Return for each phrase which share of its unlikeliness the sound explains."""
-        encoded = self._encode(sound)
-        texts = list(chain.from_iterable(self._spellings.values()))
+        encoded, spellings = self._encode(sound), {phrase: _spellings(phrase) for phrase in phrases}
+        texts = list(chain.from_iterable(spellings.values()))
         weights = self._whisper.weigh(encoded, texts, sound.seconds, self._language)
         score = {text: 1 - one.sound / one.words for text, one in zip(texts, weights, strict=True)}
-        return {phrase: max(0.0, *(score[text] for text in texts)) for phrase, texts in self._spellings.items()}
+        return {phrase: max(0.0, *(score[text] for text in texts)) for phrase, texts in spellings.items()}
 
     def against_others(self, sound: AudioChunk, phrase: str) -> float:
         """Return how well a phrase stands against what the recogniser reads."""
-        encoded, texts = self._encode(sound), self._spellings[phrase]
+        encoded, texts = self._encode(sound), _spellings(phrase)
         least = max(self._whisper.advantage(encoded, text, sound.seconds, self._language) for text in texts)
         return max(0.0, 1 + least / HOPELESS)
 
     def end_of(self, sound: AudioChunk, phrase: str) -> float:
         """Return how many seconds into the sound the phrase ends."""
-        return self._whisper.end_of(self._encode(sound), self._spellings[phrase][0], self._language)
+        return self._whisper.end_of(self._encode(sound), _spellings(phrase)[0], self._language)
 
     def _encode(self, sound: AudioChunk) -> object:
         if self._encoded is None or self._encoded[0] is not sound:

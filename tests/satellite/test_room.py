@@ -46,7 +46,8 @@ class Loudspeaker:
 class Kitchen:
     """A room, its loudspeaker, what it sent to the house and which hooks it ran."""
 
-    def __init__(self, canceller: Any = None) -> None:
+    def __init__(self, canceller: Any = None, stopping: bool = False) -> None:
+        self.stop = ScriptedWake("okay nabu", "hey jarvis", "stop")  # a tone of its own
         self.wake = ScriptedWake("okay nabu", "hey jarvis")
         self.loudspeaker = Loudspeaker()
         self.player = Player(self.loudspeaker.open)
@@ -59,6 +60,7 @@ class Kitchen:
             waking=WakeListener(self.wake.listen()),
             rings=self.rings,
             canceller=canceller,
+            stopping=self.stop.listen() if stopping else None,
             hook=lambda event, **more: self.hooks.append(event),
         )
         self.room.connected(True)
@@ -103,8 +105,8 @@ class Kitchen:
 
 
 @asynccontextmanager
-async def kitchen(canceller: Any = None) -> Any:
-    here = Kitchen(canceller)
+async def kitchen(canceller: Any = None, stopping: bool = False) -> Any:
+    here = Kitchen(canceller, stopping)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(here.player.run)
         yield here
@@ -317,3 +319,31 @@ def test_every_earcon_is_short_and_ends_in_silence() -> None:
         sound = earcon(name)
         assert 0.03 * RATE * 2 < len(sound) < 1.6 * RATE * 2
         assert sound[-2:] == b"\0\0" or abs(int.from_bytes(sound[-2:], "little", signed=True)) < 500
+
+
+async def test_stop_silences_what_speaks_or_rings_here_by_itself_without_a_wake_word() -> None:
+    async with kitchen(stopping=True) as here:
+        await here.answered("Dinner is ready, come down all of you.", seconds=9.0)
+        await here.hear(silence(1.0) + here.stop.call("stop"))
+        assert not here.player.busy
+        assert here.hooks[-1] == "silent"
+        assert "atlas.silence" in here.kinds()
+        assert here.room.state is State.ASLEEP
+    async with kitchen(stopping=True) as here:
+        here.house("atlas.rings", rings=[{"id": "timer_1", "tone": "timer", "in_seconds": 10}])
+        await here.hear(silence(5.0))
+        here.room.connected(False)
+        await here.hear(silence(12.0) + here.stop.call("stop") + silence(20.0))
+        assert here.hooks.count("ringing") == 2
+        here.room.connected(True)
+        assert here.sent[-1] == {"type": "atlas.rang", "ids": ["timer_1"]}
+
+
+async def test_stop_is_no_wake_word_where_nothing_speaks_by_itself() -> None:
+    async with kitchen(stopping=True) as here:
+        await here.hear(here.stop.call("stop"))
+        assert here.kinds() == ["atlas.hello"]
+        await here.spoken_to()
+        await here.answered("It is a long story.", seconds=9.0)
+        await here.hear(silence(1.0) + here.stop.call("stop"))
+        assert here.player.busy, "an answer is stopped by the house, which hears the room meanwhile"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Event
 
@@ -21,9 +21,9 @@ class Weigher:
         self._scores = list(scores)
         self._others = others
 
-    def scores(self, sound: AudioChunk) -> Mapping[str, float]:
+    def scores(self, sound: AudioChunk, phrases: Sequence[str]) -> Mapping[str, float]:
         self.shown.append(round(sound.seconds, 1))
-        return {"computer": 0.0, "hey atlas": self._scores.pop(0) if self._scores else 0.0}
+        return dict.fromkeys(phrases, 0.0) | {phrases[0]: self._scores.pop(0) if self._scores else 0.0}
 
     def against_others(self, sound: AudioChunk, phrase: str) -> float:
         return self._others
@@ -112,15 +112,15 @@ def test_the_same_phrase_after_a_while_is_another_call() -> None:
 
 def test_a_machine_that_is_behind_skips_looks_rather_than_filling_its_memory() -> None:
     class Slow(Weigher):
-        def scores(self, sound: AudioChunk) -> Mapping[str, float]:
+        def scores(self, sound: AudioChunk, phrases: Sequence[str]) -> Mapping[str, float]:
             go_on.wait()
-            return super().scores(sound)
+            return super().scores(sound, phrases)
 
     go_on = Event()
     wake = PhraseWake(("hey atlas",), Slow(), ScriptedVad())
-    looks = [wake.look(voice(0.1)) for _ in range(MOST_WAITING + 3)]
+    looks = [wake.look(voice(0.1), wake.phrases) for _ in range(MOST_WAITING + 3)]
     assert [look is not None for look in looks] == [True] * MOST_WAITING + [False] * 3
     go_on.set()
     assert all(look.result() for look in looks if look)
-    assert wake.look(voice(0.1))
+    assert wake.look(voice(0.1), wake.phrases)
     wake._thread.shutdown()
