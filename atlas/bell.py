@@ -301,6 +301,7 @@ class Bell:
             wider = self._speakers.on("") if times >= EVERYWHERE else self._speakers.near("", "", due.get("person", ""))
             speakers = list(dict.fromkeys([*speakers, *wider]))
         ringing = Ringing(ring[1], KIND_OF_RING[ring[0]], times) if ring[0] in KIND_OF_RING else None
+        began = anyio.current_time()  # who silences it while it is being said has heeded it
         try:
             rang = self._speakers.take_rang(due)
             if rang and due.get("urgent"):  # somebody stopped it there
@@ -312,7 +313,7 @@ class Bell:
                 if ringing and not rang and any(speaker.ring for speaker in speakers):
                     now, devices = anyio.current_time(), frozenset(speaker.device for speaker in speakers)
                     self._rung[ring] = _Rung(
-                        rung.due if rung else due, times + 1, rung.began if rung else now, now, devices
+                        rung.due if rung else due, times + 1, rung.began if rung else began, now, devices
                     )
         finally:
             self._telling.remove(ring)

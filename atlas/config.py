@@ -146,6 +146,7 @@ class SatelliteConfig:
     loudspeaker: str = ""
     volume: float = 1.0
     wake_threshold: float = 0.0  # 0 is each wake word's own; near misses stand in the log with their scores
+    near_misses: bool = False  # are clips of what nearly woke it stored for a day? `atlas wake` shows them
     echo_cancellation: bool = True  # where livekit is installed
 
 
@@ -212,6 +213,11 @@ class Config:
     def house_public_key(self) -> Path:
         """The file of its public half, by which the tool server knows what the house has signed."""
         return self.secrets / "house.pub"
+
+    @property
+    def near_misses(self) -> Path:
+        """The folder of what woke this machine's room, and what nearly did."""
+        return self.data / "near_misses"
 
     @property
     def record_head(self) -> Path:

@@ -198,6 +198,23 @@ async def test_a_timer_that_somebody_heeded_rings_no_more() -> None:
     assert await rung_in(home, 100) == []
 
 
+async def test_a_timer_that_is_silenced_while_it_is_being_said_rings_no_more() -> None:
+    home = Room(TimerShelf(timer(device="kitchen")))
+    rung: list[int] = []
+
+    async def say(text: str) -> None: ...
+
+    async def ring(text: str, ringing: Ringing) -> None:
+        rung.append(ringing.times)
+        await anyio.sleep(1)
+        home.speakers.attended("kitchen")
+        await anyio.sleep(1)  # it takes a moment until the sound is over
+
+    with home.speakers.connected(Speaker("kitchen", "", say, ring=ring)):
+        await home.pass_time(100)
+    assert rung == [0]
+
+
 @pytest.mark.parametrize("place", [{"device": "pi"}, {"device": "gone", "room": "kitchen"}])
 async def test_what_a_device_rang_while_the_house_was_away_is_not_announced_again(place: dict[str, str]) -> None:
     shelf = TimerShelf(timer(**place))

@@ -22,6 +22,7 @@ COMMANDS = {
     "token": "let a device in, list those that may come in, take a token back",
     "doctor": "find out what is wrong, and what to do about it",
     "satellite": "make a room of this machine: its microphone, its loudspeaker, a wake word",
+    "wake": "what woke this room and what nearly did, was it meant, and what a threshold changes",
     "models": "list, check and fetch model files",
     "bench": "measure this machine",
 }

@@ -153,6 +153,7 @@ def _satellite(config: Config) -> Program:
         *(part for word in config.speech.wake_words for part in ("--wake-word", word)),
         *("--microphone", here.microphone, "--loudspeaker", here.loudspeaker, "--volume", str(here.volume)),
         *("--wake-threshold", str(here.wake_threshold)),
+        *(("--near-misses", str(config.near_misses)) if here.near_misses else ()),
         *(("--microphone-form", here.microphone_form) if here.microphone_form else ()),
         *(() if here.echo_cancellation else ("--no-echo-cancellation",)),
     )

@@ -61,7 +61,7 @@ class RoomClient:
         if isinstance(level, bool) or not isinstance(level, (int, float)) or not QUIETEST_DB <= level <= LOUDEST_DB:
             raise wrong("level_db", f"a number from {QUIETEST_DB:.0f} to {LOUDEST_DB:.0f}", level)
         self._only_rings = self.rang_timer = False
-        self._attended(self._session.actor.device)
+        self._attend()
         if await self._nearest.answers(self, phrase, level):
             await self._session.woken(phrase)
         else:
@@ -73,8 +73,8 @@ class RoomClient:
         self._only_rings = False
 
     async def silence(self, event: Json) -> None:
-        """Note that somebody silenced what rings here, by a button."""
-        self._attended(self._session.actor.device)
+        """Note that somebody silenced what rings here, by a button or a word that the room heard itself."""
+        self._attend()
 
     async def played(self, event: Json) -> None:
         """Note that a response was played to its end."""
@@ -110,8 +110,13 @@ class RoomClient:
             return True
         about_it = self._is_about_ring(text)
         if about_it:
-            self._attended(self._session.actor.device)
+            self._attend()
         return about_it
+
+    def _attend(self) -> None:
+        """Note that somebody is there, who has heard enough of what is being announced."""
+        self._attended(self._session.actor.device)
+        self._played.set()
 
     async def _announce(self, text: str, ringing: Ringing | None) -> None:
         async with self._speaking:

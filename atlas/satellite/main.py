@@ -28,6 +28,7 @@ from atlas.satellite.settings import HOOKS, SatelliteSettings, read_device, read
 from atlas.satellite.sound_devices import Loudspeaker, Microphone, sound_system
 from atlas.satellite.waking import WakeListener
 from atlas.speech import wake_any
+from atlas.speech.wake_log import WakeLog
 
 STOP_WORDS = {"en": ("stop", "shut up", "never mind", "be quiet"), "de": ("stopp", "sei still", "ruhe", "genug")}
 log = logging.getLogger("atlas")
@@ -69,6 +70,8 @@ def read(arguments: Sequence[str]) -> SatelliteSettings:
         "how sure of a wake word, 0.3 to 0.99; else each word's own. Its near misses are in the log, with their scores"
     )
     parser.add_argument("--wake-threshold", type=float, default=0.0, metavar="SHARE", help=threshold_help)
+    near_misses = "store what woke it and what nearly did for a day, with 3 s of sound; `atlas wake` shows it"
+    parser.add_argument("--near-misses", type=Path, metavar="FOLDER", help=near_misses)
     parser.add_argument("--models", type=Path, default=Path("models"), help="of wake words of your own: WORD/WORD.json")
     recogniser = "a folder of the models, by which phrases without a model are heard"
     parser.add_argument("--recogniser", default=ENGLISH_EARS, metavar="MODEL", help=recogniser)
@@ -88,6 +91,7 @@ def read(arguments: Sequence[str]) -> SatelliteSettings:
         loudspeaker=read_device(given.loudspeaker),
         wake_words=tuple(given.wake_word) or ("okay_nabu",),
         wake_threshold=min(0.99, max(0.0, given.wake_threshold)),
+        near_misses=given.near_misses,
         models=given.models,
         recogniser=given.recogniser,
         language=given.language,
@@ -118,13 +122,18 @@ async def run(settings: SatelliteSettings) -> None:
         link: Link
         hooks = Hooks(settings.hooks, tasks)
 
+        waking: WakeListener
+
         def near_miss(phrase: str, score: float) -> None:
             hooks("near_miss", phrase=phrase, score=f"{score:.2f}")
+            waking.note(phrase, score, woke=False)
 
+        store = WakeLog(settings.near_misses) if settings.near_misses else None
+        waking = WakeListener(wake.listen(settings.wake_threshold, near_miss), store)
         room = SatelliteRoom(
             send=lambda kind, **fields: link.send(kind, **fields),
             player=player,
-            waking=WakeListener(wake.listen(settings.wake_threshold, near_miss)),
+            waking=waking,
             rings=Rings(),
             canceller=canceller,
             stopping=wake_any.listen_for(wake, STOP_WORDS.get(settings.language, STOP_WORDS["en"])),

@@ -39,6 +39,7 @@ class SatelliteSettings:
     loudspeaker: SoundDevice = SoundDevice()
     wake_words: tuple[str, ...] = ()
     wake_threshold: float = 0.0  # 0 is each model's own; less wakes more easily, and more often for nothing
+    near_misses: Path | None = None  # where what woke it and what nearly did is stored for a day
     models: Path = Path("models")  # of wake words that do not come with the library, and of the recogniser
     recogniser: str = ENGLISH_EARS  # a folder of those, by which phrases without a model are heard
     language: str = "en"

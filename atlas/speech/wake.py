@@ -18,6 +18,7 @@ class WakeStream(Protocol):
     """One microphone's wake detector; keeps the state of that stream only."""
 
     said_on_seconds: float  # what was heard since the end of the phrase that `hear` returned last, about
+    score: float  # how sure it was of that phrase: 0 to 1
 
     def hear(self, chunk: AudioChunk) -> str | None:
         """Take the next chunk, of any length at `HEARING_RATE`; return the phrase when it has just been said."""

@@ -75,7 +75,7 @@ class _Together:
     """The detectors of one microphone."""
 
     def __init__(self, streams: Sequence[WakeStream]) -> None:
-        self.said_on_seconds = 0.0
+        self.said_on_seconds = self.score = 0.0
         self._streams = streams
 
     def hear(self, chunk: AudioChunk) -> str | None:
@@ -83,7 +83,7 @@ class _Together:
         text: str | None = None
         for stream in self._streams:
             if (phrase := stream.hear(chunk)) and text is None:
-                text, self.said_on_seconds = phrase, stream.said_on_seconds
+                text, self.said_on_seconds, self.score = phrase, stream.said_on_seconds, stream.score
         return text
 
     def reset(self) -> None:

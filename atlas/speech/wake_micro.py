@@ -70,6 +70,7 @@ class MicroWakeStream:
     """One microphone; the words share its features, each keeps its own state."""
 
     said_on_seconds = SAID_ON_SECONDS
+    score = 0.0
 
     def __init__(
         self,
@@ -89,7 +90,7 @@ class MicroWakeStream:
         for features in self._features.process_streaming(chunk.pcm):
             hits = [phrase for phrase, word in self._words.items() if word.hear(features)]
             if hits and self._rest_samples <= 0 and text is None:
-                text = hits[0]
+                text, self.score = hits[0], self._words[hits[0]].score
             self._rest_samples = REST_SAMPLES if hits else self._rest_samples - SAMPLES_PER_CHUNK
             for phrase, word in self._words.items():
                 if score := word.missed(detected=bool(hits) or self._rest_samples > 0):
@@ -113,11 +114,12 @@ class _Word:
         self._windows = 0  # of features, since it was asked last
         self._times = 0  # in a row that it was sure
         self._peak = 0.0
+        self.score = 0.0  # the last
         self._quiet_samples = 0  # since the peak
 
     def hear(self, features: np.ndarray) -> bool:
         """Take the next features; return whether the word has just been said."""
-        score = self._model.process_streaming_prob(features) or 0.0
+        self.score = score = self._model.process_streaming_prob(features) or 0.0
         self._windows = (self._windows + 1) % self._model.stride
         self._quiet_samples += SAMPLES_PER_CHUNK
         if self._windows:

@@ -25,7 +25,7 @@ from atlas.speech.vad import FRAME_SAMPLES, Vad
 from atlas.speech.vad_silero import Silero
 from atlas.speech.wake import NearMiss, WakeStream, nobody_near, phrase_of
 
-THRESHOLD = 0.5
+THRESHOLD = 0.45  # measured in docs/log.md
 NEAR_SHARE = 0.6  # of the threshold: what comes so near and no nearer is a near miss
 WORTH_READING = 0.3  # a score below which a look ends
 HOPELESS = 9.0  # nats by which what was read is likelier than a phrase that scores nothing: found on noisy speech
@@ -151,6 +151,7 @@ class PhraseStream:
 
     def __init__(self, wake: PhraseWake, phrases: Sequence[str], threshold: float, near_miss: NearMiss) -> None:
         self.said_on_seconds = 0.0  # what was heard since the end of the phrase that was returned last
+        self.score = 0.0
         self._wake = wake
         self._phrases = phrases
         self._threshold = threshold
@@ -253,21 +254,22 @@ class PhraseStream:
             if not overdue and not look.future.done():
                 return None
             self._looks.popleft()
-            verdict, beginning = look.future.result(), look.beginning
+            weighed, beginning = look.future.result(), look.beginning
             if beginning.at < self._rests_until:
                 continue
-            if verdict.score >= self._threshold:
-                return self._called(verdict, beginning)
-            if beginning.best is None or verdict.score > beginning.best.score:
-                beginning.best = verdict
+            if weighed.score >= self._threshold:
+                return self._called(weighed, beginning)
+            if beginning.best is None or weighed.score > beginning.best.score:
+                beginning.best = weighed
         return None
 
-    def _called(self, verdict: WeighedPhrase, beginning: _Beginning) -> str:
-        end = min(self._heard, beginning.at + verdict.end)
+    def _called(self, weighed: WeighedPhrase, beginning: _Beginning) -> str:
+        self.score = weighed.score
+        end = min(self._heard, beginning.at + weighed.end)
         self.said_on_seconds = (self._heard - end) / HEARING_RATE
         self._rests_until = end + round(REST_SECONDS * HEARING_RATE) - round(LEAD_SECONDS * HEARING_RATE)
         self._beginnings = [one for one in self._beginnings if one.at >= self._rests_until]
-        return verdict.phrase
+        return weighed.phrase
 
     def _end_beginnings(self) -> None:
         waited_for = {id(look.beginning) for look in self._looks}

@@ -43,6 +43,7 @@ class ScriptedWakeStream:
     """One microphone."""
 
     said_on_seconds = 0.15
+    score = 1.0
 
     def __init__(self, phrases: tuple[str, ...]) -> None:
         self._phrases = phrases

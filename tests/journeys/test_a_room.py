@@ -187,6 +187,42 @@ def test_a_timer_rings_although_the_house_has_died_and_is_not_told_again_once_so
         assert "no timers" in left["reply"].lower(), left
 
 
+def test_any_phrase_wakes_a_room_and_stop_silences_what_rings_there_without_it(
+    house: Running, sounds: SoundServer, spoken: Callable[[str], AudioChunk], tmp_path: Path
+) -> None:
+    models = ("--models", str(ROOT / "models"))
+    with satellite(house, sounds, "kitchen", tmp_path, "--wake-word", "hey atlas", *models) as kitchen:
+        sounds.play(spoken("Okay Nabu, set a timer for nine seconds."), "kitchen_mic")
+        sounds.play(spoken("Hey Atlas, set a timer for ten seconds."), "kitchen_mic")
+        kitchen.until("asleep", 20)  # it has answered
+        kitchen.until("ringing")
+        kitchen.until("answering")
+        sounds.play(spoken("Stop!"), "kitchen_mic")
+        kitchen.until("silent")
+        left = house.told("ask", "how many timers are there")
+        assert "no timers" in left["reply"].lower(), left
+
+
+def test_stop_ends_a_timer_that_rings_by_itself_while_the_house_is_away(
+    house: Running, sounds: SoundServer, spoken: Callable[[str], AudioChunk], tmp_path: Path
+) -> None:
+    models = ("--models", str(ROOT / "models"))
+    with satellite(house, sounds, "kitchen", tmp_path, "--wake-word", "hey atlas", *models) as kitchen:
+        sounds.play(spoken("Hey Atlas, set a timer for ten seconds."), "kitchen_mic")
+        kitchen.until("asleep")
+        house.process.send_signal(signal.SIGSTOP)
+        try:
+            kitchen.until("disconnected", 60)
+            kitchen.until("ringing", 60)
+            sounds.play(spoken("Shut up!"), "kitchen_mic")
+            kitchen.until("silent")
+        finally:
+            house.process.send_signal(signal.SIGCONT)
+        kitchen.until("connected")
+        left = house.told("ask", "how many timers are there")
+        assert "no timers" in left["reply"].lower(), left
+
+
 def test_a_satellite_that_dies_in_the_middle_of_a_sentence_harms_nobody(
     house: Running, sounds: SoundServer, spoken: Callable[[str], AudioChunk], tmp_path: Path
 ) -> None:
