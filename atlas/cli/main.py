@@ -18,6 +18,7 @@ COMMANDS = {
     "ask": "ask something in writing",
     "confirm": "say yes or no to what waits for it",
     "hear": "play a sound file to Atlas at speaking speed, and hear the answer",
+    "announce": "have something said in every room, or in one",
     "conversations": "search, export or forget what was said",
     "token": "let a device in, list those that may come in, take a token back",
     "doctor": "find out what is wrong, and what to do about it",

@@ -26,6 +26,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from atlas.config import GatewayConfig
 from atlas.errors import AtlasError, ConfigError
 from atlas.gateway import (
+    announcements,
     asks,
     chat,
     conversations,
@@ -67,6 +68,7 @@ def build(house: House) -> Starlette:
             *speech.routes(house, files),  # /v1/audio/transcriptions, /v1/audio/speech
             *realtime.routes(house, files),  # /v1/realtime
             *realtime_secrets.routes(house, secrets),  # /v1/realtime/client_secrets
+            *announcements.routes(house),  # /v1/announcements, /v1/announcements/{id}
             *asks.routes(house),  # /v1/asks, /v1/asks/{id}
             *conversations.routes(house, pace),  # /v1/conversations, …/search, …/export
             Mount("/api", door.build(house, pace)),  # the house's own data: see /api/

@@ -223,6 +223,42 @@ def test_stop_ends_a_timer_that_rings_by_itself_while_the_house_is_away(
         assert "no timers" in left["reply"].lower(), left
 
 
+def test_an_announcement_is_heard_in_every_room_and_one_for_a_room_only_there(
+    house: Running, sounds: SoundServer, tmp_path: Path
+) -> None:
+    with (
+        satellite(house, sounds, "kitchen", tmp_path) as kitchen,
+        satellite(house, sounds, "attic", tmp_path) as attic,
+        sounds.recording("kitchen_out", tmp_path / "kitchen.raw") as played,
+        sounds.recording("attic_out", tmp_path / "attic.raw") as elsewhere,
+    ):
+        house.atlas("announce", "Dinner", "is", "ready.")
+        for room in (kitchen, attic):
+            room.until("answering")
+        until(lambda: "dinner is ready" in words_of(house, played(), tmp_path), 30, "dinner in the kitchen")
+        until(lambda: "dinner is ready" in words_of(house, elsewhere(), tmp_path), 30, "dinner in the attic")
+        before = elsewhere().samples
+        house.atlas("announce", "--room", "kitchen", "The water is boiling.")
+        kitchen.until("answering")
+        until(lambda: "boiling" in words_of(house, played(), tmp_path), 30, "boiling water")
+        assert not loud(elsewhere().cut(before))
+
+
+def test_a_network_that_is_gone_for_five_seconds_costs_a_room_nothing(
+    house: Running, sounds: SoundServer, spoken: Callable[[str], AudioChunk], tmp_path: Path
+) -> None:
+    with satellite(house, sounds, "kitchen", tmp_path) as kitchen:
+        house.process.send_signal(signal.SIGSTOP)
+        try:
+            sounds.play(silence(3.0, RATE), "kitchen_mic")  # five seconds with what play adds
+        finally:
+            house.process.send_signal(signal.SIGCONT)
+        sounds.play(spoken("Okay Nabu, what time is it?"), "kitchen_mic")
+        kitchen.until("answering")
+        kitchen.until("asleep")
+        assert "disconnected" not in kitchen.log.read_text()
+
+
 def test_a_satellite_that_dies_in_the_middle_of_a_sentence_harms_nobody(
     house: Running, sounds: SoundServer, spoken: Callable[[str], AudioChunk], tmp_path: Path
 ) -> None:

@@ -1,0 +1,47 @@
+"""`atlas announce`: have something said in every room of the house, or in one."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+
+import anyio
+import httpx2
+
+from atlas.cli import door
+from atlas.config import Config
+from atlas.config import load as load_config
+
+ANSWER_SECONDS = 30.0
+CONNECT_SECONDS = 5.0
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Hand it to the running house, which says it once nobody speaks and keeps it until it was played."""
+    parser = argparse.ArgumentParser(prog="atlas announce", description=__doc__)
+    parser.add_argument("text", nargs="*", help="what is to be said")
+    parser.add_argument("--room", default="", help="in this room alone")
+    parser.add_argument("--take-back", metavar="ID", help="take back what was not said yet; its id was printed")
+    given = parser.parse_args(arguments)
+    if bool(given.text) == bool(given.take_back):
+        parser.error("say what: atlas announce dinner is ready, or --take-back ID")
+    return anyio.run(work, load_config(os.environ), given)
+
+
+async def work(config: Config, given: argparse.Namespace) -> int:
+    """Do what was asked for. Raises `AtlasError` when the house is not there or says no."""
+    try:
+        async with door.client(config, timeout=httpx2.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)) as house:
+            if given.take_back:
+                answer = await house.delete(f"/v1/announcements/{given.take_back}")
+            else:
+                body = {"text": " ".join(given.text)} | ({"room": given.room} if given.room else {})
+                answer = await house.post("/v1/announcements", json=body)
+    except httpx2.ConnectError as nobody:
+        raise door.not_running(config) from nobody
+    if answer.is_error:
+        raise door.refused(answer.status_code, answer.content)
+    result = answer.json()
+    print(door.printable(result["text"]) + (f"  [{result['id']}]" if result["id"] and not given.take_back else ""))
+    return 0
