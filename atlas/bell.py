@@ -80,6 +80,7 @@ class Speakers:
         self._places: dict[str, Actor] = {}  # by person: where they were heard last
         self._news: dict[str, Actor] = {}  # heard, and not yet told to the reminders
         self._some_news = anyio.Event()
+        self._stopped: dict[str, None] = {}  # ids of what somebody stopped from elsewhere, the oldest first
         self._attended: dict[str, float] = {}  # by device: when somebody called or silenced it
         self._rang: dict[tuple[str, str], str] = {}  # by id and device that rang it while the house was away: its room
         self._expected: dict[Speaker, frozenset[tuple[str, int]]] = {}  # what each was told last
@@ -107,6 +108,16 @@ class Speakers:
         self._attended[device] = anyio.current_time()
         if len(self._attended) > MOST_PEOPLE:
             del self._attended[next(iter(self._attended))]
+
+    def stop(self, id: str) -> None:
+        """Note that somebody has stopped what rings, wherever they are."""
+        self._stopped[id] = None
+        if len(self._stopped) > MOST_RANG:
+            del self._stopped[next(iter(self._stopped))]
+
+    def is_stopped(self, id: str) -> bool:
+        """Tell whether somebody stopped it from elsewhere."""
+        return id in self._stopped
 
     def attended_at(self, device: str) -> float:
         """Return when somebody was last there, on the clock of the loop."""
@@ -324,7 +335,8 @@ class Bell:
         now = anyio.current_time()
         for ring, rung in list(self._rung.items()):
             waits = TIMER_AGAIN_SECONDS if ring[0] == TIMERS else FORGOTTEN_SECONDS
-            heeded = any(self._speakers.attended_at(device) >= rung.began for device in rung.devices)
+            heeded = self._speakers.is_stopped(ring[1])
+            heeded |= any(self._speakers.attended_at(device) >= rung.began for device in rung.devices)
             if ring in self._telling:
                 continue
             if heeded or (now - rung.at >= waits and (ring[0] != TIMERS or rung.times >= TIMER_RINGS)):

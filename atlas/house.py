@@ -272,6 +272,11 @@ class House:
         """Note that somebody called or silenced a device: a timer that rings there need not ring again."""
         self._speakers.attended(device)
 
+    def stop_ringing(self, id: str) -> None:
+        """Note that somebody stopped a timer that rings, from wherever they are: it rings no more, in no room."""
+        self._speakers.stop(id)
+        self.changes.note("timers")
+
     def rang(self, device: str, room: str, ids: Sequence[str]) -> None:
         """Note what a device rang, and somebody stopped, while the house was away: it is not announced again."""
         self._speakers.rang(device, room, ids)

@@ -191,6 +191,15 @@ async def test_a_timer_that_nobody_heeds_rings_again_and_louder_and_at_last_in_e
     assert not shelf.due
 
 
+async def test_a_timer_that_somebody_stopped_from_elsewhere_rings_no_more() -> None:
+    home = Room(TimerShelf(timer(device="kitchen")))
+    assert await rung_in(home, 2) == [("kitchen", 0)]
+    home.speakers.stop("another")
+    assert await rung_in(home, 14) == [("kitchen", 1)]
+    home.speakers.stop(timer(device="kitchen")["id"])
+    assert await rung_in(home, 600) == []
+
+
 async def test_a_timer_that_somebody_heeded_rings_no_more() -> None:
     home = Room(TimerShelf(timer(device="kitchen")))
     assert await rung_in(home, 2) == [("kitchen", 0)]

@@ -142,6 +142,7 @@ class McpTools:
     async def watch(self, changed: Callable[[str], None]) -> None:
         """See `Tools.watch`."""
         kinds = {uri: kind for kind, uri in VIEWS.items()}
+        again = False
         while True:
             try:
                 connection = streamable_http_client(ADDRESS, http_client=self._http)
@@ -149,13 +150,15 @@ class McpTools:
                     Client(connection, mode=PROTOCOL, cache=None) as client,
                     client.listen(resource_subscriptions=tuple(kinds)) as events,
                 ):
+                    if again:
+                        changed("")
+                    again = True
                     async for event in events:
                         if isinstance(event, ResourceUpdated) and event.uri in kinds:
                             changed(kinds[event.uri])
             except* (httpx2.HTTPError, MCPError, SubscriptionLost, _Unwelcome, TimeoutError):
                 pass  # it is starting, or was stopped
             await anyio.sleep(WATCH_AGAIN_SECONDS)
-            changed("")
 
     async def aclose(self) -> None:
         """See `Tools.aclose`."""

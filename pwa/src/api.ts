@@ -973,6 +973,13 @@ export interface Operations {
     body: undefined;
     reply: TimerReply;
   };
+  /** Stop a timer that rings, in whatever room: by the id that its event had. One that runs is cancelled instead. */
+  "POST /api/timers/{timer}/stop": {
+    path: { timer: string };
+    query: Record<string, never>;
+    body: undefined;
+    reply: undefined;
+  };
   /** List the alarms. */
   "GET /api/alarms": {
     path: Record<string, never>;

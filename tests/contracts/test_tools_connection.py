@@ -8,7 +8,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -476,3 +477,32 @@ async def test_whoever_watches_is_told_of_what_another_call_changes(tools: Tools
                     await heard.wait()
         tasks.cancel_scope.cancel()
     assert set(kinds) == {"timers"}
+
+
+@pytest.mark.real
+async def test_whoever_watches_is_told_once_that_the_server_was_away(server: Server) -> None:
+    connection = await server.connect()
+    send, kinds = anyio.create_memory_object_stream[str](1_000)
+    async with connection_watching(connection, send.send_nowait), send, kinds:
+        with anyio.fail_after(60):
+            kind = ""
+            while not kind:  # the stream opens when it opens
+                await use(connection, "timers.start", seconds=60)
+                with anyio.move_on_after(0.2):
+                    kind = await kinds.receive()
+            server.kill()
+            await anyio.to_thread.run_sync(server.start)
+            while kind:
+                kind = await kinds.receive()
+            await use(connection, "timers.start", seconds=60)
+            assert await kinds.receive() == "timers"
+    await connection.aclose()
+
+
+@asynccontextmanager
+async def connection_watching(connection: Tools, changed: Callable[[str], None]) -> AsyncIterator[None]:
+    """Have what changes told inside the block."""
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(connection.watch, changed)
+        yield
+        tasks.cancel_scope.cancel()

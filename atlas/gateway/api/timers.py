@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from atlas.gateway.api.caller import ToolCaller
+from atlas.gateway.api.caller import AnyCaller, ToolCaller
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import ID, ApiReply, Body, OptionalName, QueryText, ToolReply
 
@@ -71,6 +71,12 @@ async def change_timer(caller: ToolCaller, timer: ID, change: TimerChange) -> Ti
     if change.paused is None:
         return await caller.use(TimerReply, "timers.add", name=timer, by_seconds=change.by_seconds)
     return await caller.use(TimerReply, "timers.pause" if change.paused else "timers.resume", name=timer)
+
+
+@router.post("/{timer}/stop", status_code=204)
+async def stop_timer(caller: AnyCaller, timer: ID) -> None:
+    """Stop a timer that rings, in whatever room: by the id that its event had. One that runs is cancelled instead."""
+    caller.house.stop_ringing(timer)
 
 
 @router.delete("/{timer}")
