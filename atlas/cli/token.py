@@ -13,7 +13,7 @@ from atlas.cli.keys import prepare_folders
 from atlas.config import Config
 from atlas.config import load as load_config
 from atlas.errors import RequestError
-from atlas.store.devices import open_devices
+from atlas.store.devices import GUEST_HOURS, open_devices
 from wall.roles import ROLES
 
 
@@ -28,6 +28,7 @@ def main(arguments: Sequence[str]) -> int:
     create.add_argument(
         "--room", default="", help="where it stands, such as kitchen; leave it out if it is carried about"
     )
+    create.add_argument("--hours", type=float, help=f"how long it counts; a guest's {GUEST_HOURS} when left out")
     move = verbs.add_parser("room", help="say where a device stands, from its next connection on")
     move.add_argument("name")
     move.add_argument("room", help='such as kitchen; "" for none')
@@ -45,7 +46,7 @@ async def work(config: Config, given: argparse.Namespace) -> int:
     async with open_devices(config.data) as devices:
         match given.verb:
             case "create":
-                print(await devices.create(given.name, given.role, given.person, given.room))
+                print(await devices.create(given.name, given.role, given.person, given.room, given.hours))
             case "room":
                 _known(await devices.move(given.name, given.room), given.name)
                 print(f"{given.name} stands in {given.room or 'no room'}")
@@ -53,9 +54,12 @@ async def work(config: Config, given: argparse.Namespace) -> int:
                 _known(await devices.revoke(given.name), given.name)
                 print(f"{given.name} has no token any more")
             case _:
-                rows = [(d.name, d.role, _day(d.created), _day(d.used), d.room, d.person) for d in await devices.list()]
-                for row in (("name", "role", "created", "last used", "room", "person"), *rows):
-                    cells = zip(row, (24, 10, 16, 16, 16, 0), strict=True)
+                rows = [
+                    (d.name, d.role, _day(d.created), _day(d.used), _day(d.expires), d.room, d.person)
+                    for d in await devices.list()
+                ]
+                for row in (("name", "role", "created", "last used", "ends", "room", "person"), *rows):
+                    cells = zip(row, (24, 10, 16, 16, 16, 16, 0), strict=True)
                     print("  ".join(f"{cell:{width}}" for cell, width in cells).rstrip())
     return 0
 

@@ -43,6 +43,7 @@ from atlas.gateway.api.errors import PREFIX, nothing_there
 from atlas.gateway.auth import Guesses, Secrets
 from atlas.gateway.files import Files
 from atlas.gateway.guard import HEALTH, Guard
+from atlas.gateway.live import OpenConnections
 from atlas.house import House
 
 WEBSOCKET_BYTES = 16 * 1024 * 1024  # the wire's own upper bound; the realtime door refuses less, and says why
@@ -82,6 +83,7 @@ def build(house: House) -> Starlette:
             Exception: wire.own_mistake,
         },
     )
+    app.state.live = OpenConnections(lambda token: house.authenticate(token))
     app.state.guesses, app.state.secrets = Guesses(), secrets
     return app
 
@@ -169,6 +171,7 @@ async def serve(house: House, ready: Callable[[], object], listener: socket.sock
             await tasks.start(_wyoming("service").serve, house)
         for satellite in house.config.wyoming_satellites:
             tasks.start_soon(_wyoming("satellites").call, house, satellite)
+        tasks.start_soon(application.state.live.watch)
         tasks.start_soon(run)
         try:
             await anyio.sleep_forever()

@@ -13,9 +13,8 @@ import anyio
 from starlette.requests import HTTPConnection
 from starlette.websockets import WebSocket
 
-from atlas import trace
 from atlas.conversation import Actor
-from atlas.errors import AtlasError, RequestError
+from atlas.errors import RequestError
 from atlas.house import House
 
 # How a browser, which cannot set headers, sends a token to a WebSocket: in the name of a sub-protocol.
@@ -27,7 +26,6 @@ REMEMBERED_PEERS = 1024  # the one that was wrong longest ago is forgotten first
 WAITING_GUESSES = 32  # more wrong tokens at once are turned away without a wait, so that they cannot pile up
 EPHEMERAL = "ek_"  # how ephemeral tokens begin
 MOST_SECRETS = 32  # of one device that count at once; more drop its oldest
-CHECK_SECONDS = 5.0  # how long a connection may outlive its token
 
 
 class Guesses:
@@ -107,8 +105,7 @@ async def actor_of(connection: HTTPConnection, house: House) -> Actor | None:
     if not token:
         return None
     guesses, peer = _guesses(connection), address_of(connection)
-    secret = secret_of(connection)
-    actor = await house.authenticate(secret.token if secret else token)
+    actor = await house.authenticate(held_token(connection))
     if actor is None:
         await guesses.wrong(peer)
     else:
@@ -134,20 +131,10 @@ def address_of(connection: HTTPConnection) -> str:
     return connection.client.host if connection.client else ""
 
 
-async def until_revoked(connection: HTTPConnection, house: House) -> None:
-    """Return within `CHECK_SECONDS` of the connection's token being taken back. For connections that stay open.
-
-    While the tokens cannot be read nobody's is taken back: whoever is in the middle of a sentence may finish it.
-    """
+def held_token(connection: HTTPConnection) -> str:
+    """Return the device's token by which a connection came in, also where an ephemeral one stood for it."""
     secret = secret_of(connection)
-    token = secret.token if secret else token_of(connection)
-    while True:
-        try:
-            if await house.authenticate(token) is None:
-                return
-        except AtlasError as trouble:
-            trace.line("token not checked", error=trouble)
-        await anyio.sleep(CHECK_SECONDS)
+    return secret.token if secret else token_of(connection)
 
 
 def token_of(connection: HTTPConnection) -> str:

@@ -18,7 +18,7 @@ from atlas import trace
 from atlas.conversation import fresh_id
 from atlas.errors import AtlasError, RequestError
 from atlas.gateway.api.errors import PREFIX, api_refusal
-from atlas.gateway.auth import actor_of, address_of
+from atlas.gateway.auth import actor_of, address_of, held_token
 from atlas.gateway.limits import Occupancy
 from atlas.gateway.wire import refusal
 from atlas.house import House
@@ -27,6 +27,7 @@ JSON_BYTES = 2 * 1024 * 1024  # a whole conversation of `chat.MAX_CHARACTERS`, e
 AUDIO_BYTES = 26 * 1024 * 1024  # a file of 25 MB and the form around it
 API_BYTES = 256 * 1024  # the longest note there may be
 BODY_SECONDS = 30.0  # a body that stands still for this long will not come
+POLICY_VIOLATION = 1008  # what a socket is closed with
 HEALTH = "/health"  # asked by watchdogs: neither a token nor a place is needed
 
 # What a browser may do with a reply that is data. The page has a wider policy of its own.
@@ -75,9 +76,33 @@ class Guard:
             except AtlasError as refused:
                 await _answer(refused, scope, receive, answer)
                 return
-            if scope["type"] == "http":
-                receive = _bounded(receive, _limit(scope["path"]))
-            await self._app(scope, receive, answer)
+            await self._pass_on(scope, receive, answer)
+
+    async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Have the request answered for as long as its token counts; then it is cut, or closed where it is a socket."""
+        connection = HTTPConnection(scope)
+        is_socket = scope["type"] == "websocket"
+        if not is_socket:
+            receive = _bounded(receive, _limit(scope["path"]))
+        if connection.state.actor is None:
+            await self._app(scope, receive, send)
+            return
+        begun = closed = False
+
+        async def watched(message: Message) -> None:
+            nonlocal begun, closed
+            await send(message)
+            begun, closed = True, closed or message["type"] == "websocket.close"
+
+        with connection.app.state.live.opened(held_token(connection)) as here:
+            connection.state.revoked = here.revoked
+            await self._app(scope, receive, watched)
+        if not here.scope.cancelled_caught:
+            return
+        if is_socket and begun and not closed:
+            await send({"type": "websocket.close", "code": POLICY_VIOLATION})
+        elif not is_socket and not begun:
+            await _answer(RequestError("this token was taken back", code="invalid_api_key"), scope, receive, send)
 
     async def _admitted(self, connection: HTTPConnection) -> AbstractContextManager[None]:
         """Return the place that a request takes, with its actor in its state. Raises `AtlasError` for none."""

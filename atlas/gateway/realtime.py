@@ -18,7 +18,7 @@ from atlas.conversation import Actor, ClientTools, Turn, fresh_id
 from atlas.errors import AtlasError, RequestError
 from atlas.events import Emit, Event
 from atlas.gateway import realtime_settings as settings
-from atlas.gateway.auth import require, secret_of, subprotocol_of, until_revoked
+from atlas.gateway.auth import require, secret_of, subprotocol_of
 from atlas.gateway.chat import ANY_AGENT, MAX_NAME_CHARACTERS, agent_for, speaking_for
 from atlas.gateway.files import Files, GoesFirst
 from atlas.gateway.realtime_calls import ClientCalls
@@ -138,7 +138,7 @@ class RealtimeConnection:
                 tasks.cancel_scope.cancel()
 
     async def _revoked(self) -> None:
-        await until_revoked(self._websocket, self._house)
+        await self._websocket.state.revoked.wait()
         gone = RequestError("this token was taken back", code="invalid_api_key")
         await self._put(error(gone, None))
 

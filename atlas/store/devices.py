@@ -11,18 +11,22 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from atlas.conversation import Actor
 from atlas.errors import RequestError, StoreError
 from atlas.store.database import Database, open_database
 from atlas.store.migrations import Migrations
-from wall.roles import ROLES, Role
+from wall.roles import NOBODY, ROLES, Role
 
 FILE = "devices.db"  # in the data directory; `atlas token` writes it while the house runs
 TOKEN = re.compile(r"atlas_[A-Za-z0-9_-]{32}")  # 192 random bits: nobody guesses one
 NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,38}[A-Za-z0-9])?")
 ROOM = re.compile(r"[^\W_](?:[\w .'’-]{0,38}[\w.])?")
 PERSON = re.compile(r"[^\W\d_](?:[\w .'’-]{0,38}[\w.])?")
+GUEST_HOURS = 72  # how long a guest may stay when nobody says
+MOST_HOURS = 24 * 366
+SLOW_CLOCK_SECONDS = 300.0  # how far a clock may be set back before tokens with an end are not believed any more
 USED_SECONDS = 60.0  # how exactly `last used` is kept: a write for every request would wear out a memory card
 
 DEVICES: Migrations = (
@@ -40,6 +44,13 @@ DEVICES: Migrations = (
     ),
     ("whose a device is", ("ALTER TABLE devices ADD COLUMN person TEXT NOT NULL DEFAULT ''",)),  # '': several people's
     ("where a device is", ("ALTER TABLE devices ADD COLUMN room TEXT NOT NULL DEFAULT ''",)),  # '': it is carried about
+    (
+        "until when a device may come in",
+        (
+            "ALTER TABLE devices ADD COLUMN expires REAL",  # wall clock; NULL: until it is taken back
+            "UPDATE devices SET expires = unixepoch() + 72 * 3600 WHERE role = 'guest'",  # as long as a new one stays
+        ),
+    ),
 )
 
 
@@ -53,6 +64,7 @@ class TokenDevice:
     used: float | None
     person: str = ""  # "" when several people do
     room: str = ""  # "" when it is carried about
+    expires: float | None = None  # None: until it is taken back. A guest's token always ends
 
 
 class DeviceStore:
@@ -62,11 +74,12 @@ class DeviceStore:
         self._database = database
         self._now = now
 
-    async def create(self, name: str, role: str, person: str = "", room: str = "") -> str:
+    async def create(self, name: str, role: str, person: str = "", room: str = "", hours: float | None = None) -> str:
         """Let a device in and return its token, which nobody can read again.
 
         Whoever speaks through the device of a `person` is taken for them: what they ask to be remembered is theirs.
-        Its room is where it stands; no request says another. Raises `RequestError` for a name that is taken, for a
+        Its room is where it stands; no request says another. It ends after `hours`, a guest's after `GUEST_HOURS` when
+        nobody says. Raises `RequestError` for a name that is taken, for a
         name, person or room that is odd, and for a role that there is none of.
         """
         if not NAME.fullmatch(name):
@@ -91,13 +104,24 @@ class DeviceStore:
                 hint="use 1 to 40 letters, digits, spaces, dots, dashes or apostrophes, a letter first, as in Anna",
             )
         _check_room(room)
+        hours = GUEST_HOURS if role == NOBODY and hours is None else hours
+        if hours is not None and not 0 < hours <= MOST_HOURS:
+            raise RequestError(
+                f"no token lasts {hours:g} hours",
+                code="invalid_hours",
+                param="hours",
+                hint=f"use up to {MOST_HOURS} hours",
+            )
         alike = (d.person for d in await self.list() if d.person.casefold() == person.casefold())
         token = f"atlas_{secrets.token_urlsafe(24)}"
-        row = (name, role, _hash(token), self._now(), next(alike, person), room)  # Anna and anna are one
+        now = self._now()
+        expires = None if hours is None else now + hours * 3600
+        row = (name, role, _hash(token), now, next(alike, person), room, expires)  # Anna and anna are one
 
         def insert(connection: sqlite3.Connection) -> bool:
             cursor = connection.execute(
-                "INSERT INTO devices (name, role, token_sha256, created, person, room) VALUES (?, ?, ?, ?, ?, ?)"
+                "INSERT INTO devices (name, role, token_sha256, created, person, room, expires)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)"
                 " ON CONFLICT (name) DO NOTHING",
                 row,
             )
@@ -113,22 +137,34 @@ class DeviceStore:
         return token
 
     async def find(self, token: str) -> Actor | None:
-        """Return who holds this token now; `None` when nobody does, or no longer."""
+        """Return who holds this token now; `None` when nobody does, or no longer.
+
+        What has ended is taken away, so that no clock that is set back brings it to life again; and while the clock
+        stands before the day on which a token with an end was made, nobody knows whether it has ended.
+        """
         if not TOKEN.fullmatch(token):
             return None
         digest = _hash(token)
 
-        def look(connection: sqlite3.Connection) -> tuple[str, Role, float | None, str, str] | None:
-            row: tuple[str, Role, float | None, str, str] | None = connection.execute(
-                "SELECT name, role, used, person, room FROM devices WHERE token_sha256 = ?", (digest,)
+        def look(connection: sqlite3.Connection) -> tuple[Any, ...] | None:
+            row: tuple[Any, ...] | None = connection.execute(
+                "SELECT name, role, used, person, room, created, expires FROM devices WHERE token_sha256 = ?", (digest,)
             ).fetchone()
             return row
 
         row = await self._database.read(look)
         if row is None:
             return None
-        name, role, used, person, room = row
+        name, role, used, person, room, created, expires = row
         now = self._now()
+        if expires is not None and now >= expires:
+            with suppress(StoreError):  # a full disk keeps nobody in
+                await self._database.write(
+                    lambda connection: connection.execute("DELETE FROM devices WHERE token_sha256 = ?", (digest,))
+                )
+            return None
+        if expires is not None and now < max(created, used or 0) - SLOW_CLOCK_SECONDS:
+            return None
         if used is None or now - used > USED_SECONDS:
             with suppress(StoreError):  # a full disk locks nobody out
                 await self._database.write(
@@ -142,7 +178,7 @@ class DeviceStore:
         """Return every device, in the order of their names."""
         rows = await self._database.read(
             lambda connection: connection.execute(
-                "SELECT name, role, created, used, person, room FROM devices ORDER BY name"
+                "SELECT name, role, created, used, person, room, expires FROM devices ORDER BY name"
             ).fetchall()
         )
         return tuple(TokenDevice(*row) for row in rows)

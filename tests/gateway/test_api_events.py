@@ -12,7 +12,7 @@ import anyio
 import httpx2
 
 from atlas.config import GatewayConfig
-from atlas.gateway import app, auth
+from atlas.gateway import app, live
 from tests.gateway.api_house import ApiHouse, api_house
 
 
@@ -114,7 +114,7 @@ async def test_what_rings_for_a_device_rings_on_the_page_that_somebody_looks_at(
 
 
 async def test_a_stream_ends_when_its_token_is_taken_back(config, data, monkeypatch):
-    monkeypatch.setattr(auth, "CHECK_SECONDS", 0.05)
+    monkeypatch.setattr(live, "LOOK_SECONDS", 0.05)
     async with served(config, data) as (world, url), page(world, url) as listener:
         await world.devices.revoke("the adult")
         assert await listener.event() == ("", None)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 
 import anyio
+import httpx2
 import openai
 import pytest
 from websockets.asyncio.client import connect
@@ -13,7 +15,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Origin, Subprotocol
 
 from atlas.errors import StoreError
-from atlas.gateway import auth
+from atlas.gateway import auth, live
 from tests.conftest import virtual_time
 from tests.gateway.small_house import SmallHouse, served
 
@@ -137,7 +139,7 @@ async def test_a_websocket_that_may_not_come_in_is_told_why_before_it_opens(conf
 
 
 async def test_an_open_websocket_ends_when_its_token_is_taken_back(config, data, monkeypatch):
-    monkeypatch.setattr(auth, "CHECK_SECONDS", 0.05)
+    monkeypatch.setattr(live, "LOOK_SECONDS", 0.05)
     async with served(config, data) as world:
         headers = {"Authorization": f"Bearer {world.tokens['adult']}"}
         async with connect(address(world), additional_headers=headers) as socket:
@@ -148,7 +150,7 @@ async def test_an_open_websocket_ends_when_its_token_is_taken_back(config, data,
 
 
 async def test_a_disk_that_fails_for_a_moment_takes_nobodys_token_back(config, data, monkeypatch, caplog):
-    monkeypatch.setattr(auth, "CHECK_SECONDS", 0)
+    monkeypatch.setattr(live, "LOOK_SECONDS", 0)
     caplog.set_level(logging.INFO)
     checks = 0
 
@@ -170,3 +172,62 @@ async def test_a_disk_that_fails_for_a_moment_takes_nobodys_token_back(config, d
                 while json.loads(await socket.recv())["type"] != "error":
                     pass
     assert "token not checked" in caplog.text
+
+
+async def test_a_token_that_is_taken_back_mid_stream_cuts_the_stream_within_a_second(config, data):
+    async with served(config, data) as world, world.http("adult") as http:
+        world.chat.endless = True
+        body = {"model": "atlas", "messages": [{"role": "user", "content": "talk"}], "stream": True}
+        async with http.stream("POST", "/v1/chat/completions", json=body) as reply:
+            pieces = reply.aiter_text()
+            assert "data:" in await anext(pieces)
+            await world.devices.revoke("the adult")
+            with anyio.fail_after(1), pytest.raises(httpx2.RemoteProtocolError):  # cut: no end was said
+                while True:
+                    await anext(pieces)
+        await world.chat.cancelled.wait()
+
+
+async def test_an_open_socket_hears_why_and_is_closed_within_a_second(config, data):
+    async with served(config, data) as world:
+        headers = {"Authorization": f"Bearer {world.tokens['child']}"}
+        async with connect(address(world), additional_headers=headers) as socket:
+            assert json.loads(await socket.recv())["type"] == "session.created"
+            await world.devices.revoke("the child")
+            events = []
+            with anyio.fail_after(1), pytest.raises(ConnectionClosed) as closed:
+                while True:
+                    events.append(json.loads(await socket.recv()))
+            assert events[-1]["error"]["code"] == "invalid_api_key"
+            assert closed.value.rcvd.code == 1008
+
+
+async def test_a_guest_whose_time_is_over_mid_session_is_shown_out_and_no_clock_lets_them_in_again(config, data):
+    async with served(config, data) as world:
+        headers = {"Authorization": f"Bearer {world.tokens['guest']}"}
+        async with connect(address(world), additional_headers=headers) as socket:
+            assert json.loads(await socket.recv())["type"] == "session.created"
+            world.devices._now = lambda: time.time() + 73 * 3600
+            with anyio.fail_after(1), pytest.raises(ConnectionClosed):
+                while True:
+                    await socket.recv()
+        world.devices._now = time.time
+        async with world.http("guest") as http:
+            assert (await http.get("/v1/models")).status_code == 401
+
+
+async def test_what_is_open_on_other_tokens_goes_on(config, data, monkeypatch):
+    monkeypatch.setattr(live, "LOOK_SECONDS", 0.02)
+    async with (
+        served(config, data) as world,
+        connect(address(world), additional_headers={"Authorization": f"Bearer {world.tokens['adult']}"}) as stays,
+        connect(address(world), additional_headers={"Authorization": f"Bearer {world.tokens['child']}"}) as goes,
+    ):
+        await world.devices.revoke("the child")
+        with anyio.fail_after(5), pytest.raises(ConnectionClosed):
+            while True:
+                await goes.recv()
+        await stays.send('{"type": "make.coffee"}')
+        with anyio.fail_after(5):
+            while json.loads(await stays.recv())["type"] != "error":
+                pass

@@ -123,7 +123,7 @@ async def test_a_role_that_there_is_none_of_is_refused(data):
     async with open_devices(data) as devices:
         with pytest.raises(RequestError, match="'king'") as trouble:
             await devices.create("phone", "king")
-        assert "owner, adult, child, guest, satellite" in trouble.value.hint
+        assert "owner, adult, teen, child, guest, satellite" in trouble.value.hint
 
 
 async def test_the_list_says_when_each_was_made_and_last_used_and_writes_that_rarely(data):
@@ -142,3 +142,59 @@ async def test_nobody_else_may_read_the_file(data):
         await devices.create("phone", "owner")
         assert (data / FILE).stat().st_mode & 0o077 == 0
         assert sqlite3.connect(data / FILE).execute("SELECT count(*) FROM devices").fetchone() == (1,)
+
+
+async def test_a_guest_stays_three_days_unless_somebody_says_how_long(data):
+    async with open_devices(data) as devices:
+        now = 1_800_000_000.0
+        devices._now = lambda: now
+        await devices.create("sofa", "guest")
+        await devices.create("bed", "guest", hours=1)
+        await devices.create("phone", "adult")
+        assert [(d.name, d.expires) for d in await devices.list()] == [
+            ("bed", now + 3600),
+            ("phone", None),
+            ("sofa", now + 72 * 3600),
+        ]
+
+
+async def test_a_token_ends_at_its_hour_and_stays_ended_when_the_clock_is_set_back(data):
+    now = 1_800_000_000.0
+    async with open_devices(data) as devices:
+        devices._now = lambda: now
+        token = await devices.create("bed", "guest", hours=1)
+        now += 3599
+        assert await devices.find(token)
+        now += 1
+        assert await devices.find(token) is None
+        assert await devices.list() == ()
+        now -= 3000
+        assert await devices.find(token) is None
+
+
+async def test_while_the_clock_is_behind_nobody_knows_whether_a_guest_may_still_be_here(data):
+    now = 1_800_000_000.0
+    async with open_devices(data) as devices:
+        devices._now = lambda: now
+        guest, adult = await devices.create("bed", "guest"), await devices.create("phone", "adult")
+        now = 0.0  # a machine without a clock that runs on, before it has asked the time
+        assert await devices.find(guest) is None
+        assert await devices.find(adult)
+        now = 1_800_000_060.0
+        assert await devices.find(guest)
+
+
+@pytest.mark.parametrize("hours", [0, -1, 10_000, float("nan"), float("inf")])
+async def test_no_token_lasts_for_an_odd_time(data, hours):
+    async with open_devices(data) as devices:
+        with pytest.raises(RequestError, match="hours"):
+            await devices.create("bed", "guest", hours=hours)
+
+
+async def test_guests_of_before_there_was_an_end_get_one(data):
+    async with open_database(data / FILE, DEVICES[:3]) as database:
+        await database.write(
+            lambda connection: connection.execute("INSERT INTO devices VALUES ('bed', 'guest', 'x', 1.0, NULL, '', '')")
+        )
+    async with open_devices(data) as devices:
+        assert all(device.expires for device in await devices.list())

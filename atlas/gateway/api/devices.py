@@ -59,7 +59,7 @@ async def move_device(caller: OwnerCaller, device: DeviceName, move: DeviceMove)
 
 @router.delete("/{device}", status_code=204)
 async def revoke_device(caller: OwnerCaller, device: DeviceName) -> None:
-    """Take a device's token back, at once; what it has open is closed within seconds."""
+    """Take a device's token back, at once; what it has open is closed within a second."""
     if device.casefold() == caller.actor.device.casefold():
         raise RequestError("that is this very device", code="invalid_value", hint="take it back from another one")
     if not await devices_of(caller).revoke(device):

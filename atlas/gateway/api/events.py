@@ -21,7 +21,6 @@ from atlas.changes import EVERYTHING
 from atlas.gateway.api.caller import AnyCaller, Caller
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import ApiReply
-from atlas.gateway.auth import until_revoked
 from atlas.gateway.wire import Stream, Write
 
 STILL_SECONDS = 15.0  # without an event; then a line says that the connection lives
@@ -89,7 +88,7 @@ class EventStream:
                     actor, house = self._caller.actor, self._caller.house
                     speaking = house.speaking_device(actor.device, actor.room, self._say, ring=self._ring)
                     stack.enter_context(speaking)
-                await until_revoked(request, self._caller.house)
+                await request.state.revoked.wait()
             tasks.cancel_scope.cancel()
 
     async def _pass_on(self, number: int) -> None:

@@ -1,0 +1,66 @@
+"""What is open on each token, and its end within a second of the token's: sockets are closed, streams are cut."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import anyio
+
+from atlas import trace
+from atlas.conversation import Actor
+from atlas.errors import AtlasError
+
+LOOK_SECONDS = 0.3  # a token is looked up so often while something is open on it; a second look cuts what went on
+
+
+@dataclass(eq=False, slots=True)
+class OpenConnection:
+    """One request or socket under way: what tells it that its token ended, and what cuts it off."""
+
+    token: str = field(repr=False)
+    revoked: anyio.Event = field(default_factory=anyio.Event)
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+
+    def end(self) -> None:
+        """Tell it, so that it can say goodbye; cut it off when it was told at the look before."""
+        if self.revoked.is_set():
+            self.scope.cancel()
+        self.revoked.set()
+
+
+class OpenConnections:
+    """All that is open, by token."""
+
+    def __init__(self, authenticate: Callable[[str], Awaitable[Actor | None]]) -> None:
+        self._authenticate = authenticate
+        self._all: set[OpenConnection] = set()
+
+    @contextmanager
+    def opened(self, token: str) -> Iterator[OpenConnection]:
+        """Count a connection for as long as the block lasts; its block is cancelled when its token has ended."""
+        one = OpenConnection(token)
+        self._all.add(one)
+        try:
+            with one.scope:
+                yield one
+        finally:
+            self._all.discard(one)
+
+    async def watch(self) -> None:
+        """Look again and again, until cancelled.
+
+        While the tokens cannot be read nobody's is taken back: whoever is in the middle of a sentence may finish it.
+        """
+        while True:
+            await anyio.sleep(LOOK_SECONDS)
+            for token in {one.token for one in self._all}:
+                try:
+                    ended = await self._authenticate(token) is None
+                except AtlasError as trouble:
+                    trace.line("token not checked", error=trouble)
+                    continue
+                if ended:
+                    for one in [one for one in self._all if one.token == token]:
+                        one.end()
