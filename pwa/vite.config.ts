@@ -1,6 +1,7 @@
 /** Builds the app: hashed files, and a service worker that knows all of them by name. */
 
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { defineConfig, type Plugin } from "vite";
 
@@ -15,7 +16,7 @@ function precache(): Plugin {
       const worker = bundle["sw.js"];
       if (worker?.type !== "chunk") throw new Error("the build made no service worker");
       const files = Object.keys(bundle).filter(
-        (name) => !["sw.js", "weights.json"].includes(name) && !LATER.test(name),
+        (name) => !["sw.js", "weights.json", "figtree-licence.txt"].includes(name) && !LATER.test(name),
       );
       const digest = createHash("sha256");
       for (const name of files.sort()) {
@@ -50,6 +51,8 @@ function weights(): Plugin {
         for (const other of chunk.imports) reach(other, into);
         return into;
       };
+      const licence = readFileSync("node_modules/@fontsource-variable/figtree/LICENSE");
+      this.emitFile({ type: "asset", fileName: "figtree-licence.txt", source: licence });
       const chunks = Object.values(bundle).filter((made) => made.type === "chunk");
       const entry = chunks.find((chunk) => chunk.isEntry && chunk.name === "index");
       if (!entry) throw new Error("the build made no entry");

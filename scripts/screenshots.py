@@ -27,7 +27,24 @@ from typing import Any
 from playwright.sync_api import Browser, Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("talk", "home", "time", "lists", "board", "notes", "calendar", "past", "more")
+PAGES = (
+    "talk",
+    "home",
+    "time",
+    "lists",
+    "board",
+    "notes",
+    "calendar",
+    "past",
+    "house",
+    "house/turns",
+    "house/devices",
+    "house/record",
+    "house/rules",
+    "house/models",
+    "house/health",
+    "more",
+)
 SIZES = {"phone": (390, 844), "desk": (1280, 832)}
 THEMES = ("light", "dark")
 START_SECONDS = 120
@@ -105,7 +122,7 @@ def pictures(browser: Browser, url: str, token: str, pages: Iterator[str] | Any,
             )
             page.goto(f"{url}/#token={token}")
             for name in pages:
-                yield picture(page, name, folder / f"{name}-{size}-{theme}.png")
+                yield picture(page, name, folder / f"{name.replace(chr(47), chr(45))}-{size}-{theme}.png")
             page.close()
 
 

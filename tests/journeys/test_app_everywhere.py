@@ -16,7 +16,7 @@ from tests.journeys.conftest import ROOT, Running
 
 pytestmark = pytest.mark.real
 AXE = ROOT / "pwa" / "node_modules" / "axe-core" / "axe.min.js"
-HOUSE = ("house", "house/turns", "house/devices", "house/models", "house/health")
+HOUSE = ("house", "house/turns", "house/devices", "house/record", "house/rules", "house/models", "house/health")
 ROUTES = ("talk", "home", "time", "lists", "board", "notes", "notes/", "calendar", "past", *HOUSE, "more")
 AT_THE_END = """() => {
     const log = document.querySelector(".log");

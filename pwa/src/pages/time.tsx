@@ -93,11 +93,11 @@ function Timer({ timer }: { timer: TimerItem }) {
           </button>
           <button
             type="button"
-            class="plain"
+            class="round"
+            aria-label={`${timer.state === "paused" ? say.resume : say.pause}: ${name}`}
             onClick={() => act("PATCH", path, { paused: timer.state === "running" }, true)}
           >
-            {timer.state === "paused" ? say.resume : say.pause}
-            <span class="unseen">: {name}</span>
+            <Icon name={timer.state === "paused" ? "play" : "pause"} size={20} />
           </button>
         </>
       )}

@@ -73,7 +73,7 @@ function Agents() {
                   {agent.usual && <span class="count">{say.usual}</span>}
                 </p>
                 <p class="soft">
-                  {agent.model} · {say.calledBy(agent.wake_words.join(", "))}
+                  {agent.model} · {say.calledBy(agent.wake_words.join(", ").replaceAll("_", " "))}
                 </p>
               </li>
             ))}

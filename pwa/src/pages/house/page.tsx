@@ -7,6 +7,8 @@ import { Devices } from "./devices.tsx";
 import { Health } from "./health.tsx";
 import { Models } from "./models.tsx";
 import { Now } from "./now.tsx";
+import { Record as RecordTab } from "./record.tsx";
+import { Rules } from "./rules.tsx";
 import { Turns } from "./turns.tsx";
 
 type TabName = keyof typeof words.value.house.tabs;
@@ -15,6 +17,8 @@ const TABS: Record<TabName, ComponentType> = {
   now: Now,
   turns: Turns,
   devices: Devices,
+  record: RecordTab,
+  rules: Rules,
   models: Models,
   health: Health,
 };

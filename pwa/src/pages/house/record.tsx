@@ -1,0 +1,129 @@
+/** The record: every call of a tool, who wanted it and what came of it, and whether nobody has changed it since. */
+
+import { useState } from "preact/hooks";
+import type { RecordReply, VerdictReply } from "../../api.ts";
+import { ask, HouseTrouble, sentenceOf } from "../../house/api.ts";
+import { useLive } from "../../house/live.ts";
+import { Loaded } from "../../parts/loaded.tsx";
+import { momentOf } from "../../parts/when.ts";
+import { words } from "../../strings/index.ts";
+
+interface Row {
+  seq: number;
+  at: number;
+  agent: string;
+  actor: { device: string; person: string; room: string };
+  tool: string;
+  outcome: string;
+  reason: string;
+  rule: string;
+}
+
+const OUTCOMES = ["", "ok", "denied", "asked", "failed"] as const;
+
+export function Record() {
+  const say = words.value.house;
+  const [outcome, setOutcome] = useState("");
+  const [tool, setTool] = useState("");
+  const query = new URLSearchParams({ limit: "300", outcome, tool });
+  const live = useLive<RecordReply>(`/api/record?${query}`);
+  return (
+    <>
+      <Verify />
+      <section aria-labelledby="rows">
+        <h2 id="rows">{say.calls}</h2>
+        <div class="add">
+          <label>
+            <span class="unseen">{say.byTool}</span>
+            <input
+              type="search"
+              placeholder={say.byTool}
+              maxLength={100}
+              onChange={(event) => setTool(event.currentTarget.value.trim())}
+            />
+          </label>
+          <label>
+            <span class="unseen">{say.byOutcome}</span>
+            <select value={outcome} onChange={(event) => setOutcome(event.currentTarget.value)}>
+              {OUTCOMES.map((name) => (
+                <option key={name} value={name}>
+                  {name === "" ? say.everyOutcome : say.outcomes[name]}
+                </option>
+              ))}
+            </select>
+          </label>
+        </div>
+        <Loaded live={live}>{(reply) => <Rows rows={reply.rows as unknown as Row[]} />}</Loaded>
+      </section>
+    </>
+  );
+}
+
+/** Rows of what people had done; what the house looks up by itself every minute is nobody's deed. */
+function Rows({ rows }: { rows: Row[] }) {
+  const say = words.value.house;
+  const [all, setAll] = useState(false);
+  const shown = all ? rows : rows.filter(({ actor }) => actor.device !== "house");
+  return (
+    <>
+      <label class="row check">
+        <input type="checkbox" checked={all} onChange={() => setAll(!all)} />
+        {say.ownLooks}
+      </label>
+      {shown.length ? (
+        <ol class="card rows">
+          {shown.map((row) => (
+            <li key={row.seq} class="row">
+              <div class="grow">
+                <p class="name">{row.tool}</p>
+                <p class="soft">
+                  {[row.actor.person || row.actor.device, row.actor.room, row.agent, row.reason]
+                    .filter(Boolean)
+                    .join(" · ")}
+                </p>
+              </div>
+              <span class={row.outcome === "ok" ? "count good" : "count"}>
+                {say.outcomes[row.outcome as keyof typeof say.outcomes] ?? row.outcome}
+              </span>
+              <span class="soft">{momentOf(row.at)}</span>
+            </li>
+          ))}
+        </ol>
+      ) : (
+        <p class="soft">{say.noRows}</p>
+      )}
+    </>
+  );
+}
+
+function Verify() {
+  const say = words.value.house;
+  const [sentence, setSentence] = useState("");
+  const [good, setGood] = useState(true);
+  async function verify(): Promise<void> {
+    setSentence(say.reading);
+    try {
+      const verdict = await ask<VerdictReply>("/api/record/verify", {});
+      setGood(!verdict.problems.length);
+      setSentence([verdict.sentence, ...verdict.problems].join(" "));
+    } catch (trouble) {
+      if (!(trouble instanceof HouseTrouble)) throw trouble;
+      setGood(false);
+      setSentence(sentenceOf(trouble));
+    }
+  }
+  return (
+    <section aria-labelledby="verify">
+      <h2 id="verify">{say.tabs.record}</h2>
+      <p class="soft">{say.recordHow}</p>
+      <p>
+        <button type="button" class="plain" onClick={verify}>
+          {say.verify}
+        </button>
+      </p>
+      <p role="status" class={good ? "good" : "trouble"}>
+        {sentence}
+      </p>
+    </section>
+  );
+}
