@@ -29,13 +29,17 @@ class PressedCalls:
         self._now = now
         self._waiting: dict[str, _WaitingCall] = {}  # by the id of the question, the oldest first
 
+    def __len__(self) -> int:
+        """Return how many calls wait for an answer."""
+        return len(self._waiting)
+
     async def call(self, agent: str, tool: str, arguments: Mapping[str, Any], actor: Actor) -> ToolResult:
         """Do it, as `Tools.call` does; what must be asked first is done by `settle`. Cancelling is safe."""
         call = ToolCall(fresh_id("call"), tool, arguments)
         result = await self._tools[agent].call(call, actor, fresh_id("turn"))
         if result.ask:
             self._waiting = {key: one for key, one in self._waiting.items() if one.expires_at > self._now()}
-            for oldest in list(self._waiting)[: len(self._waiting) - MOST_WAITING + 1]:
+            for oldest in list(self._waiting)[: max(0, len(self._waiting) - MOST_WAITING + 1)]:
                 del self._waiting[oldest]
             self._waiting[result.ask.id] = _WaitingCall(agent, call, actor, result.ask.expires_at)
         return result
