@@ -735,6 +735,24 @@ export interface SaidTurnsReply {
   more: boolean;
 }
 
+/** One setting. */
+export interface SettingItem {
+  /** section.name, as atlas.toml has it */
+  key: string;
+  value: string | number | boolean | string[] | null;
+  /** The file, the variable of the environment, or `default` */
+  origin: string;
+}
+
+/** Every setting, and the tools that have settings of their own, which are told to nobody but them. */
+export interface SettingsReply {
+  /** The atlas.toml that was read; empty when there is none */
+  file: string;
+  data: string;
+  settings: SettingItem[];
+  tools: string[];
+}
+
 /** For how long what rings is to be silent. */
 export interface Snooze {
   minutes?: number;
@@ -1441,5 +1459,12 @@ export interface Operations {
     query: { agent?: string };
     body: NewAnnouncement;
     reply: AnnouncementReply;
+  };
+  /** List every setting with its value and where that comes from. */
+  "GET /api/settings": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: undefined;
+    reply: SettingsReply;
   };
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 from atlas.conversation import Actor, Turn, fresh_id
 from atlas.egress import EgressRecord, Tunnel
@@ -368,3 +369,16 @@ async def test_an_announcement_is_kept_until_a_room_can_say_it(config, data):
         reply = await http.post("/api/announcements", json={"text": "Dinner is ready"})
         assert (reply.status_code, reply.json()["broadcast"]["text"]) == (201, "Dinner is ready")
         assert (await guest.post("/api/announcements", json={"text": "Boo"})).json()["error"]["code"] == "denied"
+
+
+async def test_every_setting_says_where_its_value_comes_from(config, data):
+    config = replace(config, tool_settings={"email": {"password": "hunter2"}})
+    async with api_house(config, data) as world, world.http("owner") as http:
+        reply = await http.get("/api/settings")
+        settings = {one["key"]: one for one in reply.json()["settings"]}
+        assert settings["house.language"]["value"] == "en"
+        assert settings["house.language"]["origin"].endswith("atlas.toml")
+        assert settings["house.timezone"] == {"key": "house.timezone", "value": "", "origin": "default"}
+        assert settings["agents.work.roles"]["value"] == ["owner"]
+        assert reply.json()["tools"] == ["email"]
+        assert "hunter2" not in reply.text

@@ -41,6 +41,7 @@ from atlas.gateway.api import (
     reminders,
     rooms,
     rules,
+    settings,
     tasks,
     timers,
     turns,
@@ -54,7 +55,7 @@ from atlas.house import House
 
 RESOURCES = (
     *(me, timers, alarms, reminders, home, lists, tasks, notes, calendar, asks, events, history, conversations),
-    *(agents, people, devices, rooms, turns, usage, health, egress, models, record, rules, announcements),
+    *(agents, people, devices, rooms, turns, usage, health, egress, models, record, rules, announcements, settings),
 )
 ROUTERS: Sequence[APIRouter] = tuple(one.router for one in RESOURCES)
 DESCRIPTION = (
