@@ -1362,7 +1362,7 @@ export interface Operations {
     body: DeviceMove;
     reply: TokenDeviceItem;
   };
-  /** Take a device's token back, at once; what it has open is closed within seconds. */
+  /** Take a device's token back, at once; what it has open is closed within a second. */
   "DELETE /api/devices/{device}": {
     path: { device: string };
     query: Record<string, never>;
