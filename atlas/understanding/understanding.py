@@ -295,8 +295,11 @@ class Reader:
             look = self._frames.question(heard.readings[0], heard.names, heard.turn.actor.room)
             return {"commands": (look,)} if look else _learned(parse, before)  # a sensor of this house knows it better
         more = parse.act == "look" and len(parse.commands) > len(commands)
-        place = str(commands[0].arguments.get("value", ""))
-        nowhere = parse.act == "presence.where" and not self._frames.lexicon.tokens(place, heard.names, asking=True)
+        if parse.act == "cannot" and self._is_no_place(commands[0].arguments.get("place", ""), heard.names):
+            return {"concern": parse.act}  # "is Tom cross with me"
+        nowhere = parse.act == "presence.where" and self._is_no_place(
+            commands[0].arguments.get("value", ""), heard.names
+        )
         if (more or nowhere) and parse.commands:
             return _learned(parse, before)
         public = self._by_public(heard.readings[0], heard.names, heard.turn.actor.room)
@@ -318,6 +321,9 @@ class Reader:
         if parse.chance < MOST_CERTAIN and (len(commands) > 1 or LATER in {one.tool for one in commands}):
             return unchanged
         return _learned(parse, before)
+
+    def _is_no_place(self, words: object, names: Names) -> bool:
+        return bool(words) and not self._frames.lexicon.tokens(str(words), names, asking=True)
 
     def _half(self, text: str, names: Names, room: str) -> Half | str | None:
         """Return half of a command that `text` is, and the question for what it lacks; or what to say to it."""

@@ -428,3 +428,10 @@ def test_what_lacks_a_length_of_time_is_asked_for_it() -> None:
 
 def test_a_condition_forbids_whatever_else_is_sure() -> None:
     assert not english().parse("if it freezes tonight turn the heating up in the living room", ENGLISH_NAMES).is_sure()
+
+
+@pytest.mark.parametrize("text", ["is Anna angry with me about the bike", "is Ben in love with the new teacher"])
+def test_a_question_about_a_person_that_no_place_answers_is_not_looked_up(text: str) -> None:
+    reader = Reader(open_grammar("en"), None, english())
+    meant = reader.understand(Turn("t", text, HOUSE, 0.0), ENGLISH_NAMES)
+    assert (meant.commands, meant.concern) == ((), "cannot")
