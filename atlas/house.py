@@ -197,16 +197,15 @@ class House:
         """Return the questions that wait for a yes and that `viewer` may answer. Raises `EngineError`."""
         return await self._assents.waiting(viewer)
 
-    async def answer_ask(self, ask_id: str, by: Actor, channel: Channel, *, yes: bool) -> str:
-        """Take an answer that was pressed, do what it was about, and return what to say.
+    async def answer_ask(self, ask_id: str, by: Actor, channel: Channel, *, yes: bool) -> ToolResult:
+        """Take an answer that was pressed, do what it was about, and return what came of it and what to say.
 
         What an agent of this house had asked is done and remembered in its conversation. Cancelling is safe. Raises
         `RequestError` ("not_found") when the question does not wait any more, or not for this person; `EngineError`.
         """
         turn = await self._assents.answer(ask_id, by, channel, yes=yes)
         if isinstance(turn, str):
-            result = await self._pressed.settle(ask_id, yes=yes)
-            return result.text if result else turn
+            return await self._pressed.settle(ask_id, yes=yes) or ToolResult("", True, turn)
         messages: list[str] = []
 
         async def emit(event: Event) -> None:
@@ -214,7 +213,7 @@ class House:
                 messages.append(event.text)
 
         await self.reply(turn, emit)
-        return messages[-1]
+        return ToolResult("", True, messages[-1])
 
     async def press(self, agent: str, tool: str, arguments: Mapping[str, Any], actor: Actor) -> ToolResult:
         """Use a tool of an agent's as `actor` wishes who pressed for it: through the gate, and in no conversation.

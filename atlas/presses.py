@@ -35,14 +35,7 @@ class PressedCalls:
 
     async def call(self, agent: str, tool: str, arguments: Mapping[str, Any], actor: Actor) -> ToolResult:
         """Do it, as `Tools.call` does; what must be asked first is done by `settle`. Cancelling is safe."""
-        call = ToolCall(fresh_id("call"), tool, arguments)
-        result = await self._tools[agent].call(call, actor, fresh_id("turn"))
-        if result.ask:
-            self._waiting = {key: one for key, one in self._waiting.items() if one.expires_at > self._now()}
-            for oldest in list(self._waiting)[: max(0, len(self._waiting) - MOST_WAITING + 1)]:
-                del self._waiting[oldest]
-            self._waiting[result.ask.id] = _WaitingCall(agent, call, actor, result.ask.expires_at)
-        return result
+        return await self._made(agent, ToolCall(fresh_id("call"), tool, arguments), actor)
 
     async def settle(self, ask_id: str, *, yes: bool) -> ToolResult | None:
         """Do what waited for this answer, which the tool server has; `None` when nothing here did, or it was a no."""
@@ -50,4 +43,14 @@ class PressedCalls:
         if waiting is None or not yes:
             return None
         call = replace(waiting.call, id=fresh_id("call"))
-        return await self._tools[waiting.agent].call(call, waiting.actor, fresh_id("turn"), SignedAnswer(ask_id))
+        return await self._made(waiting.agent, call, waiting.actor, SignedAnswer(ask_id))
+
+    async def _made(self, agent: str, call: ToolCall, actor: Actor, assent: SignedAnswer | None = None) -> ToolResult:
+        """Make a call, and keep it when it waits for a yes: also one that was to another sentence than it is now."""
+        result = await self._tools[agent].call(call, actor, fresh_id("turn"), assent)
+        if result.ask:
+            self._waiting = {key: one for key, one in self._waiting.items() if one.expires_at > self._now()}
+            for oldest in list(self._waiting)[: max(0, len(self._waiting) - MOST_WAITING + 1)]:
+                del self._waiting[oldest]
+            self._waiting[result.ask.id] = _WaitingCall(agent, call, actor, result.ask.expires_at)
+        return result

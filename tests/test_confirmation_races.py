@@ -172,7 +172,7 @@ class World:
 
     async def press(self, who: str, ask_id: str, *, yes: bool) -> None:
         try:
-            self.details[who] = await self.house.answer_ask(ask_id, BEN, "button", yes=yes)
+            self.details[who] = (await self.house.answer_ask(ask_id, BEN, "button", yes=yes)).text
         except RequestError as refused:
             self.details[who] = f"refused: {refused}"
 

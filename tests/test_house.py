@@ -580,7 +580,7 @@ async def test_a_button_answers_in_the_conversation_of_whoever_was_asked(world: 
     await world.ask("remove the task buy milk")
     grown_up = Actor("", "panel", "owner")
     (one,) = await world.house.asks(grown_up)
-    assert await world.house.answer_ask(one.ask.id, grown_up, "button", yes=True) == "Removed buy milk."
+    assert (await world.house.answer_ask(one.ask.id, grown_up, "button", yes=True)).text == "Removed buy milk."
     assert not household.tasks
     records = await world.kept()
     assert [turn.device for turn in records] == ["phone", "phone"]

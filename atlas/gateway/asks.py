@@ -36,8 +36,8 @@ def routes(house: House) -> list[Route]:
             raise fields.wrong("answer", '"yes" or "no"', "invalid_value")
         channel: Any = fields.choice("channel", PRESSED, "button")
         ask_id = request.path_params["id"]
-        text = await house.answer_ask(ask_id, by, channel, yes=sentence == "yes")
-        return JSONResponse({"object": "ask.answered", "id": ask_id, "answer": sentence, "text": text})
+        result = await house.answer_ask(ask_id, by, channel, yes=sentence == "yes")
+        return JSONResponse({"object": "ask.answered", "id": ask_id, "answer": sentence, "text": result.text})
 
     return [
         Route("/v1/asks", waiting, methods=["GET"]),

@@ -84,11 +84,12 @@ export interface Answer {
   answer: "yes" | "no";
 }
 
-/** What came of it, in a sentence. */
+/** What came of it; with a receipt when it was a page that had asked. */
 export interface AnswerReply {
+  sentence: string;
+  receipt: ReceiptReply | null;
   id: string;
   answer: "yes" | "no";
-  sentence: string;
 }
 
 /** A question that waits for a person's yes. Nothing was done; `POST /api/asks/{id}` answers it. */

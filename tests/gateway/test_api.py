@@ -382,3 +382,42 @@ async def test_every_setting_says_where_its_value_comes_from(config, data):
         assert settings["agents.work.roles"]["value"] == ["owner"]
         assert reply.json()["tools"] == ["email"]
         assert "hunter2" not in reply.text
+
+
+async def test_what_was_done_after_a_yes_has_a_receipt_and_what_failed_after_one_says_so(config, data):
+    async with api_house(config, data) as world, world.http("adult") as http:
+        for title in ("sweep", "mow"):
+            await http.post("/api/tasks", json={"title": title})
+
+        async def removed(title, before_the_yes=None):
+            ask = (await http.delete(f"/api/tasks/{title}")).json()["ask"]
+            if before_the_yes:
+                before_the_yes()
+            return await http.post(f"/api/asks/{ask['id']}", json={"answer": "yes"})
+
+        done = await removed("sweep")
+        assert done.json()["receipt"]["changed"], done.text
+        back = await http.post("/api/history/undo", json={"receipt": done.json()["receipt"]["id"]})
+        assert back.status_code == 200, back.text
+        files = data / "family-agent-config" / "tasks" / "home"
+
+        def lose():
+            for file in files.glob("mow*"):
+                file.unlink()
+
+        gone = await removed("mow", lose)
+        assert (gone.status_code, gone.json()["error"]["code"]) == (404, "not_found"), gone.text
+
+
+async def test_a_yes_to_what_has_come_to_mean_something_else_is_asked_again(config, data):
+    async with api_house(config, data) as world, world.http("adult") as http:
+        await http.post("/api/lists/shopping/items", json={"items": ["milk"]})
+        ask = (await http.delete("/api/lists/shopping/items")).json()["ask"]
+        await http.post("/api/lists/shopping/items", json={"items": ["bread", "eggs"]})
+        again = await http.post(f"/api/asks/{ask['id']}", json={"answer": "yes"})
+        assert again.status_code == 202, again.text
+        assert again.json()["ask"]["sentence"] != ask["sentence"]
+        assert len((await http.get("/api/lists/shopping")).json()["items"]) == 3
+        done = await http.post(f"/api/asks/{again.json()['ask']['id']}", json={"answer": "yes"})
+        assert done.status_code == 200, done.text
+        assert (await http.get("/api/lists/shopping")).json()["items"] == []

@@ -6,9 +6,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from atlas.gateway.api.caller import AnyCaller, ask_values
+from atlas.gateway.api.caller import AnyCaller, answer_of, ask_values
 from atlas.gateway.api.resource import resource
-from atlas.gateway.api.shapes import ID, ApiReply, AskReply, Body
+from atlas.gateway.api.shapes import ID, MAY_ASK, ApiReply, AskReply, Body, ToolReply
 
 router = resource("asks", asks=False)
 
@@ -35,12 +35,11 @@ class Answer(Body):
     answer: Literal["yes", "no"]
 
 
-class AnswerReply(ApiReply):
-    """What came of it, in a sentence."""
+class AnswerReply(ToolReply):
+    """What came of it; with a receipt when it was a page that had asked."""
 
     id: str
     answer: Literal["yes", "no"]
-    sentence: str
 
 
 @router.get("")
@@ -57,8 +56,8 @@ async def list_asks(caller: AnyCaller) -> AsksReply:
     return AsksReply(asks=asks)
 
 
-@router.post("/{ask}")
+@router.post("/{ask}", responses=MAY_ASK)
 async def answer_ask(caller: AnyCaller, ask: ID, body: Answer) -> AnswerReply:
     """Answer a question; what it was about is done, once, before this returns."""
-    sentence = await caller.house.answer_ask(ask, caller.actor, "button", yes=body.answer == "yes")
-    return AnswerReply(id=ask, answer=body.answer, sentence=sentence)
+    result = await caller.house.answer_ask(ask, caller.actor, "button", yes=body.answer == "yes")
+    return AnswerReply.model_validate({"id": ask, "answer": body.answer, **answer_of(result)})

@@ -57,14 +57,19 @@ class Caller:
         return _read(reply, tool, await self.house.look(tool, arguments, self.actor))
 
 
-def _read(reply: type[ReplyShape], tool: str, result: ToolResult) -> ReplyShape:
+def answer_of(result: ToolResult) -> dict[str, Any]:
+    """Return what every tool's answer has beside its data. Raises `NeedsYes` and `ToolRefusal`."""
     if result.ask:
         raise NeedsYes(result.ask)
     if not result.ok:
         raise ToolRefusal(result)
     receipt = {"id": result.receipt.id, "changed": result.receipt.changed} if result.receipt else None
+    return {"sentence": result.text, "receipt": receipt}
+
+
+def _read(reply: type[ReplyShape], tool: str, result: ToolResult) -> ReplyShape:
     try:
-        return reply.model_validate({**result.data, "sentence": result.text, "receipt": receipt})
+        return reply.model_validate({**result.data, **answer_of(result)})
     except ValidationError as trouble:
         raise EngineError(f"{tool} answered in another shape: {trouble.error_count()} differences") from trouble
 
