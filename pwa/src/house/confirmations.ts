@@ -1,7 +1,7 @@
 /** What waits for a person's yes: looked for now and then, and at once when something happened. */
 
 import { effect, signal } from "@preact/signals";
-import type { AnswerReply, AsksReply, WaitingAsk } from "../api.ts";
+import type { AnswerReply, AsksReply, WaitingAsk, WaitingReply } from "../api.ts";
 import { token } from "./account.ts";
 import { ask, HouseTrouble } from "./api.ts";
 import { announceChange, onChange } from "./events.ts";
@@ -34,7 +34,8 @@ export async function look(): Promise<void> {
 /** Answer one; return what the house says to that. Throws `HouseTrouble`. */
 export async function answer(id: string, word: "yes" | "no"): Promise<string> {
   try {
-    return (await ask<AnswerReply>(`/api/asks/${encodeURIComponent(id)}`, { answer: word })).sentence;
+    const reply = await ask<AnswerReply | WaitingReply>(`/api/asks/${encodeURIComponent(id)}`, { answer: word });
+    return "ask" in reply ? reply.ask.sentence : reply.sentence; // what it is about has changed since: asked again
   } finally {
     confirmations.value = confirmations.value.filter((one) => one.id !== id);
     announceChange("everything");
