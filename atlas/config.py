@@ -24,6 +24,9 @@ class GatewayConfig:
 
     host: str = "127.0.0.1"
     port: int = 8600
+    https_host: str = ""  # where https is served too, such as "0.0.0.0"; "" serves none
+    https_port: int = 8643
+    name: str = "atlas"  # the house is NAME.local
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +208,11 @@ class Config:
         return self.secrets / "satellite.token"
 
     @property
+    def certificates(self) -> Path:
+        """The folder of the house's own certificate authority, its key and the certificate that it serves."""
+        return self.secrets / "tls"
+
+    @property
     def house_key(self) -> Path:
         """The file of the key that the house signs with."""
         return self.secrets / "house.key"
@@ -250,6 +258,7 @@ NO_MEMORIES = ("devices.db", "plans.db", "tools.db")  # they are something else
 _AT_LEAST_ONE = (1, 10_000_000)
 _BOUNDS = {
     "port": (1, 65_535),
+    "https_port": (1, 65_535),
     "gpu_layers": (-1, 10_000),
     "call_seconds": (0.1, 3_600),
     "patience_seconds": (1, 600),

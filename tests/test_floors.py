@@ -31,6 +31,7 @@ FLOORS = {
     "atlas.mcp": 1,
     "atlas.store": 1,
     "atlas.models": 1,
+    "atlas.access": 1,
     "atlas.understanding": 1,  # wraps hassil and the public grammar; pure but for reading its files
     "atlas.agents": 2,
     "atlas.voice": 2,

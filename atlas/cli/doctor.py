@@ -77,6 +77,8 @@ def examine(config: Config) -> Iterator[Finding]:
             yield _file(file)
     yield from _records(config)
     yield _egress(config)
+    if config.gateway.https_host:
+        yield _certificates(config)
     running = running_process(config)
     yield _port(config, running)
     if running is None:
@@ -236,6 +238,27 @@ def _sentences(config: Config) -> Finding:
 def _egress(config: Config) -> Finding:
     allowed = config.egress.allow
     return Finding("way out", f"only to {', '.join(allowed)}" if allowed else "none: nothing leaves the house")
+
+
+def _certificates(config: Config) -> Finding:
+    """Look at what https is served with, as its files have it; only looks, and makes nothing."""
+    from datetime import UTC, datetime
+
+    from cryptography import x509
+    from cryptography.hazmat.primitives.hashes import SHA256
+
+    renew = "start Atlas: it makes and renews certificates while it runs"
+    try:
+        authority, leaf = (
+            x509.load_pem_x509_certificates((config.certificates / name).read_bytes())[0]
+            for name in ("ca.pem", "leaf.pem")
+        )
+    except (OSError, ValueError) as trouble:
+        return Finding("https", f"there is no certificate: {trouble}", renew)
+    ends = min(authority.not_valid_after_utc, leaf.not_valid_after_utc)
+    digest = authority.fingerprint(SHA256()).hex(":").upper()
+    seen = f"certificate until {ends:%Y-%m-%d}; the authority's SHA-256 is {digest}"
+    return Finding("https", seen, "" if datetime.now(UTC) < ends else renew)
 
 
 def _walls(config: Config) -> Iterator[Finding]:

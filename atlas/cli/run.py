@@ -12,13 +12,16 @@ import socket
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, ExitStack
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
 import anyio
 
 from atlas import __version__, heap, logs
+from atlas.access.certificates import HouseCertificates, names_here
 from atlas.cli import door
 from atlas.cli.children import Program, supervised
 from atlas.cli.keys import (
@@ -67,8 +70,13 @@ def main(arguments: Sequence[str]) -> int:
     # cores too (the ears, the voice), each spins while the one it waits for cannot run: 0.9 tokens a second, not 35.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     prepare_folders(config)
-    with only_one(config), app.listen(config.gateway) as listener:
-        anyio.run(run, config, listener, began, frozenset(given.without))
+    with ExitStack() as stack:
+        stack.enter_context(only_one(config))
+        listener = stack.enter_context(app.listen(config.gateway))
+        secure = secure_listener(config)
+        if secure:
+            stack.enter_context(secure.listener)
+        anyio.run(run, config, listener, began, frozenset(given.without), secure)
     return 0
 
 
@@ -81,7 +89,22 @@ def become(config: Config, part: str) -> NoReturn:
     os.execv(parts[part][0], parts[part])  # noqa: S606  # no shell reads it
 
 
-async def run(config: Config, listener: socket.socket, began: float, elsewhere: frozenset[str] = frozenset()) -> None:
+def secure_listener(config: Config) -> app.SecureListener | None:
+    """Return where https is served, if it is. Raises `ConfigError` for an address or certificates that cannot be."""
+    here = config.gateway
+    if not here.https_host:
+        return None
+    listener = app.listen(replace(here, host=here.https_host, port=here.https_port))
+    return app.SecureListener(listener, HouseCertificates(config.certificates, partial(names_here, here.name)))
+
+
+async def run(
+    config: Config,
+    listener: socket.socket,
+    began: float,
+    elsewhere: frozenset[str] = frozenset(),
+    secure: app.SecureListener | None = None,
+) -> None:
     """Open everything but the parts that run elsewhere, answer until SIGINT or SIGTERM, close in reverse."""
     print(f"Atlas {__version__} is warming up; its data is in {config.data}", flush=True)
     mine = [program for program in programs(config) if program.name not in elsewhere]
@@ -102,7 +125,7 @@ async def run(config: Config, listener: socket.socket, began: float, elsewhere: 
             def ready() -> None:
                 say_ready(config, token, first_time=first_time, seconds=time.monotonic() - began)
 
-            await app.serve(house, ready, listener)
+            await app.serve(house, ready, listener, secure)
 
 
 async def stop_when_told(everything: anyio.CancelScope) -> None:
@@ -213,6 +236,8 @@ def say_ready(config: Config, token: str, *, first_time: bool, seconds: float) -
         lines += [f"  talk   {address}/#token={token}   (you are the owner; shown only this once)"]
     else:
         lines += [f"  talk   {address}   (the owner's token is in {config.owner_token})"]
+    if config.gateway.https_host:
+        lines += [f"  phones https://{config.gateway.name}.local:{config.gateway.https_port}   (first /ca/ there)"]
     command = "atlas" if shutil.which("atlas") else str(Path(sys.prefix, "bin", "atlas"))  # as another terminal has it
     lines += [
         f'  ask    {command} ask "what time is it"',

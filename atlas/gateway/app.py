@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
+from typing import NamedTuple
 
 import anyio
 import h11
@@ -23,6 +24,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from atlas.access.certificates import HouseCertificates
 from atlas.config import GatewayConfig
 from atlas.errors import AtlasError, ConfigError
 from atlas.gateway import (
@@ -36,6 +38,7 @@ from atlas.gateway import (
     realtime_secrets,
     responses,
     speech,
+    trust,
     wire,
 )
 from atlas.gateway.api import door
@@ -54,10 +57,11 @@ UNREAD_SECONDS = 0.2  # a connection younger than this is not closed: its reques
 HEALTH_SECONDS = 0.5  # how old an answer to /health may be: however many ask, the parts are asked twice a second
 IDLE_SECONDS = 30  # an HTTP connection without a request is closed, also one that only ever begins to ask
 HIGHEST_PORT = 65_535
+HANDSHAKE_SECONDS = 5.0  # from connecting to encrypted; whoever is slower is closed
 DRAIN_SECONDS = 3  # what replies under way get when Atlas stops
 
 
-def build(house: House) -> Starlette:
+def build(house: House, certificates: HouseCertificates | None = None) -> Starlette:
     """Return the app: every URL, and what happens to those that go wrong."""
     files, secrets, pace = Files(), Secrets(), conversations.Pace()
     app = Starlette(
@@ -73,6 +77,7 @@ def build(house: House) -> Starlette:
             *asks.routes(house),  # /v1/asks, /v1/asks/{id}
             *conversations.routes(house, pace),  # /v1/conversations, …/search, …/export
             Mount("/api", door.build(house, pace)),  # the house's own data: see /api/
+            *(trust.routes(certificates) if certificates else ()),  # /ca/
             *page.routes(),  # / and its files
         ],
         middleware=[Middleware(Guard, house=house)],
@@ -111,6 +116,13 @@ def health_of(house: House) -> Callable[[Request], Awaitable[Response]]:
     return health
 
 
+class SecureListener(NamedTuple):
+    """Where https is served, and with what."""
+
+    listener: socket.socket
+    certificates: HouseCertificates
+
+
 def listen(config: GatewayConfig) -> socket.socket:
     """Take the address before anything slow is loaded. Raises `ConfigError` when it is taken or not this machine's."""
     if not 0 <= config.port <= HIGHEST_PORT:  # the system would quietly take the rest of a division
@@ -133,14 +145,19 @@ def listen(config: GatewayConfig) -> socket.socket:
     return listener
 
 
-async def serve(house: House, ready: Callable[[], object], listener: socket.socket | None = None) -> None:
+async def serve(
+    house: House,
+    ready: Callable[[], object],
+    listener: socket.socket | None = None,
+    secure: SecureListener | None = None,
+) -> None:
     """Answer requests until cancelled; calls `ready` once they are answered.
 
     When cancelled, no request is taken any more and those under way get `DRAIN_SECONDS` to finish. Raises as `listen`
-    does, unless it is handed what that returned.
+    does, unless it is handed what that returned. `secure` serves the same over https.
     """
     listener = listener or listen(house.config.gateway)
-    application = build(house)
+    application = build(house, secure.certificates if secure else None)
     server = _Server(
         uvicorn.Config(
             application,
@@ -159,6 +176,7 @@ async def serve(house: House, ready: Callable[[], object], listener: socket.sock
             timeout_graceful_shutdown=DRAIN_SECONDS,
         ),
         ready,
+        secure,
     )
 
     async def run() -> None:
@@ -172,6 +190,8 @@ async def serve(house: House, ready: Callable[[], object], listener: socket.sock
         for satellite in house.config.wyoming_satellites:
             tasks.start_soon(_wyoming("satellites").call, house, satellite)
         tasks.start_soon(application.state.live.watch)
+        if secure:
+            tasks.start_soon(secure.certificates.watch)
         tasks.start_soon(run)
         try:
             await anyio.sleep_forever()
@@ -237,9 +257,12 @@ class _Http(H11Protocol):
 class _Server(uvicorn.Server):
     """uvicorn as a guest: it says when it is ready, and leaves the process's signals to whoever owns them."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], object]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, ready: Callable[[], object], secure: SecureListener | None = None
+    ) -> None:
         super().__init__(config)
         self._ready = ready
+        self._secure = secure
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -247,7 +270,23 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        if self._secure:
+            self.servers.append(await self._serve_tls(self._secure))
         self._ready()
+
+    async def _serve_tls(self, secure: SecureListener) -> asyncio.Server:
+        """Serve https beside http, with the same bounds for both together."""
+
+        def protocol() -> asyncio.Protocol:
+            return _Http(self.config, self.server_state, self.lifespan.state)
+
+        return await asyncio.get_running_loop().create_server(
+            protocol,
+            sock=secure.listener,
+            ssl=secure.certificates.context,
+            ssl_handshake_timeout=HANDSHAKE_SECONDS,
+            backlog=self.config.backlog,
+        )
 
 
 def _advice(trouble: OSError, config: GatewayConfig) -> str:

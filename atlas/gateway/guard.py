@@ -51,6 +51,7 @@ class Guard:
         self._app = app
         self._house = house
         self._names = {"localhost", house.config.gateway.host.lower(), machine, f"{machine}.local"}
+        self._names.add(f"{house.config.gateway.name.lower()}.local")
         self._occupancy = Occupancy()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,0 +1,1 @@
+"""Who may come near: the house's own certificates, and letting devices in."""
