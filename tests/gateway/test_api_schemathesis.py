@@ -70,7 +70,7 @@ def house() -> Iterator[tuple[str, str]]:
 
 
 @document.parametrize()
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 def test_every_operation_answers_as_its_document_says(case, house):
     url, token = house
     headers = {"authorization": f"Bearer {token}"}
