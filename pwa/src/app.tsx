@@ -11,6 +11,7 @@ import { More } from "./pages/more.tsx";
 import { Icon, type IconName } from "./parts/icon.tsx";
 import { later } from "./parts/later.tsx";
 import { OutcomeBar } from "./parts/outcome.tsx";
+import { Ringing } from "./ringing.tsx";
 import { hrefOf, route } from "./route.ts";
 import { words } from "./strings/index.ts";
 import { TalkPage } from "./talk/page.tsx";
@@ -65,6 +66,7 @@ export function App() {
       <Pages />
       <div class="middle">
         <Line />
+        <Ringing />
         <Update />
         <main id="page" tabIndex={-1} key={page}>
           <View />

@@ -219,6 +219,7 @@ def test_the_card_is_answered_with_the_keyboard_alone_on_a_narrow_screen(house: 
         page.keyboard.press("Enter")
         expect(card).to_have_count(0, timeout=ANSWER_MS)
         expect(page.locator("#page")).to_be_focused()
+        expect(page.locator(".entry.house .words").last).to_contain_text("Removed", timeout=ANSWER_MS)
         assert not is_there(house, title)
 
 

@@ -142,6 +142,16 @@ async def test_after_ten_minutes_it_gives_up_and_the_list_says_so(world: Any) ->
     assert await world.said("alarms.list") == "There is 1 alarm: 7 AM, which nobody stopped at 7:10 AM."
 
 
+@pytest.mark.parametrize("tool", ["alarms.stop", "alarms.snooze"])
+async def test_a_page_silences_the_one_that_rings_by_its_id(world: Any, tool: str) -> None:
+    await world.ok("alarms.set", when="at seven")
+    world.pass_seconds(22 * HOUR)
+    (alarm,) = await ring(world)
+    await world.ok(tool, name=alarm["id"])
+    world.pass_seconds(30)
+    assert await due(world) == []
+
+
 async def test_that_nobody_stopped_it_is_old_news_a_day_later(world: Any) -> None:
     await world.ok("alarms.set", when="every day at seven")
     world.pass_seconds(22 * HOUR)

@@ -365,7 +365,7 @@ def _name(name: str) -> str:
 
 def _ringing(call: Call, name: str) -> list[Alarm]:
     wanted, now = _name(name), call.now()
-    return [alarm for alarm in _all(call) if alarm.began(now) and wanted in ("", alarm.name)]
+    return [alarm for alarm in _all(call) if alarm.began(now) and wanted in ("", alarm.name, alarm.id)]
 
 
 def _day(call: Call, words: str) -> date | None:

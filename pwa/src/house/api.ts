@@ -49,7 +49,10 @@ async function send(path: string, body: unknown, method: string): Promise<Respon
 async function troubleOf(reply: Response): Promise<HouseTrouble> {
   try {
     const { error } = await reply.json();
-    return new HouseTrouble(reply.status, String(error.code ?? ""), String(error.sentence ?? error.message ?? ""));
+    const sentence = String(error.sentence ?? error.message ?? "");
+    const hint = String(error.hint ?? ""); // what to do: "free some disk space"
+    const advice = hint && reply.status >= 500 ? ` ${hint.charAt(0).toLocaleUpperCase()}${hint.slice(1)}.` : "";
+    return new HouseTrouble(reply.status, String(error.code ?? ""), sentence + advice);
   } catch {
     return new HouseTrouble(reply.status, "", "");
   }
@@ -59,7 +62,6 @@ async function troubleOf(reply: Response): Promise<HouseTrouble> {
 export function sentenceOf(trouble: HouseTrouble): string {
   const say = words.value.trouble;
   if (trouble.status === 0) return say.gone;
-  if (trouble.status === 507 || trouble.code === "disk_full") return say.full;
   if (trouble.sentence) return trouble.sentence;
   if (trouble.status === 403) return say.denied;
   return trouble.status === 429 || trouble.status === 503 ? say.busy : say.other;

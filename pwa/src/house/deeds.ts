@@ -37,7 +37,7 @@ export function dismiss(): void {
 
 /** Do something at the house; return its answer, or null where it was not done (then the person has been told). */
 export async function act<Reply extends Partial<ToolReply>>(
-  method: "POST" | "PATCH" | "DELETE",
+  method: "POST" | "PUT" | "PATCH" | "DELETE",
   path: string,
   body?: unknown,
   quiet = false, // what is seen at once needs no words

@@ -1,6 +1,7 @@
 /** Notes: found by their words, read as they were written, added to at the end. */
 
 import { useSignal } from "@preact/signals";
+import { useState } from "preact/hooks";
 import type { FoundNotesReply, NoteReply, NotesReply, NoteTextReply } from "../api.ts";
 import { act } from "../house/deeds.ts";
 import { useLive } from "../house/live.ts";
@@ -159,16 +160,7 @@ function OneNote({ file }: { file: string }) {
   const path = `/api/notes/note?note=${encodeURIComponent(file)}`;
   const live = useLive<NoteTextReply>(path, "notes");
   const say = words.value.notes;
-  const more = useSignal("");
-  async function append(event: SubmitEvent): Promise<void> {
-    event.preventDefault();
-    if (!more.value.trim()) return;
-    const appendPath = `/api/notes/note/append?note=${encodeURIComponent(file)}`;
-    if (await act("POST", appendPath, { text: more.value })) {
-      more.value = "";
-      void live.refresh();
-    }
-  }
+  const [editing, setEditing] = useState(false);
   async function remove(): Promise<void> {
     if (await act("DELETE", path)) go("notes");
   }
@@ -184,29 +176,64 @@ function OneNote({ file }: { file: string }) {
                 <Icon name="bin" />
               </button>
             </div>
-            <Markdown text={text} />
-            {truncated && <p class="soft">{say.truncated}</p>}
-            <form class="fields" onSubmit={append}>
-              <label>
-                {say.more}
-                <textarea
-                  rows={3}
-                  maxLength={1900}
-                  value={more.value}
-                  onInput={(event) => {
-                    more.value = event.currentTarget.value;
-                  }}
-                />
-              </label>
-              <p class="answers">
-                <button type="submit" class="solid">
-                  {words.value.shell.add}
-                </button>
-              </p>
-            </form>
+            {editing ? (
+              <Editor
+                path={path}
+                text={text}
+                onDone={() => {
+                  setEditing(false);
+                  void live.refresh();
+                }}
+              />
+            ) : (
+              <>
+                <Markdown text={text} />
+                {truncated ? (
+                  <p class="soft">{say.truncated}</p>
+                ) : (
+                  <p>
+                    <button type="button" class="plain" onClick={() => setEditing(true)}>
+                      {say.edit}
+                    </button>
+                  </p>
+                )}
+              </>
+            )}
           </>
         )}
       </Loaded>
     </div>
+  );
+}
+
+function Editor({ path, text, onDone }: { path: string; text: string; onDone: () => void }) {
+  const say = words.value.notes;
+  const draft = useSignal(text);
+  async function save(event: SubmitEvent): Promise<void> {
+    event.preventDefault();
+    if (draft.value === text || (await act("PUT", path, { text: draft.value }))) onDone();
+  }
+  return (
+    <form class="fields" onSubmit={save}>
+      <label>
+        {say.text}
+        <textarea
+          rows={14}
+          maxLength={8000}
+          value={draft.value}
+          onInput={(event) => {
+            draft.value = event.currentTarget.value;
+          }}
+        />
+      </label>
+      <p class="answers">
+        <button type="button" class="plain" onClick={onDone}>
+          {words.value.shell.cancel}
+        </button>
+        <button type="submit" class="solid">
+          {words.value.shell.save}
+        </button>
+      </p>
+    </form>
   );
 }

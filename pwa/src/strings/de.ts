@@ -17,6 +17,7 @@ export const de: Words = {
     more: "Mehr",
   },
   shell: {
+    cancel: "Abbrechen",
     asking: "Ich frage das Haus…",
     close: "Schließen",
     add: "Hinzufügen",
@@ -203,7 +204,7 @@ export const de: Words = {
     noMatch: "Keine Notiz enthält diese Wörter.",
     title: "Titel",
     text: "Text",
-    more: "Etwas anfügen",
+    edit: "Bearbeiten",
     remove: "Diese Notiz entfernen",
     truncated: "Der Rest dieser Notiz ist zu lang, um hier gezeigt zu werden.",
   },
@@ -354,8 +355,6 @@ export const de: Words = {
   trouble: {
     gone: "Das Haus antwortet nicht.",
     denied: "Das ist in diesem Haus nicht für dich.",
-    full: "Der Speicher des Hauses ist voll; Neues kann nicht aufgeschrieben werden. Jemand sollte Platz schaffen.",
-    loading: "Das Modell wird noch geladen. Versuch es gleich noch einmal.",
     busy: "Das Haus hat gerade viel zu tun. Versuch es gleich noch einmal.",
     other: "Das ging nicht, und das Haus hat nicht gesagt, warum.",
     again: "Noch einmal",

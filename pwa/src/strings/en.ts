@@ -15,6 +15,7 @@ export const en = {
     more: "More",
   },
   shell: {
+    cancel: "Cancel",
     asking: "Asking the house…",
     close: "Close",
     add: "Add",
@@ -196,7 +197,7 @@ export const en = {
     noMatch: "No note has these words.",
     title: "Title",
     text: "Text",
-    more: "Add to it",
+    edit: "Edit",
     remove: "Remove this note",
     truncated: "The rest of this note is too long to be shown here.",
   },
@@ -340,8 +341,6 @@ export const en = {
   trouble: {
     gone: "The house does not answer.",
     denied: "That is not for you in this house.",
-    full: "The disk of the house is full, so nothing new can be written down. Somebody should make room.",
-    loading: "The model is still being loaded. Try again in a moment.",
     busy: "The house is busy. Try again in a moment.",
     other: "That did not work, and the house did not say why.",
     again: "Try again",
