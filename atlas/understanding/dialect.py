@@ -1,10 +1,11 @@
 """Regional speech as the written language has it: function words by a table, names of this house by their sound. Pure.
 
 „Schließ mer mol die Hinnerdür zu“ becomes „schließ mir mal die Hintertür zu“. A table (`dialect` in sentences/LANGUAGE)
-writes the small words of dialects; what is no word of the table is compared with the names of this house by what
-dialects leave of a word: its consonants, soft and hard alike, without endings. One name must fit, and no other. A
-reading so made is looked at only where the plain one says nothing, or where so many words are dialect that the plain
-one cannot be whole.
+writes the small words of dialects and their numbers, which are put together of ones, a joint and tens
+(„zwoarazwanzg“) and have endings where they name an hour („um hoibe achte“). What is no word of the table is compared
+with the names of this house by what dialects leave of a word: its consonants, soft and hard alike, without endings. One
+name must fit, and no other. A reading so made is looked at only where the plain one says nothing, or where so many
+words are dialect that the plain one cannot be whole.
 """
 
 from __future__ import annotations
@@ -60,6 +61,8 @@ _VOWELS = (  # of words with few consonants: what one vowel of the written langu
         {"ü", "ue"},
     ),
 )
+_ENDINGS = ("e", "i", "a", "ne")  # of hours: "um achte", "am halbi achti"
+_JOINTS = ("und", "a", "ra", "e", "ne", "re", "en", "er", "un", "o", "i")  # "dreiazwanzg", "zwoarazwanzg", "einezwänzg"
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 
 
@@ -78,6 +81,7 @@ class Dialect:
     def __init__(self, tables: Mapping[str, Any]) -> None:
         table = tables.get("dialect", {})
         parts = [(re.compile(text, re.IGNORECASE), meant) for text, meant in table.get("parts", ())]
+        self._numerals = _Numerals(table.get("numerals", {}))
         self._words = parts + [
             (re.compile(rf"(?<!\w)(?:{text})(?!\w)", re.IGNORECASE), meant) for text, meant in table.get("words", ())
         ]
@@ -94,6 +98,8 @@ class Dialect:
             changed = phrase.sub(meant, words)
             count += changed != words
             words = changed
+        words, numbers = self._numerals.written(words)
+        count += numbers
         for phrase, meant in self._order:
             words = phrase.sub(meant, words)
         known = self._names(names)
@@ -103,6 +109,55 @@ class Dialect:
 
     def _names(self, names: Names) -> Mapping[str, frozenset[str]]:
         return _by_sound((*_all(names), *self._things))
+
+
+class _Numerals:
+    """The numbers of dialects: what they are called elsewhere alone, before tens and as hours. Immutable."""
+
+    def __init__(self, table: Mapping[str, Any]) -> None:
+        small, tens, joined, hours = (
+            _by_spelling(table.get(name, {})) for name in ("small", "tens", "joined", "hours")
+        )
+        written = frozenset((*table.get("small", ()), *table.get("tens", ())))
+        self._regional = {word: number for word, number in (small | tens).items() if word not in written}
+        self._hours = {word + ending: number for word, number in small.items() for ending in _ENDINGS} | hours
+        self._ones, self._tens = small | joined, tens
+        either = ("|".join(sorted(words, key=len, reverse=True)) for words in (self._ones, _JOINTS, tens))
+        self._both = re.compile("({})(?:{})({})".format(*either) if tens else "(?!)", re.IGNORECASE)
+        clock = "|".join(sorted(table.get("clock", ()), key=len, reverse=True)) or "(?!)"
+        self._clock = re.compile(rf"(?<!\w)((?:{clock}) +)({_WORD.pattern})", re.IGNORECASE)
+
+    def written(self, words: str) -> tuple[str, int]:
+        """Return words with their numbers as they are written, and how many of those were dialect."""
+        count = 0
+
+        def number(word: str) -> str:
+            nonlocal count
+            meant = self._number(word.casefold())
+            count += bool(meant)
+            return meant or word
+
+        def hour(match: re.Match[str]) -> str:
+            nonlocal count
+            meant = self._hours.get(match[2].casefold(), "")
+            count += bool(meant)
+            return match[1] + (meant or match[2])
+
+        return _WORD.sub(lambda match: number(match[0]), self._clock.sub(hour, words)), count
+
+    def _number(self, word: str) -> str:
+        """Return the number that a word is in dialect; "" for any other word."""
+        if word in self._regional:
+            return self._regional[word]
+        if not (both := self._both.fullmatch(word)):
+            return ""
+        one, ten = self._ones[both[1]], self._tens[both[2]]
+        meant = f"{'ein' if one == 'eins' else one}und{ten}"
+        return "" if meant == word else meant
+
+
+def _by_spelling(table: Mapping[str, str]) -> dict[str, str]:
+    return {spelling: number for number, spellings in table.items() for spelling in (number, *spellings.split())}
 
 
 def _all(names: Names) -> Iterable[str]:

@@ -18,7 +18,7 @@ _MONTH = r"(?:januar|j(?:ä|ae)nner|februar|m(?:ä|ae)rz|april|mai|juni|juli|aug
 _PART = r"(?:fr(?:ü|ue)h|vormittag|mittag|nachmittag|abend|nacht)"
 _UNIT = r"(?:sekunden?|minuten?|stunden?|tage?n?|wochen?|monate?n?|jahre?n?)"
 _LENGTH = (
-    rf"(?:einer (?:dreiviertel|viertel|halben) ?stunde|einer (?:dreiviertelstunde|viertelstunde)|einer halben stunde"
+    rf"(?:(?:einer |'?ner )?(?:dreiviertel|viertel|halben?) ?stunde"
     rf"|(?:anderthalb|\w+einhalb) stunden|(?:ein paar|einigen|{_N}) {_UNIT}(?: und {_N} {_UNIT})?)"
 )
 _NEXT = r"(?:n(?:ä|ae)chste[nrsm]?|kommende[nrsm]?|diese[nrsm]?)"
@@ -51,7 +51,7 @@ ATOMS: Mapping[str, Sequence[str]] = {
         r"morgens|vormittags|mittags|nachmittags|abends|nachts",
     ),
     "clock": (
-        rf"(?:um |gegen )?(?:halb|dreiviertel) {_N}(?: uhr)?",
+        rf"(?:um |gegen )?(?:halb|dreiviertel|viertel) {_N}(?: uhr)?",
         rf"(?:um |gegen )?(?:(?:ein )?viertel|{_N}(?: minuten?)?) (?:vor|nach) {_N}(?: uhr)?",
         rf"(?:um |gegen )?(?:{_N} uhr(?: {_N})?|\d{{1,2}}:\d\d(?: uhr)?)",
         rf"um (?:mitternacht|{_N}(?: {_N})?)(?! ?(?:prozent|grad|minute|stunde|sekunde|minutes|hours|seconds))",

@@ -60,7 +60,8 @@ class Masks:
                 token = None  # "the electric fan" is no blanket
             if token is None:
                 word = " ".join(words[at][0])
-                number = self._digits(word).replace(".", "", 1).isdigit() and word not in _ARTICLES
+                written = text[words[at][1] : words[at][2]]  # with its umlauts
+                number = self._digits(written).replace(".", "", 1).isdigit() and word not in _ARTICLES
                 pieces.append(MaskedPiece("{N}" if number else word, words[at][1], words[at][2]))
             else:
                 pieces.append(MaskedPiece(_mask(token), words[at][1], words[at + size - 1][2], token))

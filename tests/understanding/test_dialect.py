@@ -64,6 +64,38 @@ def test_plain_german_is_left_as_it_is(dialect: Dialect, sentence: str) -> None:
     assert written in ("", sentence) or count < 2, written
 
 
+@pytest.mark.parametrize(
+    ("spoken", "written"),
+    [
+        ("auf zwoarazwanzg", "auf zweiundzwanzig"),
+        ("uf füfedrissg", "auf fünfunddreißig"),
+        ("uff dreiezwanzsch", "auf dreiundzwanzig"),
+        ("um hoibe viere", "um halb vier"),
+        ("am halbi nüni", "um halb neun"),
+        ("um viertel noch zwoa", "um viertel nach zwei"),
+        ("Klock twölf", "um zwölf"),
+        ("in ana hoibn Stund", "in einer halben Stunde"),
+    ],
+)
+def test_numbers_and_hours_are_put_together_as_everywhere(dialect: Dialect, spoken: str, written: str) -> None:
+    assert dialect.written(spoken, HOUSE)[0] == written
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "nein, nicht so laut",
+        "das Eis ist neu",
+        "am achten Dezember hab ich eine Prüfung",
+        "um eine Stunde verlängern",
+        "Timer auf einundzwanzig Minuten",
+        "eine Minute noch",
+    ],
+)
+def test_what_only_sounds_like_a_number_is_none(dialect: Dialect, sentence: str) -> None:
+    assert dialect.written(sentence, HOUSE)[0] in ("", sentence)
+
+
 def test_what_could_be_two_names_is_neither(dialect: Dialect) -> None:
     alike = Names((NamedDevice("Grillbad", "light"), NamedDevice("Krillpad", "light")))
     assert dialect.written("Mach mol des Grillbod an", alike)[0] == "Mach mal das Grillbod an"

@@ -112,6 +112,11 @@ def _half_to(match: re.Match[str]) -> str:
     return f"{'at ' if match['at'] else ''}half past {hour - 1 or 12}"
 
 
+def _quarter_to_go(match: re.Match[str]) -> str:
+    """Return the first quarter of the hour before, as half of Germany counts: "viertel neun" is 8:15."""
+    return f"at quarter past {int(match['hour']) - 1 or 12}"
+
+
 def _hour(match: re.Match[str]) -> str:
     return f"at {int(match['hour'])}:{int(match['minute'] or 0):02d}"
 
@@ -127,7 +132,7 @@ def _steps() -> Sequence[_Step]:
         # lengths
         (r"\b(?:(?:einer|eine) )?dreiviertel ?stunde\b", "45 minutes"),
         (r"\b(?:(?:einer|eine) )?viertel ?stunde\b", "15 minutes"),
-        (r"\b(?:einer |eine )?halben? stunde\b", "30 minutes"),
+        (r"\b(?:einer |eine |'?ner )?halben? stunde\b", "30 minutes"),
         (r"\b(?:anderthalb|eineinhalb|1 ?einhalb) stunden\b", "1 hour and 30 minutes"),
         (rf"\b({'|'.join(_NUMBERS)}|\d+) ?(?:und ?)?einhalb stunden\b", _and_a_half),
         (r"\bheute in (?=\d+ (?:tag|woche))", "in "),
@@ -156,6 +161,7 @@ def _steps() -> Sequence[_Step]:
         (r"\b(?:um |gegen )?viertel vor (\d{1,2})\b(?: uhr)?", r"at quarter to \1"),
         (r"\b(?:um |gegen )?viertel nach (\d{1,2})\b(?: uhr)?", r"at quarter past \1"),
         (r"\b(?:um |gegen )?dreiviertel (\d{1,2})\b(?: uhr)?", r"at quarter to \1"),
+        (r"\b(?P<at>um |gegen )?viertel (?P<hour>\d{1,2})\b(?: uhr)?", _quarter_to_go),
         (r"\b(?:um |gegen )?(\d{1,2}) (?:minutes )?vor (\d{1,2})\b(?: uhr)?", r"at \1 minutes to \2"),
         (r"\b(?:um |gegen )?(\d{1,2}) (?:minutes )?nach (\d{1,2})\b(?: uhr)?", r"at \1 minutes past \2"),
         (r"(?<!at )\b(?:um |gegen )?(?P<hour>\d{1,2}):(?P<minute>\d\d)(?: uhr)?\b", _hour),
