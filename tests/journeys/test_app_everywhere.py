@@ -104,7 +104,7 @@ def test_it_can_be_installed_and_starts_and_says_so_without_the_house(house: Run
         expect(page.locator(".line")).to_contain_text("does not answer", timeout=ANSWER_MS)
         expect(page.locator(".talk")).to_be_visible()
         page.get_by_role("link", name="Lists").click()
-        expect(page.get_by_role("alert")).to_contain_text("does not answer")
+        expect(page.locator(".empty")).to_contain_text("does not answer")
         context.set_offline(False)
         page.get_by_role("button", name="Try again").click()
         expect(page.get_by_label("Add to shopping")).to_be_visible(timeout=ANSWER_MS)
