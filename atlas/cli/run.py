@@ -22,9 +22,11 @@ import anyio
 
 from atlas import __version__, heap, logs
 from atlas.access.certificates import HouseCertificates, names_here
+from atlas.access.pairing import new_setup_code
 from atlas.cli import door
 from atlas.cli.children import Program, supervised
 from atlas.cli.keys import (
+    OWNER,
     introduce_agents,
     make_house_key,
     owners_token,
@@ -113,6 +115,8 @@ async def run(
         async with AsyncExitStack() as stack:
             async with open_devices(config.data) as devices:
                 token, first_time = await owners_token(config, devices)
+                owners = [one.name for one in await devices.list() if one.role == "owner" and one.name != OWNER]
+                setup_code = "" if owners else new_setup_code()
                 if config.satellite.enabled:
                     await satellite_token(config, devices)
             children = [await stack.enter_async_context(supervised(program)) for program in mine]
@@ -123,9 +127,9 @@ async def run(
             heap.settle()
 
             def ready() -> None:
-                say_ready(config, token, first_time=first_time, seconds=time.monotonic() - began)
+                say_ready(config, token, first_time=first_time, seconds=time.monotonic() - began, setup_code=setup_code)
 
-            await app.serve(house, ready, listener, secure)
+            await app.serve(house, ready, listener, secure, setup_code)
 
 
 async def stop_when_told(everything: anyio.CancelScope) -> None:
@@ -228,7 +232,7 @@ def _gguf_in(folder: Path) -> Path:
         ) from trouble
 
 
-def say_ready(config: Config, token: str, *, first_time: bool, seconds: float) -> None:
+def say_ready(config: Config, token: str, *, first_time: bool, seconds: float, setup_code: str = "") -> None:
     """Print where Atlas is and how to talk to it. The token is shown once, and only to a person: a log keeps it."""
     address = door.address(config)
     lines = [f"Atlas is ready after {seconds:.1f} s: {address}"]
@@ -236,6 +240,8 @@ def say_ready(config: Config, token: str, *, first_time: bool, seconds: float) -
         lines += [f"  talk   {address}/#token={token}   (you are the owner; shown only this once)"]
     else:
         lines += [f"  talk   {address}   (the owner's token is in {config.owner_token})"]
+    if setup_code:
+        lines += [f"  claim  /pair there, with the setup code {setup_code}   (for the owner's first phone or browser)"]
     if config.gateway.https_host:
         lines += [f"  phones https://{config.gateway.name}.local:{config.gateway.https_port}   (first /ca/ there)"]
     command = "atlas" if shutil.which("atlas") else str(Path(sys.prefix, "bin", "atlas"))  # as another terminal has it

@@ -25,6 +25,7 @@ from starlette.routing import Mount, Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from atlas.access.certificates import HouseCertificates
+from atlas.access.pairing import Pairings
 from atlas.config import GatewayConfig
 from atlas.errors import AtlasError, ConfigError
 from atlas.gateway import (
@@ -34,6 +35,7 @@ from atlas.gateway import (
     conversations,
     embeddings,
     page,
+    pairing,
     realtime,
     realtime_secrets,
     responses,
@@ -61,9 +63,10 @@ HANDSHAKE_SECONDS = 5.0  # from connecting to encrypted; whoever is slower is cl
 DRAIN_SECONDS = 3  # what replies under way get when Atlas stops
 
 
-def build(house: House, certificates: HouseCertificates | None = None) -> Starlette:
+def build(house: House, certificates: HouseCertificates | None = None, setup_code: str = "") -> Starlette:
     """Return the app: every URL, and what happens to those that go wrong."""
-    files, secrets, pace = Files(), Secrets(), conversations.Pace()
+    files, secrets, pace, guesses = Files(), Secrets(), conversations.Pace(), Guesses()
+    pairings = Pairings(house.devices.create, setup_code) if house.devices else None
     app = Starlette(
         routes=[
             Route(HEALTH, health_of(house)),
@@ -76,7 +79,8 @@ def build(house: House, certificates: HouseCertificates | None = None) -> Starle
             *announcements.routes(house),  # /v1/announcements, /v1/announcements/{id}
             *asks.routes(house),  # /v1/asks, /v1/asks/{id}
             *conversations.routes(house, pace),  # /v1/conversations, …/search, …/export
-            Mount("/api", door.build(house, pace)),  # the house's own data: see /api/
+            Mount("/api", door.build(house, pace, pairings)),  # the house's own data: see /api/
+            *(pairing.routes(pairings, guesses) if pairings else ()),  # /pair
             *(trust.routes(certificates) if certificates else ()),  # /ca/
             *page.routes(),  # / and its files
         ],
@@ -89,7 +93,7 @@ def build(house: House, certificates: HouseCertificates | None = None) -> Starle
         },
     )
     app.state.live = OpenConnections(lambda token: house.authenticate(token))
-    app.state.guesses, app.state.secrets = Guesses(), secrets
+    app.state.guesses, app.state.secrets = guesses, secrets
     return app
 
 
@@ -150,14 +154,16 @@ async def serve(
     ready: Callable[[], object],
     listener: socket.socket | None = None,
     secure: SecureListener | None = None,
+    setup_code: str = "",
 ) -> None:
     """Answer requests until cancelled; calls `ready` once they are answered.
 
     When cancelled, no request is taken any more and those under way get `DRAIN_SECONDS` to finish. Raises as `listen`
-    does, unless it is handed what that returned. `secure` serves the same over https.
+    does, unless it is handed what that returned. `secure` serves the same over https; whoever
+    has the `setup_code` claims the house, once.
     """
     listener = listener or listen(house.config.gateway)
-    application = build(house, secure.certificates if secure else None)
+    application = build(house, secure.certificates if secure else None, setup_code)
     server = _Server(
         uvicorn.Config(
             application,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import secrets
 import time
 from collections import OrderedDict
@@ -24,6 +25,7 @@ FIRST_WAIT_SECONDS = 0.1  # doubled with every wrong token …
 LONGEST_WAIT_SECONDS = 3.2  # … up to this
 REMEMBERED_PEERS = 1024  # the one that was wrong longest ago is forgotten first
 WAITING_GUESSES = 32  # more wrong tokens at once are turned away without a wait, so that they cannot pile up
+COOKIE = "__Host-atlas"  # a browser sends it over https to this very host alone, and shows it to no script
 EPHEMERAL = "ek_"  # how ephemeral tokens begin
 MOST_SECRETS = 32  # of one device that count at once; more drop its oldest
 
@@ -146,7 +148,35 @@ def token_of(connection: HTTPConnection) -> str:
         for protocol in connection.scope["subprotocols"]:
             if protocol.startswith(TOKEN_PROTOCOL):
                 return str(protocol.removeprefix(TOKEN_PROTOCOL))
-    return ""
+    return _token_of_cookie(connection)
+
+
+def is_private(connection: HTTPConnection) -> bool:
+    """Tell whether nobody on the way can read this connection: it is encrypted, or never leaves the machine."""
+    if connection.scope["scheme"] in ("https", "wss"):
+        return True
+    try:
+        return ipaddress.ip_address(address_of(connection)).is_loopback
+    except ValueError:
+        return False
+
+
+def _token_of_cookie(connection: HTTPConnection) -> str:
+    """Return the token in a browser's cookie, where the browser shows that a page of this house sends it.
+
+    A cookie comes along whoever's page it is that asks, so what changes something, and every socket, must say by its
+    `Origin` that the page is ours, scheme and port included; a browser always says it there. Over a wire that others
+    can read no cookie counts: a browser would not have sent it.
+    """
+    token = connection.cookies.get(COOKIE, "")
+    if not token or not is_private(connection):
+        return ""
+    changes = connection.scope["type"] == "websocket" or connection.scope["method"] not in ("GET", "HEAD")
+    scheme = "https" if connection.scope["scheme"] in ("https", "wss") else "http"
+    page = connection.headers.get("origin")
+    ours = page == f"{scheme}://{connection.headers.get('host', '')}".lower() if page or changes else True
+    near = connection.headers.get("sec-fetch-site", "none") in ("same-origin", "none")
+    return token if ours and near else ""
 
 
 def subprotocol_of(websocket: WebSocket) -> str | None:

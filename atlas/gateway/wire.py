@@ -25,6 +25,7 @@ STATUS_OF_CODE = {
     "forbidden": 403,
     "model_not_found": 404,
     "not_found": 404,
+    "invalid_pairing": 403,
     "request_timeout": 408,
     "request_too_large": 413,
     "misdirected_request": 421,

@@ -82,28 +82,7 @@ class DeviceStore:
         nobody says. Raises `RequestError` for a name that is taken, for a
         name, person or room that is odd, and for a role that there is none of.
         """
-        if not NAME.fullmatch(name):
-            raise RequestError(
-                f"{name!r} cannot be the name of a device",
-                code="invalid_name",
-                param="name",
-                hint="use 1 to 40 letters a to z, digits, spaces, dots, dashes or underscores, as in kitchen-tablet",
-            )
-        if role not in ROLES:
-            raise RequestError(
-                f"no role is called {role!r}",
-                code="invalid_role",
-                param="role",
-                hint=f"roles are {', '.join(ROLES)}",
-            )
-        if person and not PERSON.fullmatch(person):
-            raise RequestError(
-                f"{person!r} cannot be the name of a person",
-                code="invalid_person",
-                param="person",
-                hint="use 1 to 40 letters, digits, spaces, dots, dashes or apostrophes, a letter first, as in Anna",
-            )
-        _check_room(room)
+        check_device(name, role, person, room)
         hours = GUEST_HOURS if role == NOBODY and hours is None else hours
         if hours is not None and not 0 < hours <= MOST_HOURS:
             raise RequestError(
@@ -207,6 +186,32 @@ async def open_devices(data: Path) -> AsyncIterator[DeviceStore]:
     """Open the devices of a data directory; another process may have them open too."""
     async with open_database(data / FILE, DEVICES) as database:
         yield DeviceStore(database)
+
+
+def check_device(name: str, role: str, person: str, room: str) -> None:
+    """Raise `RequestError` for a name, person or room that is odd, and for a role that there is none of."""
+    if not NAME.fullmatch(name):
+        raise RequestError(
+            f"{name!r} cannot be the name of a device",
+            code="invalid_name",
+            param="name",
+            hint="use 1 to 40 letters a to z, digits, spaces, dots, dashes or underscores, as in kitchen-tablet",
+        )
+    if role not in ROLES:
+        raise RequestError(
+            f"no role is called {role!r}",
+            code="invalid_role",
+            param="role",
+            hint=f"roles are {', '.join(ROLES)}",
+        )
+    if person and not PERSON.fullmatch(person):
+        raise RequestError(
+            f"{person!r} cannot be the name of a person",
+            code="invalid_person",
+            param="person",
+            hint="use 1 to 40 letters, digits, spaces, dots, dashes or apostrophes, a letter first, as in Anna",
+        )
+    _check_room(room)
 
 
 def _check_room(room: str) -> None:

@@ -356,6 +356,27 @@ export interface HomeReply {
   floors: FloorItem[];
 }
 
+/** The invitation. Its secret is shown this once. */
+export interface InvitationReply {
+  /** Goes behind the # of /pair, or is typed there */
+  secret: string;
+  /** The address below the house's own, with the secret where there is a link */
+  path: string;
+  /** How long it is open */
+  seconds: number;
+}
+
+/** The device that shall be let in. */
+export interface InvitationWish {
+  name: string;
+  role: "owner" | "adult" | "teen" | "child" | "guest" | "satellite";
+  person?: string;
+  room?: string;
+  hours?: number | null;
+  /** Six digits to be typed, for screens and satellites */
+  digits?: boolean;
+}
+
 /** What became of the things. */
 export interface ListChangeReply {
   sentence: string;
@@ -1369,6 +1390,13 @@ export interface Operations {
     query: Record<string, never>;
     body: undefined;
     reply: undefined;
+  };
+  /** Open an invitation: a link for five minutes, or six digits for two; the first who has it comes in. */
+  "POST /api/pairing": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: InvitationWish;
+    reply: InvitationReply;
   };
   /** List the rooms of the home, and those that only a device says it stands in. */
   "GET /api/rooms": {

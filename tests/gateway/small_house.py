@@ -207,6 +207,7 @@ async def small_house(config: Config, data: Path) -> AsyncIterator[SmallHouse]:
             wake=Asleep(),
             settle_seconds=lambda text: 0.0 if "timer" in text else None,
             authenticate=devices.find,
+            devices=devices,
             health=look_around,
         )
         world = SmallHouse(house, devices, chat, ear, voice, health)

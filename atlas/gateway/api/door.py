@@ -17,6 +17,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from atlas import __version__, trace
+from atlas.access.pairing import Pairings
 from atlas.errors import AtlasError
 from atlas.gateway import wire
 from atlas.gateway.api import (
@@ -36,6 +37,7 @@ from atlas.gateway.api import (
     me,
     models,
     notes,
+    pairing,
     people,
     record,
     reminders,
@@ -55,7 +57,22 @@ from atlas.house import House
 
 RESOURCES = (
     *(me, timers, alarms, reminders, home, lists, tasks, notes, calendar, asks, events, history, conversations),
-    *(agents, people, devices, rooms, turns, usage, health, egress, models, record, rules, announcements, settings),
+    *(
+        agents,
+        people,
+        devices,
+        pairing,
+        rooms,
+        turns,
+        usage,
+        health,
+        egress,
+        models,
+        record,
+        rules,
+        announcements,
+        settings,
+    ),
 )
 ROUTERS: Sequence[APIRouter] = tuple(one.router for one in RESOURCES)
 DESCRIPTION = (
@@ -64,10 +81,11 @@ DESCRIPTION = (
 )
 
 
-def build(house: House, pace: Pace) -> FastAPI:
+def build(house: House, pace: Pace, pairings: Pairings | None) -> FastAPI:
     """Return the API of a house, to be mounted at `/api`."""
     api = empty()
     api.state.house, api.state.pace, api.state.doctor = house, pace, anyio.Lock()
+    api.state.pairings = pairings
     api.add_route("/openapi.json", _described(api, JSONResponse), include_in_schema=False)
     api.add_route("/", _described(api, lambda whole: HTMLResponse(viewer(whole))), include_in_schema=False)
     return api
