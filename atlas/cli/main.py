@@ -20,6 +20,7 @@ COMMANDS = {
     "hear": "play a sound file to Atlas at speaking speed, and hear the answer",
     "announce": "have something said in every room, or in one",
     "conversations": "search, export or forget what was said",
+    "pair": "invite a device: a link, or six digits to type there",
     "token": "let a device in, list those that may come in, take a token back",
     "doctor": "find out what is wrong, and what to do about it",
     "satellite": "make a room of this machine: its microphone, its loudspeaker, a wake word",
