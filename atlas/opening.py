@@ -39,6 +39,7 @@ from atlas.router import Routing, choose, may_talk, open_addressing
 from atlas.speech.voices import voice_for
 from atlas.store.devices import open_devices
 from atlas.store.memory import open_memory
+from atlas.understanding.claims import open_claims
 from atlas.understanding.grammar import open_grammar
 from atlas.understanding.intents import PublicReader
 from atlas.understanding.learned import ENCODER, open_learned
@@ -86,6 +87,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
         with _timed("parser", config.house.language):
             learned = await anyio.to_thread.run_sync(open_learned, config.models.folder / ENCODER)
             parser = open_parser(grammar, learned)
+            judge = learned and open_claims(learned.encoder)
         agents_tools = {name: await _tools(stack, config, name) for name in config.agents}
         custom = HouseSentences(
             config.data / FILE,
@@ -141,6 +143,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
                 *(name, llm, backend, tools, reader, assents, zone, memory),
                 names=names[name],
                 first=first,
+                claims=judge.chance if judge else None,
             )
             minds[name] = Mind(thinking, memory)
 

@@ -24,6 +24,7 @@ from atlas.llm.backend import Backend
 from atlas.mcp.tools import Tools
 from atlas.store.memory import Memory
 from atlas.understanding.choices import WAITS_SECONDS, Choices
+from atlas.understanding.concern import Claims
 from atlas.understanding.names import Names
 from atlas.understanding.understanding import Reader, Understanding
 
@@ -84,10 +85,11 @@ def open_agent(
     *,
     names: Callable[[], Names] = Names,
     first: Sequence[Answerer] = (),
+    claims: Claims | None = None,
 ) -> Agent:
     """Return the agent `name`, over engines that its owner opened and will close. Raises `ConfigError`.
 
-    Those in `first` may answer before all others.
+    Those in `first` may answer before all others. A model's sentence that `claims` takes for a claim is not spoken.
 
     The reader is shared by all agents: it holds nothing of anybody.
     """
@@ -95,7 +97,7 @@ def open_agent(
     tables = grammar.tables
     persona, choosing = open_persona(name, trusted=llm.tools), Choosing(tables, grammar.plain_words)
     facts = FactLookup(tools)
-    speech = Speech(tables, names, trusted=llm.tools, answers=llm.answers)
+    speech = Speech(tables, names, trusted=llm.tools, answers=llm.answers, claims=claims)
     chat = Chat(
         *(persona, backend, tools, choosing, speech),
         trusted=llm.tools,

@@ -15,7 +15,7 @@ from typing import Any
 
 from atlas.conversation import Turn
 from atlas.own_words import own as own_words
-from atlas.understanding.concern import Concerns
+from atlas.understanding.concern import Claims, Concerns
 from atlas.understanding.names import Names
 from atlas.understanding.understanding import Understanding
 
@@ -43,8 +43,16 @@ class Spoken:
 class Speech:
     """Decides what may be spoken, from what was understood. `answers`: its model may speak of the world at all."""
 
-    def __init__(self, tables: Mapping[str, Any], names: Callable[[], Names], *, trusted: bool, answers: bool) -> None:
-        self._concerns = Concerns(tables)
+    def __init__(
+        self,
+        tables: Mapping[str, Any],
+        names: Callable[[], Names],
+        *,
+        trusted: bool,
+        answers: bool,
+        claims: Claims | None = None,
+    ) -> None:
+        self._concerns = Concerns(tables, claims)
         self._says: Mapping[str, str] = tables.get("concern", {}).get("says", {})
         self._names = names
         self._trusted = trusted

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
 from typing import Any, Literal
 
@@ -26,13 +26,17 @@ _MARKS = re.compile(r"[^\w' ]+")
 OF_HOUSE = ("deed", "deed_anywhere", "ours", "house")
 Forms = Mapping[str, re.Pattern[str]]
 About = Literal["house", "deed", "present", "world", "talk"]
+Claims = Callable[[str], float]  # how likely a sentence is a claim of the house, of a deed or of somebody's own things
+LIKELY, SURELY = 0.7, 0.97  # a claim; where somebody asked how such gear works, much that is none sounds like one
 
 
 class Concerns:
     """How one language tells what words are about. Immutable; takes a fraction of a millisecond."""
 
-    def __init__(self, tables: Mapping[str, Any]) -> None:
+    def __init__(self, tables: Mapping[str, Any], claims: Claims | None = None) -> None:
+        """Use `claims`, where it was learnt, to hear what no form describes."""
         table: Mapping[str, Any] = tables.get("concern", {})
+        self._claims = claims
         self._known = bool(table)
         self._forms = _forms_of(table)
         self._others = [forms for language, forms in _all_forms().items() if language != tables.get("language")]
@@ -63,6 +67,8 @@ class Concerns:
         every = (self._forms, *self._others)
         of_gear = any(has(forms, "gear", context) for forms in every)  # how a lock works
         if any(has(forms, "unasked", words) or (has(forms, "gear", words) and not of_gear) for forms in every):
+            return True
+        if self._claims and self._claims(words) > (SURELY if of_gear else LIKELY):
             return True
         named = self._of_names(names).search(words)
         return named is not None and named[0].lower() not in context.lower()

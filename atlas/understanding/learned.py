@@ -99,7 +99,7 @@ class Learned:
 
     def __init__(self, stored: Mapping[str, NDArray[np.generic]], encoder: SentenceEncoder) -> None:
         self.acts: Sequence[str] = json.loads(str(stored["acts"]))
-        self._encoder = encoder
+        self.encoder = encoder
         self._heads = {name: stored[name].astype(np.float32) for name in HEADS}
         self._reading = lru_cache(READINGS)(self._read)  # a turn asks for the same words more than once
 
@@ -111,10 +111,10 @@ class Learned:
         return self._reading(tuple(masks), before)
 
     def _read(self, masks: tuple[str, ...], before: str) -> ActReading | None:
-        read = input_of(masks, before, self._encoder.tokens)
+        read = input_of(masks, before, self.encoder.tokens)
         if len(read.pieces) > MOST_PIECES:
             return None
-        states = self._encoder.states(read.pieces, read.kinds)
+        states = self.encoder.states(read.pieces, read.kinds)
         heads = self._heads
         scores = heads["act_weights"] @ np.concatenate([states.mean(axis=0), states[0]]) + heads["act_bias"]
         chances = np.exp(scores - scores.max())
