@@ -104,6 +104,7 @@ def test_what_is_taken_back_at_the_end_is_not_done(text: str) -> None:
         "mach das Flurlicht nicht an",
         "schalt das Bügeleisen an, lieber nicht",
         "wenn Jonas schläft mach den Fernseher aus",
+        "Mia hat vorhin gerufen, mach das Flurlicht aus, aber da war keiner",
     ],
 )
 def test_what_somebody_does_himself_leaves_on_or_only_might_want_is_not_done(text: str) -> None:
