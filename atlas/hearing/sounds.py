@@ -63,7 +63,8 @@ class Sounds:
 
     def __init__(self, voice: str) -> None:
         self._voice = voice
-        self._espeak = EspeakPhonemizer()
+        with ONE_AT_A_TIME:  # it sets up the library anew, for the whole process
+            self._espeak = EspeakPhonemizer()
         self._known: dict[str, tuple[int, ...]] = {}
 
     def of(self, words: str) -> tuple[int, ...]:
