@@ -45,13 +45,13 @@ from atlas.understanding.learned import ENCODER, Learned, open_learned
 from atlas.understanding.parser import open_parser
 from atlas.understanding.public import PublicGrammar
 from atlas.understanding.understanding import Reader
-from tools_server.boot import ServerSettings, opened_gate
-from tools_server.confirm import NO_REPLY, ConfirmationReply
-from tools_server.gate import Gate
-from tools_server.policy import AgentAccount
-from tools_server.resources import Resources
-from tools_server.toolkit import find
-from tools_server.wish import CallRequest
+from tools_server.boot.opening import ServerSettings, opened_gate
+from tools_server.gate.call_request import CallRequest
+from tools_server.gate.confirmations import NO_REPLY, ConfirmationReply
+from tools_server.gate.gate import Gate
+from tools_server.sdk.toolkit import find
+from tools_server.values.policy import AgentAccount
+from tools_server.wires.resources import Resources
 
 PERSON = "Tom"
 ZONE, COUNTRY = "Europe/London", "GB"

@@ -14,7 +14,7 @@ from pathlib import Path
 import anyio
 
 from atlas.cli.tether import tie_to
-from tools_server.boot import ServerSettings
+from tools_server.boot.opening import ServerSettings
 from tools_server.wires.wire_http import serve_http
 
 

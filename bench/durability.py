@@ -32,8 +32,8 @@ from mcp.shared.exceptions import MCPError
 from atlas.config import Config
 from bench import _house_deaths
 from bench._process import started
-from tools_server.audit import AUDIT_FILE
-from tools_server.names import wire_name
+from tools_server.gate.signed_head import AUDIT_FILE
+from tools_server.values.wire_names import wire_name
 from wall.chain import verify
 
 KILLS = 500

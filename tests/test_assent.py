@@ -32,8 +32,8 @@ from atlas.conversation import (
 )
 from atlas.errors import ConfigError, EngineError, RequestError
 from atlas.mcp.tools_scripted import ScriptedRefusal, ScriptedResult, ScriptedTools
-from tools_server import confirm
-from tools_server.state import ToolsDatabase
+from tools_server.gate import confirmations as confirm
+from tools_server.sdk.state import ToolsDatabase
 
 KEY = Ed25519PrivateKey.generate()
 ANNA = Actor("Anna", "phone", "adult", "kitchen")

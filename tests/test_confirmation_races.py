@@ -37,8 +37,8 @@ from atlas.events import Emit, Event, TextDelta, TurnEnded
 from atlas.house import House, Mind
 from tests.conftest import ROOT
 from tests.houses import house_of, wording
-from tools_server import confirm
-from tools_server.state import ToolsDatabase
+from tools_server.gate import confirmations as confirm
+from tools_server.sdk.state import ToolsDatabase
 
 KEY = Ed25519PrivateKey.generate()
 ANNA = Actor("Anna", "phone", "adult", "kitchen")

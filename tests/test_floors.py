@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parent.parent
 
@@ -52,6 +55,26 @@ FLOORS = {
     "atlas.cli": 5,
     "atlas.llm_host": 1,  # a process of its own: only words below it, and nobody above imports it
 }
+TOOL_SERVER_FLOORS = {
+    "tools_server": 0,  # holds nothing
+    "tools_server.values": 0,
+    "tools_server.walls": 0,
+    "tools_server.reach": 1,  # other machines, through the porter in the walls
+    "tools_server.sdk": 2,
+    "tools_server.times": 3,  # from here on, what tools share: each room for one kind of thing
+    "tools_server.writing": 3,
+    "tools_server.world": 3,
+    "tools_server.calendars": 4,
+    "tools_server.hubs": 4,
+    "tools_server.post": 4,
+    "tools_server.mounted": 4,
+    "tools_server.gate": 4,
+    "tools_server.tools": 5,
+    "tools_server.boot": 6,
+    "tools_server.wires": 7,
+    "tools_server.calling": 8,
+    "tools_server.server": 9,
+}
 PROCESSES = (
     "atlas.egress",
     "atlas.llm_host",
@@ -63,11 +86,11 @@ STDLIB_ONLY = 0
 BESIDE_STDLIB = {"atlas.schemas": {"jsonschema", "pydantic_core", "referencing"}}
 
 
-def package_of(module: str) -> str | None:
+def package_of(module: str, floors: Mapping[str, int] = FLOORS) -> str | None:
     """The row of the table that a module falls under: the longest name that it begins with."""
     parts = module.split(".")
     for length in range(len(parts), 0, -1):
-        if (name := ".".join(parts[:length])) in FLOORS:
+        if (name := ".".join(parts[:length])) in floors:
             return name
     return None
 
@@ -93,6 +116,18 @@ def imports(path: Path) -> tuple[str, ...]:
     return tuple(_imports(path))
 
 
+def imported_modules(path: Path, names: Collection[str]) -> Iterator[str]:
+    """Yield what a file imports of these modules, and not what only holds it."""
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in names)
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                if whole in names or node.module in names:
+                    yield whole if whole in names else str(node.module)
+
+
 def _imports(path: Path) -> Iterator[str]:
     for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
@@ -101,26 +136,43 @@ def _imports(path: Path) -> Iterator[str]:
             assert node.level == 0, f"{path}: relative imports hide the floor"
             assert node.module
             yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names if node.module == "atlas")
+            if node.module in ("atlas", "tools_server"):
+                yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def test_every_module_of_atlas_has_a_floor() -> None:
-    homeless = [name for name, _ in modules("atlas") if package_of(name) in (None, "atlas") and name != "atlas"]
+TABLES = (("atlas", FLOORS), ("tools_server", TOOL_SERVER_FLOORS))
+
+
+@pytest.mark.parametrize(("top", "floors"), TABLES, ids=("atlas", "tools_server"))
+def test_every_module_has_a_floor(top: str, floors: Mapping[str, int]) -> None:
+    homeless = [name for name, _ in modules(top) if package_of(name, floors) in (None, top) and name != top]
     assert homeless == []
 
 
-def test_imports_go_down_and_never_sideways() -> None:
+@pytest.mark.parametrize(("top", "floors"), TABLES, ids=("atlas", "tools_server"))
+def test_imports_go_down_and_never_sideways(top: str, floors: Mapping[str, int]) -> None:
     wrong = []
-    for module, path in modules("atlas"):
-        here = package_of(module)
+    for module, path in modules(top):
+        here = package_of(module, floors)
         assert here
         for imported in imports(path):
-            there = package_of(imported)
-            if there is None or there in (here, "atlas"):
+            there = package_of(imported, floors)
+            if there is None or there in (here, top):
                 continue
-            if FLOORS[there] > FLOORS[here] or (FLOORS[there] == FLOORS[here] and FLOORS[here] > 0):
-                wrong.append(f"{module} (floor {FLOORS[here]}) imports {imported} (floor {FLOORS[there]})")
+            if floors[there] > floors[here] or (floors[there] == floors[here] and (floors[here] or top != "atlas")):
+                wrong.append(f"{module} (floor {floors[here]}) imports {imported} (floor {floors[there]})")
     assert wrong == []
+
+
+@pytest.mark.parametrize("top", ["atlas", "tools_server", "wall"])
+def test_no_modules_import_each_other_in_a_circle(top: str) -> None:
+    """Not even where the import stands inside a function, or is for the types alone."""
+    names = {name for name, _ in modules(top)}
+    graph = {name: {one for one in imported_modules(path, names) if one != name} for name, path in modules(top)}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as circle:
+        pytest.fail(" → ".join(circle.args[1]))
 
 
 def test_words_need_only_the_standard_library() -> None:

@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 import atlas.logs
-import tools_server.failures
+import tools_server.values.failures
 from atlas.errors import EngineError
 
 SECRET = "the code is 4711"
@@ -25,7 +25,7 @@ def looked_up() -> None:
 
 
 @pytest.mark.parametrize(
-    "of", [atlas.logs.Wordless, tools_server.failures.WordlessFailures], ids=["house", "tool server"]
+    "of", [atlas.logs.Wordless, tools_server.values.failures.WordlessFailures], ids=["house", "tool server"]
 )
 def test_a_failure_is_told_by_its_place_and_kinds(of: ModuleType) -> None:
     try:

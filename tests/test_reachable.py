@@ -10,12 +10,12 @@ import pytest
 import tools_server.tools
 from atlas.cli.keys import introduce_agents, prepare_folders
 from atlas.config import load
-from tools_server.boot import read_agents
-from tools_server.policy import CallActor, visible
-from tools_server.prompts import FOLDER, PERSON, SOURCES, read_prompts
-from tools_server.resources import VIEWS
-from tools_server.rules import read_policy
-from tools_server.toolkit import find
+from tools_server.boot.opening import read_agents
+from tools_server.sdk.toolkit import find
+from tools_server.values.policy import CallActor, visible
+from tools_server.values.rules import read_policy
+from tools_server.wires.prompt_files import FOLDER, PERSON, SOURCES, read_prompts
+from tools_server.wires.resources import VIEWS
 from wall.roles import ROLES
 
 ROOT = Path(__file__).parent.parent

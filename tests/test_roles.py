@@ -14,10 +14,10 @@ from atlas.conversation import Actor, Turn
 from atlas.errors import RequestError
 from atlas.gateway.limits import LIMITS
 from atlas.router import choose, may_talk
-from tools_server.policy import AgentAccount, CallActor, decide
-from tools_server.rights import COVERED
-from tools_server.rules import read_policy
-from tools_server.toolkit import find
+from tools_server.sdk.toolkit import find
+from tools_server.values.policy import AgentAccount, CallActor, decide
+from tools_server.values.rights import COVERED
+from tools_server.values.rules import read_policy
 from wall.roles import NOBODY, RIGHTS, ROLES, Right, Role, may
 
 ROOT = Path(__file__).parent.parent

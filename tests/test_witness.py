@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from atlas.assent import HouseKey
 from atlas.conversation import HOUSE, Actor, SignedAnswer, Tool, ToolCall, ToolResult
 from atlas.witness import Witness
-from tools_server.audit import read_signed_head
+from tools_server.gate.signed_head import read_signed_head
 from wall.chain import Chain, Head, row_hash
 
 KEY = Ed25519PrivateKey.generate()

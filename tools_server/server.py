@@ -20,16 +20,16 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from tools_server.audit import AUDIT_FILE, read_signed_head
 from tools_server.calling import call
-from tools_server.confirm import read_house_key
-from tools_server.household import add_house, add_role, at_home
-from tools_server.stderr import say
+from tools_server.gate.confirmations import read_house_key
+from tools_server.gate.signed_head import AUDIT_FILE, read_signed_head
+from tools_server.values.household import add_house, add_role, at_home
+from tools_server.values.stderr import say
 from wall.chain import verify
 from wall.disk import disk_sentence
 
 if TYPE_CHECKING:
-    from tools_server.boot import ServerSettings
+    from tools_server.boot.opening import ServerSettings
 
 COMMANDS = """commands:
   atlas-tools call JSON                      make one call and print its answer as JSON
@@ -70,9 +70,9 @@ def _main() -> None:
 
 def _serve(settings: ServerSettings, stdio: bool) -> None:
     # The other commands need none of this, and a call over ssh should not wait a second for it.
-    from tools_server.boot import BootFailed
-    from tools_server.failures import log_to_stderr
-    from tools_server.walls import walled
+    from tools_server.boot.opening import BootFailed
+    from tools_server.boot.wall_plan import walled
+    from tools_server.values.failures import log_to_stderr
     from tools_server.wires.wire_http import listener, serve_http
     from tools_server.wires.wire_stdio import serve_stdio
 
@@ -89,7 +89,7 @@ def _serve(settings: ServerSettings, stdio: bool) -> None:
 
 
 def _settings(arguments: list[str]) -> tuple[ServerSettings, bool]:
-    from tools_server.boot import ServerSettings
+    from tools_server.boot.opening import ServerSettings
 
     parser = argparse.ArgumentParser(
         prog="atlas-tools",
@@ -131,9 +131,9 @@ def _settings(arguments: list[str]) -> tuple[ServerSettings, bool]:
 
 def _rules(arguments: list[str]) -> int:
     """Show who may do what, and whether the rules are sound; the status is 1 when they are not."""
-    from tools_server.boot import BootFailed, question
-    from tools_server.explain import legend, picture
-    from tools_server.prove import solved
+    from tools_server.boot.opening import BootFailed, question
+    from tools_server.values.explain import legend, picture
+    from tools_server.values.prove import solved
 
     parser = argparse.ArgumentParser(prog="atlas-tools rules", description="Who may do what, and is that sound?")
     add_house(parser)

@@ -12,7 +12,7 @@ from atlas.agents.choosing import MOST_TOOLS, Choosing
 from atlas.conversation import Message, Tool, ToolCall
 from atlas.understanding.grammar import Grammar
 from bench.commands import corpus
-from tools_server.toolkit import find
+from tools_server.sdk.toolkit import find
 
 CORPUS = Path(__file__).parent / "corpus" / "choosing"
 TOOLS = [

@@ -18,7 +18,7 @@ from atlas.mcp.tools_scripted import ScriptedHousehold, ScriptedResult, Scripted
 from atlas.understanding.grammar import LONGEST_CHARACTERS, OPEN_COMMAND_SECONDS, Command, Grammar, open_grammar
 from atlas.understanding.understanding import Reader
 from bench.commands import corpus
-from tools_server.toolkit import find
+from tools_server.sdk.toolkit import find
 
 from .conftest import Room, ask, commands_of, turn
 

@@ -11,7 +11,7 @@ from babel.messages.pofile import read_po
 from atlas.config import load
 from atlas.conversation import Message
 from bench._household import household
-from tools_server.language import CATALOGUES
+from tools_server.values.language import CATALOGUES
 
 AT = 1_795_370_400.0  # Sunday 22 November 2026, 18:00 in London
 # What is in every English sentence and in no German one; words that both have ("in", "an", "was", "so") are not here.

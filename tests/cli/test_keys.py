@@ -24,7 +24,7 @@ from atlas.cli.keys import (
 from atlas.config import AgentConfig, Config, McpConfig, ToolsConfig
 from atlas.errors import ConfigError
 from atlas.store.devices import open_devices
-from tools_server.boot import read_agents
+from tools_server.boot.opening import read_agents
 
 
 def test_nobody_else_can_read_what_atlas_keeps(config: Config) -> None:

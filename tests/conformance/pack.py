@@ -15,11 +15,11 @@ from jsonschema import Draft202012Validator
 from mcp.shared.exceptions import MCPError
 from pydantic import Field
 
-from tools_server.gate import Gate
-from tools_server.prompts import Source
-from tools_server.resources import View
-from tools_server.toolkit import Call, Result, Toolbox, ToolFailed, ToolSpec, tool
+from tools_server.gate.gate import Gate
+from tools_server.sdk.toolkit import Call, Result, Toolbox, ToolFailed, ToolSpec, tool
 from tools_server.wires.notices import LIST_CHANGED
+from tools_server.wires.prompt_files import Source
+from tools_server.wires.resources import View
 
 RED_DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
 SILENCE = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA="

@@ -13,7 +13,7 @@ import uvicorn
 from mcp.server.context import ServerRequestContext
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tools_server.boot import ServerSettings, opened_gate
+from tools_server.boot.opening import ServerSettings, opened_gate
 from tools_server.wires.wire import mcp_server
 from tools_server.wires.wire_http import http_app, loopback_port
 

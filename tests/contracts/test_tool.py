@@ -16,12 +16,12 @@ from jsonschema import Draft202012Validator
 
 import tools_server.tools
 from atlas.understanding.spoken_tools import open_spoken_tools
-from tools_server.boot import ServerSettings, opened_gate
-from tools_server.confirm import ConfirmationReply
-from tools_server.gate import Gate
-from tools_server.policy import AgentAccount
-from tools_server.toolkit import ToolSpec, find
-from tools_server.wish import CallRequest, CallResult
+from tools_server.boot.opening import ServerSettings, opened_gate
+from tools_server.gate.call_request import CallRequest, CallResult
+from tools_server.gate.confirmations import ConfirmationReply
+from tools_server.gate.gate import Gate
+from tools_server.sdk.toolkit import ToolSpec, find
+from tools_server.values.policy import AgentAccount
 
 TOOLBOX = find(tools_server.tools)
 TOOLS = TOOLBOX.tools

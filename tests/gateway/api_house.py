@@ -29,9 +29,9 @@ from bench._household import GateTools
 from tests.conftest import ROOT
 from tests.gateway.small_house import Chat
 from tests.houses import house_of, wording
-from tools_server.boot import ServerSettings, opened_gate
-from tools_server.confirm import NO_REPLY, ConfirmationReply
-from tools_server.toolkit import find
+from tools_server.boot.opening import ServerSettings, opened_gate
+from tools_server.gate.confirmations import NO_REPLY, ConfirmationReply
+from tools_server.sdk.toolkit import find
 from wall.roles import ROLES
 
 TOOLBOX = find(tools_server.tools)

@@ -22,14 +22,14 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 import tools_server.tools
-from tools_server.audit import AUDIT_FILE
-from tools_server.boot import ServerSettings, opened_gate
-from tools_server.confirm import NO_REPLY, ConfirmationReply
-from tools_server.gate import Gate
-from tools_server.policy import AgentAccount
+from tools_server.boot.opening import ServerSettings, opened_gate
+from tools_server.gate.call_request import CallRequest, CallResult
+from tools_server.gate.confirmations import NO_REPLY, ConfirmationReply
+from tools_server.gate.gate import Gate
+from tools_server.gate.signed_head import AUDIT_FILE
 from tools_server.reach.outside import Outside, Unreachable
-from tools_server.toolkit import Call, Result, find
-from tools_server.wish import CallRequest, CallResult
+from tools_server.sdk.toolkit import Call, Result, find
+from tools_server.values.policy import AgentAccount
 
 TOOLBOX = find(tools_server.tools)  # looked up once, and not by each of a thousand houses
 AGENTS = """

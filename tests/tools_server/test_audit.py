@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tools_server.newest import Newest
+from tools_server.gate.record_tail import Newest
 from wall.chain import Chain, ChainBroken, Head, Verdict, canonical, digest, head_of, older_files, row_hash, verify
 
 
@@ -299,7 +299,7 @@ def test_a_record_between_two_files_goes_on(data: Path) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from tools_server.newest import Newest
+from tools_server.gate.record_tail import Newest
 from wall.chain import Chain, ChainBroken, Head, Verdict, canonical, digest, head_of, older_files, row_hash, verify
 chain = Chain(Path(sys.argv[1]), rotate_bytes=400)
 for number in range(1_000_000):

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import icalendar
 import pytest
 
-from tools_server.calendars import unfolding
+from tools_server.calendars import occurrences as unfolding
 
 PARIS = ZoneInfo("Europe/Paris")
 NOW = datetime(2026, 11, 20, 8, 0, tzinfo=PARIS).timestamp()  # a Friday

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tools_server import german_names
-from tools_server.called import SpokenName, listed, place, thing
-from tools_server.language import speaking
+from tools_server.values import german_names
+from tools_server.values.language import speaking
+from tools_server.values.noun_phrases import SpokenName, listed, place, thing
 
 
 @pytest.mark.parametrize(

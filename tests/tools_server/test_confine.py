@@ -20,10 +20,10 @@ import anyio
 import httpx2
 import pytest
 
-from tools_server import confine
-from tools_server.confine import NO_WALLS, WallPlan, landlock_abi
-from tools_server.programs import programs_of
-from tools_server.walls import _paths
+from tools_server.boot.wall_plan import _paths
+from tools_server.walls import confine
+from tools_server.walls.confine import NO_WALLS, WallPlan, landlock_abi
+from tools_server.walls.programs import programs_of
 
 SECRET = "the family silver is under the third stair"
 POLICY = Path(__file__).parents[2] / "policy.toml"
@@ -33,7 +33,7 @@ import ctypes, os, signal, socket, subprocess
 from pathlib import Path
 from typing import Annotated
 from pydantic import Field
-from tools_server.toolkit import Call, Result, tool
+from tools_server.sdk.toolkit import Call, Result, tool
 
 HERE = Path(__file__).parent
 SECRET = HERE.parent / "secret"
@@ -323,7 +323,7 @@ async def test_the_server_still_dies_with_whoever_started_it(house: Path, wire: 
     """Changing credentials unties the tether to the parent, unless it is tied again."""
     script = (
         "import ctypes, os, sys; sys.path.insert(0, sys.argv[1]); libc = ctypes.CDLL(None)\n"
-        "from pathlib import Path; from tools_server.confine import *\n"
+        "from pathlib import Path; from tools_server.walls.confine import *\n"
         "libc.prctl(1, 9, 0, 0, 0); confine(WallPlan((Path('/'),), ()))\n"
         "got = ctypes.c_int(); libc.prctl(2, ctypes.byref(got)); print(got.value)"
     )
@@ -345,7 +345,7 @@ def test_what_does_not_stand_is_said_aloud() -> None:
 
 def test_a_second_thread_is_too_late_for_walls() -> None:
     script = (
-        "import threading, sys; sys.path.insert(0, sys.argv[1]); from tools_server.confine import *\n"
+        "import threading, sys; sys.path.insert(0, sys.argv[1]); from tools_server.walls.confine import *\n"
         "threading.Thread(target=threading.Event().wait, daemon=True).start(); confine(WallPlan((), ()))"
     )
     ended = subprocess.run([sys.executable, "-c", script, str(POLICY.parent)], capture_output=True, text=True)

@@ -18,18 +18,12 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tools_server.boot import BootFailed, ServerSettings, opened_gate
-from tools_server.confirm import (
-    MOST_OPEN,
-    NO_REPLY,
-    STATEMENT_CHARACTERS,
-    ConfirmationReply,
-    Confirmations,
-    ConfirmedCall,
-)
-from tools_server.policy import Action, AgentAccount, CallActor, Decision, Rule
-from tools_server.toolkit import Call, Result
-from tools_server.wish import CallRequest, CallResult
+from tools_server.boot.opening import BootFailed, ServerSettings, opened_gate
+from tools_server.gate.call_request import CallRequest, CallResult
+from tools_server.gate.confirmations import MOST_OPEN, NO_REPLY, STATEMENT_CHARACTERS, ConfirmationReply, Confirmations
+from tools_server.sdk.confirmation import ConfirmedCall
+from tools_server.sdk.toolkit import Call, Result
+from tools_server.values.policy import Action, AgentAccount, CallActor, Decision, Rule
 
 ANNA = {"person": "Anna", "device": "phone", "role": "adult", "room": "kitchen"}
 MIA = {"person": "Mia", "device": "tablet", "role": "child", "room": "attic"}

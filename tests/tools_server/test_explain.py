@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tools_server.explain import legend, picture
-from tools_server.policy import Action, AgentAccount, Hours, Policy, Rule
+from tools_server.values.explain import legend, picture
+from tools_server.values.policy import Action, AgentAccount, Hours, Policy, Rule
 
 FAMILY = AgentAccount("family", ("*",), roles=("owner", "child", "guest"))
 ACTIONS = (Action("home.play", risk="change"), Action("mail.send", risk="outward", level="explicit"))

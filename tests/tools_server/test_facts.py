@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tools_server.policy import CallActor
+from tools_server.gate.call_request import CallRequest
 from tools_server.tools.facts import AT_ONCE, FACT_CHARACTERS, MOST_FACTS
-from tools_server.wish import CallRequest
-from tools_server.writing.whose import HOUSEHOLD, own_file
+from tools_server.values.policy import CallActor
+from tools_server.writing.private_papers import HOUSEHOLD, own_file
 
 ANNA = {"person": "Anna", "role": "adult"}
 BEN = {"person": "Ben", "role": "adult"}

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 from mcp.types import JSONRPCNotification, JSONRPCRequest
 
-from tools_server.codes import Code
-from tools_server.toolkit import Result
+from tools_server.sdk.toolkit import Result
+from tools_server.values.codes import Code
 from tools_server.wires import wire_stdio
 from tools_server.wires.framing import MESSAGE_BYTES, Lines, LineTooLong, decode, refusal
 from tools_server.wires.strict_json import MessageRefused, id_of

@@ -12,8 +12,8 @@ import anyio.lowlevel
 import pytest
 
 from tests.conftest import SmallDisk
-from tools_server.audit import AUDIT_FILE
-from tools_server.record import UNWRITABLE
+from tools_server.gate.record import UNWRITABLE
+from tools_server.gate.signed_head import AUDIT_FILE
 from wall.chain import verify
 
 

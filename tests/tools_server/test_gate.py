@@ -12,11 +12,11 @@ from typing import Any
 import anyio
 import pytest
 
-from tools_server import record
-from tools_server.confirm import ConfirmationReply
-from tools_server.policy import Action, AgentAccount, CallActor, Decision, Policy, decide
-from tools_server.toolkit import ToolFailed
-from tools_server.wish import CallRequest
+from tools_server.gate import record
+from tools_server.gate.call_request import CallRequest
+from tools_server.gate.confirmations import ConfirmationReply
+from tools_server.sdk.toolkit import ToolFailed
+from tools_server.values.policy import Action, AgentAccount, CallActor, Decision, Policy, decide
 from wall.chain import verify
 
 

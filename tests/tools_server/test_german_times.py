@@ -7,10 +7,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from tools_server.language import speaking
 from tools_server.times.german import english
 from tools_server.times.spoken_time import moment_words, rule_words
 from tools_server.times.when import understand
+from tools_server.values.language import speaking
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 11, 22, 15, 0, tzinfo=BERLIN)  # a Sunday

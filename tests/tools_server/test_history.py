@@ -8,9 +8,9 @@ from typing import Any
 import anyio
 import pytest
 
-from tools_server.policy import Rule
-from tools_server.state import StoredReceipt
-from tools_server.toolkit import Call, Result
+from tools_server.sdk.state import StoredReceipt
+from tools_server.sdk.toolkit import Call, Result
+from tools_server.values.policy import Rule
 
 KITCHEN = {"person": "Anna", "device": "speaker", "role": "adult", "room": "kitchen"}
 PHONE = {"person": "Anna", "device": "phone", "role": "adult", "room": ""}

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tools_server.household import add_house, at_home
+from tools_server.values.household import add_house, at_home
 
 POLICY = Path(__file__).parents[2] / "policy.toml"
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

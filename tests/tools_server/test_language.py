@@ -10,8 +10,8 @@ from types import ModuleType
 
 import pytest
 
-from tools_server import language
-from tools_server.language import speaking
+from tools_server.values import language
+from tools_server.values.language import speaking
 
 ROOT = Path(__file__).parent.parent.parent
 # A language may say the hour of 24 instead of that of 12, and need not say what its hours or names do without.

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tools_server.ledger import CALLERS, Ledger
-from tools_server.policy import Action, AgentAccount, Budget, CallActor, Policy, RateLimit
+from tools_server.gate.ledger import CALLERS, Ledger
+from tools_server.values.policy import Action, AgentAccount, Budget, CallActor, Policy, RateLimit
 from wall.chain import BLOCK_BYTES
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC).timestamp()

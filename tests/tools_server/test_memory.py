@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tools_server.boot import AUDIT_FILE
-from tools_server.ledger import Ledger
-from tools_server.rules import read_policy
-from tools_server.wish import CallRequest
+from tools_server.boot.opening import AUDIT_FILE
+from tools_server.gate.call_request import CallRequest
+from tools_server.gate.ledger import Ledger
+from tools_server.values.rules import read_policy
 from tools_server.writing.likeness import PASSAGE_CHARACTERS, Index, pieces
 
 PAPERS = {

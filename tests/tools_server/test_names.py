@@ -14,9 +14,9 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from atlas.mcp import adapter
-from tools_server.names import DOCUMENTED, LONGEST, inner_call, inner_name, wire_name
-from tools_server.toolkit import Result
+from tools_server.sdk.toolkit import Result
 from tools_server.tools.weather import NOW
+from tools_server.values.wire_names import DOCUMENTED, LONGEST, inner_call, inner_name, wire_name
 from tools_server.wires.wire import mcp_server
 
 TAKEN_EVERYWHERE = re.compile(r"[a-zA-Z0-9_-]{1,64}")

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tools_server import paths
-from tools_server.paths import FILE_BYTES, PathDenied, Root, Stamp
+from tools_server.values import paths
+from tools_server.values.paths import FILE_BYTES, PathDenied, Root, Stamp
 
 SECRET = b"the family silver is under the third stair"
 

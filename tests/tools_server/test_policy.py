@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tools_server.policy import Action, AgentAccount, CallActor, Decision, Hours, Policy, Rule, decide
-from tools_server.rules import RulesWrong, read_policy
+from tools_server.values.policy import Action, AgentAccount, CallActor, Decision, Hours, Policy, Rule, decide
+from tools_server.values.rules import RulesWrong, read_policy
 
 POLICY = Path(__file__).parents[2] / "policy.toml"
 FAMILY = AgentAccount("family", ("*",), roots=("papers",), acts_as="adult")

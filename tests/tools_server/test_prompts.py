@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from mcp import Client, MCPError
 
-from tools_server.boot import BootFailed
-from tools_server.prompts import FOLDER, NOT_AVAILABLE, SOURCES, PromptFiles, filled, read_prompts
-from tools_server.resources import Resources
+from tools_server.boot.opening import BootFailed
+from tools_server.gate.call_request import CallRequest
+from tools_server.wires.prompt_files import FOLDER, NOT_AVAILABLE, SOURCES, PromptFiles, filled, read_prompts
+from tools_server.wires.resources import Resources
 from tools_server.wires.wire import mcp_server
-from tools_server.wish import CallRequest
 
 
 async def prompted(world: Any, name: str, agent: str = "family", actor: Any = None, **given: str) -> str:

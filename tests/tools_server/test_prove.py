@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import tools_server.tools
-from tools_server.policy import Action, AgentAccount, CallActor, Hours, Policy, Rule, decide
-from tools_server.prove import PROVED_FILE, SoundnessQuestion, problems, prove
-from tools_server.rules import RulesWrong, read_policy
-from tools_server.toolkit import find
+from tools_server.sdk.toolkit import find
+from tools_server.values.policy import Action, AgentAccount, CallActor, Hours, Policy, Rule, decide
+from tools_server.values.prove import PROVED_FILE, SoundnessQuestion, problems, prove
+from tools_server.values.rules import RulesWrong, read_policy
 from wall.roles import ROLES
 
 POLICY = Path(__file__).parents[2] / "policy.toml"

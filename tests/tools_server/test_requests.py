@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
-from tools_server.requests import BUSY, CUT_OFF, EXPIRED, STOPPING, GivenUp, LiveRequests
+from tools_server.gate.live_requests import BUSY, CUT_OFF, EXPIRED, STOPPING, GivenUp, LiveRequests
 
 
 @pytest.fixture
@@ -166,7 +166,7 @@ async def test_a_tool_that_ignores_its_end_is_reported_once(caplog: pytest.LogCa
         tasks.start_soon(calls.requests.reap)
         await calls.call(100, deaf=True)
         tasks.cancel_scope.cancel()
-    texts = [record.getMessage() for record in caplog.records if record.name == "tools_server.requests"]
+    texts = [record.getMessage() for record in caplog.records if record.name == "tools_server.gate.live_requests"]
     assert texts == [
         "clock.time of family ignores its end: it is 70 s old",
         "clock.time of family ended after 100 s",

@@ -13,11 +13,11 @@ from mcp import Client, MCPError
 from mcp.client.subscriptions import SubscriptionLost
 from mcp.types import ResourceTemplateReference
 
-from tools_server.policy import Budget, Policy
-from tools_server.prompts import SOURCES
-from tools_server.resources import VIEWS, BadAddress, Resources, View, decoded
+from tools_server.gate.call_request import CallRequest
+from tools_server.values.policy import Budget, Policy
+from tools_server.wires.prompt_files import SOURCES
+from tools_server.wires.resources import VIEWS, BadAddress, Resources, View, decoded
 from tools_server.wires.wire import mcp_server
-from tools_server.wish import CallRequest
 
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")  # the older era, on purpose
 ERAS = ("2026-07-28", "legacy")

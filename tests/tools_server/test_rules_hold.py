@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tools_server.policy import ANY_TIME, Action, AgentAccount, CallActor, Policy, Rule, decide, fits_any
-from tools_server.prove import SoundnessQuestion, prove
-from tools_server.rules import RulesWrong
+from tools_server.values.policy import ANY_TIME, Action, AgentAccount, CallActor, Policy, Rule, decide, fits_any
+from tools_server.values.prove import SoundnessQuestion, prove
+from tools_server.values.rules import RulesWrong
 
 FAMILY = AgentAccount("family", ("*",))
 ADULT = {"role": "adult"}

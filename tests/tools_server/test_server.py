@@ -20,7 +20,7 @@ from anyio.abc import Process
 from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
-from tools_server.boot import BootFailed, read_agents
+from tools_server.boot.opening import BootFailed, read_agents
 from wall.chain import verify
 
 POLICY = Path(__file__).parents[2] / "policy.toml"
@@ -231,7 +231,7 @@ async def test_sigterm_ends_stdio_within_five_seconds(data: Path, wire: Any) -> 
 
 SLOW = """
 import anyio
-from tools_server.toolkit import Call, Result, tool
+from tools_server.sdk.toolkit import Call, Result, tool
 
 @tool("slow.wait", risk="read")
 async def wait(call: Call, seconds: int) -> Result:
@@ -535,7 +535,7 @@ def test_an_agent_without_a_token_can_only_be_served_over_stdio(data: Path) -> N
 
 
 def test_only_this_user_can_read_what_is_kept(data: Path, wire: Any) -> None:
-    from tools_server.boot import ServerSettings, opened_gate
+    from tools_server.boot.opening import ServerSettings, opened_gate
 
     with opened_gate(ServerSettings(data, wire.write_agents(data), POLICY)):
         for name in ("tools.db", "audit.jsonl", "audit.head"):

@@ -7,7 +7,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from mcp import Client
 
-from tools_server.shapes import schema_of
+from tools_server.values.shapes import schema_of
 from tools_server.wires.wire import mcp_server
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tools_server.state import ToolsDatabase
+from tools_server.sdk.state import ToolsDatabase
 
 PROMISE = {
     "promise": """
@@ -44,7 +44,7 @@ def test_a_block_that_fails_leaves_nothing_behind(state: ToolsDatabase) -> None:
 
 
 def test_the_oldest_receipts_make_room_for_new_ones(state: ToolsDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tools_server.state.KEPT_RECEIPTS", 10)
+    monkeypatch.setattr("tools_server.sdk.state.KEPT_RECEIPTS", 10)
     details = {"agent": "family", "actor": {}, "turn": "", "at": 0.0, "before": None, "after": {}}
     made = [state.add_receipt(f"Change {number}.", tool="timers.start", **details) for number in range(25)]
     assert [stored_receipt.id for stored_receipt in state.receipts(100)] == [receipt.id for receipt in made[:-11:-1]]

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tools_server.paths import Stamp
 from tools_server.tools.tasks import parse
+from tools_server.values.paths import Stamp
 from tools_server.writing.papers import Unreadable, slug, with_value
 
 

@@ -16,10 +16,10 @@ from urllib.parse import parse_qs, urlparse
 
 import pytest
 
-from tools_server import places
 from tools_server.reach.outside import Outside
 from tools_server.tools import weather
 from tools_server.tools.weather import Settings
+from tools_server.world import cities as places
 
 from .conftest import Straight
 

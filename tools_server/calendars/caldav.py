@@ -15,8 +15,8 @@ from xml.sax.saxutils import escape
 
 import httpx2
 
-from tools_server.language import text as _
 from tools_server.reach.outside import Unreachable
+from tools_server.values.language import text as _
 
 ANSWER_BYTES = 16 * 1024 * 1024  # ten thousand events
 AT_ONCE = 50  # events asked for in one request

@@ -6,14 +6,14 @@ import re
 from datetime import date, datetime, time, timedelta
 
 from tools_server.calendars.events import Event, on_clocks, rule_of
-from tools_server.language import noted
-from tools_server.language import text as _
+from tools_server.sdk.toolkit import Call, ToolFailed
+from tools_server.sdk.wording import spoken
 from tools_server.times import moving, spans
 from tools_server.times.spans import DaySpan
 from tools_server.times.spoken_time import clock_words, day_words
 from tools_server.times.when import NotUnderstood, understand, understand_day
-from tools_server.toolkit import Call, ToolFailed
-from tools_server.wording import spoken
+from tools_server.values.language import noted
+from tools_server.values.language import text as _
 
 HOUR = timedelta(hours=1)  # how long an event is when nobody says
 DAY = timedelta(days=1)

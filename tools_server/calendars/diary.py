@@ -17,14 +17,14 @@ from urllib.parse import urlsplit
 import anyio
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from tools_server.arguments import whole
 from tools_server.calendars.caldav import CalDav, CalendarObject, Conflict, ServerFailed, Silent
-from tools_server.language import text as _
-from tools_server.paths import PathDenied, Stamp
 from tools_server.reach.tls import in_the_house
-from tools_server.state import StoredReceipt
+from tools_server.sdk.arguments import whole
+from tools_server.sdk.state import StoredReceipt
+from tools_server.sdk.toolkit import Call, Result, ToolFailed
 from tools_server.times.spoken_time import ago_words
-from tools_server.toolkit import Call, Result, ToolFailed
+from tools_server.values.language import text as _
+from tools_server.values.paths import PathDenied, Stamp
 from tools_server.writing.papers import Unreadable, file_state, files, problem, put_back, slug
 
 FOLDER = "calendar"

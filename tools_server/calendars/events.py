@@ -16,8 +16,8 @@ from typing import Any
 import icalendar
 import recurring_ical_events  # type: ignore[import-untyped]  # ships no types
 
-from tools_server.language import text as _
-from tools_server.wording import one_line
+from tools_server.sdk.wording import one_line
+from tools_server.values.language import text as _
 from tools_server.writing.papers import Unreadable
 
 TITLE_CHARACTERS = 500  # others write these, and there is no end to what they can write

@@ -19,9 +19,9 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +31,10 @@ from anyio.abc import TaskStatus
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
+from tools_server.calling.call_client import CallAnswer, CallClient, CannotAsk, CommandLineCall, SignedYes
 from tools_server.calling.sessions import CallSession, NoSession, Sessions
-from tools_server.household import add_house, add_role, at_home, running
-from tools_server.stderr import say
+from tools_server.values.household import add_house, add_role, at_home, running
+from tools_server.values.stderr import say
 from tools_server.wires.strict_json import MessageRefused, parse
 from wall.chain import digest
 
@@ -41,47 +42,6 @@ REQUEST_BYTES = 512 * 1024
 STATEMENT_SECONDS = 30
 _TOOL = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 _KEYS = ("tool", "params", "actor")
-
-
-class CannotAsk(Exception):
-    """The call was not made. `str()` is a sentence."""
-
-    def __init__(self, type: str, sentence: str) -> None:
-        super().__init__(sentence)
-        self.type = type
-
-
-@dataclass(frozen=True, slots=True)
-class CommandLineCall:
-    """What is to be called."""
-
-    tool: str
-    params: Mapping[str, Any]
-    actor: Any
-    turn: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Yes:
-    """What a person said, to bring along when the call is made again."""
-
-    ask: str
-    statement: str
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """What came of it, whichever way it was asked."""
-
-    text: str
-    error: str | None = None
-    data: Mapping[str, Any] = field(default_factory=dict)
-    receipt: Mapping[str, Any] | None = None
-    ask: Mapping[str, Any] | None = None
-    untrusted: bool = False  # words of others are in it
-
-
-Way = Callable[[CommandLineCall, Yes | None], Awaitable[Answered]]
 
 
 def main(arguments: list[str]) -> int:
@@ -178,7 +138,7 @@ def _session(given: argparse.Namespace) -> CallSession:
     return sessions.latest(given.agent) if given.goes_on else sessions.start(given.agent)
 
 
-def _opened(given: argparse.Namespace) -> AbstractAsyncContextManager[Way]:
+def _opened(given: argparse.Namespace) -> AbstractAsyncContextManager[CallClient]:
     # Importing the tools takes most of a second, which a call over the socket need not wait for.
     if given.socket:
         from tools_server.calling import call_socket
@@ -190,8 +150,8 @@ def _opened(given: argparse.Namespace) -> AbstractAsyncContextManager[Way]:
 
 
 async def _called(
-    opened: AbstractAsyncContextManager[Way], request: CommandLineCall, key: Ed25519PrivateKey | None
-) -> Answered:
+    opened: AbstractAsyncContextManager[CallClient], request: CommandLineCall, key: Ed25519PrivateKey | None
+) -> CallAnswer:
     """Make the call, and make it again when the person at the terminal says yes."""
     async with opened as way:
         answered = await way(request, None)
@@ -201,10 +161,10 @@ async def _called(
 
 
 async def _called_until_told(
-    opened: AbstractAsyncContextManager[Way], request: CommandLineCall, key: Ed25519PrivateKey | None
-) -> Answered:
+    opened: AbstractAsyncContextManager[CallClient], request: CommandLineCall, key: Ed25519PrivateKey | None
+) -> CallAnswer:
     """Give up the call, down to the tool, when the terminal closes or somebody presses Ctrl-C."""
-    answered, cannot = Answered("I was told to stop.", "cancelled"), None
+    answered, cannot = CallAnswer("I was told to stop.", "cancelled"), None
     async with anyio.create_task_group() as tasks:
 
         async def hear(*, task_status: TaskStatus[None]) -> None:
@@ -224,7 +184,7 @@ async def _called_until_told(
     return answered
 
 
-def _kept(session: CallSession, request: CommandLineCall, answered: Answered, seconds: float) -> None:
+def _kept(session: CallSession, request: CommandLineCall, answered: CallAnswer, seconds: float) -> None:
     session.write(
         "tool_call",
         tool=request.tool,
@@ -238,7 +198,7 @@ def _kept(session: CallSession, request: CommandLineCall, answered: Answered, se
 # ── a person at the terminal ───────────────────────────────────────────────────────────────────────
 
 
-async def _said(ask: Mapping[str, Any], key: Ed25519PrivateKey) -> Yes:
+async def _said(ask: Mapping[str, Any], key: Ed25519PrivateKey) -> SignedYes:
     """Put the question to whoever sits at the terminal, and sign what they say."""
     sys.stderr.write(f"{ask['sentence']} [yes/no] ")
     sys.stderr.flush()
@@ -258,7 +218,7 @@ async def _said(ask: Mapping[str, Any], key: Ed25519PrivateKey) -> Yes:
         "iat": now,
         "exp": now + STATEMENT_SECONDS,
     }
-    return Yes(ask["id"], jwt.encode(claims, key, algorithm="EdDSA"))
+    return SignedYes(ask["id"], jwt.encode(claims, key, algorithm="EdDSA"))
 
 
 def _private_key(file: Path) -> Ed25519PrivateKey:

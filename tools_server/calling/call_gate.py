@@ -7,17 +7,17 @@ import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 
-from tools_server.boot import BootFailed, ServerSettings, opened_gate
-from tools_server.calling.call import Answered, CannotAsk, CommandLineCall, Way, Yes
-from tools_server.confirm import NO_REPLY, ConfirmationReply
-from tools_server.walls import walled
-from tools_server.wish import CallRequest, CallResult
+from tools_server.boot.opening import BootFailed, ServerSettings, opened_gate
+from tools_server.boot.wall_plan import walled
+from tools_server.calling.call_client import CallAnswer, CallClient, CannotAsk, CommandLineCall, SignedYes
+from tools_server.gate.call_request import CallRequest, CallResult
+from tools_server.gate.confirmations import NO_REPLY, ConfirmationReply
 
 # No server of the house runs, so there is nobody who could bring an answer in time.
 HOW = "That needs a person's yes: at a terminal, with --house-private-key, or of the running server, with --socket."
 
 
-def opened(given: argparse.Namespace) -> AbstractAsyncContextManager[Way]:
+def opened(given: argparse.Namespace) -> AbstractAsyncContextManager[CallClient]:
     """Put up the walls around this process; the gate is open for the length of the block. Raises `CannotAsk`."""
     try:
         return _opened(given, walled(ServerSettings.of(given)))
@@ -26,7 +26,7 @@ def opened(given: argparse.Namespace) -> AbstractAsyncContextManager[Way]:
 
 
 @asynccontextmanager
-async def _opened(given: argparse.Namespace, settings: ServerSettings) -> AsyncIterator[Way]:
+async def _opened(given: argparse.Namespace, settings: ServerSettings) -> AsyncIterator[CallClient]:
     with ExitStack() as stack:
         try:
             gate, agents = stack.enter_context(opened_gate(settings))
@@ -35,7 +35,7 @@ async def _opened(given: argparse.Namespace, settings: ServerSettings) -> AsyncI
         if given.agent not in agents:
             raise CannotAsk("invalid", f"{given.agents} has no agent {given.agent!r}; it has {', '.join(agents)}.")
 
-        async def way(request: CommandLineCall, yes: Yes | None) -> Answered:
+        async def way(request: CommandLineCall, yes: SignedYes | None) -> CallAnswer:
             reply = ConfirmationReply(yes.ask, "accept", yes.statement) if yes else NO_REPLY
             wish = CallRequest(
                 agents[given.agent],
@@ -52,10 +52,10 @@ async def _opened(given: argparse.Namespace, settings: ServerSettings) -> AsyncI
             yield way
 
 
-def _answered(answer: CallResult) -> Answered:
+def _answered(answer: CallResult) -> CallAnswer:
     made = answer.receipt
     receipt = {"id": made.id, "changed": made.changed, "undo": made.undo} if made else None
     if answer.ask:
         request = f"{answer.ask.sentence} {HOW}"
-        return Answered(request, answer.error, answer.data, receipt, answer.ask.shown(), answer.untrusted)
-    return Answered(answer.text, answer.error, answer.data, receipt, untrusted=answer.untrusted)
+        return CallAnswer(request, answer.error, answer.data, receipt, answer.ask.shown(), answer.untrusted)
+    return CallAnswer(answer.text, answer.error, answer.data, receipt, untrusted=answer.untrusted)

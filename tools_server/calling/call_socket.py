@@ -13,7 +13,7 @@ from typing import Any
 
 from anyio.to_thread import run_sync
 
-from tools_server.calling.call import Answered, CannotAsk, CommandLineCall, Way, Yes
+from tools_server.calling.call_client import CallAnswer, CallClient, CannotAsk, CommandLineCall, SignedYes
 
 ERA = "2026-07-28"
 HOST = "tools"
@@ -27,11 +27,11 @@ _META = {
 
 
 @asynccontextmanager
-async def opened(given: argparse.Namespace) -> AsyncIterator[Way]:
+async def opened(given: argparse.Namespace) -> AsyncIterator[CallClient]:
     """Give the way to the server; it is asked only then. Raises `CannotAsk`, `OSError`."""
     token = given.token_file.read_text().strip()
 
-    async def way(request: CommandLineCall, yes: Yes | None) -> Answered:
+    async def way(request: CommandLineCall, yes: SignedYes | None) -> CallAnswer:
         # Cancelled, this process ends at once, and the server sees that nobody waits any more.
         return await run_sync(_call, given.socket, token, request, yes, abandon_on_cancel=True)
 
@@ -49,7 +49,7 @@ class _Unix(http.client.HTTPConnection):
         self.sock.connect(str(self._path))
 
 
-def _call(path: Path, token: str, request: CommandLineCall, yes: Yes | None) -> Answered:
+def _call(path: Path, token: str, request: CommandLineCall, yes: SignedYes | None) -> CallAnswer:
     headers = {
         "Authorization": f"Bearer {token}",
         "Content-Type": "application/json",
@@ -72,7 +72,7 @@ def _call(path: Path, token: str, request: CommandLineCall, yes: Yes | None) -> 
     return _answered(answer.get("result", {}))
 
 
-def _request(request: CommandLineCall, yes: Yes | None) -> dict[str, Any]:
+def _request(request: CommandLineCall, yes: SignedYes | None) -> dict[str, Any]:
     actor = {"atlas.house/actor": request.actor} if request.actor is not None else {}
     parameters: dict[str, Any] = {"name": request.tool, "arguments": dict(request.params)}
     if yes:
@@ -101,9 +101,9 @@ def _events(response: http.client.HTTPResponse) -> Iterator[bytes]:
             yield line.removeprefix(b"data:")
 
 
-def _answered(result: Mapping[str, Any]) -> Answered:
+def _answered(result: Mapping[str, Any]) -> CallAnswer:
     meta = result.get("_meta", {})
-    return Answered(
+    return CallAnswer(
         text="\n".join(part.get("text", "") for part in result.get("content", [])),
         error=meta.get("atlas.house/error", "failed") if result.get("isError") else None,
         data=result.get("structuredContent") or meta.get("atlas.house/data", {}),

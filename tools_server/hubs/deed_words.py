@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tools_server.called import SpokenName, place, several
 from tools_server.hubs.devices import Device, State, spoken_name
 from tools_server.hubs.home_words import group, state_words
 from tools_server.hubs.kind_words import kind_plural
-from tools_server.language import noted
-from tools_server.language import text as _
+from tools_server.values.language import noted
+from tools_server.values.language import text as _
+from tools_server.values.noun_phrases import SpokenName, place, several
 
 _PLAIN: Mapping[str, str] = {
     "home.open": noted("open {devices}"),

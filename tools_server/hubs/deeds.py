@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tools_server.called import SpokenName, place
-from tools_server.hubs.agreeing import MOMENTARY, agrees
 from tools_server.hubs.device_rules import permit_back
 from tools_server.hubs.devices import Device, State
 from tools_server.hubs.home import Home
 from tools_server.hubs.home_words import group, state_words, the
-from tools_server.language import text as _
-from tools_server.state import StoredReceipt
-from tools_server.toolkit import Call, Result, ToolFailed
-from tools_server.wording import capital
+from tools_server.hubs.matches import MOMENTARY, agrees
+from tools_server.sdk.state import StoredReceipt
+from tools_server.sdk.toolkit import Call, Result, ToolFailed
+from tools_server.sdk.wording import capital
+from tools_server.values.language import text as _
+from tools_server.values.noun_phrases import SpokenName, place
 
 ANSWER_SECONDS = 4.0  # a sleepy radio lamp takes two
 Deed = tuple[Device, State]

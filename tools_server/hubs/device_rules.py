@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tools_server.hubs.devices import Device, State, names
-from tools_server.policy import STRICTNESS
-from tools_server.toolkit import Call, ToolFailed
+from tools_server.sdk.toolkit import Call, ToolFailed
+from tools_server.values.policy import STRICTNESS
 
 
 def permit(call: Call, device: Device) -> None:

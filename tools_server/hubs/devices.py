@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, Literal, get_args
 
-from tools_server.called import listed, place, thing
 from tools_server.hubs.kind_words import can_be, kind_plural
-from tools_server.language import noun
-from tools_server.language import text as _
+from tools_server.values.language import noun
+from tools_server.values.language import text as _
+from tools_server.values.noun_phrases import listed, place, thing
 
 Kind = Literal[
     "light", "switch", "climate", "cover", "lock", "media", "fan", "sensor", "scene", "vacuum", "mower", "valve",

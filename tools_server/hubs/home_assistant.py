@@ -17,11 +17,11 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from tools_server.hubs.devices import Device, Floor, FloorPlan, Room, spoken_name
 from tools_server.hubs.home_assistant_words import SEARCH_MEDIA, RegistryEntity, has, kind_of, services
-from tools_server.language import text as _
 from tools_server.reach import websocket
 from tools_server.reach.outside import Outside
 from tools_server.reach.tls import in_the_house
 from tools_server.reach.websocket import Hung, JsonSocket
+from tools_server.values.language import text as _
 
 ANSWER_SECONDS = 10.0
 LONGEST_BACKOFF_SECONDS = 60.0

@@ -10,10 +10,10 @@ from tools_server.hubs.deeds import Deed, home_of, refuse_guarded
 from tools_server.hubs.devices import Device, DeviceTarget, Kind, State, placed, plain, spoken_name
 from tools_server.hubs.home_targets import chosen, understood
 from tools_server.hubs.home_words import COLOURS, degrees, the
-from tools_server.language import noted, series
-from tools_server.language import text as _
-from tools_server.toolkit import Call, ToolFailed
-from tools_server.wording import capital
+from tools_server.sdk.toolkit import Call, ToolFailed
+from tools_server.sdk.wording import capital
+from tools_server.values.language import noted, series
+from tools_server.values.language import text as _
 
 SURELY_FAHRENHEIT = 45  # nobody heats a room to so many degrees Celsius
 HEATING = (5.0, 35.0)  # °C, of a device that names no limits

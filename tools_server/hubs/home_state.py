@@ -28,9 +28,9 @@ from tools_server.hubs.questions import (
     unanswerable,
     whereabouts,
 )
-from tools_server.language import text as _
-from tools_server.toolkit import Call, Result, ToolFailed
-from tools_server.wording import capital
+from tools_server.sdk.toolkit import Call, Result, ToolFailed
+from tools_server.sdk.wording import capital
+from tools_server.values.language import text as _
 
 SHOWN = 100
 _SHAPES = {  # who asks for doors means all that are like them

@@ -11,8 +11,8 @@ from tools_server.hubs.deeds import home_of
 from tools_server.hubs.device_rules import permit, permit_music
 from tools_server.hubs.devices import NAMED, Device, DeviceTarget, Kind, NotMeant, State, in_place, meant, placed, plain
 from tools_server.hubs.home import Home
-from tools_server.language import text as _
-from tools_server.toolkit import Call, ToolFailed
+from tools_server.sdk.toolkit import Call, ToolFailed
+from tools_server.values.language import text as _
 
 T = TypeVar("T")
 _ALIKE = ("blind", "shutter", "shade")  # which most people call by one name

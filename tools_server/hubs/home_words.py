@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tools_server.called import SpokenName, place, several, thing
 from tools_server.hubs.devices import Device, State, plain, spoken_name
 from tools_server.hubs.kind_words import kind_plural
-from tools_server.language import noted, number, series
-from tools_server.language import text as _
+from tools_server.values.language import noted, number, series
+from tools_server.values.language import text as _
+from tools_server.values.noun_phrases import SpokenName, place, several, thing
 
 COLOURS: Mapping[str, str] = {
     noted("red"): "#ff0000",

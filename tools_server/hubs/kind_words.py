@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tools_server.language import noted
-from tools_server.language import text as _
+from tools_server.values.language import noted
+from tools_server.values.language import text as _
 
 _PLURALS: Mapping[str, str] = {
     "": noted("devices"),

@@ -24,9 +24,9 @@ from tools_server.hubs.devices import Device
 from tools_server.hubs.mqtt_commands import commands
 from tools_server.hubs.mqtt_discovery import DiscoveredDevice, Unclear, discovered
 from tools_server.hubs.mqtt_states import value_at
-from tools_server.language import text as _
 from tools_server.reach.outside import Outside
 from tools_server.reach.tls import Tls, allowed, context
+from tools_server.values.language import text as _
 
 CONNECT_SECONDS = 10.0
 KEEPALIVE_SECONDS = 30

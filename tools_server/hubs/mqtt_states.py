@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tools_server.hubs.devices import spoken_name
-from tools_server.language import noted
+from tools_server.values.language import noted
 
 TEMPLATE = re.compile(
     r"\{\{-?\s*(?P<root>value_json|value)(?P<path>(?:\.\w+|\[\s*(?:'[^']+'|\"[^\"]+\"|\d+)\s*\])*)"

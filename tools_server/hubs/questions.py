@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tools_server.called import SpokenName, listed
-from tools_server.called import place as placed
 from tools_server.hubs.devices import Device, plain, spoken_name
 from tools_server.hubs.home_words import (
     ACTIVITIES,
@@ -25,9 +23,11 @@ from tools_server.hubs.home_words import (
     the,
 )
 from tools_server.hubs.kind_words import kind_plural
-from tools_server.language import noted, series
-from tools_server.language import text as _
-from tools_server.wording import capital
+from tools_server.sdk.wording import capital
+from tools_server.values.language import noted, series
+from tools_server.values.language import text as _
+from tools_server.values.noun_phrases import SpokenName, listed
+from tools_server.values.noun_phrases import place as placed
 
 NAMED = 6  # more names than this are tiring to listen to
 # What is asked of a device → how a sensor's yes or no says it, and what state of other devices does.

@@ -26,10 +26,10 @@ from pydantic import BaseModel, ConfigDict
 
 from tools_server.mounted.definitions import Definition, Unfit, clean, definition, pinned, validator
 from tools_server.mounted.upstream_wires import CALL_SECONDS, UpstreamServer, by_http, by_stdio
-from tools_server.policy import Action
 from tools_server.reach.outside import Outside
-from tools_server.state import ToolsDatabase
-from tools_server.toolkit import Call, Result, ToolFailed, ToolSpec
+from tools_server.sdk.state import ToolsDatabase
+from tools_server.sdk.toolkit import Call, Result, ToolFailed, ToolSpec
+from tools_server.values.policy import Action
 
 RESULT_CHARACTERS = 20_000
 SPOKEN_CHARACTERS = 1500

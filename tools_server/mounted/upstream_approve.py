@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tools_server.household import add_house, at_home
 from tools_server.mounted.upstream import MIGRATIONS, approve, waiting
-from tools_server.state import ToolsDatabase
-from tools_server.stderr import say
+from tools_server.sdk.state import ToolsDatabase
+from tools_server.values.household import add_house, at_home
+from tools_server.values.stderr import say
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -24,12 +24,12 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from tools_server.confine import WallPlan, keep_to
-from tools_server.policy import Level, Risk
-from tools_server.programs import SYSTEM, programs_of
 from tools_server.reach.outside import Outside
 from tools_server.reach.stream import Dialled
 from tools_server.reach.tls import context, in_the_house
+from tools_server.values.policy import Level, Risk
+from tools_server.walls.confine import WallPlan, keep_to
+from tools_server.walls.programs import SYSTEM, programs_of
 
 LINE_BYTES = 1024 * 1024  # of one message
 CALL_SECONDS = 45.0

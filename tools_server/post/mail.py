@@ -21,10 +21,10 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from tools_server.language import text as _
 from tools_server.post.mail_text import Letter, read
 from tools_server.reach.outside import Outside, Unreachable
 from tools_server.reach.tls import Tls, allowed, context
+from tools_server.values.language import text as _
 
 CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 15.0  # for each answer of the server

@@ -18,7 +18,7 @@ from email.message import Message
 from email.utils import getaddresses, parsedate_to_datetime
 from html.parser import HTMLParser
 
-from tools_server.language import text as _
+from tools_server.values.language import text as _
 
 HEADER_CHARACTERS = 300
 TEXT_CHARACTERS = 20_000  # twenty minutes aloud

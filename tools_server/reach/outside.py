@@ -18,9 +18,9 @@ from typing import Any
 import httpcore2
 import httpx2
 
-from tools_server.language import ENGLISH, current, noted
-from tools_server.language import text as _
-from tools_server.porter import Porter
+from tools_server.values.language import ENGLISH, current, noted
+from tools_server.values.language import text as _
+from tools_server.walls.porter import Porter
 
 HEAD_BYTES = 4096  # of the egress's answer, which is three short lines
 FETCH_BYTES = 2 * 1024 * 1024  # the largest forecast is a hundredth of it

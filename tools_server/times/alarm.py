@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Any
 
-from tools_server.language import series
-from tools_server.language import text as _
 from tools_server.times.recurrence import Recurrence, local, moment, read
 from tools_server.times.spoken_time import ago_words, clock_words, day_words, moment_words, rule_words
+from tools_server.values.language import series
+from tools_server.values.language import text as _
 
 DAY = 86_400.0
 RING_SECONDS = 600  # who is not awake by then is not at home

@@ -11,7 +11,6 @@ import re
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta, tzinfo
 
-from tools_server.language import text as _
 from tools_server.times import days
 from tools_server.times.days import On, Weekday
 from tools_server.times.recurrence import RecurrenceRule, local, moment
@@ -20,6 +19,7 @@ from tools_server.times.when_grammar import read_words
 from tools_server.times.when_moment import PARTS, REMINDING, TOO_FAR, Habit, Meaning
 from tools_server.times.when_said import ClockTime, NotUnderstood, TimePhrase
 from tools_server.times.when_words import LENGTH, length, regular
+from tools_server.values.language import text as _
 
 EVENING = 17  # from this hour on, "at eight" means the evening to who moves something
 _SHIFT = re.compile(rf"(?:by )?(?P<length>{LENGTH}) (?P<way>later|after|earlier|sooner|before)")

@@ -8,12 +8,12 @@ from datetime import datetime, tzinfo
 from difflib import SequenceMatcher
 from typing import Any
 
-from tools_server.called import place
-from tools_server.language import noun, plural
-from tools_server.language import text as _
+from tools_server.sdk.wording import plain, spoken
 from tools_server.times.recurrence import Recurrence, local, read
 from tools_server.times.spoken_time import ago_words, day_words, moment_words, rule_words
-from tools_server.wording import plain, spoken
+from tools_server.values.language import noun, plural
+from tools_server.values.language import text as _
+from tools_server.values.noun_phrases import place
 
 MOST_SAYINGS = 3
 AGAIN_SECONDS = 300  # time to come back from the garden

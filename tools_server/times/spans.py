@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass, replace
 from datetime import date, time, timedelta, tzinfo
 
-from tools_server.language import text as _
 from tools_server.times.recurrence import local
 from tools_server.times.when_grammar import read_words
 from tools_server.times.when_moment import PARTS, REMINDING, TOO_FAR, Meaning
 from tools_server.times.when_said import NotUnderstood
 from tools_server.times.when_words import regular
+from tools_server.values.language import text as _
 
 DAY = timedelta(days=1)
 FEW = 3  # days

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from datetime import date, datetime, time, timedelta
 
-from tools_server.language import calendar_day, clock, counted, in_context, month, noted, series, weekday
-from tools_server.language import text as _
 from tools_server.times.german import nth
 from tools_server.times.recurrence import WEEKDAYS, RecurrenceRule
+from tools_server.values.language import calendar_day, clock, counted, in_context, month, noted, series, weekday
+from tools_server.values.language import text as _
 
 YEAR_SAID_DAYS = 300  # a date this far away is said with its year
 _MONDAY = date(2001, 1, 1)

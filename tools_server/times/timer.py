@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tools_server.called import place
-from tools_server.language import in_context, length, noun, parts_of, series
-from tools_server.language import text as _
-from tools_server.wording import NAMED, some
+from tools_server.sdk.wording import NAMED, some
+from tools_server.values.language import in_context, length, noun, parts_of, series
+from tools_server.values.language import text as _
+from tools_server.values.noun_phrases import place
 
 JUST_SECONDS = 30  # said a moment late, it is still now
 

@@ -10,12 +10,12 @@ import re
 from collections.abc import Callable
 from datetime import date, timedelta
 
-from tools_server.language import noted
-from tools_server.language import text as _
 from tools_server.times.days import EASTER, FEASTS, Easter, MonthDay, Nth, OfMonth, On, Weekday, exists
 from tools_server.times.recurrence import WEEKDAYS, Frequency
 from tools_server.times.when_said import ClockTime, Half, NotUnderstood, TimePhrase, TimeReader
 from tools_server.times.when_words import LENGTH, MONTH, ORDINAL, WEEKDAY, length, month, regular, weekday
+from tools_server.values.language import noted
+from tools_server.values.language import text as _
 
 FIRST_THING = 8  # the hour
 EXAMPLES = noted("You can say, for example, tomorrow at 5 PM, in two hours, or every Monday at 7 AM.")

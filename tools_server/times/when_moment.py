@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, tzinfo
 
-from tools_server.language import month, noted, weekday
-from tools_server.language import text as _
 from tools_server.times import days
 from tools_server.times.recurrence import local, moment
 from tools_server.times.when_said import ClockTime, NotUnderstood, TimePhrase
+from tools_server.values.language import month, noted, weekday
+from tools_server.values.language import text as _
 
 PART_HOURS = {"morning": 9, "lunchtime": 12, "afternoon": 15, "evening": 18, "night": 20}  # when nothing is said
 PARTS = {"morning": (5, 12), "lunchtime": (12, 14), "afternoon": (12, 18), "evening": (17, 24), "night": (18, 24)}

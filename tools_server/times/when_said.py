@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal
 
-from tools_server.language import text as _
 from tools_server.times.days import Day, MonthDay, On, Weekday
 from tools_server.times.recurrence import Frequency
 from tools_server.times.when_words import Length
+from tools_server.values.language import text as _
 
 Half = Literal["", "am", "pm", "24"]  # "24": the hour is of a whole day
 

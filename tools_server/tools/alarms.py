@@ -15,11 +15,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tools_server import rows
-from tools_server.language import plural, series
-from tools_server.language import text as _
-from tools_server.shapes import COMING, DUE, IDS
-from tools_server.state import StoredReceipt
+from tools_server.sdk import rows
+from tools_server.sdk.state import StoredReceipt
+from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
+from tools_server.sdk.wording import NAMED, capital, one_line, plain
 from tools_server.times.alarm import (
     Alarm,
     after_ring,
@@ -33,15 +32,16 @@ from tools_server.times.alarm import (
     without,
 )
 from tools_server.times.moving import moved, moved_rule
+from tools_server.times.ownership import ALARMS as ALARMS_OF
+from tools_server.times.ownership import changeable, refuse_more, role_of
 from tools_server.times.recurrence import local, moment, read
 from tools_server.times.spoken_time import day_words, moment_words
 from tools_server.times.when import WAKING, NotUnderstood, When, understand, understand_day
 from tools_server.times.when_grammar import read_words
 from tools_server.times.when_said import ClockTime
-from tools_server.times.whose import ALARMS as ALARMS_OF
-from tools_server.times.whose import changeable, refuse_more, role_of
-from tools_server.toolkit import Call, Result, ToolFailed, tool
-from tools_server.wording import NAMED, capital, one_line, plain
+from tools_server.values.language import plural, series
+from tools_server.values.language import text as _
+from tools_server.values.shapes import COMING, DUE, IDS
 
 ALARM = {"id": str, "name": str, "person": str, "room": str, "rule": str, "at": float, "due_at": float | None}
 ALARM |= {"state": str, "when": str}

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from tools_server.confirm import STATEMENT_CHARACTERS
-from tools_server.language import text as _
-from tools_server.toolkit import Call, Result, tool
+from tools_server.gate.confirmations import STATEMENT_CHARACTERS
+from tools_server.sdk.toolkit import Call, Result, tool
+from tools_server.values.language import text as _
 
 ASK: dict[str, Any] = {"id": str, "sentence": str, "level": str, "expires_at": float, "tool": str}
 ASK |= {"arguments_sha256": str, "agent": str, "actor": {"person": str, "device": str, "role": str, "room": str}}

@@ -11,15 +11,15 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from tools_server import rows
-from tools_server.called import place as called
 from tools_server.hubs.home import Home
-from tools_server.language import length
-from tools_server.language import text as _
-from tools_server.shapes import DUE, IDS
-from tools_server.state import StoredReceipt
-from tools_server.toolkit import Call, Result, ToolFailed, tool
-from tools_server.wording import one_line
+from tools_server.sdk import rows
+from tools_server.sdk.state import StoredReceipt
+from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
+from tools_server.sdk.wording import one_line
+from tools_server.values.language import length
+from tools_server.values.language import text as _
+from tools_server.values.noun_phrases import place as called
+from tools_server.values.shapes import DUE, IDS
 
 BROADCAST = {"id": str, "text": str, "room": str, "person": str, "at": float}
 

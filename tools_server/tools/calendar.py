@@ -37,15 +37,15 @@ from tools_server.calendars.calendar_words import (
 )
 from tools_server.calendars.diary import CalendarAccount, Diary
 from tools_server.calendars.events import Change, Event
-from tools_server.calendars.unfolding import Occurrence, unfolded
-from tools_server.language import plural, series
-from tools_server.language import text as _
-from tools_server.shapes import PROBLEM
-from tools_server.state import StoredReceipt
+from tools_server.calendars.occurrences import Occurrence, unfolded
+from tools_server.sdk.state import StoredReceipt
+from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
+from tools_server.sdk.wording import capital, chosen, one_line, plain, spoken, told_problems
 from tools_server.times.spans import DaySpan
 from tools_server.times.spoken_time import clock_words
-from tools_server.toolkit import Call, Result, ToolFailed, tool
-from tools_server.wording import capital, chosen, one_line, plain, spoken, told_problems
+from tools_server.values.language import plural, series
+from tools_server.values.language import text as _
+from tools_server.values.shapes import PROBLEM
 
 EVENT = {
     "id?": str,

@@ -15,8 +15,8 @@ from typing import Annotated, Any
 from anyio import to_thread
 from pydantic import BaseModel, ConfigDict, Field
 
-from tools_server.language import calendar_day, counted, exact_clock, noted, series, weekday
-from tools_server.language import text as _
+from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
+from tools_server.sdk.wording import NAMED, one_line
 from tools_server.times.public_holidays import country_code, days_off, nearest
 from tools_server.times.recurrence import local
 from tools_server.times.recurrence import moment as to_seconds
@@ -24,8 +24,8 @@ from tools_server.times.spoken_time import day_words, moment_words
 from tools_server.times.when import NotUnderstood, understand, understand_day
 from tools_server.times.when_grammar import read_words
 from tools_server.times.when_said import ClockTime
-from tools_server.toolkit import Call, Result, ToolFailed, tool
-from tools_server.wording import NAMED, one_line
+from tools_server.values.language import calendar_day, counted, exact_clock, noted, series, weekday
+from tools_server.values.language import text as _
 
 MOMENT = dict.fromkeys(("iso?", "date?", "time?", "weekday?", "zone?", "place?"), str) | {"week?": int}
 

@@ -21,8 +21,6 @@ import anyio
 import anyio.to_thread
 from pydantic import BaseModel, ConfigDict, Field
 
-from tools_server.language import series
-from tools_server.language import text as _
 from tools_server.post.mail import (
     Account,
     MailEntry,
@@ -35,10 +33,12 @@ from tools_server.post.mail import (
     mailbox,
 )
 from tools_server.post.mail_text import plain
+from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
 from tools_server.times.recurrence import local
 from tools_server.times.spoken_time import day_words, moment_words
 from tools_server.times.when import NotUnderstood, understand_day
-from tools_server.toolkit import Call, Result, ToolFailed, tool
+from tools_server.values.language import series
+from tools_server.values.language import text as _
 
 MAIL = {"id": str, "account": str, "from": str, "from_address": str, "to": [str], "subject": str}
 MAIL |= {"sent_at": float | None, "unread": bool}

@@ -1,8 +1,8 @@
 """Facts: what people asked to be remembered, one line each, in Markdown that they may edit while the server runs.
 
 What is everybody's lies in facts/household.md of the agent's own folder, what is a person's own in facts/people (see
-writing/whose.py): it is theirs alone to hear, also where an owner asks. Who speaks is not always known, and then it is
-everybody's. Children change what is their own; guests neither hear nor change anything (policy.toml). A line
+writing/private_papers.py): it is theirs alone to hear, also where an owner asks. Who speaks is not always known, and
+then it is everybody's. Children change what is their own; guests neither hear nor change anything (policy.toml). A line
 "- Anna is allergic to nuts" is a fact; every other line stays as it is.
 """
 
@@ -16,15 +16,15 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from tools_server.german_names import main_clause
-from tools_server.language import current, plural, series
-from tools_server.language import text as _
-from tools_server.paths import PathDenied, Stamp
-from tools_server.state import StoredReceipt
-from tools_server.toolkit import Call, Result, ToolFailed, tool
-from tools_server.wording import capital, one_line, plain, spoken
+from tools_server.sdk.state import StoredReceipt
+from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
+from tools_server.sdk.wording import capital, one_line, plain, spoken
+from tools_server.values.german_names import main_clause
+from tools_server.values.language import current, plural, series
+from tools_server.values.language import text as _
+from tools_server.values.paths import PathDenied, Stamp
 from tools_server.writing.papers import Unreadable, file_state, put_back, read_text
-from tools_server.writing.whose import HOUSEHOLD, own_file
+from tools_server.writing.private_papers import HOUSEHOLD, own_file
 from wall.roles import may
 
 FACT_CHARACTERS = 300  # one thing worth knowing; a longer text is a note

@@ -16,14 +16,14 @@ from typing import Annotated
 import anyio
 from pydantic import Field
 
-from tools_server.arguments import whole
-from tools_server.language import plural, series
-from tools_server.language import text as _
-from tools_server.paths import FILE_BYTES, FolderEntry, PathDenied
-from tools_server.state import StoredReceipt
-from tools_server.strangers import is_households
-from tools_server.toolkit import Call, Result, ToolFailed, tool
-from tools_server.wording import aloud, one_line, size, some, spoken
+from tools_server.gate.provenance import is_households
+from tools_server.sdk.arguments import whole
+from tools_server.sdk.state import StoredReceipt
+from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
+from tools_server.sdk.wording import aloud, one_line, size, some, spoken
+from tools_server.values.language import plural, series
+from tools_server.values.language import text as _
+from tools_server.values.paths import FILE_BYTES, FolderEntry, PathDenied
 from tools_server.writing import contents
 from tools_server.writing.contents import SNIFFED_BYTES, FolderPlace, amount, decoded, no_text, walk
 from tools_server.writing.papers import Unreadable, body_of, edited, file_state, put_back, root_of

@@ -10,12 +10,12 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from tools_server.language import plural
-from tools_server.language import text as _
-from tools_server.state import StoredReceipt
+from tools_server.sdk.state import StoredReceipt
+from tools_server.sdk.toolkit import Call, Result, ToolFailed, ToolSpec, Undo, tool
+from tools_server.sdk.wording import capital
 from tools_server.times.spoken_time import moment_words
-from tools_server.toolkit import Call, Result, ToolFailed, ToolSpec, Undo, tool
-from tools_server.wording import capital
+from tools_server.values.language import plural
+from tools_server.values.language import text as _
 from wall.roles import NOBODY, may
 
 CHANGE = {"receipt": str, "at": float, "tool": str, "changed": str, "actor": dict, "undo": bool, "undone": bool}

@@ -15,8 +15,6 @@ from typing import Annotated, Any, Literal
 import anyio
 from pydantic import Field
 
-from tools_server.called import SpokenName
-from tools_server.called import place as called
 from tools_server.hubs import home_settings, home_state
 from tools_server.hubs.deeds import DEVICE, done, home_of, put_back, refuse_guarded, shown
 from tools_server.hubs.device_rules import known_as, permit_music
@@ -25,11 +23,13 @@ from tools_server.hubs.home import Home, HomeSettings
 from tools_server.hubs.home_targets import chosen, home_rooms, listed, players, shutters, switched
 from tools_server.hubs.home_words import named, the
 from tools_server.hubs.kind_words import kind_plural
-from tools_server.language import series
-from tools_server.language import text as _
-from tools_server.state import StoredReceipt
-from tools_server.toolkit import Call, Live, Result, tool
-from tools_server.wording import capital
+from tools_server.sdk.state import StoredReceipt
+from tools_server.sdk.toolkit import Call, Live, Result, tool
+from tools_server.sdk.wording import capital
+from tools_server.values.language import series
+from tools_server.values.language import text as _
+from tools_server.values.noun_phrases import SpokenName
+from tools_server.values.noun_phrases import place as called
 
 DEVICES = {"devices": [DEVICE], "silent?": [str]}
 PLACE = {"name": str, "aliases": [str]}

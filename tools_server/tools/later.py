@@ -20,23 +20,23 @@ from typing import Annotated, Any
 import anyio
 from pydantic import Field
 
-from tools_server import rows
-from tools_server.arguments import checked
 from tools_server.hubs.deed_words import deed_words
 from tools_server.hubs.home import Home
-from tools_server.language import current, length, series, speaking
-from tools_server.language import text as _
-from tools_server.names import inner_name
-from tools_server.policy import CallActor
-from tools_server.shapes import DUE, IDS
-from tools_server.state import StoredReceipt
+from tools_server.sdk import rows
+from tools_server.sdk.arguments import checked
+from tools_server.sdk.state import StoredReceipt
+from tools_server.sdk.toolkit import Call, Live, Result, ToolFailed, ToolSpec, tool
+from tools_server.sdk.wording import NAMED, one_line, spoken
+from tools_server.sdk.wording import chosen as chosen_by_words
+from tools_server.times.ownership import DEEDS, changeable_by, refuse_more
 from tools_server.times.recurrence import moment
 from tools_server.times.spoken_time import moment_words
 from tools_server.times.when import NotUnderstood, understand
-from tools_server.times.whose import DEEDS, changeable_by, refuse_more
-from tools_server.toolkit import Call, Live, Result, ToolFailed, ToolSpec, tool
-from tools_server.wording import NAMED, one_line, spoken
-from tools_server.wording import chosen as chosen_by_words
+from tools_server.values.language import current, length, series, speaking
+from tools_server.values.language import text as _
+from tools_server.values.policy import CallActor
+from tools_server.values.shapes import DUE, IDS
+from tools_server.values.wire_names import inner_name
 
 DEED = {"id": str, "tool": str, "arguments": dict, "text": str, "at": float}
 

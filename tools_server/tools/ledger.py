@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tools_server.language import text as _
-from tools_server.toolkit import Call, Result, ToolFailed, tool
-from tools_server.wording import capital
+from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
+from tools_server.sdk.wording import capital
+from tools_server.values.language import text as _
 
 USAGE = {"agent": str, "budget": int | None, "since?": float, "spent?": int, "left?": int | None, "calls?": int}
 

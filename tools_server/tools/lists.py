@@ -14,13 +14,13 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tools_server.language import in_context, noun, plural, series
-from tools_server.language import text as _
-from tools_server.paths import PathDenied, Stamp
-from tools_server.shapes import PROBLEM
-from tools_server.state import StoredReceipt
-from tools_server.toolkit import Call, Result, ToolFailed, tool
-from tools_server.wording import capital, chosen, one_line, plain, some, spoken, told_problems
+from tools_server.sdk.state import StoredReceipt
+from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
+from tools_server.sdk.wording import capital, chosen, one_line, plain, some, spoken, told_problems
+from tools_server.values.language import in_context, noun, plural, series
+from tools_server.values.language import text as _
+from tools_server.values.paths import PathDenied, Stamp
+from tools_server.values.shapes import PROBLEM
 from tools_server.writing.papers import Unreadable, file_state, files, problem, put_back, read_text
 
 FOLDER = "lists"

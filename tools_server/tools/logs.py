@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from tools_server.language import text as _
-from tools_server.toolkit import Call, Result, tool
+from tools_server.sdk.toolkit import Call, Result, tool
+from tools_server.values.language import text as _
 from wall.chain import backwards, opened
 
 LOOKED_BYTES = 1024 * 1024  # of the end of the record: some thousand calls, read in milliseconds

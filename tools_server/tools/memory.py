@@ -16,10 +16,10 @@ from typing import Annotated, cast
 import anyio
 from pydantic import Field
 
-from tools_server.language import text as _
-from tools_server.paths import PathDenied, Root
-from tools_server.toolkit import Call, Live, Result, ToolFailed, tool
-from tools_server.wording import aloud, spoken
+from tools_server.sdk.toolkit import Call, Live, Result, ToolFailed, tool
+from tools_server.sdk.wording import aloud, spoken
+from tools_server.values.language import text as _
+from tools_server.values.paths import PathDenied, Root
 from tools_server.writing.likeness import Index, Likeness
 from tools_server.writing.papers import Unreadable, body_of, front_matter, read, scalar
 

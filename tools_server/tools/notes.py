@@ -20,13 +20,13 @@ from typing import Annotated
 import anyio
 from pydantic import Field
 
-from tools_server.language import plural
-from tools_server.language import text as _
-from tools_server.paths import Root
-from tools_server.shapes import PROBLEM
-from tools_server.state import StoredReceipt
-from tools_server.toolkit import Call, Result, ToolFailed, tool
-from tools_server.wording import aloud, capital, chosen, one_line, plain, some, spoken, told_problems
+from tools_server.sdk.state import StoredReceipt
+from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
+from tools_server.sdk.wording import aloud, capital, chosen, one_line, plain, some, spoken, told_problems
+from tools_server.values.language import plural
+from tools_server.values.language import text as _
+from tools_server.values.paths import Root
+from tools_server.values.shapes import PROBLEM
 from tools_server.writing import papers
 from tools_server.writing.papers import Paper, file_state, headed, put_back, read_all, scalar
 

@@ -12,9 +12,9 @@ from tools_server.hubs.device_rules import permit
 from tools_server.hubs.devices import Device, names, nearest, plain, spoken_name
 from tools_server.hubs.home_words import place_clause, the
 from tools_server.hubs.questions import DeviceQuestion, answer, only_whereabouts, whereabouts
-from tools_server.language import text as _
-from tools_server.toolkit import Call, Result, ToolFailed, tool
-from tools_server.wording import capital
+from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
+from tools_server.sdk.wording import capital
+from tools_server.values.language import text as _
 
 MOST_NAMED = 8
 EVERYBODY = ("everyone", "everybody", "alle", "jeder")

@@ -12,9 +12,9 @@ from typing import Annotated, Any
 import anyio.to_thread
 from pydantic import Field
 
-from tools_server.language import text as _
-from tools_server.toolkit import Call, Result, ToolFailed, tool
+from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
 from tools_server.tools.logs import SHOWN
+from tools_server.values.language import text as _
 from wall.chain import backwards, opened, row_hash, verify
 
 LOOKED_ROWS = 100_000  # in one call; a page of the record goes on from there

@@ -15,11 +15,10 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from tools_server import rows
-from tools_server.language import plural
-from tools_server.language import text as _
-from tools_server.shapes import DUE, IDS
-from tools_server.state import StoredReceipt
+from tools_server.sdk import rows
+from tools_server.sdk.state import StoredReceipt
+from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
+from tools_server.sdk.wording import NAMED, one_line, spoken
 from tools_server.times.moving import moved, moved_rule
 from tools_server.times.recurrence import local, moment, read
 from tools_server.times.reminder import (
@@ -38,8 +37,9 @@ from tools_server.times.reminder import (
 from tools_server.times.spoken_time import moment_words
 from tools_server.times.when import NotUnderstood, When, understand
 from tools_server.times.when_grammar import read_event
-from tools_server.toolkit import Call, Result, ToolFailed, tool
-from tools_server.wording import NAMED, one_line, spoken
+from tools_server.values.language import plural
+from tools_server.values.language import text as _
+from tools_server.values.shapes import DUE, IDS
 
 REMINDER: dict[str, Any] = {"id": str, "text": str, "person": str, "room": str, "rule": str, "heard": str}
 REMINDER |= {"due_at": float | None, "state": str, "when": str}

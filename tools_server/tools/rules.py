@@ -6,10 +6,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tools_server.explain import AFTER_WORDS_OF_OTHERS, table, written
-from tools_server.language import plural
-from tools_server.language import text as _
-from tools_server.toolkit import Call, Result, ToolFailed, tool
+from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
+from tools_server.values.explain import AFTER_WORDS_OF_OTHERS, table, written
+from tools_server.values.language import plural
+from tools_server.values.language import text as _
 
 RULE = {"id": str, "then": str, "because": str, "agents": [str], "roles": [str], "tools": [str], "risks": [str]}
 RULE |= {"when": str}

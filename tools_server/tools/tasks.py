@@ -15,15 +15,15 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import Field
 
 from tools_server.calendars.calendar_words import span
-from tools_server.language import plural, series
-from tools_server.language import text as _
-from tools_server.paths import Root, Stamp
-from tools_server.shapes import PROBLEM
-from tools_server.state import StoredReceipt
+from tools_server.sdk.state import StoredReceipt
+from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
+from tools_server.sdk.wording import capital, chosen, one_line, plain, some, spoken, told_problems
 from tools_server.times.spoken_time import day_words
 from tools_server.times.when import NotUnderstood, understand, understand_day
-from tools_server.toolkit import Call, Result, ToolFailed, tool
-from tools_server.wording import capital, chosen, one_line, plain, some, spoken, told_problems
+from tools_server.values.language import plural, series
+from tools_server.values.language import text as _
+from tools_server.values.paths import Root, Stamp
+from tools_server.values.shapes import PROBLEM
 from tools_server.writing import papers
 from tools_server.writing.papers import (
     Paper,

@@ -15,12 +15,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from tools_server import rows
-from tools_server.called import place
-from tools_server.language import noun
-from tools_server.language import text as _
-from tools_server.shapes import DUE, IDS
-from tools_server.state import StoredReceipt
+from tools_server.sdk import rows
+from tools_server.sdk.state import StoredReceipt
+from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
+from tools_server.sdk.wording import NAMED, capital
+from tools_server.times.ownership import TIMERS, changeable, refuse_more, role_of
 from tools_server.times.timer import (
     JUST_SECONDS,
     Timer,
@@ -36,9 +35,10 @@ from tools_server.times.timer import (
     what_there_is,
     which,
 )
-from tools_server.times.whose import TIMERS, changeable, refuse_more, role_of
-from tools_server.toolkit import Call, Result, ToolFailed, tool
-from tools_server.wording import NAMED, capital
+from tools_server.values.language import noun
+from tools_server.values.language import text as _
+from tools_server.values.noun_phrases import place
+from tools_server.values.shapes import DUE, IDS
 
 TIMER: dict[str, Any] = {"id": str, "name": str, "room": str, "seconds": int, "left_seconds": float, "state": str}
 TIMER |= {"ends_at": float | None}

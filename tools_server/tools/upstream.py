@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 import tools_server.tools
 from tools_server.mounted.upstream import MIGRATIONS, Upstream
 from tools_server.mounted.upstream_wires import UpstreamServer
-from tools_server.toolkit import Call, Live, Result, tool
+from tools_server.sdk.toolkit import Call, Live, Result, tool
 
 __all__ = ["MIGRATIONS"]
 

@@ -17,15 +17,15 @@ from urllib.parse import urlencode
 import anyio
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from tools_server import places
-from tools_server.language import ago, calendar_day, noted, plural, weekday
-from tools_server.language import text as _
-from tools_server.places import Location
 from tools_server.reach.outside import Unreachable
+from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
 from tools_server.times.recurrence import local
 from tools_server.times.spans import span
 from tools_server.times.when import NotUnderstood
-from tools_server.toolkit import Call, Result, ToolFailed, tool
+from tools_server.values.language import ago, calendar_day, noted, plural, weekday
+from tools_server.values.language import text as _
+from tools_server.world import cities as places
+from tools_server.world.cities import Location
 
 WEATHER = {"place": str, "units": str, "age_seconds": int, "current": bool}
 NOW = WEATHER | dict.fromkeys(("temperature_2m", "apparent_temperature", "relative_humidity_2m"), float)

@@ -13,19 +13,19 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tools_server import places
-from tools_server.language import clock, length, noted, number, series
-from tools_server.language import text as _
-from tools_server.places import Location
+from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
+from tools_server.sdk.wording import capital, one_line, spoken
 from tools_server.times.public_holidays import country_code
 from tools_server.times.spans import DaySpan, span
 from tools_server.times.spoken_time import day_words
 from tools_server.times.when_said import NotUnderstood
-from tools_server.toolkit import Call, Result, ToolFailed, tool
-from tools_server.wording import capital, one_line, spoken
+from tools_server.values.language import clock, length, noted, number, series
+from tools_server.values.language import text as _
+from tools_server.world import cities as places
 from tools_server.world import sky
 from tools_server.world.arithmetic import NoSum, evaluate
 from tools_server.world.arithmetic import amount as amount_of
+from tools_server.world.cities import Location
 from tools_server.world.units import CURRENCIES, UNITS, Apart, convert
 
 MOST_DICE = 20

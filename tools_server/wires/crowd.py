@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from tools_server.policy import AgentAccount
+from tools_server.values.policy import AgentAccount
 from tools_server.wires.wire import AGENT_SCOPE
 
 CONNECTIONS = 640  # a process may open a thousand files, and the tools need some; five agents fill it

@@ -9,8 +9,8 @@ from collections.abc import Callable
 import anyio
 from anyio.abc import TaskStatus
 
-from tools_server.gate import Gate
-from tools_server.stderr import say
+from tools_server.gate.gate import Gate
+from tools_server.values.stderr import say
 
 DRAIN_SECONDS = 3.0  # for live calls; a supervisor waits five between SIGTERM and SIGKILL
 LAST_SECONDS = 4.8  # after which nothing is waited for: what had been acknowledged is on the disk already

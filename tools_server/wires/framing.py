@@ -14,7 +14,7 @@ from typing import Any
 from mcp_types import ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
 from pydantic import ValidationError
 
-from tools_server.codes import Code
+from tools_server.values.codes import Code
 from tools_server.wires.strict_json import BOM, INVALID_REQUEST, KEPT_BYTES, MessageRefused, id_of, parse
 
 MESSAGE_BYTES = 512 * 1024  # the largest argument a tool takes is an eighth of it

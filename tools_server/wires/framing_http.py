@@ -6,7 +6,7 @@ import anyio
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tools_server.codes import Code
+from tools_server.values.codes import Code
 from tools_server.wires.framing import MESSAGE_BYTES, LineTooLong, decode, refusal, too_large
 from tools_server.wires.strict_json import BOM, KEPT_BYTES, MessageRefused
 

@@ -26,9 +26,9 @@ from mcp.server.subscriptions import (
 )
 from mcp.shared.exceptions import MCPError
 
-from tools_server.gate import Gate
-from tools_server.policy import AgentAccount
-from tools_server.resources import Resources
+from tools_server.gate.gate import Gate
+from tools_server.values.policy import AgentAccount
+from tools_server.wires.resources import Resources
 
 STREAMS = 128  # modern clients listening at a time
 STREAMS_PER_AGENT = 32  # so that one agent leaves room for the others

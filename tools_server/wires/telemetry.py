@@ -12,7 +12,7 @@ from anyio.streams.memory import MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCNotification
 
-from tools_server.requests import WINDOW_SECONDS, LiveRequests
+from tools_server.gate.live_requests import WINDOW_SECONDS, LiveRequests
 
 EVERY_SECONDS = 10.0
 METHOD = "telemetry/update"  # of no protocol's own: clients that do not know it drop it (Python's and TypeScript's do)

@@ -18,16 +18,16 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from tools_server.gate import Gate
-from tools_server.names import DOCUMENTED, wire_name
-from tools_server.policy import AgentAccount
-from tools_server.prompts import FOLDER as PROMPTS
-from tools_server.prompts import SOURCES, PromptFiles, Source
-from tools_server.resources import VIEWS, Resources, View
-from tools_server.toolkit import ToolFailed, ToolSpec
+from tools_server.gate.call_request import UNTRUSTED_META, CallRequest, CallResult
+from tools_server.gate.gate import Gate
+from tools_server.sdk.toolkit import ToolFailed, ToolSpec
+from tools_server.values.policy import AgentAccount
+from tools_server.values.wire_names import DOCUMENTED, wire_name
 from tools_server.wires.notices import Context, Notices
+from tools_server.wires.prompt_files import FOLDER as PROMPTS
+from tools_server.wires.prompt_files import SOURCES, PromptFiles, Source
+from tools_server.wires.resources import VIEWS, Resources, View
 from tools_server.wires.wire_asks import ASK_META, asking, can_be_asked, reply_of
-from tools_server.wish import UNTRUSTED_META, CallRequest, CallResult
 
 logger = logging.getLogger(__name__)
 ACTOR_META = "atlas.house/actor"

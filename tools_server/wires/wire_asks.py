@@ -9,7 +9,8 @@ import mcp.types as types
 from mcp.server.context import ServerRequestContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from tools_server.confirm import NO_REPLY, Confirmation, ConfirmationReply
+from tools_server.gate.confirmations import NO_REPLY, ConfirmationReply
+from tools_server.sdk.confirmation import Confirmation
 
 ASK_META = "atlas.house/ask"
 CONFIRM = "confirm"  # the key of the one input that is ever asked for

@@ -21,10 +21,10 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tools_server.boot import BootFailed, ServerSettings, opened_gate
-from tools_server.confine import standing
-from tools_server.gate import Gate
-from tools_server.stderr import say
+from tools_server.boot.opening import BootFailed, ServerSettings, opened_gate
+from tools_server.gate.gate import Gate
+from tools_server.values.stderr import say
+from tools_server.walls.confine import standing
 from tools_server.wires import crowd, telemetry
 from tools_server.wires.crowd import CountedConnection, Rationed, sessions_of
 from tools_server.wires.drain import on_signal

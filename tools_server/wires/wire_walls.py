@@ -11,7 +11,7 @@ import anyio
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from tools_server.confine import standing
+from tools_server.walls.confine import standing
 from tools_server.wires.wire import AGENT_SCOPE
 
 TRY_SECONDS = 1.0  # a wall answers at once; a hole on loopback does too

@@ -8,8 +8,8 @@ from typing import Literal
 
 from astral import Observer, moon, sun
 
-from tools_server.language import noted
-from tools_server.places import Location
+from tools_server.values.language import noted
+from tools_server.world.cities import Location
 
 Event = Literal["sunrise", "sunset", "dawn", "dusk", "noon"]
 Phase = Literal["full", "new"]

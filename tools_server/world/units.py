@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tools_server.language import noted
+from tools_server.values.language import noted
 
 _F = Fraction
 Names = tuple[str, str]  # of one, and of several

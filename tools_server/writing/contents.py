@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tools_server.arguments import whole
-from tools_server.language import noted, plural
-from tools_server.language import text as _
-from tools_server.paths import PathDenied, Root
-from tools_server.wording import plain
+from tools_server.sdk.arguments import whole
+from tools_server.sdk.wording import plain
+from tools_server.values.language import noted, plural
+from tools_server.values.language import text as _
+from tools_server.values.paths import PathDenied, Root
 
 SNIFFED_BYTES = 4_096  # enough to tell what a file is
 SEARCH_SECONDS = 10.0  # then what was found so far is told

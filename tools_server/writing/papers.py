@@ -18,12 +18,12 @@ from typing import Any
 
 import yaml
 
-from tools_server.arguments import whole
-from tools_server.language import text as _
-from tools_server.paths import PathDenied, Root, Stamp
-from tools_server.state import StoredReceipt
-from tools_server.toolkit import Call, Result, ToolFailed
-from tools_server.wording import one_line
+from tools_server.sdk.arguments import whole
+from tools_server.sdk.state import StoredReceipt
+from tools_server.sdk.toolkit import Call, Result, ToolFailed
+from tools_server.sdk.wording import one_line
+from tools_server.values.language import text as _
+from tools_server.values.paths import PathDenied, Root, Stamp
 
 MOST_PAPERS = 1_000  # of one folder: beyond it, a board or a notebook is an archive
 DEPTH = 5  # of folders in folders

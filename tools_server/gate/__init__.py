@@ -1,0 +1,1 @@
+"""The one path of every call to a tool, and what it passes on the way."""

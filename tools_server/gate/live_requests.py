@@ -1,0 +1,188 @@
+"""The registry of live requests: how many at a time, for how long, and what becomes of them at the end.
+
+Every call is in it from its arrival to its record. An agent has so many calls running, so many more waiting, and then
+is told that it is busy; a call that is a minute old is given up, waiting included. Whoever asked can cancel earlier:
+a legacy client by `notifications/cancelled`, a modern one by closing, and both arrive here as a cancelled scope.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Literal
+
+import anyio
+
+from tools_server.values.codes import Code
+from tools_server.values.language import noted
+from tools_server.values.language import text as _
+
+TTL_SECONDS = 60.0  # the longest that anyone may be kept waiting
+REAPER_SECONDS = 5.0
+GRACE_SECONDS = 5.0  # a tool that goes on for longer after its end has ignored it
+RUNNING_PER_AGENT = 16
+WAITING_PER_AGENT = 64
+WINDOW_SECONDS = 60.0  # what the latencies of the telemetry are of
+WINDOW_CALLS = 10_000
+CANCEL_SECONDS = 0.5  # for cancelled calls to write their record
+STOPPING = noted("The tool server is stopping. Please ask again in a moment.")
+CUT_OFF = noted("The tool server is stopping, so I gave that up.")
+EXPIRED = noted("That waited and took longer than 60 seconds, so I gave up.")  # `TTL_SECONDS`
+BUSY = noted("Too much is being asked of me at once. Please ask again in a moment.")
+
+logger = logging.getLogger(__name__)
+
+
+class GivenUp(Exception):
+    """A call that was not carried out, or not to its end. `str()` is a sentence fit for speech."""
+
+    def __init__(self, error: Literal["timeout", "failed"], sentence: str, code: Code | None = None) -> None:
+        super().__init__(sentence)
+        self.error = error
+        self.code = code
+
+
+@dataclass(slots=True, eq=False)
+class LiveRequest:
+    """One live call."""
+
+    id: str
+    agent: str
+    tool: str
+    since: float  # seconds, of anyio's clock
+    scope: anyio.CancelScope
+    running: bool = False
+    reported: bool = False
+    outcome: str = "crashed"  # set by the gate once it is known
+
+
+@dataclass(slots=True)
+class Agents:
+    """What one agent has at work."""
+
+    running: int = 0
+    waiting: deque[anyio.Event] = field(default_factory=deque)  # first come, first served
+
+
+class LiveRequests:
+    """Every call that has arrived and is not yet answered."""
+
+    def __init__(
+        self, running: int = RUNNING_PER_AGENT, waiting: int = WAITING_PER_AGENT, ttl_seconds: float = TTL_SECONDS
+    ) -> None:
+        self._running = running
+        self._waiting = waiting
+        self._ttl_seconds = ttl_seconds
+        self._live: dict[str, LiveRequest] = {}
+        self._agents: dict[str, Agents] = {}
+        self._quiet = anyio.Event()
+        self._cutting = False
+        self.stopping = False
+        self.outcomes: Counter[str] = Counter()  # of every call since the start
+        self.ended: deque[tuple[float, float]] = deque(maxlen=WINDOW_CALLS)  # (when, how many seconds it took)
+        self.held_seconds = 0.0  # the longest that something kept the whole server from doing anything else
+
+    @property
+    def live(self) -> Mapping[str, LiveRequest]:
+        """Every call that is not answered, by its id."""
+        return self._live
+
+    @asynccontextmanager
+    async def admitted(self, agent: str, tool: str) -> AsyncIterator[LiveRequest]:
+        """Hold a place inside the block, once there is one; the block is cancelled at the call's end of time.
+
+        Raises `GivenUp` when the server is stopping, when too many wait already, when it took too long and when the
+        server would not wait for it. Cancelling is safe, also while waiting.
+        """
+        if self.stopping:
+            raise GivenUp("failed", _(STOPPING))
+        at_work = self._agents.setdefault(agent, Agents())
+        if at_work.running >= self._running and len(at_work.waiting) >= self._waiting:
+            self.outcomes["busy"] += 1
+            raise GivenUp("failed", _(BUSY), Code.BUSY)
+        began = anyio.current_time()
+        with anyio.CancelScope(deadline=began + self._ttl_seconds) as scope:
+            request = LiveRequest(secrets.token_hex(8), agent, tool, began, scope)
+            self._live[request.id] = request
+            try:
+                await self._place(at_work)
+                try:
+                    request.running = True
+                    yield request
+                finally:
+                    self._leave(at_work)
+            finally:
+                self._end(request)
+        if scope.cancelled_caught:
+            raise GivenUp("failed", _(CUT_OFF)) if self._cutting else GivenUp("timeout", _(EXPIRED))
+
+    async def _place(self, at_work: Agents) -> None:
+        if at_work.running < self._running:
+            at_work.running += 1
+            return
+        turn = anyio.Event()
+        at_work.waiting.append(turn)
+        try:
+            await turn.wait()  # whoever leaves hands its place over, so it is never counted free in between
+        except BaseException:
+            if turn.is_set():
+                self._leave(at_work)
+            else:
+                at_work.waiting.remove(turn)
+            raise
+
+    def _leave(self, at_work: Agents) -> None:
+        if at_work.waiting:
+            at_work.waiting.popleft().set()
+        else:
+            at_work.running -= 1
+
+    def _end(self, request: LiveRequest) -> None:
+        now = anyio.current_time()
+        del self._live[request.id]
+        if request.running:
+            self.outcomes[request.outcome] += 1
+            self.ended.append((now, now - request.since))
+        else:
+            self.outcomes["waited"] += 1
+        if request.reported:
+            logger.error("%s of %s ended after %.0f s", request.tool, request.agent, now - request.since)
+        if not self._live:
+            self._quiet.set()
+
+    async def reap(self) -> None:
+        """Report, until cancelled, what does not end when it is told to, and what lets nothing else run.
+
+        Deadlines need no reaper: every call's scope has its own. What remains is a tool that will not hear of it.
+        """
+        while True:
+            due = anyio.current_time() + REAPER_SECONDS
+            await anyio.sleep(REAPER_SECONDS)
+            now = anyio.current_time()
+            if (late := now - due) > 1:
+                self.held_seconds = max(self.held_seconds, late)
+                logger.error("something held the whole server for %.1f s", late)
+            for request in self._live.values():
+                age = now - request.since
+                if age > self._ttl_seconds + GRACE_SECONDS and not request.reported:
+                    request.reported = True
+                    logger.error("%s of %s ignores its end: it is %.0f s old", request.tool, request.agent, age)
+
+    async def drain(self, seconds: float) -> None:
+        """Admit nothing more, let live calls finish for `seconds`, then cancel what is left and see it recorded."""
+        self.stopping = True
+        await self._quieten(seconds)
+        self._cutting = True
+        for request in self._live.values():
+            request.scope.cancel()
+        await self._quieten(CANCEL_SECONDS)
+
+    async def _quieten(self, seconds: float) -> None:
+        if self._live:
+            self._quiet = anyio.Event()
+            with anyio.move_on_after(seconds):
+                await self._quiet.wait()

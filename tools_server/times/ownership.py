@@ -1,0 +1,77 @@
+"""Whose is a timer, an alarm or a delayed deed: how many one may have, and what a guest may change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol, TypeVar
+
+from tools_server.sdk.toolkit import Call, ToolFailed
+from tools_server.values.language import noted
+from tools_server.values.language import text as _
+from wall.roles import NOBODY
+
+MOST_OF_ONE = 40  # of the hundred that a house has: nobody alone, and no model in somebody's name, uses them up
+MOST_OF_GUESTS = 10  # all together: nobody who is passing through does
+
+# Translators: what somebody has too many of, in the three sentences below.
+TIMERS, ALARMS, DEEDS = noted("timers"), noted("alarms"), noted("things to do later")
+
+
+class Owned(Protocol):
+    """A row that somebody has set."""
+
+    @property
+    def person(self) -> str:
+        """Who set it; "" when nobody knows."""
+        ...
+
+    @property
+    def device(self) -> str:
+        """Through what it was set."""
+        ...
+
+    @property
+    def role(self) -> str:
+        """Of who set it, as it was then; "" in rows of older versions."""
+        ...
+
+
+_Row = TypeVar("_Row", bound=Owned)
+_Any = TypeVar("_Any")
+
+
+def role_of(call: Call) -> str:
+    """Return the role in which somebody calls."""
+    return call.actor.role or call.agent.acts_as
+
+
+def refuse_more(call: Call, rows: Sequence[Owned], kind: str) -> None:
+    """Raise `ToolFailed` when whoever calls has as many of a kind as they may have."""
+    if role_of(call) == NOBODY:
+        count, most = sum(row.role == NOBODY for row in rows), MOST_OF_GUESTS
+        words = _("Guests already have {count} {things}. Cancel some of them first.")
+    else:
+        count, most = sum(_is_of(call, row) for row in rows), MOST_OF_ONE
+        words = _("You already have {count} {things}. Cancel some of them first.")
+    if count >= most:
+        raise ToolFailed("failed", words.format(count=most, things=_(kind)))
+
+
+def changeable(call: Call, rows: Iterable[_Row]) -> list[_Row]:
+    """Return the rows that whoever calls may change: for a guest, those of guests. Raises `ToolFailed` for none."""
+    return changeable_by(call, rows, lambda row: row)
+
+
+def changeable_by(call: Call, rows: Iterable[_Any], owner: Callable[[_Any], Owned]) -> list[_Any]:
+    """Do the same for rows that only know their owner."""
+    every = list(rows)
+    if role_of(call) != NOBODY:
+        return every
+    theirs = [row for row in every if owner(row).role == NOBODY]
+    if every and not theirs:
+        raise ToolFailed("denied", _("Guests can only change what guests have set."))
+    return theirs
+
+
+def _is_of(call: Call, row: Owned) -> bool:
+    return row.person == call.actor.person if call.actor.person else row.device == call.actor.device

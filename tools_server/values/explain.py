@@ -1,0 +1,102 @@
+"""Who may do what: the rules as a picture, one row a tool, one column a role, and whether they are sound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tools_server.values.policy import ANY_TIME, TAINT, Action, AgentAccount, CallActor, Policy, Rule, decide
+from wall.roles import ROLES
+
+SIGNS = {"allow": "yes", "confirm": "asks", "explicit": "asks!", "deny": "–"}
+AFTER_WORDS_OF_OTHERS = (
+    f"{TAINT}: in a turn in which an agent was given words of others (a mail, a file, another server's answer), "
+    "whatever is no read asks, and what leaves the house asks!"
+)
+SOMETIMES = "*"  # a rule about times, places or arguments can be stricter than what the picture shows
+
+
+def picture(policy: Policy, agent: AgentAccount, actions: Sequence[Action]) -> str:
+    """Return what an agent may do for each role. Tools that it may use for nobody are left out."""
+    rows = [(action.tool, action.risk, *_verdicts(policy, agent, action)) for action in actions]
+    shown = [row for row in rows if any(verdict != SIGNS["deny"] for verdict in row[2:])]
+    if not shown:
+        return f"The agent {agent.name} may use no tool."
+    table = [("the agent " + agent.name, "risk", *ROLES), *shown]
+    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
+    return "\n".join([lines[0], "  ".join("─" * width for width in widths), *lines[1:]])
+
+
+def table(policy: Policy, agent: AgentAccount, actions: Sequence[Action]) -> list[dict[str, Any]]:
+    """Return the same picture as JSON: a row for each tool that somebody may use through the agent."""
+    rows = []
+    for action in actions:
+        verdicts = dict(zip(ROLES, _verdicts(policy, agent, action), strict=True))
+        if any(verdict != SIGNS["deny"] for verdict in verdicts.values()):
+            rows.append({"tool": action.tool, "risk": action.risk, "verdicts": verdicts})
+    return rows
+
+
+def written(policy: Policy) -> list[dict[str, Any]]:
+    """Return the rules as JSON, in their order; `when` is what each depends on besides who asks for what, in words."""
+    return [
+        {
+            "id": rule.id,
+            "then": rule.then,
+            "because": rule.because,
+            "agents": list(rule.agents),
+            "roles": list(rule.roles),
+            "tools": list(rule.tools),
+            "risks": list(rule.risks),
+            "when": _condition(rule),
+        }
+        for rule in policy.rules
+    ]
+
+
+def legend(policy: Policy) -> str:
+    """Return what the signs mean, and every rule that depends on more than who asks for what."""
+    lines = [
+        'asks: a person must say yes; asks!: exactly that must be said or pressed; –: never; "*": depends on more:',
+        *(f"  {rule.id}: {rule.then} {_condition(rule)} — {rule.because}" for rule in policy.rules if _depends(rule)),
+    ]
+    whole = "\n".join(lines) if len(lines) > 1 else lines[0].removesuffix('; "*": depends on more:') + "."
+    return f"{whole}\n{AFTER_WORDS_OF_OTHERS}"
+
+
+def _verdicts(policy: Policy, agent: AgentAccount, action: Action) -> Iterator[str]:
+    plain = Policy(tuple(rule for rule in policy.rules if not _depends(rule)))
+    for role in ROLES:
+        actor = CallActor(role=role)
+        verdict = decide(plain, agent, actor, action, {}, ANY_TIME).verdict
+        sometimes = verdict != "deny" and any(
+            _depends(rule) and _about(rule, agent, role, action) for rule in policy.rules
+        )
+        yield SIGNS[verdict] + (SOMETIMES if sometimes else "")
+
+
+def _depends(rule: Rule) -> bool:
+    return bool(rule.people or rule.rooms or rule.devices or rule.arguments or rule.hours or rule.days)
+
+
+def _about(rule: Rule, agent: AgentAccount, role: str, action: Action) -> bool:
+    who = Rule(rule.id, rule.then, rule.because, rule.agents, rule.roles, tools=rule.tools, risks=rule.risks)
+    return who.fits(agent, CallActor(role=role), action, {}, ANY_TIME)
+
+
+def _condition(rule: Rule) -> str:
+    """Return what a rule depends on, in words."""
+    named: Mapping[str, Sequence[str]] = {
+        "for": rule.people,
+        "in": rule.rooms,
+        "through": rule.devices,
+        **{f"when {name} is": patterns for name, patterns in rule.arguments.items()},
+        "on": rule.days,
+        "at": [f"{_clock(span.begin)}–{_clock(span.end)}" for span in rule.hours],
+    }
+    return " ".join(f"{word} {' or '.join(values)}" for word, values in named.items() if values)
+
+
+def _clock(minute: int) -> str:
+    return f"{minute // 60:02}:{minute % 60:02}"

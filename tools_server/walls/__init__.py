@@ -1,0 +1,1 @@
+"""The walls that the kernel puts around this process, and the porter that reaches through them."""
