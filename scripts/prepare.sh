@@ -101,6 +101,7 @@ prepare() { # prepare LOCK: the environment of that lock file, ready to run
         fail "installing failed; the lines above say why, and $log has all of them. Run it again once that is mended: what is done is kept."
     }
     rm -f "$log"
+    mkdir -p pwa/dist || fail "no folder can be made in $root/pwa: whose is it?"  # pyproject.toml names it; built later
     .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation --no-index -e . ||
         fail "Atlas itself could not be installed."
     printf '%s' "$wanted" >"$stamp"
