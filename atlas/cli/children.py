@@ -24,7 +24,8 @@ LONGEST_WAIT_SECONDS = 30.0  # a program that cannot live must not eat the machi
 STEADY_SECONDS = 60.0  # having lived this long, its next death counts as the first
 POLL_SECONDS = 0.1
 GRACE_SECONDS = 2.0  # from the polite signal to the last one; two children and the house must end within 5 s
-LOOK_SECONDS = 3.0  # between two looks at a child that was healthy, and how long an answer may take
+LOOK_SECONDS = 3.0  # between two looks at a child that was healthy
+ANSWER_SECONDS = 3.0  # that an answer to a look may take
 MISSED_LOOKS = 4  # in a row, and it hangs: a machine that stalls, or one long step of a model, is over before that
 LAST_WORDS_SECONDS = 0.5  # for reading what a dead child left in its pipes, which its own children may hold open
 LINE_CHARACTERS = 2_000  # longer lines of a log are cut
@@ -171,7 +172,7 @@ def wait_before_restart(deaths: int) -> float:
 async def _unwell(client: httpx2.AsyncClient) -> str:
     """Return what is wrong with a child, "" when it is well."""
     try:
-        status = (await client.get("/health", timeout=LOOK_SECONDS)).status_code
+        status = (await client.get("/health", timeout=ANSWER_SECONDS)).status_code
     except httpx2.TransportError as trouble:
         return f"no answer to /health: {trouble!r}"
     return "" if status == 200 else f"/health says {status}"

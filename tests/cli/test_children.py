@@ -105,6 +105,7 @@ async def test_a_child_that_lives_and_is_not_well_says_where_it_stands_and_is_st
 ) -> None:
     caplog.set_level(logging.INFO, "atlas")
     monkeypatch.setattr(children, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(children, "ANSWER_SECONDS", 0.5)
     async with supervised(program(manner)) as child:
         await child.ready()
         first = child.pid
@@ -134,6 +135,7 @@ async def test_a_child_that_was_frozen_is_ended_and_started_again(
     program: Callable[[str], Program], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(children, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(children, "ANSWER_SECONDS", 0.5)
     monkeypatch.setattr(children, "GRACE_SECONDS", 0.1)
     async with supervised(program("well")) as child:
         await child.ready()

@@ -17,10 +17,10 @@ POLICY = Policy(
 
 def test_who_may_do_what_is_seen_at_a_glance() -> None:
     assert picture(POLICY, FAMILY, ACTIONS).splitlines() == [
-        "the agent family  risk     owner  adult  child  guest  satellite",
-        "────────────────  ───────  ─────  ─────  ─────  ─────  ─────────",
-        "home.play         change   yes    –      yes*   yes    –",
-        "mail.send         outward  asks!  –      asks!  –      –",
+        "the agent family  risk     owner  adult  teen  child  guest  satellite",
+        "────────────────  ───────  ─────  ─────  ────  ─────  ─────  ─────────",
+        "home.play         change   yes    –      –     yes*   yes    –",
+        "mail.send         outward  asks!  –      –     asks!  –      –",
     ]
 
 

@@ -29,7 +29,7 @@ def deny(world: Any, tools: Sequence[str], **arguments: Sequence[str]) -> None:
 async def test_a_role_that_no_rule_speaks_of_is_nobodys(world: Any, role: str) -> None:
     answer = await world.refused("lists.add", actor={"role": role}, items=["milk"])
     assert answer.error == "invalid"
-    assert "owner, adult, child, guest, satellite" in answer.text
+    assert "owner, adult, teen, child, guest, satellite" in answer.text
     assert world.record[-1]["outcome"] == "invalid"
 
 
