@@ -1,4 +1,4 @@
-"""What a model claims in passing is held by a judge that never learnt these words; talk of the world is let by."""
+"""What a model claims in passing is held by a judge that was taught its like, some of these words too; talk passes."""
 
 from __future__ import annotations
 
