@@ -21,6 +21,7 @@ from tests.houses import english
 
 from .conftest import CLAIMS, ask, labelled, says
 
+pytestmark = pytest.mark.real
 MODELS = Path(__file__).parents[2] / "models"
 LEAST_HELD = 0.95  # of claims in passing
 LEAST_SPOKEN = 0.8  # of ordinary answers, without a look at what was asked
