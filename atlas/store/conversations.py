@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from atlas.conversation import Actor, Message, ToolCall
+from wall.roles import may
 
 # Old turns are forgotten a block at a time: were it one by one, every prompt would begin differently from the last,
 # and the model would have to read all of it anew.
@@ -31,8 +32,12 @@ class Conversation:
 
 
 def conversation_of(agent: str, actor: Actor) -> Conversation:
-    """Whose conversation is this? A room's, when nobody is known by name; a device's, when it is in no room either."""
-    return Conversation(agent, actor.person or ("" if actor.room else f"device {actor.device}"), actor.room)
+    """Whose conversation is this? A room's, when nobody is known by name; a device's, when it is in no room either.
+
+    Who does not live here has a conversation of their device's, in whatever room: a room's is the household's.
+    """
+    of_room = actor.room and may(actor.role, "reside")
+    return Conversation(agent, actor.person or ("" if of_room else f"device {actor.device}"), actor.room)
 
 
 def number_of(connection: sqlite3.Connection, conversation: Conversation) -> int:

@@ -131,6 +131,13 @@ async def test_nobody_finds_what_another_person_room_device_or_agent_was_told(me
         assert await found(memory, one, "secret") == [f"the secret of {one}"]
 
 
+async def test_a_guest_in_a_room_has_no_part_in_what_the_household_said_there(memory: Memory) -> None:
+    guest = Actor("", "tablet", "guest", "kitchen")
+    await say(memory, Actor("", "speaker", "satellite", "kitchen"), "the secret of the kitchen")
+    await say(memory, guest, "the secret of a guest")
+    assert await found(memory, guest, "secret") == ["the secret of a guest"]
+
+
 async def test_who_is_known_by_name_finds_what_was_said_in_every_room(memory: Memory) -> None:
     await say(memory, ADA, "boiler one")
     await say(memory, IN_THE_KITCHEN, "boiler two")
@@ -234,7 +241,7 @@ async def test_forgetting_touches_nobody_else(memory: Memory, model: Model) -> N
     assert await memory.exchanges(belonging_to("family", GUEST)) == ()
     for actor in (ADA, BEN, HALL):
         assert len(await memory.exchanges(belonging_to("family", actor))) == 1
-    assert model.dropped == ["family//kitchen"]
+    assert model.dropped == ["family/device tablet/kitchen"]
 
 
 async def test_with_nothing_to_forget_nothing_is_done(memory: Memory, model: Model) -> None:
