@@ -21,6 +21,7 @@ from atlas.errors import RequestError
 
 DAY_SECONDS = 24 * 60 * 60
 MOST_ENTRIES = 200  # of 96 kB each
+_SUFFIXES = (".wav", ".json", ".draft")
 _ID = re.compile(r"\d{8}T\d{6}Z(-\d+)?")
 log = logging.getLogger("atlas")
 
@@ -55,6 +56,7 @@ class WakeLog:
     def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
         self.folder = folder
         self._clock = clock
+        self.prune()
 
     def note(self, phrase: str, score: float, sound: AudioChunk, *, woke: bool) -> None:
         """Store one, and forget what is older than a day. A full disk costs a line in the log, and no wake word."""
@@ -93,9 +95,9 @@ class WakeLog:
 
     def forget(self, identity: str = "") -> int:
         """Delete one, or all; return how many there were."""
-        wanted = [entry for entry in map(_read, self.folder.glob("*.json")) if entry and identity in ("", entry.id)]
-        for entry in wanted:
-            self._delete(entry.id)
+        wanted = [stem for stem in self._stems() if identity in ("", stem)]
+        for stem in wanted:
+            self._delete(stem)
         return len(wanted)
 
     def effect(self, threshold: float) -> ThresholdEffect:
@@ -114,12 +116,18 @@ class WakeLog:
 
     def prune(self) -> None:
         """Delete what is older than a day, and the oldest of too many."""
-        files = sorted(self.folder.glob("*.json"))
-        for place, file in enumerate(files):
-            entry = _read(file)
+        stems = self._stems()
+        for place, stem in enumerate(stems):
+            entry = _read(self.folder / f"{stem}.json")
             is_old = entry is None or entry.at <= self._clock() - DAY_SECONDS
-            if is_old or place < len(files) - MOST_ENTRIES + 1:
-                self._delete(file.stem)
+            if is_old or place < len(stems) - MOST_ENTRIES + 1:
+                self._delete(stem)
+
+    def _stems(self) -> list[str]:
+        """Return how the files of all entries begin, also where only the sound was written."""
+        return sorted(
+            {file.stem for file in self.folder.glob("*") if file.suffix in _SUFFIXES and _ID.fullmatch(file.stem)}
+        )
 
     def clip(self, identity: str) -> Path:
         """Return where the sound of one is."""
@@ -138,9 +146,9 @@ class WakeLog:
         draft.replace(self.folder / f"{entry.id}.json")
 
     def _delete(self, identity: str) -> None:
-        for file in (self.clip(identity), self.folder / f"{identity}.json"):
+        for suffix in _SUFFIXES:
             with suppress(OSError):
-                file.unlink()
+                (self.folder / f"{identity}{suffix}").unlink()
 
 
 def _read(file: Path) -> WakeEntry | None:

@@ -52,6 +52,23 @@ def test_after_a_day_nothing_is_left_of_it(wakes: WakeLog, clock: Clock) -> None
     assert not wakes.clip(old.id).exists()
 
 
+def test_sound_is_gone_after_a_day_although_nothing_wakes_the_room(wakes: WakeLog, clock: Clock) -> None:
+    wakes.note("hey atlas", 0.41, SOUND, woke=False)
+    (old,) = wakes.entries()
+    wakes.clip(f"{old.id}-2").write_bytes(b"of a note that a full disk ended")
+    clock.now += 24 * 60 * 60 + 1
+    WakeLog(wakes.folder, clock)  # as the satellite starts
+    assert not list(wakes.folder.iterdir())
+
+
+def test_all_is_forgotten_also_what_was_only_half_written(wakes: WakeLog) -> None:
+    wakes.note("hey atlas", 0.41, SOUND, woke=False)
+    (old,) = wakes.entries()
+    wakes.clip(f"{old.id}-2").write_bytes(b"of a note that a full disk ended")
+    wakes.forget()
+    assert not list(wakes.folder.iterdir())
+
+
 def test_a_television_cannot_fill_the_disk(wakes: WakeLog, clock: Clock) -> None:
     for number in range(MOST_ENTRIES + 5):
         clock.now += number % 2  # two in one second have names of their own
