@@ -203,7 +203,9 @@ class HouseCertificates:
         machine = socket.gethostname().lower().split(".")[0]
         name = _named(f"Atlas at {machine[:40]} ({uuid.uuid4().hex[:4]})")
         now = max(datetime.fromtimestamp(self._now(), UTC), BEGAN)
-        names = [x509.DNSName(one) for one in dict.fromkeys((*HOUSE_NAMES, machine))]
+        names = [
+            x509.DNSName(one) for one in HOUSE_NAMES
+        ]  # no bare name of a machine: "dev" would be a domain of the world
         usage = dict.fromkeys(
             ("digital_signature", "content_commitment", "key_encipherment", "data_encipherment", "key_agreement"), False
         ) | {"encipher_only": False, "decipher_only": False}

@@ -147,6 +147,14 @@ def test_even_with_its_key_nobody_can_vouch_for_sites_of_the_internet(data, name
         handshake(stolen, stolen, name)
 
 
+def test_a_machine_that_is_called_like_a_domain_of_the_world_vouches_for_none_of_it(data, monkeypatch):
+    monkeypatch.setattr(HouseCertificates, "_may_vouch_for", lambda self, name: True)
+    monkeypatch.setattr(socket, "gethostname", lambda: "dev")
+    stolen = HouseCertificates(data, lambda: ServedNames(("shop.dev",), ()))
+    with pytest.raises(ssl.SSLCertVerificationError, match="permitted subtree violation"):
+        handshake(stolen, stolen, "shop.dev")
+
+
 @pytest.mark.parametrize("name", ["atlas.local", "localhost", "127.0.0.1"])
 def test_names_and_addresses_of_the_house_are_vouched_for(data, name):
     house = HouseCertificates(data, lambda: HERE)
