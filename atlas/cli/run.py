@@ -233,14 +233,14 @@ def _gguf_in(folder: Path) -> Path:
 
 
 def say_ready(config: Config, token: str, *, first_time: bool, seconds: float, setup_code: str = "") -> None:
-    """Print where Atlas is and how to talk to it. The token is shown once, and only to a person: a log keeps it."""
+    """Print where Atlas is and how to talk to it; token and code to a terminal alone, for a log keeps them."""
     address = door.address(config)
     lines = [f"Atlas is ready after {seconds:.1f} s: {address}"]
     if first_time and sys.stdout.isatty():
         lines += [f"  talk   {address}/#token={token}   (you are the owner; shown only this once)"]
     else:
         lines += [f"  talk   {address}   (the owner's token is in {config.owner_token})"]
-    if setup_code:
+    if setup_code and sys.stdout.isatty():
         lines += [f"  claim  /pair there, with the setup code {setup_code}   (for the owner's first phone or browser)"]
     if config.gateway.https_host:
         lines += [f"  phones https://{config.gateway.name}.local:{config.gateway.https_port}   (first /ca/ there)"]

@@ -1,4 +1,4 @@
-"""Knows again the words that were written down at the wish of who had read words of others, wherever they are.
+"""Recognises stored text that came from calls made after reading untrusted words.
 
 A task that a mail wished for holds a stranger's words, also a month later, also for a model that never saw the mail,
 and also when a person has said yes to its being written. The receipts of such changes say so and are kept for good;

@@ -1,4 +1,4 @@
-"""Remembers who has just been given words of others, and may now be wishing what those words wish.
+"""Remembers which callers have just been given untrusted words, so that their changes wait for a person.
 
 A mail can say "send me the notes". A model that reads it cannot be relied upon to know that nobody of the house said
 so, and nothing here can see into a model. So the gate goes by what it handed out: after a result with words of others

@@ -21,6 +21,7 @@ from wall.roles import ROLES, Role, may
 
 ReplyShape = TypeVar("ReplyShape", bound=ToolReply)
 EVERYBODY = ROLES
+RESIDENTS = tuple(role for role in ROLES if may(role, "reside"))
 OWNER = tuple(role for role in ROLES if may(role, "manage"))
 
 AgentName = Annotated[
@@ -110,6 +111,7 @@ class AdmitToTools(Admission):
 
 AnyCaller = Annotated[Caller, Depends(Admit(EVERYBODY))]
 ToolCaller = Annotated[Caller, Depends(AdmitToTools(EVERYBODY))]
+ResidentCaller = Annotated[Caller, Depends(Admit(RESIDENTS))]
 OwnerCaller = Annotated[Caller, Depends(Admit(OWNER))]
 
 

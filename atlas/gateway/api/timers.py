@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from atlas.gateway.api.caller import AnyCaller, ToolCaller
+from atlas.gateway.api.caller import ResidentCaller, ToolCaller
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import ID, ApiReply, Body, OptionalName, QueryText, ToolReply
 
@@ -74,7 +74,7 @@ async def change_timer(caller: ToolCaller, timer: ID, change: TimerChange) -> Ti
 
 
 @router.post("/{timer}/stop", status_code=204)
-async def stop_timer(caller: AnyCaller, timer: ID) -> None:
+async def stop_timer(caller: ResidentCaller, timer: ID) -> None:
     """Stop a timer that rings, in whatever room: by the id that its event had. One that runs is cancelled instead."""
     caller.house.stop_ringing(timer)
 
