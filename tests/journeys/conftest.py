@@ -175,6 +175,21 @@ def house() -> Iterator[Running]:
 
 
 @pytest.fixture
+def timers_end(house: Running) -> Iterator[None]:
+    """Leave no timer to the next test, which shares the house."""
+    yield
+    for timer in _api(house, "GET", "/api/timers")["timers"]:
+        _api(house, "DELETE", f"/api/timers/{timer['id']}")
+
+
+def _api(house: Running, method: str, path: str) -> Any:
+    headers = {"Authorization": f"Bearer {house.token}"}
+    request = urllib.request.Request(f"{house.url}{path}", method=method, headers=headers)
+    with urllib.request.urlopen(request) as reply:
+        return json.load(reply)
+
+
+@pytest.fixture
 def said(spoken: Callable[[str], AudioChunk], tmp_path: Path) -> Callable[[str], Path]:
     """Say a sentence into a WAV file."""
     return lambda text: write_wav(tmp_path / "said.wav", spoken(text))

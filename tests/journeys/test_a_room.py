@@ -138,6 +138,8 @@ def satellite(house: Running, sounds: SoundServer, room: str, folder: Path, *mor
 
 
 def words_of(house: Running, sound: AudioChunk, folder: Path) -> str:
+    if not sound.samples:  # nothing was played yet
+        return ""
     wav = write_wav(folder / "played.wav", sound)
     return house.client().audio.transcriptions.create(model="whisper-1", file=wav).text.lower()
 

@@ -14,7 +14,7 @@ from atlas.gateway import page as app_files
 from tests.journeys.browser import ANSWER_MS, CHROMIUM, answer, connected, demand_browser, opened, say
 from tests.journeys.conftest import ROOT, Running
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("timers_end")]
 AXE = ROOT / "pwa" / "node_modules" / "axe-core" / "axe.min.js"
 HOUSE = ("house", "house/turns", "house/devices", "house/record", "house/rules", "house/models", "house/health")
 ROUTES = ("talk", "home", "time", "lists", "board", "notes", "notes/", "calendar", "past", *HOUSE, "more")

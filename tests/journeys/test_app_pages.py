@@ -18,7 +18,7 @@ from tests.journeys.conftest import Running, start, stop, until
 from tests.processes import free_port
 from tests.tools_server.test_home import Lamps
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("timers_end")]
 
 
 @pytest.fixture
@@ -135,7 +135,8 @@ def column(page: Page, name: str, title: str):
 
 
 def test_a_card_is_moved_by_the_mouse_by_a_menu_and_by_keys_and_every_page_sees_it(house, thing):
-    with opened(house, path="board", viewport={"width": 1280, "height": 800}) as page:
+    every_card_in_sight = {"width": 1280, "height": 2400}  # the house is shared, and its board with it
+    with opened(house, path="board", viewport=every_card_in_sight) as page:
         page.get_by_label("New task").fill(thing)
         page.keyboard.press("Enter")
         expect(column(page, "To do", thing)).to_be_visible()

@@ -22,7 +22,7 @@ from tests.gateway.small_house import SmallHouse, small_house
 from tests.journeys.browser import ANSWER_MS, CHROMIUM, answer, connected, demand_browser, heard_ms, opened, say
 from tests.journeys.conftest import Running, write_wav
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("timers_end")]
 
 # Everything that the house sends as sound, gathered in the page.
 GATHER = """
