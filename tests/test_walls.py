@@ -259,9 +259,11 @@ class World:
 
 
 def key_of(agent: str, actor: Actor) -> Key:
-    """Whose past this is, in plain words: a person's in a room; nobody's in a room; a device's that is nowhere."""
+    """Whose past this is, in plain words: a person's in a room; nobody's in a room; a guest's, or a device's."""
     if actor.person:
         return agent, actor.person, f"room {actor.room}"
+    if actor.role == "guest":
+        return agent, "", f"{actor.device} {actor.room}".strip()
     return agent, "", f"room {actor.room}" if actor.room else actor.device
 
 
@@ -438,7 +440,7 @@ async def look_at_everything(world: World) -> None:
         results: dict[Key, set[str]] = {}
         for owner, person, room, text in rows:
             key = (
-                (owner, "", person.removeprefix("device "))
+                (owner, "", f"{person.removeprefix('device ')} {room}".strip())
                 if person.startswith("device ")
                 else (owner, person, f"room {room}")
             )
