@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import logging
 import sys
-from types import ModuleType
 
-import pytest
-
-import atlas.logs
-import tools_server.values.failures
 from atlas.errors import EngineError
+from wall.logs import Wordless, kind
 
 SECRET = "the code is 4711"
 
@@ -24,20 +20,17 @@ def looked_up() -> None:
         ) from missing
 
 
-@pytest.mark.parametrize(
-    "of", [atlas.logs.Wordless, tools_server.values.failures.WordlessFailures], ids=["house", "tool server"]
-)
-def test_a_failure_is_told_by_its_place_and_kinds(of: ModuleType) -> None:
+def test_a_failure_is_told_by_its_place_and_kinds() -> None:
     try:
         looked_up()
     except ExceptionGroup:
         record = logging.LogRecord("atlas", logging.ERROR, "here", 1, "%s failed", ("a call",), sys.exc_info())
-    line = of("%(message)s").format(record)
+    line = Wordless("%(message)s").format(record)
     assert line.startswith("a call failed\n") and SECRET not in line
     for wanted in ("test_logs.py", "in looked_up", "KeyError", "ExceptionGroup", "ValueError", "Permission denied"):
         assert wanted in line
 
 
 def test_what_is_worded_for_the_log_is_in_it() -> None:
-    assert atlas.logs.kind(EngineError("the disk is full")) == "the disk is full"
-    assert atlas.logs.kind(KeyError(SECRET)) == "KeyError"
+    assert kind(EngineError("the disk is full")) == "the disk is full"
+    assert kind(KeyError(SECRET)) == "KeyError"

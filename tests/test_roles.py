@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args
@@ -100,3 +101,23 @@ def test_the_router_lets_a_role_talk_to_the_agents_that_are_for_it_and_to_no_oth
 
 def test_every_kind_of_work_has_a_bound_for_every_role() -> None:
     assert all(set(limits) == set(ROLES) for limits in LIMITS.values())
+
+
+def test_nothing_but_the_table_asks_for_a_role_by_its_name() -> None:
+    """A comparison with a role's name is a second table: it says who may, where nobody looks for it."""
+    compared = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for package in ("atlas", "tools_server")
+        for path in sorted((ROOT / package).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Compare) and _names_a_role(node)
+    ]
+    assert compared == []
+
+
+def _names_a_role(compared: ast.Compare) -> bool:
+    sides = (compared.left, *compared.comparators)
+    names = {constant.value for side in sides for constant in ast.walk(side) if isinstance(constant, ast.Constant)}
+    return bool(names & set(ROLES)) and any(
+        "role" in ast.unparse(side) or "acts_as" in ast.unparse(side) for side in sides
+    )

@@ -22,11 +22,14 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
+
+from wall.files import sync_folder
 
 GENESIS = "0" * 64  # what the first row is sealed to
 HEAD_BYTES = 128  # the head is overwritten in place, so it has one size
@@ -92,7 +95,7 @@ class Chain:
             if not os.fstat(self._head_file).st_size:  # new: so that there is always one that can be read
                 os.fdatasync(self._rows)
                 self._point_at_last()
-        _sync_folder(file.parent)
+        sync_folder(file.parent)
         if signed and not self.problem and row_hash(file, signed.seq) != signed.hash:
             self.problem = f"row {signed.seq} is not the one that was signed"
 
@@ -199,7 +202,7 @@ class Chain:
         except PermissionError:  # `chattr +a`: whoever wants that rotates by hand
             return
         self._lock()
-        _sync_folder(self.file.parent)
+        sync_folder(self.file.parent)
         self._catch_up()
 
     def _point_at_last(self) -> None:
@@ -252,17 +255,40 @@ def backwards(file: BinaryIO) -> Iterator[bytes]:
         yield rest
 
 
+def newest_first(files: Sequence[BinaryIO]) -> Iterator[dict[str, Any]]:
+    """Yield the rows in the files of a record, the last first. What follows the last newline is being written."""
+    for file in reversed(files):
+        yield from rows_of(islice(backwards(file), 1, None))
+
+
+def rows_of(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    """Yield what is a JSON object; `verify` is there to tell of lines that are no rows of this record."""
+    for line in lines:
+        try:
+            row = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(row, dict):
+            yield row
+
+
+def last_head(file: Path) -> Head:
+    """Return how far the rows on the disk go; the very beginning when there are none. Raises `OSError`."""
+    try:
+        with opened(file) as files:
+            row = next(filter(_is_row, newest_first(files)), None)
+    except FileNotFoundError:
+        return Head()
+    return Head(row["seq"], str(row["hash"])) if row else Head()
+
+
 def row_hash(file: Path, seq: int) -> str:
     """Return the hash that row `seq` has now; "" when there is none. Fast for the newest ones. Raises `OSError`."""
     if seq <= 0:
         return GENESIS
     with opened(file) as files:
-        for part in reversed(files):
-            for line in backwards(part):
-                row = _row(line)
-                if row and row["seq"] <= seq:
-                    return str(row["hash"]) if row["seq"] == seq else ""
-    return ""
+        row = next((row for row in filter(_is_row, newest_first(files)) if row["seq"] <= seq), None)
+        return str(row["hash"]) if row and row["seq"] == seq else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,12 +354,11 @@ def _misplaced(row: Row, last: Head) -> list[str]:
 
 
 def _row(line: bytes) -> dict[str, Any] | None:
-    try:
-        row = json.loads(line)
-    except ValueError:
-        return None
-    whole = isinstance(row, dict) and type(row.get("seq")) is int and isinstance(row.get("hash"), str)
-    return row if whole else None
+    return next(filter(_is_row, rows_of([line])), None)
+
+
+def _is_row(row: Row) -> bool:
+    return type(row.get("seq")) is int and isinstance(row.get("hash"), str)
 
 
 def _last_row(file: Path) -> Head:
@@ -377,11 +402,3 @@ def _is_at(number: int, path: Path) -> bool:
 def _write_whole(file: int, line: bytes) -> None:
     if os.write(file, line) != len(line):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-def _sync_folder(folder: Path) -> None:
-    number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)

@@ -38,6 +38,11 @@ RIGHTS: Mapping[Role, frozenset[Right]] = {
 }
 
 
+ROOM: Role = "satellite"  # where nobody knows who speaks, unless by their voice
+# Whom a voice may name in a room. The rights stay the room's; an owner's name weighs more than those.
+NAMED_BY_VOICE: frozenset[Role] = frozenset({"adult", "teen", "child"})
+
+
 def may(role: str, right: Right) -> bool:
     """Tell whether a role has a right; what is no role has none."""
     return right in RIGHTS.get(role, ())  # type: ignore[call-overload]  # any text may be asked about
