@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import logging
 import os
 import sqlite3
 import sys
@@ -23,8 +24,9 @@ import anyio
 from tools_server.calling import call
 from tools_server.gate.confirmations import read_house_key
 from tools_server.gate.signed_head import AUDIT_FILE, read_signed_head
-from tools_server.values.household import add_house, add_role, at_home
+from tools_server.values.household import add_house, add_languages, add_role, at_home
 from tools_server.values.stderr import say
+from wall import logs
 from wall.chain import verify
 from wall.disk import disk_sentence
 
@@ -72,11 +74,10 @@ def _serve(settings: ServerSettings, stdio: bool) -> None:
     # The other commands need none of this, and a call over ssh should not wait a second for it.
     from tools_server.boot.opening import BootFailed
     from tools_server.boot.wall_plan import walled
-    from tools_server.values.failures import log_to_stderr
     from tools_server.wires.wire_http import listener, serve_http
     from tools_server.wires.wire_stdio import serve_stdio
 
-    log_to_stderr()
+    logs.to_stderr(logging.WARNING, "%(levelname)s %(name)s %(message)s")
     try:
         with nullcontext(None) if stdio else listener(settings) as listening:
             inside = walled(replace(settings, listening=listening))
@@ -116,7 +117,7 @@ def _settings(arguments: list[str]) -> tuple[ServerSettings, bool]:
         "--telemetry", action="store_true", help="with --stdio: notifications telemetry/update, every ten seconds"
     )
     parser.add_argument("--timezone", default="", metavar="ZONE", help="of the house; the machine's own by default")
-    parser.add_argument("--language", default="en", metavar="NAME", help="of the house: en, de …")
+    add_languages(parser)
     given = parser.parse_args(arguments)
     if bool(given.agent) != given.stdio:
         parser.error("--stdio and --agent NAME go together")

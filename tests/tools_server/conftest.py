@@ -30,6 +30,7 @@ from tools_server.gate.signed_head import AUDIT_FILE
 from tools_server.reach.outside import Outside, Unreachable
 from tools_server.sdk.toolkit import Call, Result, find
 from tools_server.values.policy import AgentAccount
+from tools_server.values.uptime import Uptime
 
 TOOLBOX = find(tools_server.tools)  # looked up once, and not by each of a thousand houses
 AGENTS = """
@@ -90,6 +91,8 @@ class World:
     agents: dict[str, AgentAccount]
     clock: list[float] = field(default_factory=list)  # the wall clock, one element
     house: Any = None  # who brings a person's yes
+    set_by: list[float] = field(default_factory=lambda: [0.0])  # seconds that the clock was set by, one element
+    language: str | None = None  # in which is called; None leaves it to the house
     turns: int = 0  # so far: each call is a person's own words, in a turn of its own
 
     async def call(
@@ -104,7 +107,7 @@ class World:
         self.turns += 1
         turn = f"turn_{self.turns}"
         answer = await self.gate.call(
-            CallRequest(self.agents[agent], tool, arguments, actor, turn, "test", reply=reply)
+            CallRequest(self.agents[agent], tool, arguments, actor, turn, "test", reply=reply, language=self.language)
         )
         spec = self.gate._tools.get(tool)
         ours = spec is not None and spec is TOOLBOX.tools.get(tool)  # and none that a test put in its place
@@ -132,6 +135,11 @@ class World:
     def pass_seconds(self, seconds: float) -> None:
         self.clock[0] += seconds
 
+    def set_clock(self, seconds: float) -> None:
+        """Set the wall clock by so much; no time goes by."""
+        self.clock[0] += seconds
+        self.set_by[0] += seconds
+
     def make_slow(self, limit_seconds: float) -> dict[str, Any]:
         """Let clock.time take as long as the test likes."""
         state: dict[str, Any] = {"started": anyio.Event(), "go": anyio.Event(), "cancelled": False}
@@ -149,6 +157,10 @@ class World:
         self.gate._tools = {**self.gate._tools, "clock.time": spec}
         return state
 
+    def speak_aloud(self, *languages: str) -> None:
+        """Have the rooms of this house speak only these languages, the usual one first."""
+        self.gate._spoken_languages = languages
+
     @property
     def board(self) -> Path:
         return self.data / "family-agent-config" / "tasks" / "home"
@@ -165,19 +177,23 @@ def world(data: Path, house: Any) -> Iterator[World]:
 
 
 @contextmanager
-def opened_world(data: Path, house: Any, at: float = 1_800_000_000.0) -> Iterator[World]:
-    clock = [at]
+def opened_world(data: Path, house: Any, at: float = 1_800_000_000.0, boot: str = "first") -> Iterator[World]:
+    clock, set_by = [at], [0.0]
+
+    def uptime() -> Uptime:
+        return Uptime(boot, clock[0] - set_by[0])
+
     settings = ServerSettings(
         data, write_agents(data), without_limits(data), house_key=house.public_file, timezone="Europe/Paris"
     )
-    with opened_gate(settings, lambda: clock[0], TOOLBOX) as (gate, agents):
-        yield World(data, gate, agents, clock, house)
+    with opened_gate(settings, lambda: clock[0], TOOLBOX, uptime) as (gate, agents):
+        yield World(data, gate, agents, clock, house, set_by)
 
 
 @pytest.fixture
 def reopened(data: Path, house: Any) -> Any:
     """Open the same data directory again, at another time: what a restart sees."""
-    return lambda at: opened_world(data, house, at)
+    return lambda at, boot="first": opened_world(data, house, at, boot)
 
 
 @pytest.fixture

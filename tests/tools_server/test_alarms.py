@@ -403,3 +403,12 @@ async def test_every_deed_can_be_undone(world: Any, deed: str) -> None:
 async def test_only_the_house_rings(world: Any) -> None:
     assert (await world.refused("alarms.due")).error == "denied"
     assert (await world.refused("alarms.announced", ids=[])).error == "denied"
+
+
+async def test_an_alarm_goes_by_the_clock_of_the_wall_however_that_is_set(world: Any) -> None:
+    await world.ok("alarms.set", actor=ANNA, when="at seven")
+    world.set_clock(-HOUR)
+    world.pass_seconds(22 * HOUR)
+    assert await due(world) == [], "it is six now"
+    world.set_clock(HOUR)
+    assert len(await due(world)) == 1

@@ -21,6 +21,14 @@ async def test_what_is_said_everywhere_is_due_until_it_was_said(world: Any, reop
         assert await waiting(again) == []
 
 
+async def test_what_nobody_could_hear_for_an_hour_is_not_said_to_who_comes_later(world: Any) -> None:
+    await world.ok("broadcast.say", text="Dinner is ready!")
+    world.clock[0] += 3_601
+    assert await waiting(world) == []
+    await world.ok("broadcast.say", text="Good night")
+    assert [due["text"] for due in await waiting(world)] == ["Good night"]
+
+
 async def test_one_room_is_told_and_what_nobody_heard_can_be_taken_back(world: Any) -> None:
     text = await world.ok("broadcast.say", text="Wake up", room="Kids Room")
     assert text.text == "I'm saying it, Kids Room."

@@ -404,3 +404,33 @@ async def test_what_is_on_in_the_evening_is_of_the_evening(world: Any) -> None:
     assert await world.said("calendar.list", day="tomorrow afternoon") == (
         "There is nothing in the calendar tomorrow afternoon."
     )
+
+
+async def test_a_series_without_a_time_of_day_is_all_day(world: Any) -> None:
+    text = await world.said("calendar.add", title="Grandma's birthday", start="on the 3rd of March every year")
+    assert text == "Added Grandma's birthday Wednesday, March 3, all day, repeated."
+    text = await world.said("calendar.add", title="Swimming", start="every Thursday at 4", end="at 5")
+    assert text == "Added Swimming Thursday at 4 PM, repeated."
+
+
+async def test_this_year_and_the_next_are_spans_of_days(world: Any) -> None:
+    await world.ok("calendar.add", title="Fair", start="2026-12-30")
+    await world.ok("calendar.add", title="Ball", start="2027-02-01")
+    assert titles(await world.ok("calendar.list", day="this year")) == ["Fair"]
+    assert titles(await world.ok("calendar.list", day="rest of the year")) == ["Fair"]
+    assert titles(await world.ok("calendar.list", day="next year")) == ["Ball"]
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "hours"),
+    [
+        ("on Monday at 7", "at 9 pm", (19, 21)),
+        ("on Monday at 6", "7", (18, 19)),
+        ("on Monday at 9", "at 5 pm", (9, 17)),
+    ],
+)
+async def test_a_half_of_the_day_that_is_said_once_is_that_of_both(
+    world: Any, start: str, end: str, hours: tuple[int, int]
+) -> None:
+    event = (await world.ok("calendar.add", title="Choir", start=start, end=end)).data["event"]
+    assert tuple(int(event[key][11:13]) for key in ("start", "end")) == hours

@@ -170,3 +170,8 @@ async def test_the_houses_own_country_and_region_come_from_its_settings(world: A
 async def test_an_unknown_country_is_answered_with_the_nearest(world: Any) -> None:
     answer = await world.refused("clock.holidays", country="Frnace")
     assert (answer.error, answer.text) == ("not_found", "I don't know the holidays of Frnace. The nearest is France.")
+
+
+async def test_the_week_has_the_number_that_calendars_print(world: Any) -> None:
+    assert await world.said("clock.date", week=True) == "It's week 2 of 2027."
+    assert await world.said("clock.date", week=True, when="January 1st") == "It's week 52 of 2027."

@@ -20,10 +20,17 @@ from hypothesis import strategies as st
 
 from tools_server.boot.opening import BootFailed, ServerSettings, opened_gate
 from tools_server.gate.call_request import CallRequest, CallResult
-from tools_server.gate.confirmations import MOST_OPEN, NO_REPLY, STATEMENT_CHARACTERS, ConfirmationReply, Confirmations
+from tools_server.gate.confirmations import (
+    MOST_OPEN,
+    MOST_OPEN_OF_CALLER,
+    NO_REPLY,
+    STATEMENT_CHARACTERS,
+    ConfirmationReply,
+    Confirmations,
+)
 from tools_server.sdk.confirmation import ConfirmedCall
 from tools_server.sdk.toolkit import Call, Result
-from tools_server.values.policy import Action, AgentAccount, CallActor, Decision, Rule
+from tools_server.values.policy import Action, AgentAccount, CallActor, Decision, Hours, Rule
 
 ANNA = {"person": "Anna", "device": "phone", "role": "adult", "room": "kitchen"}
 MIA = {"person": "Mia", "device": "tablet", "role": "child", "room": "attic"}
@@ -107,12 +114,27 @@ async def test_a_tool_without_words_of_its_own_is_asked_about_by_what_it_does_an
 async def test_an_agent_in_a_loop_fills_no_memory_and_silences_nobody_else(board: Any) -> None:
     for number in range(MOST_OPEN):
         await board.ok("tasks.add", title=f"Task number {number}")
-        await asked(board, title=f"Task number {number}")
+        await asked(board, actor={**ANNA, "person": f"Person {number // 8}"}, title=f"Task number {number}")
     answer = await board.refused("tasks.remove", title="Buy milk")
     assert (answer.error, answer.ask) == ("failed", None)
     await asked(board, "owner", {"role": "owner"})
     board.pass_seconds(60)
     await asked(board)
+
+
+@pytest.mark.parametrize("role", ["guest", "child"])
+async def test_one_who_asks_for_much_leaves_room_for_the_questions_of_others(board: Any, role: str) -> None:
+    removing = Rule("guests-too", "confirm", "It is asked about.", tools=("tasks.remove",))
+    board.gate._policy = replace(board.gate._policy, rules=(removing,))
+    for number in range(MOST_OPEN_OF_CALLER + 1):
+        await board.ok("tasks.add", title=f"Task number {number}")
+    asker = {"person": "" if role == "guest" else "Mia", "role": role, "room": ""}
+    for number in range(MOST_OPEN_OF_CALLER):
+        await asked(board, actor={**asker, "device": f"device {number}"}, title=f"Task number {number}")
+    last = {"title": f"Task number {MOST_OPEN_OF_CALLER}"}
+    refused = await board.call("tasks.remove", "family", {**asker, "device": "another"}, **last)
+    assert (refused.error, refused.ask) == ("failed", None)
+    await asked(board, actor=ANNA, **last)
 
 
 # ── a yes ──────────────────────────────────────────────────────────────────────────────────────────
@@ -345,6 +367,60 @@ async def test_when_what_would_happen_has_changed_it_is_asked_again(board: Any) 
     (board.board / "buy-oat-milk.md").unlink()
     await board.ok("tasks.add", title="Feed oat to the horse")
     answer = await board.call("tasks.remove", reply=yes, title="oat")
+    assert answer.ask.sentence == "Remove Feed oat to the horse from the task board?"
+    assert left(board) == ["buy-milk", "feed-oat-to-the-horse"]
+
+
+LANGUAGES = pytest.mark.parametrize(("spoken", "pressed"), [("en", "de"), ("de", "en")])
+
+
+@LANGUAGES
+async def test_a_yes_counts_whatever_language_the_page_speaks_on_which_it_is_pressed(
+    board: Any, spoken: str, pressed: str
+) -> None:
+    board.language = spoken
+    ask = await asked(board)
+    board.language = pressed
+    answer = await board.call("tasks.remove", reply=with_yes(ask, board.house.says(ask)), title="Buy milk")
+    assert (answer.error, answer.ask, left(board)) == (None, None, []), answer.text
+
+
+@LANGUAGES
+async def test_a_yes_that_came_by_itself_counts_in_the_next_call_whatever_language_that_is_in(
+    board: Any, spoken: str, pressed: str
+) -> None:
+    board.language = spoken
+    ask = await asked(board)
+    board.language = pressed
+    await board.ok("asks.answer", "house", statement=board.house.says(ask))
+    answer = await board.call("tasks.remove", title="Buy milk")
+    assert (answer.error, answer.ask, left(board)) == (None, None, []), answer.text
+
+
+async def test_what_is_done_is_told_in_the_language_of_the_page_that_pressed(board: Any) -> None:
+    ask = await asked(board)
+    yes = with_yes(ask, board.house.says(ask))
+    board.language = "de"
+    german = await board.call("tasks.remove", reply=yes, title="Buy milk")
+    await board.ok("tasks.add", title="Buy milk")
+    assert german.text == await board.said("tasks.remove", title="Buy milk")
+
+
+async def test_who_asks_for_it_in_another_language_is_asked_in_that(board: Any) -> None:
+    first = await asked(board)
+    board.language = "de"
+    second = await asked(board)
+    assert second["sentence"] != first["sentence"]
+    assert len((await board.ok("asks.waiting", "house")).data["asks"]) == 1
+
+
+async def test_a_deed_that_became_another_is_asked_about_in_the_language_of_its_question(board: Any) -> None:
+    await board.ok("tasks.add", title="Buy oat milk")
+    ask = await asked(board, title="oat")
+    (board.board / "buy-oat-milk.md").unlink()
+    await board.ok("tasks.add", title="Feed oat to the horse")
+    board.language = "de"
+    answer = await board.call("tasks.remove", reply=with_yes(ask, board.house.says(ask)), title="oat")
     assert answer.ask.sentence == "Remove Feed oat to the horse from the task board?"
     assert left(board) == ["buy-milk", "feed-oat-to-the-horse"]
 
@@ -584,3 +660,13 @@ def test_questions_of_different_people_are_different_questions(world: Any) -> No
     first = asks.settle(ConfirmedCall("family", CallActor("Anna"), "t", "h"), "confirm", "Really?", ConfirmationReply())
     second = asks.settle(ConfirmedCall("family", CallActor("Mia"), "t", "h"), "confirm", "Really?", ConfirmationReply())
     assert first != second
+
+
+async def test_a_question_that_is_open_goes_by_its_answer_also_when_the_hour_that_asked_is_over(world: Any) -> None:
+    until_a_minute_past_nine = Rule("early", "confirm", "It is early.", tools=("timers.start",), hours=(Hours(0, 541),))
+    world.gate._policy = replace(world.gate._policy, rules=(*world.gate._policy.rules, until_a_minute_past_nine))
+    world.pass_seconds(30)
+    ask = await asked(world, tool="timers.start", seconds=60)
+    world.pass_seconds(40)
+    assert await asked(world, tool="timers.start", seconds=60) == ask
+    assert (await world.call("timers.start", seconds=61)).receipt, "what nobody was asked about is allowed by now"

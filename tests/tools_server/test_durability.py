@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.durability import survive
+from atlas_bench.durability import survive
 
 KILLS = 25  # `atlas bench durability` takes 500
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from tools_server.values.explain import legend, picture
+import tomllib
+
+from tests.conftest import ROOT
+from tools_server.values.explain import SHIPPED, legend, picture, written
+from tools_server.values.language import speaking
 from tools_server.values.policy import Action, AgentAccount, Hours, Policy, Rule
 
 FAMILY = AgentAccount("family", ("*",), roles=("owner", "child", "guest"))
@@ -31,3 +35,15 @@ def test_rules_that_depend_on_more_are_told_below() -> None:
 
 def test_an_agent_without_tools_is_told_so() -> None:
     assert picture(POLICY, AgentAccount("nobody", ()), ACTIONS) == "The agent nobody may use no tool."
+
+
+def test_a_german_owner_reads_the_rules_in_german_also_those_of_the_file_that_comes_with_atlas() -> None:
+    shipped = [row["because"] for row in tomllib.loads((ROOT / "policy.toml").read_text())["rule"]]
+    assert set(SHIPPED) == set(shipped)
+    rules = tuple(Rule(f"rule-{number}", "confirm", because) for number, because in enumerate(shipped))
+    weekend = Rule("weekend", "deny", "Nein.", people=("mia", "leo"), days=("sat",), hours=(Hours(1260, 420),))
+    with speaking("de"):
+        rows = written(Policy((*rules, weekend)))
+    assert rows[0]["because"] == "Es nimmt etwas weg, also muss erst jemand ja sagen."
+    assert not {row["because"] for row in rows} & set(shipped)
+    assert rows[-1]["when"] == "für mia oder leo am Samstag um 21:00–07:00"

@@ -89,7 +89,7 @@ def test_english_words_in_a_german_house_stay_as_they_are() -> None:
 
 
 def test_an_english_house_does_not_read_german() -> None:
-    from tools_server.times.when_said import NotUnderstood
+    from tools_server.times.time_phrase import NotUnderstood
 
     with pytest.raises(NotUnderstood):
         understand("morgen um halb acht", NOW.timestamp(), BERLIN)

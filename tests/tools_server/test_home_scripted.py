@@ -232,7 +232,7 @@ async def test_the_list_says_all_that_has_a_name(small: Small) -> None:
         ({"what": "brightness", "by": 10, "room": "kitchen"}, "The Worktop in the Kitchen is now at 60 percent."),
         (
             {"what": "brightness", "by": 10, "device": "table lamp"},
-            "The Table lamp in the Kitchen is now at 10 percent.",
+            "The Table lamp in the Kitchen is now at 60 percent.",  # it is off, and was at 50
         ),
         ({"what": "warmth", "by": 20, "device": "worktop"}, "The Worktop in the Kitchen is now at 3100 kelvin."),
         ({"what": "temperature", "by": 1.5}, "The Thermostat in the Living Room is now set to 21.5 degrees."),
@@ -246,6 +246,15 @@ async def test_a_step_is_taken_from_how_it_is_and_ends_where_the_device_does(
     small: Small, arguments: dict[str, Any], text: str
 ) -> None:
     assert await small.said("home.adjust", **arguments) == text
+
+
+async def test_a_garage_door_that_is_open_is_closed_by_half_without_a_yes(data: Path) -> None:
+    door = {"name": "Garage door", "kind": "cover", "shape": "garage", "room": "Garage", "can": ["open", "position"]}
+    async with house_of(data, [door | {"state": {"open": True, "position": 100}}]) as small:
+        assert (
+            await small.said("home.set", device="garage door", position=50) == "The Garage door is now at 50 percent."
+        )
+        assert (await small.refused("home.set", device="garage door", position=80))[0] == "denied"
 
 
 async def test_at_its_end_a_step_is_refused_in_words(small: Small) -> None:
@@ -401,19 +410,12 @@ async def test_what_nothing_can_tell_is_said_to_be_so(small: Small) -> None:
 
 
 @pytest.mark.parametrize("value", ["open", "closed"])
-async def test_a_lock_does_not_answer_whether_its_door_is_open(small: Small, value: str) -> None:
-    assert await small.refused("home.state", kind="lock", value=value) == (
-        "not_found",
-        "I can't look that up: I only know whether the doors are locked.",
-    )
-    assert await small.refused("home.state", kind="lock", quantity="any", value=value) == (
-        "not_found",
-        "I can't look that up: I only know whether the doors are locked.",
-    )
-    assert await small.refused("home.state", device="front door", value=value) == (
-        "not_found",
-        "I can't tell whether the Front door in the Hall is open; I only know that it is locked.",
-    )
+async def test_a_lock_says_whether_it_is_locked_and_not_whether_its_door_is_open(small: Small, value: str) -> None:
+    unknown = "I can't look that up: I only know whether the doors are locked."
+    assert await small.said("home.state", kind="lock", value=value) == unknown
+    assert await small.said("home.state", kind="lock", quantity="any", value=value) == unknown
+    named = "I can't tell whether the Front door in the Hall is open; I only know that it is locked."
+    assert await small.said("home.state", device="front door", value=value) == named
 
 
 async def test_who_asks_whether_doors_are_open_hears_of_those_that_can_tell(data: Path) -> None:
@@ -634,3 +636,10 @@ async def test_a_rule_about_a_device_holds_for_what_is_to_be_done_later(small: S
         answer = await small.call("later.do", role="child", tool="home.play", seconds=60, arguments=arguments)
         assert (answer.error, answer.text) == ("denied", "Not the radio."), arguments
     assert (await small.call("later.do", tool="home.play", seconds=60, arguments={"room": "kitchen"})).error is None
+
+
+async def test_how_a_room_is_tells_what_is_not_at_rest(small: Any) -> None:
+    text = await small.said("home.state", room="kitchen")
+    assert "The Worktop in the Kitchen is on, at 50 percent." in text
+    assert text.endswith("Everything else there is off or closed.")
+    assert "Table lamp" not in text

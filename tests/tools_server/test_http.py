@@ -15,8 +15,8 @@ import pytest
 import uvicorn
 from starlette.types import ASGIApp, Message
 
-from tools_server.wires import crowd, notices
-from tools_server.wires.crowd import CountedConnection
+from tools_server.wires import connection_limits, notices
+from tools_server.wires.connection_limits import CountedConnection
 from tools_server.wires.wire_http import _Uvicorn, http_app, loopback_port
 
 MODERN = {
@@ -74,7 +74,7 @@ async def test_a_session_is_of_no_use_to_another_agent(world: Any) -> None:
 
 
 async def test_there_are_so_many_sessions_and_no_more(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crowd, "SESSIONS", 2)
+    monkeypatch.setattr(connection_limits, "SESSIONS", 2)
     async with lifespan(http_app(world.gate, ["tools"])) as app:
         first, _ = await session_of(app, "family"), await session_of(app, "guest")
         assert (await post(app, HELLO, {}, "family"))[0]["status"] == 503
@@ -84,7 +84,7 @@ async def test_there_are_so_many_sessions_and_no_more(world: Any, monkeypatch: p
 
 
 async def test_one_agent_cannot_take_all_sessions(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crowd, "SESSIONS_PER_AGENT", 3)
+    monkeypatch.setattr(connection_limits, "SESSIONS_PER_AGENT", 3)
     statuses: list[int] = []
     async with lifespan(http_app(world.gate, ["tools"])) as app:
 
@@ -129,7 +129,7 @@ async def test_one_agent_cannot_take_all_streams(world: Any, monkeypatch: pytest
 
 
 async def test_one_agent_cannot_take_all_requests(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crowd, "REQUESTS_PER_AGENT", 2)
+    monkeypatch.setattr(connection_limits, "REQUESTS_PER_AGENT", 2)
     async with lifespan(http_app(world.gate, ["tools"])) as app, anyio.create_task_group() as tasks:
 
         async def receive() -> Message:  # half a body, and then nothing for as long as we like
@@ -151,7 +151,7 @@ async def test_one_agent_cannot_take_all_requests(world: Any, monkeypatch: pytes
 
 
 async def test_connections_that_say_nothing_keep_nobody_out(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crowd, "CONNECTIONS", 8)
+    monkeypatch.setattr(connection_limits, "CONNECTIONS", 8)
     slow = world.make_slow(limit_seconds=60)
     app = http_app(world.gate, ["tools"])
     config = uvicorn.Config(

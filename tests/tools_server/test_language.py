@@ -7,6 +7,7 @@ from datetime import date, datetime, time
 from pathlib import Path
 from string import Formatter
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -103,3 +104,39 @@ def test_english_says_them_as_before() -> None:
     assert language.calendar_day(date(2026, 12, 1), year=True) == "Tuesday, December 1, 2026"
     assert language.length(60) == "1 minute"
     assert language.number(21.5) == "21.5"
+
+
+@pytest.mark.parametrize(
+    ("tool", "set_in", "due", "texts"),
+    [
+        (
+            "timers.start",
+            {"en": {"seconds": 600}, "de": {"seconds": 540}},
+            "timers",
+            {"en": "Your 10 minute timer ", "de": "Dein 9-Minuten-Timer "},
+        ),
+        (
+            "alarms.set",
+            {"en": {"when": "in 10 minutes"}, "de": {"when": "in 9 Minuten"}},
+            "due",
+            {"en": "This is your alarm.", "de": "Das ist dein Wecker."},
+        ),
+        (
+            "reminders.add",
+            {"en": {"text": "tea", "when": "in 10 minutes"}, "de": {"text": "Tee", "when": "in 9 Minuten"}},
+            "due",
+            {"en": "Reminder: tea.", "de": "Erinnerung: Tee."},
+        ),
+    ],
+)
+async def test_what_rings_speaks_the_language_in_which_it_was_set(
+    world: Any, tool: str, set_in: dict[str, dict[str, Any]], due: str, texts: dict[str, str]
+) -> None:
+    for world.language in set_in:
+        await world.ok(tool, **set_in[world.language])
+    world.pass_seconds(600)
+    world.language = "en"  # the house asks in its own
+    family = tool.partition(".")[0]
+    said = {one["language"]: one["text"] for one in (await world.ok(f"{family}.due", "house")).data[due]}
+    assert said.keys() == texts.keys()
+    assert all(text in said[language] for language, text in texts.items()), said

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tools_server.gate.ledger import CALLERS, Ledger
+from tools_server.gate.ledger import CALLERS, MOST_SHARES, Ledger
 from tools_server.values.policy import Action, AgentAccount, Budget, CallActor, Policy, RateLimit
 from wall.chain import BLOCK_BYTES
 
@@ -103,6 +103,47 @@ def test_a_budget_is_for_a_day_of_the_house(book: Book) -> None:
     book.now += 12 * 3600
     assert book.run() == ""
     assert book.spent == 2
+
+
+@pytest.mark.parametrize("role", ["child", "teen", "satellite"])
+def test_a_child_or_a_room_alone_spends_a_quarter_of_a_budget_and_leaves_the_rest_to_the_house(
+    book: Book, role: str
+) -> None:
+    book.policy = Policy(budgets=(Budget("a-day", ("family",), units_per_day=20),))
+    book.open()
+    leo, other = CallActor("Leo", "tablet", role), CallActor("", "hall screen", role)
+    assert [book.run(READ, leo) for _ in range(6)] == [""] * 5 + ["a-day"]
+    refused = book.ledger.refusal(FAMILY, leo, READ)
+    assert refused
+    assert "you alone" in refused.reason
+    book.open()
+    assert book.run(READ, CallActor("Leo", "another tablet", role)) == "a-day", "after a restart, and on any device"
+    assert book.run(READ, other) == ""
+    assert [book.run(READ) for _ in range(15)] == [""] * 14 + ["a-day"], "and others have all that is left"
+    book.now += 86_400
+    assert book.run(READ, leo) == ""
+
+
+def test_however_many_children_are_named_no_more_are_counted_apart(book: Book) -> None:
+    book.policy = Policy(budgets=(Budget("a-day", ("family",), units_per_day=4_000),))
+    book.open()
+    for number in range(MOST_SHARES + 10):
+        assert book.run(READ, CallActor(f"child {number}", "tablet", "child")) == ""
+    assert len(book.ledger._day("family").spent_alone) == MOST_SHARES + 1
+
+
+def test_guests_together_spend_a_tenth_of_a_budget_and_leave_the_rest_to_the_house(book: Book) -> None:
+    book.policy = Policy(budgets=(Budget("a-day", ("family",), units_per_day=100),))
+    book.open()
+    guests = [CallActor("", f"guest {number}", "guest") for number in range(2)]
+    assert [book.run(READ, guests[number % 2]) for number in range(11)] == [""] * 10 + ["a-day"]
+    refused = book.ledger.refusal(FAMILY, guests[0], READ)
+    assert refused and refused.reason == "Guests have spent what they may ask for in a day. Tomorrow it can go on."
+    book.open()  # a restart forgives nothing
+    assert book.run(READ, guests[1]) == "a-day"
+    assert [book.run(READ) for _ in range(91)] == [""] * 90 + ["a-day"]
+    book.now += 12 * 3600
+    assert book.run(READ, guests[0]) == ""
 
 
 def test_a_ledger_opened_after_midnight_knows_nothing_of_yesterday(book: Book) -> None:

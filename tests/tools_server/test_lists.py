@@ -136,10 +136,20 @@ async def test_an_odd_name_makes_one_file_in_the_folder(world: Any, name: str) -
     assert left(await world.ok("lists.read", list=name)) == ["milk"]
 
 
-@pytest.mark.parametrize("name", ["🛒", "../..", "."])
+@pytest.mark.parametrize("name", ["🛒", "../..", ".", "_", "my __ list"])
 async def test_a_name_without_a_word_is_refused(world: Any, name: str) -> None:
     assert (await world.refused("lists.add", items=["milk"], list=name)).text == "Give the list a name in words."
     assert list(world.data.rglob("*.md")) == []
+
+
+@pytest.mark.parametrize("name", ["🔥", "…", "_"])
+async def test_a_file_whose_name_has_no_word_is_no_list_and_hides_none(world: Any, name: str) -> None:
+    write(world, "- milk\n")
+    write(world, "- fire\n", name)
+    names = await world.ok("lists.names")
+    assert names.data["lists"] == [{"name": "shopping", "left": 1}]
+    assert left(await world.ok("lists.read")) == ["milk"]
+    assert path(world, name).exists()
 
 
 @pytest.mark.parametrize("thing", ["---", "# heading", "- [x] done", "a\nb", "[x] y", "*", "\u200bzero", "x" * 200])
@@ -243,3 +253,11 @@ async def test_a_line_of_nothing_but_digits_or_spaces_holds_nobody_up(world: Any
     """A pattern that begins anew at each of them would need seconds for each look at it."""
     write(world, f"- [ ] {'1' * 9_000}a\n- [ ] b{'1 ' * 4_500}a\n- [ ] eggs 12x\n")
     assert (await world.ok("lists.add", items=["eggs"])).data["already"] == ["eggs 12x"]
+
+
+async def test_whether_one_thing_is_on_the_list_is_a_question_of_its_own(world: Any) -> None:
+    await world.ok("lists.add", items=["2 litres of milk", "bread"])
+    await world.ok("lists.check", items=["bread"])
+    assert await world.said("lists.read", item="milk") == "2 litres of milk is on the shopping list."
+    assert await world.said("lists.read", item="bread") == "Bread is on the shopping list, ticked off."
+    assert await world.said("lists.read", item="cheese") == "Cheese is not on the shopping list."

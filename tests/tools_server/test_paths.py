@@ -381,3 +381,21 @@ def test_this_kernel_confines_by_itself(data: Path, monkeypatch: pytest.MonkeyPa
     root.create("a.md", b"x")
     monkeypatch.setattr(paths, "walk_beneath", None)
     assert root.read("a.md")[0] == b"x"
+
+
+def test_what_leads_out_is_called_so_and_not_a_bad_name(root: Root) -> None:
+    for path in ("../secret.md", "sub/../../outside/secret.md", "/etc/passwd"):
+        with pytest.raises(PathDenied) as denied:
+            root.read(path)
+        assert denied.value.reason == "escape", path
+
+
+def test_in_a_folder_that_is_shut_only_one_file_is_there_however_its_name_is_written(root: Root) -> None:
+    for name in ("People/ben.md", "people/ben.md", "people/anna.md"):
+        root.create(name, b"of a person")
+    shut = root.shutting("people", but="people/anna.md")
+    assert shut.read("people/anna.md")[0] == b"of a person"
+    for name in ("People/ben.md", "people/ben.md", "PEOPLE/anna.md"):
+        with pytest.raises(PathDenied) as denied:
+            shut.read(name)
+        assert denied.value.reason == "missing", name

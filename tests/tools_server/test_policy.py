@@ -172,3 +172,19 @@ def test_a_row_that_cannot_be_meant_is_named(data: Path, text: str, sentence: st
 def test_a_table_that_is_not_there_is_said(data: Path) -> None:
     with pytest.raises(RulesWrong, match="cannot be read: No such file"):
         read_policy(data / "nowhere.toml")
+
+
+@pytest.mark.parametrize(
+    ("span", "outside", "inside"),
+    [
+        (Hours(8 * 60, 21 * 60), [(7, 59), (21, 0)], [(8, 0), (20, 59)]),
+        (Hours(21 * 60, 7 * 60), [(20, 59), (7, 0)], [(21, 0), (6, 59)]),
+    ],
+)
+def test_a_stretch_of_hours_begins_with_its_first_minute_and_ends_before_its_last(
+    span: Hours, outside: list[tuple[int, int]], inside: list[tuple[int, int]]
+) -> None:
+    def holds(hour: int, minute: int) -> bool:
+        return span.holds(datetime(2026, 11, 20, hour, minute, tzinfo=UTC))
+
+    assert [holds(*at) for at in (*outside, *inside)] == [False, False, True, True]

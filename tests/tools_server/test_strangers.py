@@ -163,7 +163,8 @@ async def test_how_long_it_takes_to_know_them_again_is_no_matter_of_how_many_the
     for lines in (10, 1_000):
         written(world, "\n".join(f"what {number} knew" for number in range(lines)))
         assert not world.gate._others.wished("")
-        steps.append(calls_of(lambda: world.gate._others.wished(message)))
+        counts = [calls_of(lambda: world.gate._others.wished(message)) for _ in range(3)]
+        steps.append(min(counts))  # other tasks run beside it
     assert steps[0] == steps[1]
 
 

@@ -275,16 +275,63 @@ async def test_timers_survive_a_restart_and_those_that_ended_meanwhile_say_how_l
         assert await after.said("timers.left", name="roast") == "Your roast timer has 1 hour and 45 minutes left."
 
 
-async def test_a_clock_set_back_makes_no_timer_longer_than_it_was(world: Any) -> None:
+async def test_a_machine_that_starts_in_the_past_makes_no_timer_longer_than_it_was(world: Any, reopened: Any) -> None:
     await world.ok("timers.start", seconds=600)
-    world.pass_seconds(-86_400)
-    assert await world.said("timers.left") == "Your 10 minute timer has 10 minutes left."
+    with reopened(world.clock[0] - 86_400, boot="second") as again:
+        assert await again.said("timers.left") == "Your 10 minute timer has 10 minutes left."
 
 
-async def test_a_clock_set_forward_ends_timers_and_says_so(world: Any) -> None:
+async def test_a_clock_that_is_set_changes_nothing_about_timers_that_run(
+    world: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await world.ok("timers.start", seconds=600, name="pizza")
+    for step in (86_400, -86_400, -86_400):
+        world.set_clock(step)
+        world.pass_seconds(60)
+        assert (await world.ok("timers.due", "house")).data["timers"] == []
+    assert await world.said("timers.left") == "Your pizza timer has 7 minutes left."
+    world.pass_seconds(421)
+    (pizza,) = (await world.ok("timers.due", "house")).data["timers"]
+    assert pizza["late_seconds"] == 1
+    assert "The clock was set forward by 86400 s" in capsys.readouterr().err
+
+
+async def test_a_clock_that_was_set_while_the_tool_server_was_down_is_noticed(world: Any, reopened: Any) -> None:
     await world.ok("timers.start", seconds=600)
-    world.pass_seconds(86_400)
-    assert await world.said("timers.list") == "Your 10 minute timer ended 23 hours and 50 minutes ago."
+    world.pass_seconds(100)
+    with reopened(world.clock[0]) as again:
+        again.set_clock(7200)
+        assert await again.said("timers.left") == "Your 10 minute timer has 8 minutes and 20 seconds left."
+
+
+async def test_a_paused_timer_and_one_that_has_ended_stay_as_they_are_when_the_clock_is_set(world: Any) -> None:
+    await world.ok("timers.start", seconds=600, name="pizza")
+    await world.ok("timers.pause")
+    await world.ok("timers.start", seconds=60, name="egg")
+    world.pass_seconds(61)
+    world.set_clock(-7200)
+    (egg,) = (await world.ok("timers.due", "house")).data["timers"]
+    assert (egg["name"], egg["late_seconds"]) == ("egg", 1)
+    assert await world.said("timers.left", name="pizza") == "Your pizza timer is paused with 10 minutes left."
+
+
+async def test_a_timer_rings_on_over_a_restart_until_somebody_stopped_it(world: Any, reopened: Any) -> None:
+    await world.ok("timers.start", actor=KITCHEN, seconds=60, name="egg")
+    world.pass_seconds(60)
+    (egg,) = (await world.ok("timers.due", "house")).data["timers"]
+    await world.ok("timers.announced", "house", ids=[egg["id"]], ringing=True)
+    with reopened(world.clock[0] + 30) as again:
+        due = (await again.ok("timers.due", "house")).data
+        assert (due["timers"], [timer["name"] for timer in due["ringing"]]) == ([], ["egg"])
+        await again.ok("timers.announced", "house", ids=[egg["id"]])
+        assert (await again.ok("timers.due", "house")).data["ringing"] == []
+        assert await again.said("timers.left", name="egg") == "Your egg timer ended 30 seconds ago."
+
+
+async def test_while_the_machine_was_off_the_clock_of_the_wall_is_believed(world: Any, reopened: Any) -> None:
+    await world.ok("timers.start", seconds=600)
+    with reopened(world.clock[0] + 86_400, boot="second") as again:
+        assert await again.said("timers.list") == "Your 10 minute timer ended 23 hours and 50 minutes ago."
 
 
 async def test_cancel_all_cancels_all(world: Any) -> None:
@@ -359,3 +406,30 @@ async def test_a_room_may_be_said_with_its_article(world: Any) -> None:
     await world.ok("timers.start", seconds=600, room="the kitchen")
     await world.ok("timers.start", seconds=600, room="study")
     assert await world.said("timers.cancel", room="the Kitchen") == "10 minute timer in the kitchen cancelled."
+
+
+async def test_a_timer_that_has_just_rung_here_is_snoozed_and_one_of_another_room_is_not(world: Any) -> None:
+    for actor, name in ((KITCHEN, "egg"), (BEDROOM, "tea")):
+        await world.ok("timers.start", actor=actor, seconds=60, name=name)
+    world.pass_seconds(60)
+    ids = [timer["id"] for timer in (await world.ok("timers.due", "house")).data["timers"]]
+    await world.ok("timers.announced", "house", ids=ids, ringing=True)
+    world.pass_seconds(20)
+    assert await world.said("alarms.snooze", actor=KITCHEN, minutes=5) == "Snoozed for 5 minutes."
+    assert [timer["name"] for timer in (await world.ok("timers.due", "house")).data["ringing"]] == ["tea"]
+    assert await world.said("timers.left", name="egg") == "Your egg timer has 5 minutes left."
+    world.pass_seconds(300)
+    assert [timer["name"] for timer in (await world.ok("timers.due", "house")).data["timers"]] == ["egg"]
+    await world.ok("timers.announced", "house", ids=ids)
+    world.pass_seconds(240)
+    assert (await world.refused("alarms.snooze", actor=KITCHEN)).text == "Nothing is ringing."
+
+
+async def test_a_page_of_another_language_is_answered_in_it_and_the_timer_rings_in_one_of_the_house(world):
+    world.speak_aloud("en")
+    world.language = "de"
+    assert await world.said("timers.start", seconds=60, name="pizza") == "Pizza-Timer gestellt auf 1 Minute."
+    world.pass_seconds(60)
+    world.language = None
+    due = (await world.ok("timers.due", "house")).data["timers"]
+    assert (due[0]["language"], due[0]["text"]) == ("en", "Your pizza timer is done.")

@@ -1,4 +1,4 @@
-"""What lies behind the wire, opened in order: who may come, the rules, the tools, tools.db, the record, the folders."""
+"""Opens what lies behind the wire, in order: who may come, the rules, the tools, tools.db, the record, the folders."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ from tools_server.gate.signed_head import AUDIT_FILE, read_signed_head
 from tools_server.reach.outside import Outside
 from tools_server.sdk.state import ToolsDatabase
 from tools_server.sdk.toolkit import Toolbox, find
-from tools_server.values.language import ENGLISH
+from tools_server.values.language import languages
 from tools_server.values.paths import Root
 from tools_server.values.policy import AgentAccount, Policy
 from tools_server.values.prove import SoundnessQuestion, prove
 from tools_server.values.rules import RulesWrong, read_policy
 from tools_server.values.stderr import say
+from tools_server.values.uptime import Uptime, since_boot
 from tools_server.walls.porter import Porter
 from wall.chain import Chain, ChainBroken
 from wall.roles import ROLES
@@ -60,7 +61,7 @@ class ServerSettings:
     agent: str = ""  # for stdio: whose process this is
     role: str = ""  # for stdio: whom it speaks for; "" is what the agents file says
     timezone: str = ""  # "" is the machine's own
-    language: str = ENGLISH  # of the house; a caller may name another
+    languages: Sequence[str] = languages()  # that are spoken aloud, the usual one first; a caller may name another
     telemetry: bool = False  # for stdio: say every ten seconds how things are
 
     @classmethod
@@ -76,7 +77,7 @@ class ServerSettings:
             house_key=given.house_key,
             signed_head=getattr(given, "signed_head", None),
             timezone=given.timezone,
-            language=given.language,
+            languages=given.languages,
         )
 
     def folder(self, root: str) -> Path:
@@ -171,7 +172,10 @@ def prove_rules(settings: ServerSettings, solve: Callable[[str], str] | None = N
 
 @contextmanager
 def opened_gate(
-    settings: ServerSettings, now: Callable[[], float] = time.time, toolbox: Toolbox | None = None
+    settings: ServerSettings,
+    now: Callable[[], float] = time.time,
+    toolbox: Toolbox | None = None,
+    uptime: Callable[[], Uptime] = since_boot,
 ) -> Iterator[tuple[Gate, dict[str, AgentAccount]]]:
     """Open what lies behind the wire, in order; close it in reverse. Raises `BootFailed`, OSError, sqlite3.Error.
 
@@ -209,10 +213,11 @@ def opened_gate(
                 tool_settings,
                 outside=Outside(settings.egress, settings.porter),
                 now=now,
+                uptime=uptime,
                 zone=zone,
                 house_key=house_key,
                 meter=Ledger(policy, audit.file, now, zone),
-                language=settings.language,
+                spoken_languages=settings.languages,
             )
             yield gate, by_name
 

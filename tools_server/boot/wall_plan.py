@@ -1,4 +1,4 @@
-"""What this server needs to live, and walls around it: before the first thread, the first tool and the first call."""
+"""Puts walls around the tool server, before its first thread, tool and call, that leave it what it needs to live."""
 
 from __future__ import annotations
 

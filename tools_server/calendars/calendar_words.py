@@ -12,6 +12,8 @@ from tools_server.times import moving, spans
 from tools_server.times.spans import DaySpan
 from tools_server.times.spoken_time import clock_words, day_words
 from tools_server.times.when import NotUnderstood, understand, understand_day
+from tools_server.times.when_grammar import read_words
+from tools_server.times.when_words import regular
 from tools_server.values.language import noted
 from tools_server.values.language import text as _
 
@@ -31,6 +33,7 @@ PART_NAMES = {
     "evening": noted("evening"),
     "night": noted("night"),
 }
+_HALF = re.compile(r"\d{4}-\d\d|[ap]\.?m\b|morning|afternoon|evening|noon|night|\d:\d\d", re.IGNORECASE)  # of the day
 _NAMED = {"noon": time(12), "midday": time(12), "midnight": time(0)}
 
 
@@ -90,6 +93,8 @@ def begins(call: Call, start: str, end: str, minutes: int) -> tuple[datetime, da
     if end:
         stop, of_days, _rule = _moment(call, end, begin)
         _refuse_far(stop.date())
+        if not (all_day or of_days):
+            begin, stop = _in_one_half(start, begin, end, stop)
         if all_day and of_days:
             stop += DAY  # the last day belongs to it
         elif all_day or of_days:
@@ -101,6 +106,17 @@ def begins(call: Call, start: str, end: str, minutes: int) -> tuple[datetime, da
     if stop <= begin:
         raise ToolFailed("invalid", _("That ends before it begins."))
     return begin, stop, all_day, rule
+
+
+def _in_one_half(start: str, begin: datetime, end: str, stop: datetime) -> tuple[datetime, datetime]:
+    """Return two times with the half of the day that only one of them said: "from 7 to 9 pm", "from six to seven"."""
+    halved, half = (bool(_HALF.search(words)) for words in (start, end))
+    noon = timedelta(hours=12)
+    if half and not halved and begin.hour < 12 and stop - begin > noon:
+        begin += noon
+    if not half and stop.hour < 12 and stop <= begin < stop + noon:
+        stop += noon
+    return begin, stop
 
 
 def moves(call: Call, start: str, minutes: int, event: Event) -> tuple[datetime, datetime, bool]:
@@ -165,14 +181,23 @@ def _moment(call: Call, text: str, on: datetime | None) -> tuple[datetime, bool,
         raise ToolFailed("invalid", str(unclear)) from None
     if meant.at is None:
         raise ToolFailed("invalid", _("An event of the calendar needs a time."))
-    return on_clocks(meant.at, call.zone), False, meant.rule.text() if meant.rule else ""
+    rule = meant.rule.text() if meant.rule else ""
+    if rule and not _says_a_time(plain, call):
+        return on_clocks(meant.at.date(), call.zone), True, rule
+    return on_clocks(meant.at, call.zone), False, rule
+
+
+def _says_a_time(text: str, call: Call) -> bool:
+    """Whether words for a series name a time of day: a birthday is every year, and all day."""
+    phrase = read_words(text, call.local().date())
+    return bool(phrase.clocks or phrase.part or phrase.length)
 
 
 def _clock(text: str) -> time | None:
     """Return a bare time of day: "5 PM", "17:30", "noon"; "at 5" is after noon."""
     if text.casefold().removeprefix("at ") in _NAMED:
         return _NAMED[text.casefold().removeprefix("at ")]
-    match = _CLOCK.fullmatch(text.strip())
+    match = _CLOCK.fullmatch(text.strip()) or _CLOCK.fullmatch(regular(text))
     if match is None:
         return None
     hour, minute, half = int(match[1]), int(match[2] or 0), (match[3] or "").casefold().replace(".", "")
@@ -223,7 +248,9 @@ def when(start: datetime, end: datetime, all_day: bool, now: datetime, *, with_d
     if all_day:
         last = (end.astimezone(end.tzinfo) - timedelta(seconds=1)).date()
         until = _(" until {day_words}").format(day_words=day_words(last, now.date())) if last > start.date() else ""
-        return f"{day}{until or _(', all day')}" if with_day else _("all day{until}").format(until=until)
+        if with_day:
+            return day + (until or _(", all day"))
+        return _("all day{until}").format(until=until)
     return (
         _("{day} at {clock_words}").format(day=day, clock_words=clock_words(start))
         if with_day

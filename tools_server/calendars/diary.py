@@ -1,4 +1,4 @@
-"""Where an agent's events lie: iCalendar files in its own folder, and the calendar servers that are its own.
+"""Reads and changes an agent's events: in iCalendar files of its folder, and on calendar servers of its own.
 
 Files are read anew each time. What a server has is kept in tools.db, so that it can be told, with its age, when the
 server cannot be reached; nothing is written while it cannot.

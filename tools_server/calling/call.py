@@ -33,10 +33,11 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from tools_server.calling.call_client import CallAnswer, CallClient, CannotAsk, CommandLineCall, SignedYes
 from tools_server.calling.sessions import CallSession, NoSession, Sessions
-from tools_server.values.household import add_house, add_role, at_home, running
+from tools_server.values.household import add_house, add_languages, add_role, at_home, running
 from tools_server.values.stderr import say
 from tools_server.wires.strict_json import MessageRefused, parse
 from wall.chain import digest
+from wall.meta import ANSWER_AUDIENCE
 
 REQUEST_BYTES = 512 * 1024
 STATEMENT_SECONDS = 30
@@ -92,7 +93,7 @@ def _given(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--egress", type=Path, metavar="PATH", help="the socket of the way out; none without it")
     parser.add_argument("--house-key", type=Path, metavar="FILE", help="public key of who may bring a person's yes")
     parser.add_argument("--timezone", default="", metavar="ZONE", help="of the house; the machine's own by default")
-    parser.add_argument("--language", default="en", metavar="NAME", help="of the house: en, de …")
+    add_languages(parser)
     parser.add_argument("--socket", type=Path, metavar="PATH", help="ask the server that listens there")
     parser.add_argument("--token-file", type=Path, metavar="FILE", help="with --socket: the agent's token")
     parser.add_argument(
@@ -206,7 +207,7 @@ async def _said(ask: Mapping[str, Any], key: Ed25519PrivateKey) -> SignedYes:
     answer = "yes" if sys.stdin.readline().strip().lower() in ("y", "yes") else "no"
     now = int(time.time())
     claims = {
-        "aud": "atlas-tools",
+        "aud": ANSWER_AUDIENCE,
         "ask": ask["id"],
         "answer": answer,
         "channel": "terminal",

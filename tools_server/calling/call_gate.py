@@ -1,4 +1,4 @@
-"""A call by this process itself, through its own gate over the house's data directory."""
+"""Makes a call without a running server: in this process, through a gate of its own over the house's data directory."""
 
 from __future__ import annotations
 

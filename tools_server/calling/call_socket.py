@@ -14,6 +14,7 @@ from typing import Any
 from anyio.to_thread import run_sync
 
 from tools_server.calling.call_client import CallAnswer, CallClient, CannotAsk, CommandLineCall, SignedYes
+from wall.meta import ACTOR_META, ASK_META, DATA_META, ERROR_META, RECEIPT_META, TURN_META, UNTRUSTED_META
 
 ERA = "2026-07-28"
 HOST = "tools"
@@ -73,12 +74,12 @@ def _call(path: Path, token: str, request: CommandLineCall, yes: SignedYes | Non
 
 
 def _request(request: CommandLineCall, yes: SignedYes | None) -> dict[str, Any]:
-    actor = {"atlas.house/actor": request.actor} if request.actor is not None else {}
+    actor = {ACTOR_META: request.actor} if request.actor is not None else {}
     parameters: dict[str, Any] = {"name": request.tool, "arguments": dict(request.params)}
     if yes:
         accepted = {"action": "accept", "content": {"statement": yes.statement}}
         parameters |= {"requestState": yes.ask, "inputResponses": {"confirm": accepted}}
-    meta = {**_META, **actor, "atlas.house/turn": request.turn}
+    meta = {**_META, **actor, TURN_META: request.turn}
     return {"jsonrpc": "2.0", "id": 1, "method": METHOD, "params": {**parameters, "_meta": meta}}
 
 
@@ -105,9 +106,9 @@ def _answered(result: Mapping[str, Any]) -> CallAnswer:
     meta = result.get("_meta", {})
     return CallAnswer(
         text="\n".join(part.get("text", "") for part in result.get("content", [])),
-        error=meta.get("atlas.house/error", "failed") if result.get("isError") else None,
-        data=result.get("structuredContent") or meta.get("atlas.house/data", {}),
-        receipt=meta.get("atlas.house/receipt"),
-        ask=meta.get("atlas.house/ask"),
-        untrusted=meta.get("atlas.house/untrusted", False) is not False,
+        error=meta.get(ERROR_META, "failed") if result.get("isError") else None,
+        data=result.get("structuredContent") or meta.get(DATA_META, {}),
+        receipt=meta.get(RECEIPT_META),
+        ask=meta.get(ASK_META),
+        untrusted=meta.get(UNTRUSTED_META, False) is not False,
     )

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from wall.files import sync_folder
+
 FOLDER = "sessions"
 KEPT = 500  # the oldest are removed when new ones start
 _ID = re.compile(r"sess_[0-9a-f]{16}")
@@ -86,11 +88,7 @@ class Sessions:
         session = CallSession(id, agent, self._folder / f"{id}.jsonl", self._now)
         start = {"type": "session_start", "at": round(self._now(), 3), "id": id, "agent": agent}
         session._append(start, _FLAGS | os.O_CREAT | os.O_EXCL)
-        folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync_folder(self._folder)
         return session
 
     def latest(self, agent: str) -> CallSession:

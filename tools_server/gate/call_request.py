@@ -15,7 +15,6 @@ from tools_server.values.codes import Code
 from tools_server.values.policy import AgentAccount, CallActor
 from wall.roles import ROLES
 
-UNTRUSTED_META = "atlas.house/untrusted"  # of a result, of any kind: words of others are in it
 ACTOR_CHARACTERS = 100  # of each of its names
 
 

@@ -5,14 +5,30 @@ once a person has answered over a channel of their own (a button, or a spoken ye
 the question, the tool, the arguments and the sentence, so it fits one deed only; and this process holds the public half
 of the key, so it can check a yes and never make one.
 
-This is the only place that knows which questions are open. A question is open, then answered, then gone:
+This is the only place that knows which questions are open. For one deed (agent, actor, tool and arguments) there is one
+question at most:
 
-    open ──(a person's statement: `_take`)──→ answered ──(the next call of the deed: `settle`)──→ gone
+    from       to         caused by                                                                 where
+    --------   --------   -----------------------------------------------------------------------   ----------
+    (none)     open       a call that the rules want a person's yes to                              `_ask`
+    open       answered   a statement: the house brings it by itself (`hear`), or the call does     `_take`
+    answered   gone       the next call of the deed, which is done at a yes and refused at a no     `_settled`
+    open       gone       its caller declines: the deed is refused, and a later statement too       `_settled`
+    answered   gone       its caller declines: a person's yes does not bind who no longer wants it  `_settled`
+    either     (new one)  the sentence would be another now, or a stricter yes is needed            `_settled`
+    either     gone       its minute is over, or the clock stands before it was asked               `_open`
 
-and open → gone when its minute is over, its sentence changes or its caller takes it back. Whoever answers second, by
-whatever way, is refused: of a yes and a no that cross, the one that arrives first counts, and the other is told so.
+Sentences are compared in the language of the question, for who presses may have a page of another. A no needs no such
+care as a yes: it counts also where the sentence has changed since. A statement that comes with the call is taken and
+used up in one step; one that comes by itself waits as "answered" for the call, while its minute lasts. Whoever answers
+second, by whatever way, is refused: of a yes and a no that cross, the one that arrives first counts, and the other is
+told so. A caller can cause no answer but its own withdrawal: what it says is compared with the signature, and a
+question survives everything that is not an answer to it.
+
 Questions are rows of tools.db, for whoever started a server of its own over stdio asks there, and the person answers at
-the house's: all processes of one house know the same questions, and the first answer to one is the last.
+the house's: all processes of one house know the same questions, and the first answer to one is the last. Each
+transition is one transaction without an await inside; it is on the disk before anybody is told of it, and a yes is used
+up before the deed begins. So a crash can cost a yes, which is then asked for again, and never spend one twice.
 """
 
 from __future__ import annotations
@@ -38,14 +54,16 @@ from tools_server.sdk.wording import one_line
 from tools_server.values.language import in_context
 from tools_server.values.language import text as _
 from tools_server.values.policy import CallActor
+from wall.meta import ANSWER_AUDIENCE
+from wall.roles import NOBODY
 
 OPEN_SECONDS = 60.0  # a yes to what was read aloud a minute ago is a yes to something half forgotten
-MOST_OPEN = 32  # of one agent; a household is asked one thing at a time
+MOST_OPEN = 32  # of one agent; a household is asked one thing at a time …
+MOST_OPEN_OF_CALLER = 8  # … and so is everybody in it; all guests count as one
 SENTENCE_CHARACTERS = 1_000
 ARGUMENT_CHARACTERS = 200  # of one text in a question, that the person's own words gave
 _MARKS = '“”„‟"«»‹›'
 _JOINERS = "\u200c\u200d"  # they join and part letters of names, and families of pictures
-AUDIENCE = "atlas-tools"
 STATEMENT_CHARACTERS = 1_998  # two names of a hundred characters and the rest fit twice
 STATEMENT_SECONDS = 120.0  # no statement may live longer than this, whatever it says
 SKEW_SECONDS = 5.0  # the house may run on a machine whose clock is a little ahead
@@ -101,6 +119,11 @@ class Confirmations:
         """Return the question about a deed that is not closed, if there is one."""
         return next((ask for ask in self._open() if ask.deed == deed), None)
 
+    def language(self, deed: ConfirmedCall, reply: ConfirmationReply) -> str:
+        """Return in which language the question was put that is answered here; "" when none is."""
+        ask = self.about(deed)
+        return ask.language if ask and (ask.answer or reply.action) else ""
+
     def settle(
         self,
         deed: ConfirmedCall,
@@ -109,30 +132,33 @@ class Confirmations:
         reply: ConfirmationReply,
         *,
         tainted: bool = False,
+        language: str = "",
     ) -> PersonAnswer | Confirmation:
         """Return what a person has answered to this deed, which is used up by that, or the question that waits.
 
-        `sentence` is what would happen now: when it is not what was asked, or a stricter level is needed, the old
-        question is closed and a new one stands in its place; a no needs no such care. Raises `AnswerRefused`; a
-        question survives that, for whatever is not a person's answer answers nothing.
+        `sentence` is what would happen now, in `language`: when it is not what was asked, or a stricter level is
+        needed, the old question is closed and a new one stands in its place; a no needs no such care. Raises
+        `AnswerRefused`; a question survives that, for whatever is not a person's answer answers nothing.
         """
         with self._state.transaction():
-            return self._settled(deed, level, sentence, reply, tainted=tainted)
+            result = self._settled(deed, level, sentence, reply)
+            return result or self._ask(deed, level, sentence, tainted=tainted, language=language)
 
     def _settled(
-        self, deed: ConfirmedCall, level: ConfirmationLevel, sentence: str, reply: ConfirmationReply, *, tainted: bool
-    ) -> PersonAnswer | Confirmation:
+        self, deed: ConfirmedCall, level: ConfirmationLevel, sentence: str, reply: ConfirmationReply
+    ) -> PersonAnswer | Confirmation | None:
+        """Return the answer, or the question that waits; None when it must be asked, anew or for the first time."""
         ask = self.about(deed)
         if reply.action and (ask is None or ask.id != reply.state):
             raise AnswerRefused(
                 "closed", _("That question is closed: it was answered, or it is too old. Ask me again.")
             )
         if ask is None:
-            return self._ask(deed, level, sentence, tainted=tainted)
+            return None
         answer = self._answered(ask, reply)
         if (answer is None or answer.answer == "yes") and _asks_otherwise(ask, level, sentence):
             self._close(ask)
-            return self._ask(deed, level, sentence, tainted=tainted)
+            return None
         if answer is None:
             return ask
         self._close(ask)
@@ -174,13 +200,19 @@ class Confirmations:
         self._keep(answered)
         return answered
 
-    def _ask(self, deed: ConfirmedCall, level: ConfirmationLevel, sentence: str, *, tainted: bool) -> Confirmation:
-        if sum(ask.deed.agent == deed.agent for ask in self._open()) >= MOST_OPEN:
+    def _ask(
+        self, deed: ConfirmedCall, level: ConfirmationLevel, sentence: str, *, tainted: bool, language: str
+    ) -> Confirmation:
+        of_agent = [ask for ask in self._open() if ask.deed.agent == deed.agent]
+        of_caller = [ask for ask in of_agent if _caller(ask.deed.actor) == _caller(deed.actor)]
+        if len(of_agent) >= MOST_OPEN or len(of_caller) >= MOST_OPEN_OF_CALLER:
             raise AnswerRefused(
                 "many", _("Too many questions are waiting for an answer. Ask me again in a minute."), "failed"
             )
         now = self._now()
-        ask = Confirmation(secrets.token_hex(16), deed, level, sentence, now, now + OPEN_SECONDS, tainted)
+        ask = Confirmation(
+            secrets.token_hex(16), deed, level, sentence, now, now + OPEN_SECONDS, tainted, language=language
+        )
         self._state.run("DELETE FROM asks WHERE NOT (asked_at <= ? AND ? < expires_at)", now, now)
         self._keep(ask)
         return ask
@@ -215,7 +247,7 @@ class Confirmations:
                 statement,
                 self._key,
                 algorithms=["EdDSA"],  # and no other: neither "none" nor the public key taken for a shared secret
-                audience=AUDIENCE,
+                audience=ANSWER_AUDIENCE,
                 options={"verify_exp": False, "verify_iat": False, "verify_nbf": False},
             )
         # ValueError: half a character; RecursionError: JSON a thousand brackets deep, read before the signature is.
@@ -245,6 +277,11 @@ class Confirmations:
                 "explicit", _("A yes is not enough for that: press the button, or say exactly what is to be done.")
             )
         return PersonAnswer(ask.id, claims["answer"], claims["channel"], claims["person"], claims["device"])
+
+
+def _caller(actor: CallActor) -> str:
+    """Return by whom a question is counted; guests come and go, and their devices' names are many."""
+    return NOBODY if actor.role == NOBODY else actor.person or actor.device
 
 
 def _asks_otherwise(ask: Confirmation, level: ConfirmationLevel, sentence: str) -> bool:

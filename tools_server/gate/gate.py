@@ -1,4 +1,38 @@
-"""The one path of every call, whatever route it came by: identify → decide → confirm → run → record."""
+"""The one path of every call, whatever route it came by: identify → decide → confirm → run → record.
+
+A call is in one of these states. It goes down the list, never up, and leaves it early only by the way on the right:
+
+    state       is reached when                                           what ends it there
+    ---------   -------------------------------------------------------   -------------------------------------------
+    arrived     a wire has a request, and `identify` knew its token       given up: too many wait, or the server stops
+    admitted    `LiveRequests` has a place for this agent                 refused: the record cannot be written
+    named       the actor is read, the tool known, the arguments fit      invalid, not_found
+    decided     the rules do not deny it, and the budget has room         denied
+    confirmed   the rules allow it, or a person has said yes to it        confirm (a question waits), denied (a no)
+    run         the tool's function has returned                          failed, timeout, or what the tool says
+    recorded    its row is appended                                       failed: done, but not written down
+
+From "admitted" on, every end leaves a row, a crash and a cancelled call included, but for three: a routine look of the
+house that went well, one refusal too many in a minute (counted, and told with the next row), and a disk that takes
+none. The answer goes out after the row. Every call is given up when it is a minute old (`live_requests.py`).
+
+Who may move it. The caller brings a call, for an actor among those whom its agent may serve, and may cancel it
+anywhere; that it is tainted it can only add. Only the agents file lets a call in, only rules let it past "named", and
+past "decided", where they ask for a person, only an answer that the house has signed (`confirmations.py`). Nobody else
+has a say, so no route, prompt or model can go round one of them: the tools are reached from here alone.
+
+What is asked about is what will be done: the question is put into words anew at every call, and between an accepted yes
+and the tool's first line nothing else runs. A question that was put binds until it is settled, also where the rules
+would not ask any more: else a no that comes late would find the deed done.
+
+What is durable when:
+
+- a yes is used up, committed, before the tool begins. A power cut after that leaves a deed undone and a yes that is
+  gone: it is asked about again, and nothing is done twice by one yes;
+- what a tool changes in tools.db is committed with its receipt, before it returns;
+- the row is on the disk before the answer goes out. Only the row of a read that worked may be a second late;
+- so a power cut can lose an answer and a row, and never a change in tools.db that somebody was told of.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +64,11 @@ from tools_server.sdk.confirmation import ConfirmationLevel, ConfirmedCall, Pers
 from tools_server.sdk.state import StoredReceipt, ToolsDatabase
 from tools_server.sdk.toolkit import Call, Error, Inside, Live, Result, Toolbox, ToolFailed, ToolSpec, Undo
 from tools_server.values.codes import Code
-from tools_server.values.language import ENGLISH, noted, speaking, supported
+from tools_server.values.language import answering, current, languages, noted, speaking, supported
 from tools_server.values.language import text as _
 from tools_server.values.paths import PathDenied, Root
 from tools_server.values.policy import Action, AgentAccount, CallActor, Decision, Policy, decide, standing, visible
+from tools_server.values.uptime import Uptime, since_boot
 from tools_server.values.wire_names import inner_call, inner_name, wire_name
 from tools_server.writing.private_papers import PEOPLE, own_file
 from wall.chain import Chain
@@ -80,10 +115,11 @@ class Gate:
         settings: Mapping[str, Any],  # of the tool files that have some
         outside: Outside = NOWHERE,
         now: Callable[[], float] = time.time,
+        uptime: Callable[[], Uptime] = since_boot,
         zone: tzinfo | None = None,
         house_key: Ed25519PublicKey | None = None,
         meter: Meter | None = None,
-        language: str = ENGLISH,  # of the house: what is spoken to a caller who names none
+        spoken_languages: Sequence[str] = languages(),  # the usual one first, for a caller who names none
     ) -> None:
         self._toolbox = toolbox
         self._tools = toolbox.tools
@@ -104,8 +140,9 @@ class Gate:
         self._state = state
         self._roots = roots
         self._now = now
+        self._uptime = uptime
         self._zone = zone
-        self._language = supported(language)
+        self._spoken_languages = spoken_languages
         self.requests = LiveRequests()
 
     # ── identify ───────────────────────────────────────────────────────────────────────────────────
@@ -178,7 +215,7 @@ class Gate:
         wish = replace(wish, tool=tool, arguments=arguments)
         try:
             async with self.requests.admitted(wish.agent.name, wish.tool) as request:
-                with speaking(supported(wish.language, self._language)):
+                with answering(supported(wish.language, self._spoken_languages[0]), self._spoken_languages):
                     return await self._carried_out(wish, request)
         except GivenUp as given_up:
             return CallResult(str(given_up), error=given_up.error, code=given_up.code)
@@ -320,11 +357,13 @@ class Gate:
         What would happen is put in words anew each time, and nothing else runs between that and the deed: a yes is to
         the sentence that a person heard, not to what it has come to mean since.
         """
-        sentence = await self._previewed(spec, call)
+        language = self._asks.language(deed, reply) or current()  # a page that presses may speak another
+        with speaking(language):
+            sentence = await self._previewed(spec, call)
         level: ConfirmationLevel = "explicit" if entry.decision.verdict == "explicit" else "confirm"
         entry.confirmation = {"level": level, "ask": printable(reply.state)}
         try:
-            result = self._asks.settle(deed, level, sentence, reply, tainted=entry.tainted)
+            result = self._asks.settle(deed, level, sentence, reply, tainted=entry.tainted, language=language)
         except sqlite3.Error as broken:
             raise ToolFailed("failed", _("The disk did not take it: {why}.").format(why=_disk(broken))) from broken
         if isinstance(result, PersonAnswer):
@@ -369,6 +408,7 @@ class Gate:
             state=self._state,
             roots=self._roots_of(wish.agent, entry.actor),
             now=self._now,
+            uptime=self._uptime,
             zone=self._zone,
             outside=self._outside,
             settings=self._settings.get(spec.file),

@@ -1,4 +1,4 @@
-"""What has been spent: calls and units of each agent today, and how often lately. It is read back from the record.
+"""Counts what has been spent: calls and units of each agent today, read back from the record.
 
 Every call that ran is a row of the record with its `cost`, so what was spent outlives this process with the record, and
 what other processes spend is counted, too.
@@ -18,7 +18,12 @@ from tools_server.gate.record_tail import Newest
 from tools_server.values.language import text as _
 from tools_server.values.policy import Action, AgentAccount, CallActor, Decision, Policy, RateLimit, fits_any
 from wall.chain import Row
+from wall.roles import NOBODY
 
+GUESTS_PART = 10  # the part of an agent's budget that all guests together may spend, so that they spend nobody else's
+ALONE_PART = 4  # the part that one child, teen or room alone may spend: a page of theirs may stand open all day
+ROLES_WITH_A_SHARE = ("teen", "child", "satellite")
+MOST_SHARES = 64  # of one agent are counted apart in a day; all further ones together are one
 CALLERS = 8  # of one agent are counted apart at a time: an agent may name any person, and would never be held back
 
 
@@ -27,8 +32,14 @@ class Day:
     """One agent's day."""
 
     spent: int = 0
+    spent_by_guests: int = 0  # of that
+    spent_alone: dict[str, int] = field(default_factory=dict)  # of that, by who has a share
     calls: int = 0
     by_tool: dict[str, int] = field(default_factory=dict)  # calls
+
+    def counted_name(self, caller: str) -> str:
+        """Return the name under which what somebody with a share spends is counted."""
+        return caller if caller in self.spent_alone or len(self.spent_alone) < MOST_SHARES else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +88,21 @@ class Ledger:
                     times=times, length=_length(limit.per_seconds), length2=_length(wait)
                 )
                 return Decision("deny", limit.id, reason if limit.at_most else _("That may not be done at all."))
+        day, cost = self._day(agent.name), self._cost(action)
         for budget in self._policy.budgets:
-            if (
-                fits_any(budget.agents, agent.name)
-                and self._day(agent.name).spent + self._cost(action) > budget.units_per_day
-            ):
+            if not fits_any(budget.agents, agent.name):
+                continue
+            if day.spent + cost > budget.units_per_day:
                 reason = _("The {name} agent has spent what it may spend in a day. Tomorrow it can go on.").format(
                     name=agent.name
                 )
+                return Decision("deny", budget.id, reason)
+            if actor.role == NOBODY and day.spent_by_guests + cost > budget.units_per_day // GUESTS_PART:
+                reason = _("Guests have spent what they may ask for in a day. Tomorrow it can go on.")
+                return Decision("deny", budget.id, reason)
+            alone = day.spent_alone.get(day.counted_name(spending.caller), 0) if actor.role in ROLES_WITH_A_SHARE else 0
+            if alone and alone + cost > budget.units_per_day // ALONE_PART:
+                reason = _("You have spent what you alone may ask for in a day. Tomorrow it can go on.")
                 return Decision("deny", budget.id, reason)
         return None
 
@@ -148,6 +166,10 @@ class Ledger:
         if spending.at >= self._midnight:
             day = self._days.setdefault(spending.agent, Day())
             day.spent += spending.cost
+            day.spent_by_guests += spending.cost if spending.role == NOBODY else 0
+            if spending.role in ROLES_WITH_A_SHARE:
+                name = day.counted_name(spending.caller)
+                day.spent_alone[name] = day.spent_alone.get(name, 0) + spending.cost
             day.calls += 1
             day.by_tool[spending.tool] = day.by_tool.get(spending.tool, 0) + 1
 

@@ -1,4 +1,4 @@
-"""The registry of live requests: how many at a time, for how long, and what becomes of them at the end.
+"""Registers live requests: how many at a time, for how long, and what becomes of them at the end.
 
 Every call is in it from its arrival to its record. An agent has so many calls running, so many more waiting, and then
 is told that it is busy; a call that is a minute old is given up, waiting included. Whoever asked can cancel earlier:
@@ -71,12 +71,9 @@ class Agents:
 class LiveRequests:
     """Every call that has arrived and is not yet answered."""
 
-    def __init__(
-        self, running: int = RUNNING_PER_AGENT, waiting: int = WAITING_PER_AGENT, ttl_seconds: float = TTL_SECONDS
-    ) -> None:
+    def __init__(self, running: int = RUNNING_PER_AGENT, waiting: int = WAITING_PER_AGENT) -> None:
         self._running = running
         self._waiting = waiting
-        self._ttl_seconds = ttl_seconds
         self._live: dict[str, LiveRequest] = {}
         self._agents: dict[str, Agents] = {}
         self._quiet = anyio.Event()
@@ -105,7 +102,7 @@ class LiveRequests:
             self.outcomes["busy"] += 1
             raise GivenUp("failed", _(BUSY), Code.BUSY)
         began = anyio.current_time()
-        with anyio.CancelScope(deadline=began + self._ttl_seconds) as scope:
+        with anyio.CancelScope(deadline=began + TTL_SECONDS) as scope:
             request = LiveRequest(secrets.token_hex(8), agent, tool, began, scope)
             self._live[request.id] = request
             try:
@@ -168,7 +165,7 @@ class LiveRequests:
                 logger.error("something held the whole server for %.1f s", late)
             for request in self._live.values():
                 age = now - request.since
-                if age > self._ttl_seconds + GRACE_SECONDS and not request.reported:
+                if age > TTL_SECONDS + GRACE_SECONDS and not request.reported:
                     request.reported = True
                     logger.error("%s of %s ignores its end: it is %.0f s old", request.tool, request.agent, age)
 

@@ -1,4 +1,4 @@
-"""What is written down of every call, and the rule that nothing is done without it."""
+"""Writes down every call, and holds to the rule that nothing is done without it."""
 
 from __future__ import annotations
 

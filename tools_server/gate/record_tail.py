@@ -7,14 +7,12 @@ has written it down.
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from wall.chain import Row, backwards, opened
+from wall.chain import Row, backwards, newest_first, opened, rows_of
 
 
 class Newest:
@@ -35,7 +33,7 @@ class Newest:
         try:
             with opened(self._record) as files:
                 self._note_place(files[-1])
-                for row in (row for file in reversed(files) for row in _rows(_whole_lines(file))):
+                for row in newest_first(files):
                     if _at(row) < at:
                         break
                     rows.append(row)
@@ -55,7 +53,7 @@ class Newest:
             if now.st_ino == self._inode and now.st_size == self._offset:
                 return ()
             with opened(self._record) as files:
-                rows = list(_rows(self._unread(files)))
+                rows = list(rows_of(self._unread(files)))
         except FileNotFoundError:
             return ()
         return rows
@@ -71,22 +69,6 @@ class Newest:
             whole = new.rfind(b"\n") + 1
             yield from new[:whole].splitlines()
             self._inode, self._offset = inodes[number], file.tell() - len(new) + whole
-
-
-def _whole_lines(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines of a file, the last first, without what follows the last newline: a row that is being written."""
-    return islice(backwards(file), 1, None)
-
-
-def _rows(lines: Iterable[bytes]) -> Iterator[Row]:
-    """Yield what is a row; `audit verify` is there to tell of what is none."""
-    for line in lines:
-        try:
-            row = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(row, dict):
-            yield row
 
 
 def _at(row: Row) -> float:

@@ -13,9 +13,9 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from wall.chain import Head
+from wall.meta import HEAD_AUDIENCE
 
 AUDIT_FILE = "audit.jsonl"  # in the data directory
-HEAD_AUDIENCE = "atlas-record"
 
 
 def read_signed_head(file: Path | None, key: Ed25519PublicKey | None) -> Head | None:

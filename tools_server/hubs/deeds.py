@@ -143,15 +143,22 @@ async def put_back(call: Call, stored_receipt: StoredReceipt) -> Result:
 
 def refuse_guarded(devices: Sequence[Device], wanted: State) -> None:
     """Raise `ToolFailed` where a door would open that lets people in: that is another tool, which asks first."""
-    opens = wanted.get("open") is True or wanted.get("locked") is False or wanted.get("position", 0) > 0
     for device in devices:
-        if device.guarded and opens:
+        if device.guarded and _opens(device, wanted):
             form = (
                 _("{device} only {device:unlocks|unlock} with a yes: ask me to unlock it.")
                 if device.kind == "lock"
                 else _("{device} only {device:opens|open} with a yes: ask me to unlock it.")
             )
             raise ToolFailed("denied", capital(form.format(device=the(device))), use="home.unlock")
+
+
+def _opens(device: Device, wanted: State) -> bool:
+    """Whether a device would be opened, or further than it is."""
+    if wanted.get("open") is True or wanted.get("locked") is False:
+        return True
+    now = device.state.get("position", 100 if device.state.get("open") is True else 0)
+    return bool(wanted.get("position", 0) > (now if isinstance(now, (int, float)) else 0))
 
 
 # ── what is said ───────────────────────────────────────────────────────────────────────────────────

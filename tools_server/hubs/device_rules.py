@@ -1,4 +1,4 @@
-"""What the rules of the house say about a device itself, whatever it was called and however it was asked for."""
+"""Asks the rules of the house about a device by its own name and room, whatever it was called."""
 
 from __future__ import annotations
 

@@ -158,12 +158,17 @@ def meant(
     if not target.kind and not target.shape:
         raise NotMeant(_("Which device do you mean?"), unknown=False)
     if target.kind and target.kind not in kinds:
-        sentence = _("I can't do that with {things}: they can only be {verbs}.")
-        raise NotMeant(sentence.format(things=things(target), verbs=can_be(target.kind)), unknown=False)
+        raise _can_only(target, target.kind)
     fitting = [device for device in every if device.kind in kinds and _fits(device, target)]
     matches = _there(fitting, target)
     if matches:
         return matches
+    sensors = [one for one in every if one.kind == "sensor" and target.shape and target.shape == one.shape]
+    if sensors and target.kind != "sensor" and not fitting:  # "shut the window", which is only looked at
+        if sensor := _there(sensors, target):
+            raise NotMeant(_can_only_be(sensor[0]), unknown=False)
+        if not (target.room or target.floor):
+            raise _can_only(target, "sensor")
     doors = [device for device in every if device.guarded] if target.shape == "door" and not fitting else []
     if doors and not (target.room or target.floor or target.everything):
         raise _which(doors)
@@ -202,6 +207,18 @@ def _fits(device: Device, target: DeviceTarget) -> bool:
 def things(target: DeviceTarget) -> str:
     """Return what a target asks for, as a plural: "lights", "curtains"."""
     return kind_plural(target.kind, target.shape)
+
+
+def _can_only(target: DeviceTarget, kind: str) -> NotMeant:
+    """Return that something else cannot be done with such things."""
+    sentence = _("I can't do that with {things}: they can only be {verbs}.")
+    return NotMeant(sentence.format(things=things(target), verbs=can_be(kind)), unknown=False)
+
+
+def _can_only_be(device: Device) -> str:
+    """Return the sentence that something else cannot be done with a device."""
+    sentence = _("I can't do that with {device}: {device:it|they} can only be {verbs}.")
+    return sentence.format(device=thing(device.name), verbs=can_be(device.kind))
 
 
 def none_there(every: Sequence[Device], target: DeviceTarget) -> str:
@@ -267,8 +284,7 @@ def _one(every: Sequence[Device], target: DeviceTarget, kinds: Sequence[Kind]) -
         word = ""
     matches = [device for device in called if device.kind in kinds]
     if called and not matches:
-        sentence = _("I can't do that with {device}: {device:it|they} can only be {verbs}.")
-        raise NotMeant(sentence.format(device=thing(called[0].name), verbs=can_be(called[0].kind)), False)
+        raise NotMeant(_can_only_be(called[0]), unknown=False)
     if not matches:
         near = nearest(plain(target.device), sorted({device.name for device in every if device.kind in kinds}))
         raise NotMeant(_("There is no device {device}.").format(device=spoken_name(target.device)) + near)

@@ -14,6 +14,7 @@ from tools_server.hubs.home_assistant import HomeAssistant, HomeAssistantSetting
 from tools_server.hubs.mqtt import Mqtt, MqttSettings
 from tools_server.hubs.scripted import Scripted, ScriptedHubSettings
 from tools_server.reach.outside import Outside
+from tools_server.sdk.toolkit import Call
 
 
 class HomeSettings(BaseModel):
@@ -129,3 +130,10 @@ class Home:
         self._turned = anyio.Event()
         if devices:
             self._changed("home.list")
+
+
+def room_named(call: Call, room: str) -> str:
+    """Return a room by its own name, where the house knows its rooms."""
+    home = call.gate.engines.get("home")
+    known = home.plan().room(room) if isinstance(home, Home) and room else None
+    return known.name if known else room

@@ -22,8 +22,10 @@ from tools_server.reach.outside import Outside
 from tools_server.reach.tls import in_the_house
 from tools_server.reach.websocket import Hung, JsonSocket
 from tools_server.values.language import text as _
+from wall.backoff import Backoff
 
 ANSWER_SECONDS = 10.0
+FIRST_BACKOFF_SECONDS = 0.5
 LONGEST_BACKOFF_SECONDS = 60.0
 MOST_DEVICES = 2000
 _REGISTRIES = ("floor", "area", "device", "entity")
@@ -150,18 +152,16 @@ class HomeAssistant:
 
     async def run(self) -> None:
         """Stay connected, until cancelled."""
-        wait = 0.5
+        backoff = Backoff(FIRST_BACKOFF_SECONDS, LONGEST_BACKOFF_SECONDS)
         while True:
             try:
                 await self._session()
             except (OSError, ValueError) as trouble:  # TimeoutError is one
-                if self.connected:
-                    wait = 0.5
-                log.warning("home_assistant unreachable=%s retry_s=%g", trouble, wait)
+                log.warning("home_assistant unreachable=%s", trouble)
             finally:
+                worked = self.connected
                 self._lost()
-            await anyio.sleep(wait)
-            wait = min(wait * 2, LONGEST_BACKOFF_SECONDS)
+            await anyio.sleep(backoff.wait_seconds(worked=worked))
 
     def _lost(self) -> None:
         self._socket = None

@@ -186,6 +186,9 @@ def steps(call: Call, target: DeviceTarget, what: str, by: float, unit: str) -> 
     deeds: list[Deed] = []
     ended, unknown = [], []
     for device in devices:
+        if by > 0 and name in ("brightness", "speed") and device.state.get("on") is False:
+            deeds.append((device, _lit(device, what, by, unit)))
+            continue
         value = _value(device, name)
         if value is None:
             unknown.append(device)
@@ -204,6 +207,17 @@ def steps(call: Call, target: DeviceTarget, what: str, by: float, unit: str) -> 
         if what == "position" and by > 0:
             refuse_guarded([device], wanted)
     return deeds
+
+
+def _lit(device: Device, what: str, by: float, unit: str) -> State:
+    """Return what makes more of a lamp or a fan that is off: on, and a step further than it was last, if it knows that.
+
+    A step from nothing would be less than what the switch on the wall gives.
+    """
+    last = device.state.get(what)
+    if not isinstance(last, (int, float)) or not last:
+        return {"on": True}
+    return {"on": True, what: _stepped(device, what, last, by, unit)}
 
 
 def _value(device: Device, name: str) -> float | None:

@@ -31,8 +31,11 @@ from tools_server.hubs.questions import (
 from tools_server.sdk.toolkit import Call, Result, ToolFailed
 from tools_server.sdk.wording import capital
 from tools_server.values.language import text as _
+from tools_server.values.noun_phrases import place as place_name
 
 SHOWN = 100
+MOST_SPOKEN = 8  # of the devices of a room
+_NO_PART_OF_A_ROOM = ("person", "scene")
 _SHAPES = {  # who asks for doors means all that are like them
     "door": ("door", "opening", "garage_door", "garage", "gate"),
     "garage": ("garage", "garage_door"),
@@ -67,6 +70,8 @@ def looked_up(call: Call, target: DeviceTarget, question: StateQuestion) -> Resu
     devices = _asked_about(call, every, target)
     whole = DeviceQuestion(question.quantity, question.value, target.kind, target.shape, target.room or target.floor)
     unknown = unanswerable(devices, _allowed(call, every), whole, named=bool(target.device))
+    if unknown and question.value in ("open", "closed") and all("locked" in device.state for device in devices):
+        return _result(capital(unknown), devices)  # who asks whether a door is shut wants to know whether it is locked
     if unknown and question.quantity != "where":
         raise ToolFailed("not_found", unknown, code="not_found")
     if question.quantity or question.value:
@@ -75,6 +80,38 @@ def looked_up(call: Call, target: DeviceTarget, question: StateQuestion) -> Resu
     else:
         text = " ".join(f"{capital(clause(the(device), device))}." for device in devices[:10])
     return _result(text, devices)
+
+
+def of_place(call: Call, target: DeviceTarget) -> Result:
+    """Return how a room or a floor is: what is measured there, and what is not at rest. Raises `ToolFailed`."""
+    home = home_of(call)
+    every = home.devices()
+    target = understood(lambda: placed(every, target, home.plan()))
+    inside = [one for one in in_place(every, target) if one.kind not in _NO_PART_OF_A_ROOM]
+    devices = _allowed(call, inside)
+    if not devices:
+        raise ToolFailed(
+            "not_found",
+            _("There is nothing in the {place} that tells me how it is.").format(
+                place=place_name(target.room or target.floor)
+            ),
+            code="not_found",
+        )
+    awake = [one for one in devices if not _is_at_rest(one)]
+    texts = [f"{capital(clause(the(one), one))}." for one in awake[:MOST_SPOKEN]]
+    if len(awake) < len(devices):
+        texts.append(_("Everything else there is off or closed.") if awake else _("Everything there is off or closed."))
+    return _result(" ".join(texts), devices)
+
+
+def _is_at_rest(device: Device) -> bool:
+    """Whether nobody needs to hear how a device is: it is off, shut, locked or in its dock."""
+    now = device.state
+    if not device.reachable or device.kind in ("sensor", "climate") or not now:
+        return False
+    if now.get("on") is False or now.get("open") is False or now.get("locked") is True:
+        return True
+    return now.get("playing") is False or now.get("activity") == "docked"
 
 
 def _result(text: str, devices: list[Device]) -> Result:

@@ -1,4 +1,4 @@
-"""Which devices a call is about, after the rules of the house were asked about each by its own name."""
+"""Finds the devices that a call is about, and asks the rules about each by its own name."""
 
 from __future__ import annotations
 

@@ -27,10 +27,12 @@ from tools_server.hubs.mqtt_states import value_at
 from tools_server.reach.outside import Outside
 from tools_server.reach.tls import Tls, allowed, context
 from tools_server.values.language import text as _
+from wall.backoff import Backoff
 
 CONNECT_SECONDS = 10.0
 KEEPALIVE_SECONDS = 30
 SETTLE_SECONDS = 5.0  # after which every retained config has come again, so what has not come is gone
+FIRST_BACKOFF_SECONDS = 0.5
 LONGEST_BACKOFF_SECONDS = 60.0
 MOST_DEVICES = 2000
 STATE_BYTES = 64 * 1024
@@ -128,17 +130,16 @@ class Mqtt:
 
     async def run(self) -> None:
         """Stay connected, until cancelled."""
-        wait = 0.5
+        backoff = Backoff(FIRST_BACKOFF_SECONDS, LONGEST_BACKOFF_SECONDS)
         while True:
             try:
                 await self._session()
-                wait = 0.5  # it was connected and lost
             except (OSError, ValueError) as trouble:
-                log.warning("mqtt broker=%s unreachable=%s retry_s=%g", self._settings.host, trouble, wait)
+                log.warning("mqtt broker=%s unreachable=%s", self._settings.host, trouble)
             finally:
+                worked = self.connected
                 self._lost()
-            await anyio.sleep(wait)
-            wait = min(wait * 2, LONGEST_BACKOFF_SECONDS)
+            await anyio.sleep(backoff.wait_seconds(worked=worked))
 
     def _lost(self) -> None:
         client, self._client = self._client, None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,79 +21,71 @@ class Publish:
     retain: bool = False
 
 
+_PAYLOADS = {  # what is sent where something is wanted or not: its name in a config, and what it usually is
+    "on": (("payload_on", "ON"), ("payload_off", "OFF")),
+    "open": (("payload_open", "OPEN"), ("payload_close", "CLOSE")),
+    "locked": (("payload_lock", "LOCK"), ("payload_unlock", "UNLOCK")),
+    "cleaning": (("payload_start", "start"), ("payload_return_to_base", "return_to_base")),
+}
+
+
 def commands(discovered_device: DiscoveredDevice, wanted: Mapping[str, Any]) -> list[Publish]:
     """Return what to publish so that a device takes the state that is wanted; every part of it is one it `can`."""
-    config = discovered_device.config
+    config, component = discovered_device.config, discovered_device.component
+    if component == "light" and text_of(config, "schema") == "json":
+        sent = [("command_topic", json.dumps(_json_command(config, wanted)))]
+    else:
+        sent = [command for name, value in wanted.items() for command in _commands(component, config, name, value)]
     retain = config.get("retain") is True
+    return [Publish(text_of(config, topic), str(payload), retain) for topic, payload in sent]
 
-    def to(topic: str, payload: Any) -> Publish:
-        return Publish(text_of(config, topic), str(payload), retain)
 
-    if discovered_device.component == "light" and text_of(config, "schema") == "json":
-        return [to("command_topic", json.dumps(_json_command(config, wanted)))]
-    sent: list[Publish] = []
-    for name, value in wanted.items():
-        match discovered_device.component, name:
-            case (("light" | "switch" | "fan" | "humidifier" | "siren"), "on"):
-                sent.append(
-                    to("command_topic", text_of(config, *(("payload_on", "ON") if value else ("payload_off", "OFF"))))
-                )
-            case "light", "brightness":
-                scale = number_of(config.get("brightness_scale")) or 255
-                sent.append(to("brightness_command_topic", round(value * scale / 100)))
-            case "light", "kelvin":
-                kelvin = config.get("color_temp_kelvin") is True
-                sent.append(to("color_temp_command_topic", value if kelvin else round(1_000_000 / value)))
-            case "light", "colour":
-                sent.append(to("rgb_command_topic", ",".join(map(str, bytes.fromhex(value[1:])))))
-            case "climate", "temperature":
-                degrees = round(value * 9 / 5 + 32) if in_fahrenheit(config) else value
-                sent.append(to("temperature_command_topic", f"{degrees:g}"))
-            case "climate", "mode":
-                sent.append(to("mode_command_topic", value))
-            case "climate", "on":
-                modes = config.get("modes")
-                usual = [str(mode) for mode in modes if mode != "off"] if isinstance(modes, list) else []
-                sent.append(to("mode_command_topic", (usual or ["heat"])[0] if value else "off"))
-            case "cover", "open":
-                sent.append(
-                    to(
-                        "command_topic",
-                        text_of(config, *(("payload_open", "OPEN") if value else ("payload_close", "CLOSE"))),
-                    )
-                )
-            case "fan", "speed":
-                slowest, fastest = speeds_of(config)
-                level = math.ceil(value * (fastest - slowest + 1) / 100) + slowest - 1
-                sent.append(to("percentage_command_topic", f"{level:g}"))
-            case "vacuum", "activity":
-                start, back = ("payload_start", "start"), ("payload_return_to_base", "return_to_base")
-                sent.append(to("command_topic", text_of(config, *(start if value == "cleaning" else back))))
-            case "lawn_mower", "activity":
-                verb = "start_mowing" if value == "mowing" else "dock"
-                sent.append(to(f"{verb}_command_topic", verb))
-            case "valve", "open" if config.get("reports_position") is True:
-                closed, opened = ends_of(config)
-                sent.append(to("command_topic", f"{opened if value else closed:g}"))
-            case "valve", "open":
-                word = ("payload_open", "OPEN") if value else ("payload_close", "CLOSE")
-                sent.append(to("command_topic", text_of(config, *word)))
-            case "valve", "position":
-                closed, opened = ends_of(config)
-                sent.append(to("command_topic", round(closed + value * (opened - closed) / 100)))
-            case "cover", "position":
-                closed, opened = ends_of(config)
-                sent.append(to("set_position_topic", round(closed + value * (opened - closed) / 100)))
-            case "lock", "locked":
-                sent.append(
-                    to(
-                        "command_topic",
-                        text_of(config, *(("payload_lock", "LOCK") if value else ("payload_unlock", "UNLOCK"))),
-                    )
-                )
-            case "scene", "scene":
-                sent.append(to("command_topic", text_of(config, "payload_on", "ON")))
-    return sent
+def _commands(component: str, config: Mapping[str, Any], name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield by which topic a part of a state is wanted, as configs call it, and what to publish there."""
+
+    def payload(what: str, wanted: Any) -> tuple[str, str]:
+        return "command_topic", text_of(config, *_PAYLOADS[what][0 if wanted else 1])
+
+    match component, name:
+        case (("light" | "switch" | "fan" | "humidifier" | "siren"), "on"):
+            yield payload("on", value)
+        case "light", "brightness":
+            yield "brightness_command_topic", round(value * (number_of(config.get("brightness_scale")) or 255) / 100)
+        case "light", "kelvin":
+            kelvin = config.get("color_temp_kelvin") is True
+            yield "color_temp_command_topic", value if kelvin else round(1_000_000 / value)
+        case "light", "colour":
+            yield "rgb_command_topic", ",".join(map(str, bytes.fromhex(value[1:])))
+        case "climate", "temperature":
+            yield "temperature_command_topic", f"{round(value * 9 / 5 + 32) if in_fahrenheit(config) else value:g}"
+        case "climate", "mode":
+            yield "mode_command_topic", value
+        case "climate", "on":
+            modes = config.get("modes")
+            usual = [str(mode) for mode in modes if mode != "off"] if isinstance(modes, list) else []
+            yield "mode_command_topic", (usual or ["heat"])[0] if value else "off"
+        case "fan", "speed":
+            slowest, fastest = speeds_of(config)
+            level = math.ceil(value * (fastest - slowest + 1) / 100) + slowest - 1
+            yield "percentage_command_topic", f"{level:g}"
+        case "vacuum", "activity":
+            yield payload("cleaning", value == "cleaning")
+        case "lawn_mower", "activity":
+            verb = "start_mowing" if value == "mowing" else "dock"
+            yield f"{verb}_command_topic", verb
+        case "valve", "open" if config.get("reports_position") is True:
+            closed, opened = ends_of(config)
+            yield "command_topic", f"{opened if value else closed:g}"
+        case (("cover" | "valve"), "open"):
+            yield payload("open", value)
+        case (("cover" | "valve"), "position"):
+            closed, opened = ends_of(config)
+            topic = "set_position_topic" if component == "cover" else "command_topic"
+            yield topic, round(closed + value * (opened - closed) / 100)
+        case "lock", "locked":
+            yield payload("locked", value)
+        case "scene", "scene":
+            yield payload("on", True)
 
 
 def _json_command(config: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Other MCP servers behind our gate: kept running, believed in nothing.
+"""Keeps other MCP servers running behind our gate, and believes nothing that they say.
 
 Each has its own connection, its own tasks and its own end: one that dies, hangs or floods is started again later and
 disturbs nobody. A tool is listed only once a person has approved its definition, by hash; one that changes is gone
@@ -30,6 +30,7 @@ from tools_server.reach.outside import Outside
 from tools_server.sdk.state import ToolsDatabase
 from tools_server.sdk.toolkit import Call, Result, ToolFailed, ToolSpec
 from tools_server.values.policy import Action
+from wall.backoff import Backoff
 
 RESULT_CHARACTERS = 20_000
 SPOKEN_CHARACTERS = 1500
@@ -38,6 +39,7 @@ MOST_TOOLS = 100
 START_SECONDS = 30.0
 LOOK_SECONDS = 30.0  # how often an unasked change, or an approval, is found at the latest
 CALM_SECONDS = 1.0  # between two looks, however often a server says that its list changed
+FIRST_BACKOFF_SECONDS = 1.0
 LONGEST_BACKOFF_SECONDS = 300.0
 log = logging.getLogger(__name__)
 
@@ -85,20 +87,18 @@ class Upstream:
 
     async def run(self, server: Mounted) -> None:
         """Keep one server, until cancelled. Whatever it does stays with it."""
-        wait = 1.0
+        backoff = Backoff(FIRST_BACKOFF_SECONDS, LONGEST_BACKOFF_SECONDS)
         while True:
             began = anyio.current_time()
             try:
                 await self._session(server)
             except* (*_TROUBLE, Unfit) as trouble:
-                log.warning("upstream server=%s lost=%s retry_s=%g", server.name, _reason(trouble), wait)
+                log.warning("upstream server=%s lost=%s", server.name, _reason(trouble))
             finally:
                 server.client, server.listed = None, ()
                 self._mount(server.name, {})
-            if anyio.current_time() - began > LONGEST_BACKOFF_SECONDS:
-                wait = 1.0
-            await anyio.sleep(wait)
-            wait = min(wait * 2, LONGEST_BACKOFF_SECONDS)
+            worked = anyio.current_time() - began > LONGEST_BACKOFF_SECONDS
+            await anyio.sleep(backoff.wait_seconds(worked=worked))
 
     async def _session(self, server: Mounted) -> None:
         async def heard(message: Any) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import socket
 import ssl
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,9 +75,7 @@ class Outside:
         way.settimeout(seconds)
         return way
 
-    def http_client(
-        self, seconds: float, *, authority: Path | None = None, headers: Mapping[str, str] | None = None
-    ) -> httpx2.Client:
+    def http_client(self, seconds: float, *, authority: Path | None = None) -> httpx2.Client:
         """Return an HTTP client whose every connection is dialled. Blocking; `Unreachable` comes out of its calls.
 
         `seconds` is the time-out of each step, not of the whole. `authority` is a PEM file of those who may vouch for
@@ -88,7 +86,7 @@ class Outside:
             transport=Through(self, context),
             timeout=seconds,
             trust_env=False,
-            headers={"User-Agent": "Atlas", **(headers or {})},
+            headers={"User-Agent": "Atlas"},
         )
 
     def fetch(self, url: str, seconds: float, most: int = FETCH_BYTES) -> tuple[int, bytes]:

@@ -1,4 +1,4 @@
-"""A dialled stream under an HTTP client that does not block."""
+"""Connects an HTTP client that does not block to other machines, by the same dialling as everything else."""
 
 from __future__ import annotations
 

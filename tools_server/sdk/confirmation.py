@@ -43,6 +43,7 @@ class Confirmation:
     expires_at: float
     tainted: bool = False  # wished after reading words of others: it stays so until it is done
     answer: PersonAnswer | None = None  # answered, and not yet acted upon
+    language: str = ""  # of its sentence, such as "de"; "" in rows of older versions
 
     def shown(self) -> dict[str, Any]:
         """Return what whoever puts the question to a person must know, as JSON."""

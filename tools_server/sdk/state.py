@@ -92,7 +92,7 @@ class ToolsDatabase:
     def __init__(self, file: Path, migrations: Mapping[str, str]) -> None:
         """Open, or make, the database and bring its tables up to date.
 
-        `migrations` are the tools' own, by name; each runs once, in order, whole or not at all.
+        `migrations` are the tools' own, by name; each runs once, in order, and all of them or none.
         Raises `sqlite3.Error` when the file is no database or the disk refuses.
         """
         self._db = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None)
@@ -102,16 +102,17 @@ class ToolsDatabase:
         self._db.execute("PRAGMA synchronous = FULL")  # WAL alone may lose the last commits to a power cut
         self._db.execute("PRAGMA foreign_keys = ON")
         self._db.execute("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, at REAL NOT NULL)")
-        for name, sql in {**MIGRATIONS, **migrations}.items():
-            self._migrate(name, sql)
+        self._migrate({**MIGRATIONS, **migrations})
 
-    def _migrate(self, name: str, sql: str) -> None:
+    def _migrate(self, migrations: Mapping[str, str]) -> None:
+        """Run what never ran here, in order, in one transaction: a new house waits for the disk once."""
         with self.transaction():
-            if self.rows("SELECT 1 FROM migrations WHERE name = ?", name):
-                return
-            for statement in _statements(sql):
-                self._db.execute(statement)
-            self._db.execute("INSERT INTO migrations VALUES (?, ?)", (name, time.time()))
+            done = {row["name"] for row in self.rows("SELECT name FROM migrations")}
+            for name, sql in migrations.items():
+                if name not in done:
+                    for statement in _statements(sql):
+                        self._db.execute(statement)
+                    self._db.execute("INSERT INTO migrations VALUES (?, ?)", (name, time.time()))
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

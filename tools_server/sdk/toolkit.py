@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, tzinfo
+from functools import partial
 from importlib import import_module
 from types import ModuleType
 from typing import Any, Literal, Protocol, TypeVar
@@ -23,7 +24,9 @@ from tools_server.values.language import text as _
 from tools_server.values.paths import Root
 from tools_server.values.policy import STRICTNESS, Action, AgentAccount, CallActor, Decision, Level, Policy, Risk
 from tools_server.values.shapes import Shape, schema_of
+from tools_server.values.uptime import Uptime, since_boot
 from wall.chain import Chain
+from wall.roles import may
 
 Error = Literal["denied", "confirm", "invalid", "not_found", "timeout", "failed"]
 CALL_SECONDS = 60.0  # the longest that anyone may be kept waiting; a tool may promise less
@@ -104,6 +107,7 @@ class Call:
     state: ToolsDatabase
     roots: Mapping[str, Root]  # the agent's own, and no others
     now: Callable[[], float]  # wall clock, seconds since 1970
+    uptime: Callable[[], Uptime] = since_boot  # of the machine, whose clock may be set
     zone: tzinfo | None = None  # where the house is; None is the machine's own
     outside: Outside = NOWHERE  # the one way to other machines
     settings: Any = None  # an instance of the tool file's `Settings`, when it has one
@@ -145,6 +149,11 @@ class Call:
         if STRICTNESS[itself.verdict] > STRICTNESS[general.verdict]:
             hint = "" if itself.verdict == "deny" else _(" Ask for it by its own name.")
             raise ToolFailed("denied", itself.reason + hint, rule=itself.rule, **names)
+
+    def require_manager(self) -> None:
+        """Raise `ToolFailed` unless the asker's role may see what was done for everybody."""
+        if not may(self.actor.role, "manage"):
+            raise ToolFailed("denied", _("Only an owner may hear what was done for everybody."))
 
     def receipt(self, changed: str, *, before: Any, after: Any) -> ChangeReceipt:
         """Keep proof of a change. `before` and `after` are JSON, enough to undo it; None stands for nothing there.
@@ -297,6 +306,10 @@ def tool(
         return function
 
     return make
+
+
+# A tool by which the house itself looks, in nobody's name or for a page; no agent has it.
+house_look = partial(tool, risk="read", agents=("house",), routine=True, limit_seconds=10)
 
 
 def _arguments(name: str, function: Run) -> type[BaseModel]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from tools_server.times.recurrence import Recurrence, local, moment, read
 from tools_server.times.spoken_time import ago_words, clock_words, day_words, moment_words, rule_words
-from tools_server.values.language import series
+from tools_server.values.language import current, series, speaking
 from tools_server.values.language import text as _
 
 DAY = 86_400.0
@@ -34,6 +34,7 @@ class Alarm:
     missed_at: float | None = None  # when it last rang to the end and nobody stopped it
     skipped: str = ""  # days on which its rule does not hold: ISO dates with a space between
     role: str = ""  # of who set it, as it was then
+    language: str = ""  # in which it was set, and rings
 
     @property
     def recurrence(self) -> Recurrence | None:
@@ -146,7 +147,12 @@ def listed(alarm: Alarm, now: float, zone: tzinfo | None) -> str:
 
 
 def saying(alarm: Alarm, now: float, zone: tzinfo | None) -> dict[str, Any]:
-    """Return one that is due as the house rings it, or tells that it did not ring."""
+    """Return one that is due as the house rings it, or tells that it did not ring, in the language it was set in."""
+    with speaking(alarm.language):
+        return _saying(alarm, now, zone)
+
+
+def _saying(alarm: Alarm, now: float, zone: tzinfo | None) -> dict[str, Any]:
     assert alarm.due_at is not None
     at, wall, missed = local(alarm.at, zone), local(now, zone), alarm.missed(now)
     name = _("{name} alarm").format(name=alarm.name) if alarm.name else _("alarm")
@@ -160,6 +166,7 @@ def saying(alarm: Alarm, now: float, zone: tzinfo | None) -> dict[str, Any]:
         "device": alarm.device,
         "room": alarm.room,
         "person": alarm.person,
+        "language": current(),
         "late_seconds": round(now - alarm.due_at, 3),
         "urgent": not missed,
     }

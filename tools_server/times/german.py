@@ -140,6 +140,7 @@ def _steps() -> Sequence[_Step]:
         (r"\b(?:ein paar|einige)(?= (?:" + "|".join(_UNITS) + r"))", "3"),
         # how often
         (r"\b(?:an )?(?:jede[nmsr]?|alle) (?:werktage?|arbeitstage?|wochentage?)\b|\bwerktags\b", "every weekday"),
+        (r"\b(?:an (?:allen |den )?|jeden )?schultage?n?\b", "every weekday"),
         (r"\b(?:an )?jede[mns]? wochenende\b", "every weekend"),
         (rf"\bjede[nmsr]? 2te[nrs]? ({_DAY})\b|\bjede[nmsr]? 2nd ({_DAY})\b", _every_other),
         (r"\bjede[nmsr]? (?:2nd|2te[nrs]?) tag\b", "every other day"),
@@ -193,6 +194,8 @@ def _steps() -> Sequence[_Step]:
         (r"\bdiese[rn]? woche\b", "this week"),
         (r"\bnächste[nr]? monat\b", "next month"),
         (r"\bdiese[nr]? monat\b", "this month"),
+        (r"\bnächste[sn]? jahr\b", "next year"),
+        (r"\b(?:diese[sn]?|im rest des) jahr(?:es)?\b", "this year"),
         (r"\b(?:in den |die )?nächsten tagen?\b|\b(?:in den |die )nächsten paar tagen?\b", "next few days"),
         (rf"\b(?:an |am |zu )?({'|'.join(_FEASTS)})\b", lambda match: _FEASTS[match[1]]),
         (r"\b(?:am |in der )?(?:frühen )?(vormittag|nachmittag|mittag|abend|nacht)s?\b", _in_part),

@@ -14,10 +14,10 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from tools_server.times import days
 from tools_server.times.days import On, Weekday
 from tools_server.times.recurrence import RecurrenceRule, local, moment
+from tools_server.times.time_phrase import ClockTime, NotUnderstood, TimePhrase
 from tools_server.times.when import When, understand
 from tools_server.times.when_grammar import read_words
 from tools_server.times.when_moment import PARTS, REMINDING, TOO_FAR, Habit, Meaning
-from tools_server.times.when_said import ClockTime, NotUnderstood, TimePhrase
 from tools_server.times.when_words import LENGTH, length, regular
 from tools_server.values.language import text as _
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 Frequency = Literal["MINUTELY", "HOURLY", "DAILY", "WEEKLY", "MONTHLY", "YEARLY"]
 DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 WEEKDAYS = (0, 1, 2, 3, 4)
+MOST_PASSED = 100  # occurrences that are counted
 _PASSING = {"MINUTELY": 60, "HOURLY": 3600}  # seconds: frequencies that count time, not dates
 _UNTIL = "%Y%m%dT%H%M%S"
 
@@ -123,11 +124,11 @@ class Recurrence:
         late = self.rule.until is not None and count > moment(self.rule.until, zone)
         return None if ended or late else count
 
-    def passed(self, since: float, now: float, zone: tzinfo | None, most: int = 100) -> int:
-        """Return how many occurrences lie after `since` and not after `now`, counting no further than `most`."""
+    def passed(self, since: float, now: float, zone: tzinfo | None) -> int:
+        """Return how many occurrences lie after `since` and not after `now`, counting no further than a hundred."""
         count = 0
         at = self.next(since, zone)
-        while at is not None and at <= now and count < most:
+        while at is not None and at <= now and count < MOST_PASSED:
             count, at = count + 1, self.next(at, zone)
         return count
 

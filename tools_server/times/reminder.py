@@ -11,7 +11,7 @@ from typing import Any
 from tools_server.sdk.wording import plain, spoken
 from tools_server.times.recurrence import Recurrence, local, read
 from tools_server.times.spoken_time import ago_words, day_words, moment_words, rule_words
-from tools_server.values.language import noun, plural
+from tools_server.values.language import current, noun, plural, speaking
 from tools_server.values.language import text as _
 from tools_server.values.noun_phrases import place
 
@@ -38,6 +38,7 @@ class Reminder:
     at: float | None = None
     due_at: float | None = None
     said: int = 0
+    language: str = ""  # in which it was set, and is said
 
     @property
     def recurrence(self) -> Recurrence | None:
@@ -166,7 +167,12 @@ def told_apart(reminders: Sequence[Reminder], me: str, now: float, zone: tzinfo 
 
 
 def saying(reminder: Reminder, now: float, zone: tzinfo | None) -> dict[str, Any]:
-    """Return one that is due as the house is to say it: where, to whom, and with how late it is."""
+    """Return one that is due as the house is to say it: where, to whom, in its language, and with how late it is."""
+    with speaking(reminder.language):
+        return _saying(reminder, now, zone)
+
+
+def _saying(reminder: Reminder, now: float, zone: tzinfo | None) -> dict[str, Any]:
     assert reminder.due_at is not None
     late = now - reminder.due_at
     everywhere = reminder.said >= MOST_SAYINGS - 1
@@ -190,6 +196,7 @@ def saying(reminder: Reminder, now: float, zone: tzinfo | None) -> dict[str, Any
     return {
         "id": reminder.id,
         "text": text,
+        "language": current(),
         "what": reminder.text,
         "device": "" if everywhere else reminder.device,
         "room": "" if everywhere else reminder.room,

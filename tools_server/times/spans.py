@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import date, time, timedelta, tzinfo
 
 from tools_server.times.recurrence import local
+from tools_server.times.time_phrase import NotUnderstood
 from tools_server.times.when_grammar import read_words
 from tools_server.times.when_moment import PARTS, REMINDING, TOO_FAR, Meaning
-from tools_server.times.when_said import NotUnderstood
 from tools_server.times.when_words import regular
 from tools_server.values.language import text as _
 
@@ -93,6 +93,10 @@ def _several(words: str, today: date) -> DaySpan | None:
             return DaySpan(today, _next_month(today))
         case "next month":
             return DaySpan(_next_month(today), _next_month(_next_month(today)))
+        case "year" | "rest of the year" | "rest of year":
+            return DaySpan(today, _new_year(today))
+        case "next year":
+            return DaySpan(_new_year(today), _new_year(_new_year(today)))
     if match := _NEXT_DAYS.fullmatch(words):
         count = {"few": FEW, "couple of": 2, None: 1}.get(match["count"]) or int(match["count"])
         return DaySpan(today, today + count * (7 if match["unit"] == "week" else 1) * DAY)
@@ -101,3 +105,7 @@ def _several(words: str, today: date) -> DaySpan | None:
 
 def _next_month(day: date) -> date:
     return (day.replace(day=1) + timedelta(days=32)).replace(day=1)
+
+
+def _new_year(day: date) -> date:
+    return date(day.year + 1, 1, 1) if day.year < date.max.year else date.max

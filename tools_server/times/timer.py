@@ -29,6 +29,8 @@ class Timer:
     set_at: float
     announced_at: float | None = None
     role: str = ""
+    ringing: int = 0  # announced, and it rings on until somebody stops it
+    language: str = ""  # in which it was set, and rings
 
     @property
     def paused(self) -> bool:

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from datetime import date, datetime, tzinfo
 
 from tools_server.times.recurrence import Recurrence, RecurrenceRule, local, moment
+from tools_server.times.time_phrase import NotUnderstood
 from tools_server.times.when_grammar import read_event, read_words
 from tools_server.times.when_moment import REMINDING, TOO_FAR, WAKING, Habit, Meaning
 from tools_server.times.when_rules import recurring
-from tools_server.times.when_said import NotUnderstood
 from tools_server.values.language import text as _
 
 __all__ = ["REMINDING", "WAKING", "NotUnderstood", "When", "understand", "understand_day"]

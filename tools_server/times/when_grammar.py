@@ -12,7 +12,7 @@ from datetime import date, timedelta
 
 from tools_server.times.days import EASTER, FEASTS, Easter, MonthDay, Nth, OfMonth, On, Weekday, exists
 from tools_server.times.recurrence import WEEKDAYS, Frequency
-from tools_server.times.when_said import ClockTime, Half, NotUnderstood, TimePhrase, TimeReader
+from tools_server.times.time_phrase import ClockTime, Half, NotUnderstood, TimePhrase, TimeReader
 from tools_server.times.when_words import LENGTH, MONTH, ORDINAL, WEEKDAY, length, month, regular, weekday
 from tools_server.values.language import noted
 from tools_server.values.language import text as _

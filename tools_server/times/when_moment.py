@@ -8,7 +8,7 @@ from datetime import date, datetime, time, timedelta, tzinfo
 
 from tools_server.times import days
 from tools_server.times.recurrence import local, moment
-from tools_server.times.when_said import ClockTime, NotUnderstood, TimePhrase
+from tools_server.times.time_phrase import ClockTime, NotUnderstood, TimePhrase
 from tools_server.values.language import month, noted, weekday
 from tools_server.values.language import text as _
 

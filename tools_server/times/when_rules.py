@@ -7,8 +7,8 @@ from datetime import date, datetime, time, timedelta
 
 from tools_server.times import days
 from tools_server.times.recurrence import Frequency, RecurrenceRule, local, moment
+from tools_server.times.time_phrase import NotUnderstood
 from tools_server.times.when_moment import Meaning
-from tools_server.times.when_said import NotUnderstood
 from tools_server.values.language import text as _
 
 END_OF_DAY = time(23, 59, 59)

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from tools_server.sdk import rows
 from tools_server.sdk.state import StoredReceipt
-from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
+from tools_server.sdk.toolkit import Call, Result, ToolFailed, house_look, tool
 from tools_server.sdk.wording import NAMED, capital, one_line, plain
 from tools_server.times.alarm import (
     Alarm,
@@ -36,10 +36,11 @@ from tools_server.times.ownership import ALARMS as ALARMS_OF
 from tools_server.times.ownership import changeable, refuse_more, role_of
 from tools_server.times.recurrence import local, moment, read
 from tools_server.times.spoken_time import day_words, moment_words
+from tools_server.times.time_phrase import ClockTime
+from tools_server.times.timer_snooze import snooze_timers
 from tools_server.times.when import WAKING, NotUnderstood, When, understand, understand_day
 from tools_server.times.when_grammar import read_words
-from tools_server.times.when_said import ClockTime
-from tools_server.values.language import plural, series
+from tools_server.values.language import plural, series, spoken_later
 from tools_server.values.language import text as _
 from tools_server.values.shapes import COMING, DUE, IDS
 
@@ -76,6 +77,9 @@ MIGRATIONS = {
     """,
     "alarms role": """
         ALTER TABLE alarms ADD COLUMN role TEXT NOT NULL DEFAULT '';  -- of who set it, as it was then
+    """,
+    "alarms language": """
+        ALTER TABLE alarms ADD COLUMN language TEXT NOT NULL DEFAULT '';  -- in which it was set, and is said
     """,
 }
 
@@ -157,20 +161,20 @@ async def snooze(
     minutes: Annotated[int, Field(ge=1, le=120, description="Minutes from now")] = SNOOZE_MINUTES,
     name: Name = "",
 ) -> Result:
-    """Let the alarm that is ringing ring again in some minutes."""
+    """Let the alarm that is ringing, or else the timer that has just rung here, ring again in some minutes."""
     ringing = _ringing(call, name)
+    sentence = _("Snoozed for {count}.").format(
+        count=plural("{count} minute", "{count} minutes", minutes).format(count=minutes)
+    )
     if not ringing:
-        raise ToolFailed("not_found", _("Nothing is ringing."))
+        with call.state.transaction():
+            if name or not snooze_timers(call, minutes * 60):
+                raise ToolFailed("not_found", _("Nothing is ringing."))
+            receipt = call.receipt(sentence, before=None, after=None)  # it is cancelled like any other timer
+        return Result(sentence, {"alarms": []}, receipt)
     later = call.now() + minutes * 60
     after: list[Alarm | None] = [replace(alarm, due_at=later, ringing_since=None) for alarm in ringing]
-    return _changed(
-        call,
-        ringing,
-        after,
-        _("Snoozed for {count}.").format(
-            count=plural("{count} minute", "{count} minutes", minutes).format(count=minutes)
-        ),
-    )
+    return _changed(call, ringing, after, sentence)
 
 
 @tool("alarms.skip", data=ALARMS, risk="change", limit_seconds=10)
@@ -267,14 +271,7 @@ async def change(
     return _changed(call, [alarm], [replace(after, missed_at=None, skipped="")], text)
 
 
-@tool(
-    "alarms.due",
-    data={"due": [DUE], "coming": [COMING], "next_at": float | None, "now": float},
-    risk="read",
-    agents=("house",),
-    routine=True,
-    limit_seconds=10,
-)
+@house_look("alarms.due", data={"due": [DUE], "coming": [COMING], "next_at": float | None, "now": float})
 async def due(call: Call) -> Result:
     """Tell the house which alarms ring now or went by unheard, and when the next one is."""
     now, every = call.now(), _all(call)
@@ -353,6 +350,7 @@ def _new(call: Call, when: When, name: str, room: str) -> Alarm:
         at=at,
         due_at=at,
         role=role_of(call),
+        language=spoken_later(),
     )
 
 

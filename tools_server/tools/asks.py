@@ -8,14 +8,14 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from tools_server.gate.confirmations import STATEMENT_CHARACTERS
-from tools_server.sdk.toolkit import Call, Result, tool
+from tools_server.sdk.toolkit import Call, Result, house_look, tool
 from tools_server.values.language import text as _
 
 ASK: dict[str, Any] = {"id": str, "sentence": str, "level": str, "expires_at": float, "tool": str}
 ASK |= {"arguments_sha256": str, "agent": str, "actor": {"person": str, "device": str, "role": str, "room": str}}
 
 
-@tool("asks.waiting", data={"asks": [ASK], "now": float}, risk="read", agents=("house",), routine=True, limit_seconds=5)
+@house_look("asks.waiting", data={"asks": [ASK], "now": float}, limit_seconds=5)
 async def waiting(call: Call) -> Result:
     """Tell the house which questions wait for a person's answer."""
     asks = call.gate.asks.waiting()

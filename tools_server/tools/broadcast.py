@@ -1,4 +1,4 @@
-"""Say something through every speaker of the house, or through those of one room. It waits until one has said it.
+"""Say something through every speaker of the house, or through those of one room. It waits an hour for one to say it.
 
 Nothing is spoken here: the house asks `broadcast.due`, says it aloud, and then calls `broadcast.announced`.
 """
@@ -11,12 +11,12 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from tools_server.hubs.home import Home
+from tools_server.hubs.home import room_named
 from tools_server.sdk import rows
 from tools_server.sdk.state import StoredReceipt
-from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
+from tools_server.sdk.toolkit import Call, Result, ToolFailed, house_look, tool
 from tools_server.sdk.wording import one_line
-from tools_server.values.language import length
+from tools_server.values.language import current, length, speaking, spoken_later
 from tools_server.values.language import text as _
 from tools_server.values.noun_phrases import place as called
 from tools_server.values.shapes import DUE, IDS
@@ -25,6 +25,7 @@ BROADCAST = {"id": str, "text": str, "room": str, "person": str, "at": float}
 
 MOST_WAITING = 50
 LATE_SECONDS = 60  # from here on it is said when it was meant for
+STALE_SECONDS = 3_600  # dinner is cold by then: who comes home later is not greeted with it
 MIGRATIONS = {
     "broadcast": """
         CREATE TABLE broadcast (
@@ -34,6 +35,12 @@ MIGRATIONS = {
             person TEXT NOT NULL, -- who said it; '' when that is not known
             at REAL NOT NULL      -- wall clock, seconds since 1970
         );
+    """,
+    "broadcast device": """
+        ALTER TABLE broadcast ADD COLUMN device TEXT NOT NULL DEFAULT '';  -- through which it came
+    """,
+    "broadcast language": """
+        ALTER TABLE broadcast ADD COLUMN language TEXT NOT NULL DEFAULT '';  -- in which it was said
     """,
 }
 
@@ -50,28 +57,34 @@ async def say(
         raise ToolFailed("invalid", _("What should I say?"))
     if len(_waiting(call)) >= MOST_WAITING:
         raise ToolFailed("failed", _("Too much is waiting to be said already."))
-    place = _place(call, one_line(room))
+    place = room_named(call, one_line(room))
     row = {
         "id": f"broadcast_{secrets.token_hex(8)}",
         "text": words,
         "room": place,
         "person": call.actor.person,
         "at": call.now(),
+        "device": call.actor.device,
+        "language": spoken_later(),
     }
     sentence = _("I'm saying it, {room}.").format(room=called(place)) if place else _("I'm saying it everywhere.")
     with call.state.transaction():
+        for stale in call.state.rows("SELECT id FROM broadcast WHERE at <= ?", call.now() - STALE_SECONDS):
+            rows.drop(call, "broadcast", stale["id"])
         rows.put(call, "broadcast", row)
         receipt = call.receipt(sentence, before=None, after=row)
     return Result(sentence, {"broadcast": row}, receipt)
 
 
-@tool(
-    "broadcast.due", data={"due": [DUE], "now": float}, risk="read", agents=("house",), routine=True, limit_seconds=10
-)
+@house_look("broadcast.due", data={"due": [DUE | {"sender_device": str}], "now": float})
 async def due(call: Call) -> Result:
     """Tell the house what is waiting to be said, and where."""
     waiting = [
-        {"id": row["id"], "text": _said(row, call.now()), "room": row["room"], "device": "", "person": ""}
+        {
+            **{"id": row["id"], "text": _said(row, call.now()), "room": row["room"], "device": "", "person": ""},
+            "sender_device": row["device"],
+            "language": row["language"] or current(),
+        }
         for row in _waiting(call)
     ]
     return Result(_("To be said: {count}.").format(count=len(waiting)), {"due": waiting, "now": call.now()})
@@ -99,19 +112,14 @@ async def undo(call: Call, stored_receipt: StoredReceipt) -> Result:
 
 
 def _waiting(call: Call) -> list[Mapping[str, Any]]:
-    return [dict(row) for row in call.state.rows("SELECT * FROM broadcast ORDER BY at, id")]
-
-
-def _place(call: Call, room: str) -> str:
-    """Return a room by its own name, where the house knows its rooms."""
-    home = call.gate.engines.get("home")
-    known = home.plan().room(room) if isinstance(home, Home) and room else None
-    return known.name if known else room
+    since = call.now() - STALE_SECONDS
+    return [dict(row) for row in call.state.rows("SELECT * FROM broadcast WHERE at > ? ORDER BY at, id", since)]
 
 
 def _said(row: Mapping[str, Any], now: float) -> str:
     late = now - row["at"]
     if late < LATE_SECONDS:
         return str(row["text"])
-    ago = length(late // 60 * 60 if late < 3600 else late // 3600 * 3600)
-    return _("From {length} ago: {text}").format(length=ago, text=row["text"])
+    whole = late // 60 * 60 if late < 3600 else late // 3600 * 3600
+    with speaking(row["language"]):
+        return _("From {length} ago: {text}").format(length=length(whole), text=row["text"])

@@ -21,11 +21,12 @@ from tools_server.times.public_holidays import country_code, days_off, nearest
 from tools_server.times.recurrence import local
 from tools_server.times.recurrence import moment as to_seconds
 from tools_server.times.spoken_time import day_words, moment_words
+from tools_server.times.time_phrase import ClockTime
 from tools_server.times.when import NotUnderstood, understand, understand_day
 from tools_server.times.when_grammar import read_words
-from tools_server.times.when_said import ClockTime
 from tools_server.values.language import calendar_day, counted, exact_clock, noted, series, weekday
 from tools_server.values.language import text as _
+from tools_server.world.cities import places_table
 
 MOMENT = dict.fromkeys(("iso?", "date?", "time?", "weekday?", "zone?", "place?"), str) | {"week?": int}
 
@@ -42,93 +43,6 @@ class Settings(BaseModel):
 
 NO_COUNTRY = noted(
     "I don't know in which country this house is. Name one, or set country under clock in the tools' settings."
-)
-
-# Places people name that no time zone is named after. A country stands for its capital.
-ALIASES = {
-    "Africa/Cairo": "egypt, kairo, ägypten",
-    "Africa/Johannesburg": "south africa, cape town, pretoria, durban",
-    "Africa/Lagos": "nigeria, abuja",
-    "Africa/Nairobi": "kenya",
-    "Africa/Casablanca": "morocco, rabat, marrakesh",
-    "America/Argentina/Buenos_Aires": "argentina",
-    "America/Bogota": "colombia",
-    "America/Chicago": "dallas, houston, austin, minneapolis, new orleans, san antonio, nashville, central time",
-    "America/Denver": "salt lake city, albuquerque, mountain time",
-    "America/Lima": "peru",
-    "America/Los_Angeles": "california, la, l.a., san francisco, san diego, seattle, las vegas, pacific time",
-    "America/Mexico_City": "mexico, guadalajara",
-    "America/New_York": "washington, washington dc, boston, miami, philadelphia, atlanta, nyc, eastern time",
-    "America/Phoenix": "arizona, tucson",
-    "America/Santiago": "chile",
-    "America/Sao_Paulo": "brazil, rio, rio de janeiro, brasilia",
-    "America/Toronto": "canada, ottawa, montreal, quebec",
-    "America/Vancouver": "victoria bc, british columbia",
-    "America/Edmonton": "calgary",
-    "Asia/Bangkok": "thailand",
-    "Asia/Dhaka": "bangladesh",
-    "Asia/Dubai": "abu dhabi, united arab emirates, emirates",
-    "Asia/Ho_Chi_Minh": "vietnam, hanoi",
-    "Asia/Hong_Kong": "hongkong",
-    "Asia/Jakarta": "indonesia",
-    "Asia/Jerusalem": "israel",
-    "Asia/Karachi": "pakistan, islamabad, lahore",
-    "Asia/Kathmandu": "nepal",
-    "Asia/Kolkata": "india, mumbai, bombay, delhi, new delhi, bangalore, chennai, hyderabad",
-    "Asia/Kuala_Lumpur": "malaysia",
-    "Asia/Manila": "philippines",
-    "Asia/Riyadh": "saudi arabia, mecca",
-    "Asia/Seoul": "korea, south korea, busan",
-    "Asia/Shanghai": "china, beijing, peking, shenzhen, guangzhou, schanghai, china peking",
-    "Asia/Taipei": "taiwan",
-    "Asia/Tehran": "iran",
-    "Asia/Tokyo": "japan, osaka, kyoto, tokio",
-    "Asia/Yerevan": "armenia",
-    "Asia/Tbilisi": "georgia",
-    "Asia/Almaty": "kazakhstan",
-    "Asia/Tashkent": "uzbekistan",
-    "Atlantic/Reykjavik": "iceland",
-    "Australia/Sydney": "australia, canberra",
-    "Europe/Amsterdam": "netherlands, the netherlands, holland, rotterdam, the hague",
-    "Europe/Athens": "greece, athen",
-    "Europe/Belgrade": "serbia",
-    "Europe/Berlin": "germany, munich, hamburg, frankfurt, cologne, deutschland, münchen, köln",
-    "Europe/Brussels": "belgium, antwerp, brüssel",
-    "Europe/Bucharest": "romania",
-    "Europe/Budapest": "hungary",
-    "Europe/Copenhagen": "denmark, kopenhagen",
-    "Europe/Dublin": "ireland",
-    "Europe/Helsinki": "finland",
-    "Europe/Istanbul": "turkey, ankara",
-    "Europe/Kyiv": "ukraine, kiev",
-    "Europe/Lisbon": "portugal, porto, lissabon",
-    "Europe/London": "england, united kingdom, uk, britain, scotland, wales, edinburgh, manchester, glasgow, cardiff",
-    "Europe/Madrid": "spain, barcelona, valencia, seville",
-    "Europe/Moscow": "russia, saint petersburg, st petersburg, moskau",
-    "Europe/Oslo": "norway, bergen",
-    "Europe/Paris": "france, lyon, marseille, nice, frankreich",
-    "Europe/Prague": "czechia, czech republic, prag",
-    "Europe/Rome": "italy, milan, naples, venice, florence, rom, mailand, neapel, venedig, florenz, italien",
-    "Europe/Sofia": "bulgaria",
-    "Europe/Stockholm": "sweden, gothenburg",
-    "Europe/Vienna": "austria, salzburg, wien, österreich",
-    "Europe/Warsaw": "poland, krakow, warschau",
-    "Europe/Zurich": "switzerland, geneva, bern, basel, zürich, genf, schweiz",
-    "Pacific/Auckland": "new zealand, wellington, christchurch",
-    "Pacific/Honolulu": "hawaii",
-    "UTC": "utc, gmt, greenwich, universal time",
-}
-_CONTINENTS = (
-    "Africa",
-    "America",
-    "Antarctica",
-    "Arctic",
-    "Asia",
-    "Atlantic",
-    "Australia",
-    "Europe",
-    "Indian",
-    "Pacific",
 )
 
 
@@ -150,12 +64,19 @@ async def date(
     call: Call,
     place: Place = "",
     when: Annotated[str, Field(max_length=100, description="Another day, such as in three weeks; empty is today")] = "",
+    week: Annotated[bool, Field(description="true says the number of its week")] = False,
 ) -> Result:
     """Say what day and date it is, here or in a city or country, or on a day such as Easter or in three weeks."""
     moment, name = _moment(call, place)
     if when.strip():
         day = _day(call, when)[0]
         moment = datetime.combine(day, datetime.min.time(), moment.tzinfo)
+    if week:
+        text = _("It's week {number} of {year}.").format(
+            number=moment.isocalendar().week, year=moment.isocalendar().year
+        )
+        return Result(text, _data(moment, name))
+    if when.strip():
         return Result(_("That's {long}.").format(long=_long(day)), _data(moment, name))
     spoken = _long(moment.date())
     return Result(
@@ -374,13 +295,13 @@ def _moment(call: Call, place: str) -> tuple[datetime, str]:
 
 @cache
 def known_places() -> dict[str, str]:
-    """Return place → IANA zone: every city a zone is named after, and the aliases above."""
+    """Return place → IANA zone: every city a zone is named after, and what else people call places in it."""
     places: dict[str, str] = {}
-    available = zoneinfo.available_timezones()
+    available, table = zoneinfo.available_timezones(), places_table()
     for zone in sorted(available):
-        if zone.split("/")[0] in _CONTINENTS:
+        if zone.split("/")[0] in table["continents"]:
             places[_plain(zone.rsplit("/", 1)[-1])] = zone
-    for zone, names in ALIASES.items():
+    for zone, names in table["zones"].items():
         if zone in available:
             places.update((_plain(name), zone) for name in names.split(","))
     return places

@@ -105,7 +105,8 @@ async def read(
     end = offset + used
     data = {"text": text, "bytes": total, "next_offset": end if used and end < total else None}
     if not text.strip():
-        return Result(f"{name} {(_('ends there') if offset else _('is empty'))}.", data)
+        sentence = _("{name} ends there.") if offset else _("{name} is empty.")
+        return Result(sentence.format(name=name), data)
     return Result(f"{name}: {aloud(text if offset else _below_the_head(text))}", data)
 
 

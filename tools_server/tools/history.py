@@ -32,8 +32,8 @@ async def last(
     everyone: Annotated[bool, Field(description="Everybody's changes, not only the asker's; for owners")] = False,
 ) -> Result:
     """Tell what was changed last for the person who asks, and when."""
-    if everyone and not may(call.actor.role, "manage"):
-        raise ToolFailed("denied", _("Only an owner may hear what was done for everybody."))
+    if everyone:
+        call.require_manager()
     seen = (receipt for receipt in call.state.receipts(LOOKED_AT) if _seen(call, receipt, everyone))
     stored_receipts = list(islice(seen, count))
     if not stored_receipts:
@@ -107,7 +107,7 @@ def _seen(call: Call, stored_receipt: StoredReceipt, everyone: bool) -> bool:
     An agent sees its own doings only, since what one agent does may be no other's business; but one that serves
     nobody except owners sees all.
     """
-    if everyone and call.agent.roles == ("owner",):
+    if everyone and call.agent.serves_managers_only:
         return True
     return stored_receipt.agent == call.agent.name and (
         everyone or _theirs(call, stored_receipt) or _was_theirs(call, stored_receipt)

@@ -24,7 +24,7 @@ from tools_server.hubs.home_targets import chosen, home_rooms, listed, players, 
 from tools_server.hubs.home_words import named, the
 from tools_server.hubs.kind_words import kind_plural
 from tools_server.sdk.state import StoredReceipt
-from tools_server.sdk.toolkit import Call, Live, Result, tool
+from tools_server.sdk.toolkit import Call, Live, Result, ToolFailed, house_look, tool
 from tools_server.sdk.wording import capital
 from tools_server.values.language import series
 from tools_server.values.language import text as _
@@ -35,6 +35,7 @@ DEVICES = {"devices": [DEVICE], "silent?": [str]}
 PLACE = {"name": str, "aliases": [str]}
 
 SHOWN = 300
+CONNECT_SECONDS, LOOK_SECONDS = 10.0, 0.2  # until a hub answers that is just being called
 SWITCHED: tuple[Kind, ...] = ("light", "switch", "fan", "climate", "media", "vacuum", "mower", "valve", "scene")
 Name = Annotated[str, Field(max_length=80, description="The device, such as reading lamp; empty for all of a kind")]
 One = Annotated[str, Field(min_length=1, max_length=80, description="The device's name")]
@@ -104,6 +105,22 @@ def _listed(call: Call, device: Device) -> dict[str, Any]:
     return shown(device if device.kind != "person" or looking.allowed else replace(device, state={}))
 
 
+@house_look("home.connected", data={"connected": bool}, limit_seconds=15)
+async def connected(call: Call, hub: Literal["home_assistant", "mqtt"]) -> Result:
+    """Tell the owner whether a hub answers; one that is just being called is waited for."""
+    call.require_manager()
+    home = home_of(call)
+    way = home.ha if hub == "home_assistant" else home.mqtt
+    if way is None:
+        raise ToolFailed("not_found", _("That hub is not set up."))
+    with anyio.move_on_after(CONNECT_SECONDS):
+        while not way.connected:  # noqa: ASYNC110  # hubs say when devices change, not when they connect
+            await anyio.sleep(LOOK_SECONDS)
+    if not way.connected:
+        raise ToolFailed("failed", _("That hub does not answer, or does not let me in."))
+    return Result(_("That hub answers."), {"connected": True})
+
+
 @tool("home.state", data={"devices": [DEVICE]}, risk="read", limit_seconds=10)
 async def state(
     call: Call,
@@ -123,8 +140,9 @@ async def state(
     """Look how a device is, or those of a kind: on or off, how warm, open or closed, any, all, which, how many."""
     target = DeviceTarget(device, room, kind, call.actor.room, everything, floor, shape)
     question = home_state.StateQuestion(quantity, value, measure)
-    if target == DeviceTarget(room=room, floor=floor, here=call.actor.room) and question == home_state.StateQuestion():
-        return await list_devices(call, room=room, floor=floor)
+    only_place = (room or floor) and target == DeviceTarget(room=room, floor=floor, here=call.actor.room)
+    if only_place and question == home_state.StateQuestion():
+        return home_state.of_place(call, target)
     return home_state.looked_up(call, target, question)
 
 

@@ -25,14 +25,14 @@ from tools_server.hubs.home import Home
 from tools_server.sdk import rows
 from tools_server.sdk.arguments import checked
 from tools_server.sdk.state import StoredReceipt
-from tools_server.sdk.toolkit import Call, Live, Result, ToolFailed, ToolSpec, tool
+from tools_server.sdk.toolkit import Call, Live, Result, ToolFailed, ToolSpec, house_look, tool
 from tools_server.sdk.wording import NAMED, one_line, spoken
 from tools_server.sdk.wording import chosen as chosen_by_words
 from tools_server.times.ownership import DEEDS, changeable_by, refuse_more
 from tools_server.times.recurrence import moment
 from tools_server.times.spoken_time import moment_words
 from tools_server.times.when import NotUnderstood, understand
-from tools_server.values.language import current, length, series, speaking
+from tools_server.values.language import length, series, speaking, spoken_later
 from tools_server.values.language import text as _
 from tools_server.values.policy import CallActor
 from tools_server.values.shapes import DUE, IDS
@@ -171,7 +171,7 @@ async def do(
         "text": deed,
         "agent": call.agent.name,
         "actor": json.dumps({name: value for name, value in asdict(call.actor).items() if value}),
-        "language": current(),
+        "language": spoken_later(),
         "at": at,
         "begun_at": None,
         "failed": "",
@@ -210,7 +210,7 @@ async def cancel(
     return Result(text, {"deed": _shown(row)}, receipt)
 
 
-@tool("later.due", data={"due": [DUE], "now": float}, risk="read", agents=("house",), routine=True, limit_seconds=10)
+@house_look("later.due", data={"due": [DUE], "now": float})
 async def due(call: Call) -> Result:
     """Tell the house which deeds did not work, so that it says so."""
     failed = [row for row in _all(call) if row["failed"]]
@@ -300,7 +300,9 @@ def _time(call: Call, seconds: int, when: str) -> float:
         meaning = understand(when, call.now(), call.zone)
     except NotUnderstood as unclear:
         raise ToolFailed("invalid", str(unclear)) from unclear
-    if meaning.at is None or meaning.rule:
+    if meaning.rule:
+        raise ToolFailed("invalid", _("I can do that once, such as at ten, but not again and again."))
+    if meaning.at is None:
         raise ToolFailed("invalid", _("Say one time, such as at ten."))
     at = moment(meaning.at, call.zone)
     if at - call.now() > LONGEST_SECONDS:

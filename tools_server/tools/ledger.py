@@ -9,6 +9,7 @@ from pydantic import Field
 from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
 from tools_server.sdk.wording import capital
 from tools_server.values.language import text as _
+from wall.roles import may
 
 USAGE = {"agent": str, "budget": int | None, "since?": float, "spent?": int, "left?": int | None, "calls?": int}
 
@@ -20,7 +21,7 @@ async def show(
 ) -> Result:
     """Tell what an agent has used of its day's budget, and what is left."""
     name = agent or call.agent.name
-    if name != call.agent.name and call.agent.acts_as != "owner":
+    if name != call.agent.name and not may(call.agent.acts_as, "manage"):
         raise ToolFailed("denied", _("The {name} agent may only look at its own usage.").format(name=call.agent.name))
     usage = dict(call.gate.usage(name))
     if not usage:

@@ -68,6 +68,8 @@ class ListPaper:
 
 _ITEM = re.compile(r"(?P<bullet>[ \t]*[-*+][ \t]+)(?:\[(?P<box>[ xX])\](?:[ \t]+|(?=\r?$)))?(?P<text>[^\r]*)\r?")
 
+_WORD = re.compile(r"[^\W_]")
+
 
 # ── tools ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -113,9 +115,16 @@ async def add(call: Call, items: Items, list: Name = SHOPPING) -> Result:
 @tool(
     "lists.read", data={"list": str, "items": [{"text": str, "checked": bool}]}, risk="read", root="*", limit_seconds=20
 )
-async def read(call: Call, list: Name = SHOPPING) -> Result:
-    """Tell what is on the shopping list or another list."""
+async def read(
+    call: Call,
+    list: Name = SHOPPING,
+    item: Annotated[str, Field(max_length=100, description="Only tell whether this is on it")] = "",
+) -> Result:
+    """Tell what is on the shopping list or another list, or whether one thing is."""
     sheet = _found(call, list)
+    items = [{"text": item.text, "checked": item.checked} for item in sheet.items]
+    if item.strip():
+        return Result(_whether(sheet, one_line(item)), {"list": sheet.name, "items": items})
     left = [item.text for item in sheet.items if not item.checked]
     if left:
         text = plural(
@@ -125,7 +134,6 @@ async def read(call: Call, list: Name = SHOPPING) -> Result:
         text = _("Everything on {the} is ticked off.").format(the=_the(sheet))
     else:
         text = _("{the} is empty.").format(the=capital(_the(sheet)))
-    items = [{"text": item.text, "checked": item.checked} for item in sheet.items]
     return Result(text, {"list": sheet.name, "items": items})
 
 
@@ -277,7 +285,7 @@ def _found(call: Call, wanted: str, *, make: bool = False) -> ListPaper:
         )
     if name not in known and len(known) >= MOST_LISTS:
         raise ToolFailed("failed", _("There are already {most_lists} lists.").format(most_lists=MOST_LISTS))
-    if not re.search(r"\w", name):
+    if not _WORD.search(name):
         raise ToolFailed("invalid", _("Give the list a name in words."))
     call.permit(list=name)
     file = known.get(name) or f"{FOLDER}/{name}.md"  # nothing but words is left of it
@@ -301,8 +309,9 @@ def _list_name(wanted: str) -> str:
 
 def _files(call: Call) -> Iterator[tuple[str, str]]:
     for file in files(call.home, FOLDER, 0):
-        if file.endswith(".md"):
-            yield file, _list_name(file.removeprefix(f"{FOLDER}/").removesuffix(".md").replace("-", " "))
+        title = file.removeprefix(f"{FOLDER}/").removesuffix(".md").replace("-", " ")
+        if file.endswith(".md") and _WORD.search(title):  # nobody can ask for a list whose name has no word
+            yield file, _list_name(title)
 
 
 def _all(call: Call) -> tuple[list[ListPaper], list[dict[str, str]]]:
@@ -388,6 +397,16 @@ def _item(sheet: ListPaper, wanted: str) -> ListItem:
         rank=lambda item: item.line,
         avoided=lambda item: item.checked,
     )
+
+
+def _whether(sheet: ListPaper, wanted: str) -> str:
+    """Return whether a thing is on a list: "milk" is, where "2 litres of milk" are."""
+    words = {*plain(wanted).split()}
+    item = next((one for one in sheet.items if words <= {*plain(one.text).split()}), None)
+    if item is None:
+        return _("{item} is not on {the}.").format(item=capital(spoken(wanted)), the=_the(sheet))
+    sentence = _("{item} is on {the}, ticked off.") if item.checked else _("{item} is on {the}.")
+    return sentence.format(item=capital(spoken(item.text)), the=_the(sheet))
 
 
 def _to_clear(sheet: ListPaper, checked_only: bool) -> list[ListItem]:

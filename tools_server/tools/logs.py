@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,9 +11,10 @@ from pydantic import Field
 
 from tools_server.sdk.toolkit import Call, Result, tool
 from tools_server.values.language import text as _
-from wall.chain import backwards, opened
+from wall.chain import newest_first, opened
+from wall.roles import may
 
-LOOKED_BYTES = 1024 * 1024  # of the end of the record: some thousand calls, read in milliseconds
+LOOKED_ROWS = 2_000  # of the end of the record, read in milliseconds
 MOST_ROWS = 100
 ERRORS = ("failed", "timeout", "crashed", "cancelled")
 _FIRST = ("seq", "at", "agent", "actor", "turn", "tool", "risk", "arguments", "verdict", "rule", "confirmation")
@@ -31,7 +32,7 @@ async def read(
     most: Annotated[int, Field(ge=1, le=MOST_ROWS, description="How many rows")] = 20,
 ) -> Result:
     """Tell the latest calls from the record, newest first."""
-    everybody = call.agent.acts_as == "owner"
+    everybody = may(call.agent.acts_as, "manage")
     rows = []
     for row in latest(call.gate.record.file):
         if (everybody or row.get("agent") == call.agent.name) and level in levels(row):
@@ -50,18 +51,8 @@ def levels(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 def latest(record: Path) -> Iterator[Mapping[str, Any]]:
     """Yield the last rows of a record, newest first."""
-    looked = 0
     with opened(record) as files:
-        for line in (line for file in reversed(files) for line in backwards(file)):
-            looked += len(line)
-            if looked > LOOKED_BYTES:
-                return
-            try:
-                row = json.loads(line)
-            except ValueError:  # the empty end, or a row that is being written
-                continue
-            if isinstance(row, dict):
-                yield row
+        yield from islice(newest_first(files), LOOKED_ROWS)
 
 
 def _told(rows: list[dict[str, Any]], level: str) -> str:

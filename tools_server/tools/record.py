@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -12,17 +11,17 @@ from typing import Annotated, Any
 import anyio.to_thread
 from pydantic import Field
 
-from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
+from tools_server.sdk.toolkit import Call, Result, house_look
 from tools_server.tools.logs import SHOWN
 from tools_server.values.language import text as _
-from wall.chain import backwards, opened, row_hash, verify
+from wall.chain import newest_first, opened, row_hash, verify
 
 LOOKED_ROWS = 100_000  # in one call; a page of the record goes on from there
 MOST_ROWS = 500
 Part = Annotated[str, Field(max_length=100)]
 
 
-@tool("record.head", risk="read", agents=("house",), routine=True, limit_seconds=10)
+@house_look("record.head", data={"seq": int, "hash": str, "since_hash": str, "problem": str})
 async def head(
     call: Call,
     since: Annotated[int, Field(ge=0, description="Number of the row that the house signed last")] = 0,
@@ -35,14 +34,7 @@ async def head(
     return Result(_("The record has {count} rows.").format(count=last.seq), data)
 
 
-@tool(
-    "record.rows",
-    data={"rows": [dict], "next": int | None},
-    risk="read",
-    agents=("house",),
-    routine=True,
-    limit_seconds=20,
-)
+@house_look("record.rows", data={"rows": [dict], "next": int | None}, limit_seconds=20)
 async def rows(
     call: Call,
     before: Annotated[int, Field(ge=0, description="Only rows before this number; 0 is from the end")] = 0,
@@ -55,7 +47,7 @@ async def rows(
     most: Annotated[int, Field(ge=1, le=MOST_ROWS)] = 100,
 ) -> Result:
     """Tell the owner rows of the record, newest first. No row holds what was said or written."""
-    _owner_only(call)
+    call.require_manager()
     call.gate.record.flush()
     wanted = RowFilter(before, words, person, device, outcome, since, until)
     look = partial(_page, call.gate.record.file, wanted, most)
@@ -64,17 +56,10 @@ async def rows(
     return Result(text, {"rows": shown, "next": further})
 
 
-@tool(
-    "record.verify",
-    data={"rows": int, "problems": [str]},
-    risk="read",
-    agents=("house",),
-    routine=True,
-    limit_seconds=60,
-)
+@house_look("record.verify", data={"rows": int, "problems": [str]}, limit_seconds=60)
 async def check(call: Call) -> Result:
     """Read the whole record, and tell the owner whether every row is as it was written."""
-    _owner_only(call)
+    call.require_manager()
     record = call.gate.record
     record.flush()
     verdict = await anyio.to_thread.run_sync(verify, record.file, abandon_on_cancel=True)
@@ -124,15 +109,4 @@ def _page(file: Path, wanted: RowFilter, most: int) -> tuple[list[dict[str, Any]
 
 def _rows(file: Path) -> Iterator[dict[str, Any]]:
     with opened(file) as files:
-        for line in (line for part in reversed(files) for line in backwards(part)):
-            try:
-                row = json.loads(line)
-            except ValueError:  # the empty end, or a row that is being written
-                continue
-            if isinstance(row, dict) and isinstance(row.get("seq"), int) and "at" in row:
-                yield row
-
-
-def _owner_only(call: Call) -> None:
-    if call.actor.role != "owner":
-        raise ToolFailed("denied", _("Only an owner may hear what was done for everybody."))
+        yield from (row for row in newest_first(files) if isinstance(row.get("seq"), int) and "at" in row)

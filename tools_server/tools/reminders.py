@@ -17,7 +17,7 @@ from pydantic import Field
 
 from tools_server.sdk import rows
 from tools_server.sdk.state import StoredReceipt
-from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
+from tools_server.sdk.toolkit import Call, Result, ToolFailed, house_look, tool
 from tools_server.sdk.wording import NAMED, one_line, spoken
 from tools_server.times.moving import moved, moved_rule
 from tools_server.times.recurrence import local, moment, read
@@ -37,7 +37,7 @@ from tools_server.times.reminder import (
 from tools_server.times.spoken_time import moment_words
 from tools_server.times.when import NotUnderstood, When, understand
 from tools_server.times.when_grammar import read_event
-from tools_server.values.language import plural
+from tools_server.values.language import plural, spoken_later
 from tools_server.values.language import text as _
 from tools_server.values.shapes import DUE, IDS
 
@@ -64,6 +64,9 @@ MIGRATIONS = {
             due_at REAL,             -- when it is said next; NULL while it waits for a voice, or said in vain
             said INTEGER NOT NULL    -- how often, about this occurrence
         );
+    """,
+    "reminders language": """
+        ALTER TABLE reminders ADD COLUMN language TEXT NOT NULL DEFAULT '';  -- in which it was set, and is said
     """,
 }
 
@@ -103,7 +106,9 @@ async def add(
     understood = _understood(call, f"{repeat} {when}")
     # What waits for somebody's voice is for that person, unless it was said for whom it is.
     id, (whom, where, device) = f"reminder_{secrets.token_hex(8)}", _addressed(call, person or understood.heard, room)
-    reminder = Reminder(id, what, whom, where, device, made_by=call.actor.person, made_at=call.now())
+    reminder = Reminder(
+        id, what, whom, where, device, made_by=call.actor.person, made_at=call.now(), language=spoken_later()
+    )
     reminder = _timed(call, reminder, understood)
     sentence = f"{promise(reminder, *_seen_by(call))}: {spoken(what)}."
     return _changed(call, None, reminder, sentence)
@@ -195,14 +200,7 @@ async def cancel(call: Call, about: About = "") -> Result:
     return _changed(call, reminder, None, _("Reminder cancelled: {text}.").format(text=spoken(reminder.text)))
 
 
-@tool(
-    "reminders.due",
-    data={"due": [DUE], "next_at": float | None, "now": float, "waiting_for": [str]},
-    risk="read",
-    agents=("house",),
-    routine=True,
-    limit_seconds=10,
-)
+@house_look("reminders.due", data={"due": [DUE], "next_at": float | None, "now": float, "waiting_for": [str]})
 async def due(call: Call) -> Result:
     """Tell the house which reminders are to be said now, when the next one is, and whose voices are waited for."""
     now, every = call.now(), _all(call)

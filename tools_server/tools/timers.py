@@ -1,7 +1,8 @@
 """Timers: many, named, by room. Rows with wall-clock deadlines: neither a restart nor a power cut ends one.
 
 A timer runs (`deadline` is set), is paused (`left_seconds` is set), or has ended (its deadline is past) and waits to be
-announced. Nothing fires here: the house asks `timers.due`, says it aloud, and then calls `timers.announced`.
+announced. Nothing fires here: the house asks `timers.due`, says it aloud, and then calls `timers.announced`: first that
+it rings on, then that somebody stopped it. A house that dies in between rings what still rang.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from pydantic import Field
 
 from tools_server.sdk import rows
 from tools_server.sdk.state import StoredReceipt
-from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
+from tools_server.sdk.toolkit import Call, Result, ToolFailed, house_look, tool
 from tools_server.sdk.wording import NAMED, capital
+from tools_server.times import clock_steps
+from tools_server.times.clock_steps import follow_clock, note_clock
 from tools_server.times.ownership import TIMERS, changeable, refuse_more, role_of
 from tools_server.times.timer import (
     JUST_SECONDS,
@@ -35,7 +38,7 @@ from tools_server.times.timer import (
     what_there_is,
     which,
 )
-from tools_server.values.language import noun
+from tools_server.values.language import current, noun, speaking, spoken_later
 from tools_server.values.language import text as _
 from tools_server.values.noun_phrases import place
 from tools_server.values.shapes import DUE, IDS
@@ -66,6 +69,13 @@ MIGRATIONS = {
     "timers role": """
         ALTER TABLE timers ADD COLUMN role TEXT NOT NULL DEFAULT '';  -- of who set it, as it was then
     """,
+    "timers ringing": """
+        ALTER TABLE timers ADD COLUMN ringing INTEGER NOT NULL DEFAULT 0;  -- announced, and not stopped yet
+    """,
+    "timers language": """
+        ALTER TABLE timers ADD COLUMN language TEXT NOT NULL DEFAULT '';  -- in which it was set, and is said
+    """,
+    **clock_steps.MIGRATIONS,
 }
 
 Name = Annotated[str, Field(max_length=60, description="The timer's name, such as pizza")]
@@ -96,6 +106,7 @@ async def start(
         left_seconds=None,
         set_at=now,
         role=role_of(call),
+        language=spoken_later(),
     )
     waiting = _waiting(call)
     if len(waiting) >= MOST_TIMERS:
@@ -108,6 +119,7 @@ async def start(
     text = _("{subject} set for {duration}.").format(subject=subject, duration=duration(seconds))
     with call.state.transaction():
         rows.put(call, "timers", asdict(timer))
+        note_clock(call)
         receipt = call.receipt(text, before=None, after=asdict(timer))
     return Result(text, {"timer": _shown(timer, now)}, receipt)
 
@@ -242,52 +254,64 @@ async def add(
     return _changed(call, timer, moved, text)
 
 
-@tool(
+@house_look(
     "timers.due",
-    data={"timers": [DUE], "waiting": [TIMER | {"device": str}], "next_at": float | None, "now": float},
-    risk="read",
-    agents=("house",),
-    routine=True,
-    limit_seconds=10,
+    data={
+        **{"timers": [DUE], "ringing": [DUE], "waiting": [TIMER | {"device": str}]},
+        **{"next_at": float | None, "now": float},
+    },
 )
 async def due(call: Call) -> Result:
-    """Tell the house which timers have ended and were not announced, how all stand, and when the next one will end."""
-    now, timers = call.now(), _waiting(call)
+    """Tell the house which timers have ended and were not announced, which ring, how all stand, and what comes next."""
+    timers = _waiting(call)
+    now = call.now()
     ended = [timer for timer in timers if timer.ended(now)]
     coming = [timer.deadline for timer in timers if timer.deadline is not None and not timer.ended(now)]
-    called = labels(timers)
-    shown = [
-        {
-            "id": timer.id,
-            "name": timer.name,
-            "room": timer.room,
-            "device": timer.device,
-            "person": timer.person,
-            "seconds": timer.seconds,
-            "ended_at": timer.deadline,
-            "late_seconds": round(-timer.left(now), 3),
-            "text": ended_sentence(timer, called[timer.id], now),
-        }
-        for timer in ended
-    ]
+    shown = [_to_say(timer, timers, now) for timer in ended]
+    ringing = _ringing(call)
     text = " ".join(str(timer["text"]) for timer in shown) or _("No timer has ended.")
     waiting = [_shown(timer, now) | {"device": timer.device} for timer in timers]
-    return Result(text, {"timers": shown, "waiting": waiting, "next_at": min(coming, default=None), "now": now})
+    rings = [_to_say(timer, ringing, now) for timer in ringing]
+    data = {"timers": shown, "ringing": rings, "waiting": waiting, "next_at": min(coming, default=None), "now": now}
+    return Result(text, data)
+
+
+def _to_say(timer: Timer, among: Sequence[Timer], now: float) -> dict[str, Any]:
+    """Return a timer that has ended as the house rings it, in the language in which it was set."""
+    with speaking(timer.language):
+        text, language = ended_sentence(timer, labels(among)[timer.id], now), current()
+    return {
+        "id": timer.id,
+        "name": timer.name,
+        "room": timer.room,
+        "device": timer.device,
+        "person": timer.person,
+        "seconds": timer.seconds,
+        "ended_at": timer.deadline,
+        "late_seconds": round(-timer.left(now), 3),
+        "text": text,
+        "language": language,
+    }
 
 
 @tool("timers.announced", data=IDS, risk="change", agents=("house",), idempotent=True, limit_seconds=10)
 async def announced(
-    call: Call, ids: Annotated[list[str], Field(max_length=MOST_TIMERS, description="Ids from timers.due")]
+    call: Call,
+    ids: Annotated[list[str], Field(max_length=MOST_TIMERS, description="Ids from timers.due")],
+    ringing: Annotated[bool, Field(description="They ring on, until they are announced without it")] = False,
 ) -> Result:
-    """Note that the house has said aloud that these timers ended."""
+    """Note that the house has said aloud that these timers ended, and whether they ring on or were stopped."""
     now = call.now()
     ended = [timer for timer in _waiting(call) if timer.id in ids and timer.ended(now)]
+    ended += [timer for timer in _ringing(call) if timer.id in ids and not ringing]
     if not ended:
         return Result(_("Nothing was waiting to be announced."), {"ids": []})
     text = _("1 timer announced.") if len(ended) == 1 else _("{count} timers announced.").format(count=len(ended))
     with call.state.transaction():
         for timer in ended:
-            call.state.run("UPDATE timers SET announced_at = ? WHERE id = ?", now, timer.id)
+            announced_at = now if timer.announced_at is None else timer.announced_at
+            values = announced_at, ringing, timer.id
+            call.state.run("UPDATE timers SET announced_at = ?, ringing = ? WHERE id = ?", *values)
         call.state.run("DELETE FROM timers WHERE announced_at < ?", now - REMEMBERED_SECONDS)
         receipt = call.receipt(text, before=None, after=None)  # what was said aloud cannot be unsaid
     return Result(text, {"ids": [timer.id for timer in ended]}, receipt)
@@ -315,6 +339,7 @@ async def undo(call: Call, stored_receipt: StoredReceipt) -> Result:
             rows.drop(call, "timers", timer.id)
         for timer in back:
             rows.put(call, "timers", asdict(timer))
+        note_clock(call)
         receipt = call.receipt(text, before=stored_receipt.after, after=[asdict(timer) for timer in back] or None)
     return Result(text, {"timers": [_shown(timer, now) for timer in back or after]}, receipt)
 
@@ -448,9 +473,16 @@ def _any_fits(timers: Sequence[Timer], name: str, seconds: int) -> bool:
 
 def _waiting(call: Call) -> list[Timer]:
     """Return every timer that runs, is paused, or ended and was not announced; the next to end first."""
+    follow_clock(call)
     rows = call.state.rows("SELECT * FROM timers WHERE announced_at IS NULL")
     now = call.now()
     return sorted((_timer(row) for row in rows), key=lambda timer: (timer.left(now), timer.id))
+
+
+def _ringing(call: Call) -> list[Timer]:
+    """Return the timers that were announced lately and that nobody has stopped, as far as the house knows."""
+    since = call.now() - REMEMBERED_SECONDS
+    return [_timer(row) for row in call.state.rows("SELECT * FROM timers WHERE ringing AND announced_at > ?", since)]
 
 
 def _to_tell(call: Call) -> list[Timer]:
@@ -497,6 +529,7 @@ def _changed(call: Call, before: Timer, after: Timer | None, text: str) -> Resul
             rows.drop(call, "timers", before.id)
         else:
             rows.put(call, "timers", asdict(after))
+            note_clock(call)
         receipt = call.receipt(text, before=asdict(before), after=asdict(after) if after else None)
     return Result(text, _data(after or before, call.now()), receipt)
 

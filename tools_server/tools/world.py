@@ -18,7 +18,7 @@ from tools_server.sdk.wording import capital, one_line, spoken
 from tools_server.times.public_holidays import country_code
 from tools_server.times.spans import DaySpan, span
 from tools_server.times.spoken_time import day_words
-from tools_server.times.when_said import NotUnderstood
+from tools_server.times.time_phrase import NotUnderstood
 from tools_server.values.language import clock, length, noted, number, series
 from tools_server.values.language import text as _
 from tools_server.world import cities as places
@@ -57,7 +57,7 @@ async def calculate(
         raise ToolFailed("invalid", _(_NO_SUMS[str(wrong)])) from None
     figures, even = _figures(value)
     text = _("{sum} is {result}.") if exact and even else _("{sum} is about {result}.")
-    if len(words) > SAID_BACK:
+    if len(words) > SAID_BACK or "( " in words:  # which goes on from another sum
         text = _("That is {result}.") if exact and even else _("That is about {result}.")
     data = {"value": float(value), "exact": exact and even}
     return Result(capital(text.format(sum=words, result=figures)), data)
@@ -310,9 +310,24 @@ async def choose(
     return Result(_("{choice}.").format(choice=capital(spoken(one_line(picked)))), {"choice": picked})
 
 
-# ── what nobody here can know ──────────────────────────────────────────────────────────────────────
+# ── what nobody here can know or do ─────────────────────────────────────────────────────────────────────
 
-Topic = Literal["news", "sport", "prices", "traffic", "television", "hours", "trains", "cinema", "lottery", "exchange"]
+Topic = Literal[
+    "news",
+    "sport",
+    "prices",
+    "traffic",
+    "television",
+    "hours",
+    "trains",
+    "cinema",
+    "lottery",
+    "exchange",
+    "calls",
+    "channels",
+    "phone",
+    "orders",
+]
 _UNKNOWN = {
     "news": noted("I can't know the news: I read nothing outside this house."),
     "sport": noted("I can't know results or fixtures: I read nothing outside this house."),
@@ -323,6 +338,12 @@ _UNKNOWN = {
     "trains": noted("I can't know timetables or delays: I ask nobody outside this house."),
     "cinema": noted("I can't know what is playing: I ask nobody outside this house."),
     "lottery": noted("I can't know the lottery numbers: I read nothing outside this house."),
+    "calls": noted("I can't make calls or send texts: I have no telephone. I can leave a message for somebody here."),
+    "channels": noted(
+        "I can't choose channels or inputs: I only switch on and off, play, pause, and set how loud it is."
+    ),
+    "phone": noted("I can't find or ring a phone: none tells me where it is."),
+    "orders": noted("I can't order or book anything: I ask nobody outside this house."),
     "exchange": noted("I don't know today's exchange rates: I ask nobody outside the house."),
 }
 
@@ -331,5 +352,5 @@ _UNKNOWN = {
 async def unknown(
     call: Call, topic: Annotated[Topic, Field(description="What was asked about that only the world outside knows")]
 ) -> Result:
-    """Say that something cannot be known in this house: news, results, prices, traffic, opening hours."""
+    """Say that something cannot be known or done in this house: news, results, prices, traffic, telephone calls."""
     return Result(_(_UNKNOWN[topic]), {"topic": topic, "known": False})

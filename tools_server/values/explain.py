@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from datetime import date, timedelta
 from typing import Any
 
-from tools_server.values.policy import ANY_TIME, TAINT, Action, AgentAccount, CallActor, Policy, Rule, decide
+from tools_server.values.language import noted, series, text, weekday
+from tools_server.values.policy import ANY_TIME, DAYS, TAINT, Action, AgentAccount, CallActor, Policy, Rule, decide
+from tools_server.values.rights import OF_ROLES
 from wall.roles import ROLES
 
+A_MONDAY = date(2024, 1, 1)
 SIGNS = {"allow": "yes", "confirm": "asks", "explicit": "asks!", "deny": "–"}
-AFTER_WORDS_OF_OTHERS = (
-    f"{TAINT}: in a turn in which an agent was given words of others (a mail, a file, another server's answer), "
-    "whatever is no read asks, and what leaves the house asks!"
+AFTER_WORDS_OF_OTHERS = noted(
+    "In a turn in which an agent was given words of others (a mail, a file, another server's answer), "
+    "whatever is more than looking asks first, and what leaves the house asks first, by name."
+)
+SHIPPED = (  # reasons of the policy.toml that comes with Atlas; whoever writes others writes them in their language
+    noted("It takes something away, so somebody has to say yes first."),
+    noted("It leaves the house, so somebody has to say so explicitly first."),
 )
 SOMETIMES = "*"  # a rule about times, places or arguments can be stricter than what the picture shows
 
@@ -39,17 +47,27 @@ def table(policy: Policy, agent: AgentAccount, actions: Sequence[Action]) -> lis
 
 
 def written(policy: Policy) -> list[dict[str, Any]]:
-    """Return the rules as JSON, in their order; `when` is what each depends on besides who asks for what, in words."""
+    """Return the rules as JSON, in their order; `when` is what each depends on besides who asks for what, in words.
+
+    `editable` are those of the house's own file.
+    """
     return [
         {
             "id": rule.id,
             "then": rule.then,
-            "because": rule.because,
+            "because": text(rule.because),
             "agents": list(rule.agents),
             "roles": list(rule.roles),
             "tools": list(rule.tools),
             "risks": list(rule.risks),
             "when": _condition(rule),
+            "editable": not rule.id.startswith(OF_ROLES),
+            "people": list(rule.people),
+            "rooms": list(rule.rooms),
+            "devices": list(rule.devices),
+            "arguments": {name: list(patterns) for name, patterns in rule.arguments.items()},
+            "hours": [f"{_clock(span.begin)}-{_clock(span.end)}" for span in rule.hours],
+            "days": list(rule.days),
         }
         for rule in policy.rules
     ]
@@ -62,7 +80,7 @@ def legend(policy: Policy) -> str:
         *(f"  {rule.id}: {rule.then} {_condition(rule)} — {rule.because}" for rule in policy.rules if _depends(rule)),
     ]
     whole = "\n".join(lines) if len(lines) > 1 else lines[0].removesuffix('; "*": depends on more:') + "."
-    return f"{whole}\n{AFTER_WORDS_OF_OTHERS}"
+    return f"{whole}\n  {TAINT}: {AFTER_WORDS_OF_OTHERS}"
 
 
 def _verdicts(policy: Policy, agent: AgentAccount, action: Action) -> Iterator[str]:
@@ -87,15 +105,17 @@ def _about(rule: Rule, agent: AgentAccount, role: str, action: Action) -> bool:
 
 def _condition(rule: Rule) -> str:
     """Return what a rule depends on, in words."""
-    named: Mapping[str, Sequence[str]] = {
-        "for": rule.people,
-        "in": rule.rooms,
-        "through": rule.devices,
-        **{f"when {name} is": patterns for name, patterns in rule.arguments.items()},
-        "on": rule.days,
-        "at": [f"{_clock(span.begin)}–{_clock(span.end)}" for span in rule.hours],
-    }
-    return " ".join(f"{word} {' or '.join(values)}" for word, values in named.items() if values)
+    hours = [f"{_clock(span.begin)}–{_clock(span.end)}" for span in rule.hours]
+    named: list[tuple[str, Sequence[str]]] = [
+        (text("for {values}"), rule.people),
+        (text("in {values}"), rule.rooms),
+        (text("through {values}"), rule.devices),
+        *((text("when {name} is {values}").replace("{name}", name), list(one)) for name, one in rule.arguments.items()),
+        (text("on {values}"), [weekday(A_MONDAY + timedelta(DAYS.index(day))) for day in rule.days]),
+        (text("at {values}"), hours),
+    ]
+    parts = (form.format(values=series(values, joined="or")) for form, values in named if values)
+    return " ".join(parts)
 
 
 def _clock(minute: int) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
+from tools_server.values.language import languages, supported
 from wall.roles import ROLES
 
 PLACES = {  # where each lies in the data directory of a house
@@ -39,6 +40,17 @@ def add_house(parser: argparse.ArgumentParser) -> None:
 def add_role(parser: argparse.ArgumentParser) -> None:
     """Let `--as` say as whom the agent speaks when it speaks for nobody."""
     parser.add_argument("--as", dest="role", choices=ROLES, default="", help="whom it speaks for; a guest otherwise")
+
+
+def add_languages(parser: argparse.ArgumentParser) -> None:
+    """Let `--languages` say what the house speaks aloud, the usual one first."""
+    parser.add_argument(
+        "--languages",
+        type=lambda names: tuple(dict.fromkeys(supported(name) for name in names.split(","))),
+        default=languages(),
+        metavar="NAMES",
+        help="that the house speaks, the usual one first: en; de,en …",
+    )
 
 
 def at_home(parser: argparse.ArgumentParser, given: argparse.Namespace, environment: Mapping[str, str]) -> Path | None:

@@ -41,6 +41,7 @@ CATALOGUES = Path(__file__).parent.parent / "locale"
 ENGLISH = "en"  # what the messages themselves are written in
 
 _language: ContextVar[str] = ContextVar("language", default=ENGLISH)
+_aloud: ContextVar[str] = ContextVar("aloud", default="")
 _NAME = re.compile(r"[a-z]{2,3}")
 
 
@@ -79,6 +80,11 @@ def current() -> str:
     return _language.get()
 
 
+def spoken_later() -> str:
+    """Return the language in which the house says later what this call leaves behind, such as a timer's end."""
+    return _aloud.get() or _language.get()
+
+
 def supported(wanted: Any, otherwise: str = ENGLISH) -> str:
     """Return the language that is meant by a name such as "de" or "de-AT"; `otherwise` for one nobody has written."""
     name = re.split(r"[-_]", wanted)[0].lower() if isinstance(wanted, str) else ""
@@ -87,12 +93,26 @@ def supported(wanted: Any, otherwise: str = ENGLISH) -> str:
 
 @contextmanager
 def speaking(language: str) -> Iterator[None]:
-    """Have everything inside the block, and the threads that it starts, spoken in one of `languages()`."""
-    token = _language.set(language)
+    """Have everything inside the block, and the threads that it starts, in one of `languages()`; "" is as it is."""
+    token = _language.set(language or _language.get())
     try:
         yield
     finally:
         _language.reset(token)
+
+
+@contextmanager
+def answering(language: str, spoken_languages: Sequence[str]) -> Iterator[None]:
+    """Have a call answered in a language; what it leaves to be said later, in one of those that the house speaks.
+
+    A page may speak another language than the rooms, which have voices for their own; the first is the usual one.
+    """
+    token = _aloud.set(language if language in spoken_languages else spoken_languages[0])
+    try:
+        with speaking(language):
+            yield
+    finally:
+        _aloud.reset(token)
 
 
 @cache

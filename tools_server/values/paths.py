@@ -72,20 +72,20 @@ class _How(ctypes.Structure):
     _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
 
 
-def open_beneath(folder: int, relative: str, flags: int, mode: int = 0) -> int:
+def open_beneath(folder: int, relative: str, flags: int) -> int:
     """Open `relative` under the open folder, never outside it, through a link or on another mount. Raises OSError."""
     flags |= os.O_CLOEXEC
-    how = _How(flags, mode, _BENEATH | _NO_SYMLINKS | _NO_MAGICLINKS | _NO_XDEV)
+    how = _How(flags, 0, _BENEATH | _NO_SYMLINKS | _NO_MAGICLINKS | _NO_XDEV)
     opened = _libc.syscall(_OPENAT2, folder, os.fsencode(relative), ctypes.byref(how), ctypes.sizeof(how))
     if opened >= 0:
         return int(opened)
     failed = ctypes.get_errno()
     if failed in _MISSING_CALL:
-        return walk_beneath(folder, relative, flags, mode)
+        return walk_beneath(folder, relative, flags)
     raise OSError(failed, os.strerror(failed), relative)
 
 
-def walk_beneath(folder: int, relative: str, flags: int, mode: int = 0) -> int:
+def walk_beneath(folder: int, relative: str, flags: int) -> int:
     """Do the same without `openat2`: one component at a time, following nothing."""
     *parents, last = relative.split("/")
     here = os.dup(folder)
@@ -94,7 +94,7 @@ def walk_beneath(folder: int, relative: str, flags: int, mode: int = 0) -> int:
             there = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=here)
             os.close(here)
             here = there
-        opened = os.open(last, flags | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=here)
+        opened = os.open(last, flags | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=here)
         if os.fstat(opened).st_dev != os.fstat(folder).st_dev:
             os.close(opened)
             raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), relative)
@@ -139,11 +139,11 @@ class Root:
     The folder is opened anew for each use, so one that was moved away and restored is found again.
     """
 
-    def __init__(self, folder: Path, *, read_only: bool = False) -> None:
+    def __init__(self, folder: Path) -> None:
         """`folder` is the operator's word and is made when missing; links on the way *to* it are resolved once."""
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder = folder.resolve(strict=True)
-        self.read_only = read_only
+        self.read_only = False
         self._shut, self._but = "", ""
 
     def reading(self) -> Root:

@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from tools_server.values.language import text as _
-from wall.roles import NOBODY
+from wall.roles import NOBODY, may
 
 OWN_ROOT = "*"  # as an action's root: the agent's own, whichever it is
 Risk = Literal["read", "change", "destructive", "outward"]
@@ -47,6 +47,11 @@ class AgentAccount:
     acts_as: str = ""  # the role it has when it speaks for nobody; "" is `NOBODY`
     private: bool = False  # its folders are for its own roles only: proven at the start
     read_only: tuple[str, ...] = ()  # those of its roots in which it may change nothing
+
+    @property
+    def serves_managers_only(self) -> bool:
+        """Whether every role that it answers may know what is done for everybody."""
+        return bool(self.roles) and all(may(role, "manage") for role in self.roles)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from tools_server.values.codes import Code
 from tools_server.values.policy import DAYS, STRICTNESS, Action, AgentAccount, Hours, Policy, Rule, fits_any, plain
 from tools_server.values.rights import OF_ROLES
 from tools_server.values.rules import RulesWrong
-from wall.roles import ROLES
+from wall.roles import NOBODY, ROLES
 
 # z3 carries no types of its own.
 Solver: TypeAlias = Any
@@ -140,7 +140,7 @@ class _World:
         """Say so when a guest could use a tool that tells somebody outside the house, whoever says yes to it."""
         outward = [number for number, action in enumerate(self._question.actions) if action.risk == "outward"]
         solver = self._solver()
-        solver.add(self._one_of(self._tool, outward), self._role == ROLES.index("guest"), self._not_denied())
+        solver.add(self._one_of(self._tool, outward), self._role == ROLES.index(NOBODY), self._not_denied())
         if witness := self._witness(solver, "outward tools are closed to guests"):
             agent, _, action = witness
             yield (

@@ -38,7 +38,7 @@ COVERED = (
     ),
     Covered("presence", _WHEREABOUTS, ("presence.*",)),
     Covered("presence", _WHEREABOUTS, ("home.state",), arguments={"kind": ("person",)}),
-    Covered("announce", noted("Only who lives here may speak through the speakers."), ("broadcast.*",)),
+    Covered("announce", noted("Only who lives here may speak through the speakers."), ("broadcast.*", "messages.*")),
     Covered("unlock", noted("Only who lives here and is old enough may unlock doors and gates."), ("home.unlock",)),
 )
 

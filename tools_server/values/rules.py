@@ -30,10 +30,19 @@ class RulesWrong(Exception):
 def read_policy(file: Path) -> Policy:
     """Return the table in a file, and below it what the roles themselves may not. Raises `RulesWrong`."""
     try:
-        table = tomllib.loads(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
     except OSError as missing:
         raise RulesWrong(f"The rules in {file} cannot be read: {missing.strerror}.") from missing
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as wrong:
+    except UnicodeDecodeError as wrong:
+        raise RulesWrong(f"The rules in {file} are not TOML: {wrong}.") from wrong
+    return policy_of(text, file)
+
+
+def policy_of(text: str, file: Path) -> Policy:
+    """Return the table in a text, which is called `file` where it is wrong. Raises `RulesWrong`."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as wrong:
         raise RulesWrong(f"The rules in {file} are not TOML: {wrong}.") from wrong
     _only(f"{file}", table, ("rule", "limit", "budget", "costs"))
     rules = tuple(_rule(where, row) for where, row in _rows(file, table, "rule"))

@@ -15,7 +15,14 @@ from typing import Any, TypeAlias, get_args
 Shape: TypeAlias = "type | UnionType | list[Any] | Mapping[str, Any]"
 
 PROBLEM = {"file": str, "problem": str}  # a paper that cannot be read, and why
-DUE = {"id": str, "text": str, "device": str, "room": str, "person": str}  # what the house is to say, and where
+DUE = {
+    "id": str,
+    "text": str,
+    "device": str,
+    "room": str,
+    "person": str,
+    "language?": str,
+}  # to be said, where, in which
 COMING = {"id": str, "device": str, "room": str, "in_seconds": float}  # what will be due, where
 IDS = {"ids": [str]}
 _NAMES = {str: "string", bool: "boolean", int: "integer", float: "number", dict: "object", type(None): "null"}

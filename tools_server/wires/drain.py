@@ -1,4 +1,4 @@
-"""The end: SIGTERM takes no new calls, lets live ones finish or cancels them, and is over within five seconds."""
+"""Ends the server: SIGTERM takes no new calls, lets live ones finish or cancels them, within five seconds."""
 
 from __future__ import annotations
 

@@ -70,13 +70,13 @@ class Lines:
         return LineTooLong(len(line), line[:KEPT_BYTES], line[-KEPT_BYTES:]) if len(line) > self._limit else line
 
 
-def too_large(line: LineTooLong, limit: int = MESSAGE_BYTES) -> MessageRefused:
+def too_large(line: LineTooLong) -> MessageRefused:
     """Return the refusal of a message that is too long."""
     return MessageRefused(
         Code.TOO_LARGE,
-        f"The message has {line.size:,} bytes; at most {limit:,} are taken.",
+        f"The message has {line.size:,} bytes; at most {MESSAGE_BYTES:,} are taken.",
         id_of(line.head, line.tail),
-        {"bytes": line.size, "limit": limit},
+        {"bytes": line.size, "limit": MESSAGE_BYTES},
     )
 
 

@@ -1,4 +1,4 @@
-"""A body is a message before anything else looks at it: the same reading as on stdio, in front of the SDK's own two."""
+"""Reads the body of a request as a message before the SDK does, by the very parser that stdio has."""
 
 from __future__ import annotations
 

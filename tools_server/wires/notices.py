@@ -1,4 +1,4 @@
-"""Change notices: who watches which resource, in both eras of the protocol, and who is told when a tool changed it.
+"""Sends change notices: who watches which resource, in both eras of the protocol, and when a tool changed it.
 
 A notice says only "this may read differently now". So notices that wait are merged, a client that does not read
 delays nobody but itself, and none is ever repeated.

@@ -19,10 +19,11 @@ import yaml
 from mcp.shared.exceptions import MCPError
 
 from tools_server.boot.opening import BootFailed
-from tools_server.gate.call_request import UNTRUSTED_META, CallRequest
+from tools_server.gate.call_request import CallRequest
 from tools_server.gate.gate import Gate
 from tools_server.values.policy import AgentAccount
 from tools_server.wires.resources import Resources
+from wall.meta import UNTRUSTED_META
 
 FOLDER = Path(__file__).parent.parent / "prompts"
 ARGUMENT_CHARACTERS = 2_000

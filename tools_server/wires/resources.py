@@ -18,10 +18,11 @@ from urllib.parse import quote, unquote_to_bytes
 import mcp.types as types
 from mcp.shared.exceptions import MCPError
 
-from tools_server.gate.call_request import UNTRUSTED_META, CallRequest, CallResult
+from tools_server.gate.call_request import CallRequest, CallResult
 from tools_server.gate.gate import Gate
 from tools_server.values.codes import Code
 from tools_server.values.policy import AgentAccount
+from wall.meta import UNTRUSTED_META
 
 ADDRESS_CHARACTERS = 2_048
 VALUE_CHARACTERS = 500

@@ -18,7 +18,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from tools_server.gate.call_request import UNTRUSTED_META, CallRequest, CallResult
+from tools_server.gate.call_request import CallRequest, CallResult
 from tools_server.gate.gate import Gate
 from tools_server.sdk.toolkit import ToolFailed, ToolSpec
 from tools_server.values.policy import AgentAccount
@@ -27,19 +27,23 @@ from tools_server.wires.notices import Context, Notices
 from tools_server.wires.prompt_files import FOLDER as PROMPTS
 from tools_server.wires.prompt_files import SOURCES, PromptFiles, Source
 from tools_server.wires.resources import VIEWS, Resources, View
-from tools_server.wires.wire_asks import ASK_META, asking, can_be_asked, reply_of
+from tools_server.wires.wire_asks import asking, can_be_asked, reply_of
+from wall.meta import (
+    ACTOR_META,
+    ALIAS_META,
+    ASK_META,
+    CODE_META,
+    DATA_META,
+    ERROR_META,
+    LANGUAGE_META,
+    RECEIPT_META,
+    TAINTED_META,
+    TOOL_META,
+    TURN_META,
+    UNTRUSTED_META,
+)
 
 logger = logging.getLogger(__name__)
-ACTOR_META = "atlas.house/actor"
-TURN_META = "atlas.house/turn"
-RECEIPT_META = "atlas.house/receipt"
-ERROR_META = "atlas.house/error"
-DATA_META = "atlas.house/data"  # of a failure: what there is to know of it, such as which of several could be meant
-CODE_META = "atlas.house/code"
-TAINTED_META = "atlas.house/tainted"  # of a call: who wishes it has read words of others
-ALIAS_META = "atlas.house/alias"  # of a listed tool: it is listed under its own name, too, which is this
-TOOL_META = "atlas.house/tool"  # of a listed tool: its inner name, by which rules and receipts speak of it
-LANGUAGE_META = "atlas.house/language"  # of a call: "de"; it is answered in that language when tools speak it
 AGENT_SCOPE = "atlas.agent"  # where the ASGI scope carries who came
 WANTED_SCOPE = "atlas.wanted"  # and what is cancelled when they leave
 
@@ -69,6 +73,123 @@ class HouseServer(Server[Any]):
         return super().create_initialization_options(promised, experimental_capabilities, extensions)
 
 
+class GateHandlers:
+    """What a client asks for, answered by a gate. `alone` is the one agent of a stdio process.
+
+    Raises `BootFailed` when a file of `prompts` is none.
+    """
+
+    def __init__(
+        self,
+        gate: Gate,
+        alone: AgentAccount | None,
+        views: Sequence[View],
+        prompts: Path,
+        sources: Mapping[str, Source],
+    ) -> None:
+        self._gate = gate
+        self._alone = alone
+        self._resources = Resources(gate, views)
+        self._templates = PromptFiles(gate, self._resources, prompts, sources)
+        self.notices = Notices(gate, self._resources)
+
+    async def list_tools(self, context: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        """Show the tools that the agent and its actor may see."""
+        if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            self.notices.acquaint(context)
+        try:
+            shown = self._gate.visible_to(self._agent(context), (context.meta or {}).get(ACTOR_META))
+        except ToolFailed as unreadable:
+            raise MCPError(code=types.INVALID_PARAMS, message=str(unreadable)) from unreadable
+        return types.ListToolsResult(tools=sorted(_listed(shown), key=lambda tool: tool.name))
+
+    async def call_tool(
+        self, context: Context, parameters: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        """Call a tool through the gate, or put its question to a client that can ask a person."""
+        request = self._request(context, parameters.name, parameters.arguments)
+        answer = await self._gate.call(replace(request, reply=reply_of(parameters)))
+        if answer.ask and can_be_asked(context):
+            return asking(answer.ask, _meta(answer))
+        return _result(answer)
+
+    async def list_resources(
+        self, context: Context, _: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        """List what the agent may read."""
+        return types.ListResourcesResult(resources=self._resources.listed(self._agent(context)))
+
+    async def list_templates(
+        self, context: Context, _: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        """List the addresses with a part that the client fills in."""
+        return types.ListResourceTemplatesResult(resource_templates=self._resources.templates(self._agent(context)))
+
+    async def read_resource(
+        self, context: Context, parameters: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult | types.InputRequiredResult:
+        """Read an address."""
+        return await self._resources.read(self._request(context), parameters.uri)
+
+    async def subscribe(self, context: Context, parameters: types.SubscribeRequestParams) -> types.EmptyResult:
+        """Tell this client from now on when an address changes."""
+        self.notices.subscribe_address(context, self._agent(context), parameters.uri)
+        return types.EmptyResult()
+
+    async def unsubscribe(self, context: Context, parameters: types.UnsubscribeRequestParams) -> types.EmptyResult:
+        """Tell it no more."""
+        self.notices.unsubscribe_address(context, parameters.uri)
+        return types.EmptyResult()
+
+    async def listen(
+        self, context: Context, parameters: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        """Stream what changes, until the client goes."""
+        return await self.notices.listen(context, self._agent(context), parameters)
+
+    async def list_prompts(self, context: Context, _: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
+        """List the prompts whose sources the agent may read."""
+        return types.ListPromptsResult(prompts=self._templates.listed(self._agent(context)))
+
+    async def get_prompt(
+        self, context: Context, parameters: types.GetPromptRequestParams
+    ) -> types.GetPromptResult | types.InputRequiredResult:
+        """Fill in a prompt."""
+        return await self._templates.get(self._request(context), parameters.name, parameters.arguments)
+
+    async def complete(self, context: Context, parameters: types.CompleteRequestParams) -> types.CompleteResult:
+        """Complete a value of a prompt or an address."""
+        what, argument = parameters.ref, parameters.argument
+        if isinstance(what, types.PromptReference):
+            values = self._templates.complete(self._agent(context), what.name, argument.name, argument.value)
+        else:
+            values = self._resources.complete(self._agent(context), what.uri, argument.name, argument.value)
+        return types.CompleteResult(completion=types.Completion(values=values[:100], total=len(values)))
+
+    def _agent(self, context: Context) -> AgentAccount:
+        if self._alone is not None:
+            return self._alone
+        assert context.request is not None, "HTTP requests come as requests"
+        result = context.request.scope[AGENT_SCOPE]
+        assert isinstance(result, AgentAccount), "no request comes this far without a token"
+        return result
+
+    def _request(self, context: Context, tool: str = "", arguments: Mapping[str, Any] | None = None) -> CallRequest:
+        meta: Mapping[str, Any] = context.meta or {}
+        return CallRequest(
+            agent=self._agent(context),
+            tool=tool,
+            arguments=arguments,
+            actor=meta.get(ACTOR_META),
+            turn=meta.get(TURN_META),
+            tainted=meta.get(TAINTED_META),
+            language=meta.get(LANGUAGE_META),
+            route=f"{context.protocol_version} {'stdio' if self._alone else 'http'}",
+            wire=context,
+            trace=meta.get("traceparent"),
+        )
+
+
 def mcp_server(
     gate: Gate,
     alone: AgentAccount | None = None,
@@ -76,120 +197,32 @@ def mcp_server(
     prompts: Path = PROMPTS,
     sources: Mapping[str, Source] = SOURCES,
 ) -> HouseServer:
-    """Return the protocol's side of a gate. `alone` is the one agent of a stdio process.
-
-    Raises `BootFailed` when a file of `prompts` is none.
-    """
-    resources = Resources(gate, views)
-    templates = PromptFiles(gate, resources, prompts, sources)
-    notices = Notices(gate, resources)
-
-    def agent(context: Context) -> AgentAccount:
-        if alone is not None:
-            return alone
-        assert context.request is not None, "HTTP requests come as requests"
-        result = context.request.scope[AGENT_SCOPE]
-        assert isinstance(result, AgentAccount), "no request comes this far without a token"
-        return result
-
-    def wish(context: Context, tool: str = "", arguments: Mapping[str, Any] | None = None) -> CallRequest:
-        meta: Mapping[str, Any] = context.meta or {}
-        return CallRequest(
-            agent=agent(context),
-            tool=tool,
-            arguments=arguments,
-            actor=meta.get(ACTOR_META),
-            turn=meta.get(TURN_META),
-            tainted=meta.get(TAINTED_META),
-            language=meta.get(LANGUAGE_META),
-            route=f"{context.protocol_version} {'stdio' if alone else 'http'}",
-            wire=context,
-            trace=meta.get("traceparent"),
-        )
-
-    async def list_tools(context: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-            notices.acquaint(context)
-        try:
-            shown = gate.visible_to(agent(context), (context.meta or {}).get(ACTOR_META))
-        except ToolFailed as unreadable:
-            raise MCPError(code=types.INVALID_PARAMS, message=str(unreadable)) from unreadable
-        return types.ListToolsResult(tools=sorted(_listed(shown), key=lambda tool: tool.name))
-
-    async def call_tool(
-        context: Context, parameters: types.CallToolRequestParams
-    ) -> types.CallToolResult | types.InputRequiredResult:
-        request = wish(context, parameters.name, parameters.arguments)
-        answer = await gate.call(replace(request, reply=reply_of(parameters)))
-        if answer.ask and can_be_asked(context):
-            return asking(answer.ask, _meta(answer))
-        return _result(answer)
-
-    async def list_resources(context: Context, _: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
-        return types.ListResourcesResult(resources=resources.listed(agent(context)))
-
-    async def list_templates(
-        context: Context, _: types.PaginatedRequestParams | None
-    ) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult(resource_templates=resources.templates(agent(context)))
-
-    async def read_resource(
-        context: Context, parameters: types.ReadResourceRequestParams
-    ) -> types.ReadResourceResult | types.InputRequiredResult:
-        return await resources.read(wish(context), parameters.uri)
-
-    async def subscribe(context: Context, parameters: types.SubscribeRequestParams) -> types.EmptyResult:
-        notices.subscribe_address(context, agent(context), parameters.uri)
-        return types.EmptyResult()
-
-    async def unsubscribe(context: Context, parameters: types.UnsubscribeRequestParams) -> types.EmptyResult:
-        notices.unsubscribe_address(context, parameters.uri)
-        return types.EmptyResult()
-
-    async def listen(
-        context: Context, parameters: types.SubscriptionsListenRequestParams
-    ) -> types.SubscriptionsListenResult:
-        return await notices.listen(context, agent(context), parameters)
-
-    async def list_prompts(context: Context, _: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
-        return types.ListPromptsResult(prompts=templates.listed(agent(context)))
-
-    async def get_prompt(
-        context: Context, parameters: types.GetPromptRequestParams
-    ) -> types.GetPromptResult | types.InputRequiredResult:
-        return await templates.get(wish(context), parameters.name, parameters.arguments)
-
-    async def complete(context: Context, parameters: types.CompleteRequestParams) -> types.CompleteResult:
-        what, argument = parameters.ref, parameters.argument
-        if isinstance(what, types.PromptReference):
-            values = templates.complete(agent(context), what.name, argument.name, argument.value)
-        else:
-            values = resources.complete(agent(context), what.uri, argument.name, argument.value)
-        return types.CompleteResult(completion=types.Completion(values=values[:100], total=len(values)))
+    """Return the protocol's side of a gate, as `GateHandlers` answer for it."""
+    handlers = GateHandlers(gate, alone, views, prompts, sources)
 
     @asynccontextmanager
     async def lifespan(_: Server[Any]) -> AsyncIterator[dict[str, Any]]:
-        async with notices.open():
+        async with handlers.notices.open():
             yield {}
 
     server = HouseServer(
         "atlas-tools",
-        notices,
+        handlers.notices,
         version=own_version(),
         title="Atlas",
         instructions="The tools of a house. What cannot be taken back needs a person's yes.",
         lifespan=lifespan,
-        on_list_tools=list_tools,
-        on_call_tool=_while_wanted(call_tool),
-        on_list_resources=list_resources,
-        on_list_resource_templates=list_templates,
-        on_read_resource=_while_wanted(read_resource),
-        on_subscribe_resource=subscribe,
-        on_unsubscribe_resource=unsubscribe,
-        on_subscriptions_listen=listen,
-        on_list_prompts=list_prompts,
-        on_get_prompt=_while_wanted(get_prompt),
-        on_completion=complete,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=_while_wanted(handlers.call_tool),
+        on_list_resources=handlers.list_resources,
+        on_list_resource_templates=handlers.list_templates,
+        on_read_resource=_while_wanted(handlers.read_resource),
+        on_subscribe_resource=handlers.subscribe,
+        on_unsubscribe_resource=handlers.unsubscribe,
+        on_subscriptions_listen=handlers.listen,
+        on_list_prompts=handlers.list_prompts,
+        on_get_prompt=_while_wanted(handlers.get_prompt),
+        on_completion=handlers.complete,
         get_tool_input_schema=gate.schema,  # without it, every call lists all tools first
     )
     server.middleware[:] = [_veiled]  # in place of OpenTelemetry's: nothing in the house collects spans

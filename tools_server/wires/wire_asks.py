@@ -11,9 +11,8 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from tools_server.gate.confirmations import NO_REPLY, ConfirmationReply
 from tools_server.sdk.confirmation import Confirmation
+from wall.meta import ASK_META, CONFIRM
 
-ASK_META = "atlas.house/ask"
-CONFIRM = "confirm"  # the key of the one input that is ever asked for
 STATEMENT = "statement"
 SCHEMA = {
     "type": "object",

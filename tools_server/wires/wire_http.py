@@ -25,8 +25,8 @@ from tools_server.boot.opening import BootFailed, ServerSettings, opened_gate
 from tools_server.gate.gate import Gate
 from tools_server.values.stderr import say
 from tools_server.walls.confine import standing
-from tools_server.wires import crowd, telemetry
-from tools_server.wires.crowd import CountedConnection, Rationed, sessions_of
+from tools_server.wires import connection_limits, telemetry
+from tools_server.wires.connection_limits import CountedConnection, Rationed, sessions_of
 from tools_server.wires.drain import on_signal
 from tools_server.wires.framing import MESSAGE_BYTES
 from tools_server.wires.framing_http import Framed
@@ -136,7 +136,7 @@ def http_app(
     server = server or mcp_server(gate)
     app = server.streamable_http_app(
         session_idle_timeout=IDLE_SECONDS,
-        max_sessions=crowd.SESSIONS,
+        max_sessions=connection_limits.SESSIONS,
         max_request_body_size=MESSAGE_BYTES,
         transport_security=TransportSecuritySettings(
             allowed_hosts=hosts, allowed_origins=[f"http://{host}" for host in hosts]
@@ -220,7 +220,9 @@ class _Uvicorn(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         for listening in sockets or ():
-            listening.listen(crowd.QUEUE)  # asyncio has one number for both, and would open a file for each of these
+            listening.listen(
+                connection_limits.QUEUE
+            )  # asyncio has one number for both, and would open a file for each of these
         if self.started:
             say(self._ready)
 
@@ -251,7 +253,7 @@ async def serve_http(settings: ServerSettings) -> None:
             log_config=None,
             access_log=False,
             http=CountedConnection,
-            backlog=crowd.ACCEPTED_AT_ONCE,
+            backlog=connection_limits.ACCEPTED_AT_ONCE,
             lifespan="on",
             ws="none",
             timeout_graceful_shutdown=1,

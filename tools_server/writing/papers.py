@@ -1,4 +1,4 @@
-"""Papers: files with front matter and a text, in an agent's own folder, for people's editors as much as for Atlas.
+"""Reads and writes papers: files with front matter and a text, in an agent's folder, which people edit too.
 
 People may edit, add and delete them while the server runs: nothing is cached, one broken file is reported and hides
 no other, and a rewrite changes the one line that it is about: unknown keys, comments and the text stay as they were.

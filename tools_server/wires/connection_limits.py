@@ -1,4 +1,4 @@
-"""How many may be here at once: connections of anybody, requests, sessions and streams of one agent.
+"""Limits how many connect at once: connections of anybody, requests, sessions and streams of one agent.
 
 Whoever can reach the port can connect, without a token and without a word. A connection that says nothing gives way to
 one that comes: so silence costs us nothing, and no number of silent ones keeps anybody out.

@@ -1,4 +1,4 @@
-"""What was said about a time, before anything is concluded from it. Pure."""
+"""A phrase about a time as a value, before anything is concluded from it; and reading one word by word. Pure."""
 
 from __future__ import annotations
 
