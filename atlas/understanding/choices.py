@@ -44,6 +44,7 @@ class ChoiceWords:
         words: Mapping[str, str] = tables["choices"]
         self._ask = words["ask"]
         self._whether = words["whether"]
+        self._look = words["look"]
         self._yes = re.compile(words["yes"], re.IGNORECASE)
         self._no = re.compile(words["no"], re.IGNORECASE)
         self._both = re.compile(words["both"], re.IGNORECASE)
@@ -56,6 +57,10 @@ class ChoiceWords:
         form = self._ask if len(choices) == 2 else self._whether
         text = form.format(*(choice.label for choice in choices))
         return Choices(text[:1].upper() + text[1:], tuple(choices))
+
+    def ask_to_look(self, choice: MeaningChoice) -> Choices:
+        """Return the question whether somebody wants to know something."""
+        return Choices(self._look.format(choice.label), (choice,))
 
     def answer(self, words: str, waiting: Choices) -> tuple[Command, ...] | None:
         """Return what plain words choose: commands, none at all for a no, `None` when they are no answer."""

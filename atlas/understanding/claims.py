@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from atlas.understanding.act_model import CORPUS, taught
 from atlas.understanding.encoder import BEGIN, END, MOST_PIECES, SentenceEncoder
-from atlas.understanding.learned import CORPUS, taught
 
 TAUGHT = CORPUS / "claims.npz"
 SENTENCES_IN_MEMORY = 64

@@ -30,6 +30,22 @@ Claims = Callable[[str], float]  # how likely a sentence is a claim of the house
 LIKELY, SURELY = 0.7, 0.97  # a claim; where somebody asked how such gear works, much that is none sounds like one
 
 
+class SmallTalk:
+    """What one language answers to a greeting, a thank you and the like. Immutable."""
+
+    def __init__(self, tables: Mapping[str, Any]) -> None:
+        rows = tables.get("concern", {}).get("small_talk", ())
+        self._answers = [(re.compile(one["heard"], re.IGNORECASE), str(one["says"])) for one in rows]
+
+    def answer(self, *texts: str) -> str:
+        """Return the answer to small talk, however it is marked; "" to all else.
+
+        Of a text and its plain words either may be it: a greeting before a request is politeness, and not in these.
+        """
+        words = [" ".join(_MARKS.sub(" ", text.replace("’", "'")).split()) for text in texts]
+        return next((says for heard, says in self._answers if any(map(heard.fullmatch, words))), "")
+
+
 class Concerns:
     """How one language tells what words are about. Immutable; takes a fraction of a millisecond."""
 
@@ -40,9 +56,6 @@ class Concerns:
         self._known = bool(table)
         self._forms = _forms_of(table)
         self._others = [forms for language, forms in _all_forms().items() if language != tables.get("language")]
-        self._small_talk = [
-            (re.compile(one["heard"], re.IGNORECASE), str(one["says"])) for one in table.get("small_talk", ())
-        ]
         self._of_names = lru_cache(4)(_pattern_of)
 
     def of(self, plain: str, names: Names) -> About:
@@ -99,14 +112,6 @@ class Concerns:
     def asks(self, plain: str) -> bool:
         """Tell whether words begin as a question does; in a language that nobody wrote down, they may."""
         return not self._known or self._has("question", plain)
-
-    def small_talk(self, *texts: str) -> str:
-        """Return the answer to a greeting, a thank you and the like, however it is marked; "" to all else.
-
-        Of a text and its plain words either may be one: a greeting before a request is politeness, and not in these.
-        """
-        words = [" ".join(_MARKS.sub(" ", text.replace("’", "'")).split()) for text in texts]
-        return next((says for heard, says in self._small_talk if any(map(heard.fullmatch, words))), "")
 
     def _has(self, form: str, words: str) -> bool:
         return has(self._forms, form, words)

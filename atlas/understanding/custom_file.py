@@ -129,11 +129,12 @@ def read_custom(text: str, file: Path, language: str, tools: Sequence[Tool] = ()
         raise ConfigError(f"{file} is longer than {MOST_BYTES // 1024} KB", hint="take sentences out of it")
     lines: dict[Keys, int] = {(): 1}
     try:
-        node = yaml.compose(text, yaml.SafeLoader)
+        loader = yaml.SafeLoader(text)
+        node = loader.get_single_node()
         if node is None:
             return NONE
         _number_lines(node, (), lines)
-        plain = yaml.safe_load(text)
+        plain = loader.construct_document(node)
         return _sentences(_parsed(plain), language, {tool.name: tool for tool in tools})
     except yaml.MarkedYAMLError as trouble:
         mark = trouble.problem_mark or trouble.context_mark
@@ -149,11 +150,16 @@ def read_custom(text: str, file: Path, language: str, tools: Sequence[Tool] = ()
 
 
 def _number_lines(node: yaml.Node, where: Keys, lines: dict[Keys, int]) -> None:
-    """Note the line of every key and every value. Raises `_Wrong` for a key that is there twice."""
+    """Note the line of every key and every value. Raises `_Wrong` for a key that is there twice.
+
+    A key is a name: `on` is not YAML's word for true there.
+    """
     if len(where) > MOST_DEPTH:
         raise _Wrong(where, "this is nested too deeply")
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
+            if key.tag == "tag:yaml.org,2002:bool":
+                key.tag = "tag:yaml.org,2002:str"
             place = (*where, key.value)
             twice, lines[place] = place in lines, key.start_mark.line + 1
             if twice:

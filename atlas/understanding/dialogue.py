@@ -1,4 +1,4 @@
-"""What was just spoken about: what "it", "both", "the other one", "there" and "the hall too" can mean. Pure.
+"""Keeps what was just spoken about: what "it", "both", "the other one", "there", "the hall too" can mean. Pure.
 
 Only the last exchange counts, for two minutes, and only in the topic that it was about: its things are what its tool's
 result says it was about, never what a sentence may have meant. When two things can be meant, one question is asked.
@@ -21,25 +21,18 @@ from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.names import NOBODY, NamedDevice, Names
 from atlas.understanding.parser import act_of
-from atlas.understanding.slots import Command
+from atlas.understanding.slots import LATER, Command
 from atlas.understanding.spoken_tools import Rows, SpokenTools, open_spoken_tools
 
 LEANS_SECONDS = 120.0  # after that nobody knows any more what "it" was
 MOST_THINGS = 12  # that one "them" may mean
 LOOKED_BACK = 4  # exchanges in which "the other one" may have been named beside the first
+TITLED = ("calendar", "reminders", "tasks", "lists")  # topics whose things are called by words
 TARGETS = ("device", "room", "floor", "kind", "shape", "everything")
-LATER, UNDO = "later.do", "history.undo"
+UNDO = "history.undo"
 AGREES_BACK = 2  # exchanges in which "them" may have its like
-OF_ONE_KIND = (
-    "home.clean",
-    "home.lock",
-    "home.mow",
-    "home.play",
-    "home.pause",
-    "home.next",
-    "home.previous",
-    "home.mute",
-)
+PLAYING = ("home.play", "home.pause", "home.next", "home.previous", "home.mute")
+OF_ONE_KIND = ("home.clean", "home.lock", "home.mow", *PLAYING)
 
 Commands = Callable[[str], tuple[Command, ...]]  # what a text is by itself
 
@@ -94,9 +87,12 @@ class Dialogue:
         self._choices = choices
         self._table: SpokenTools = open_spoken_tools()
         self._refers = re.compile(words["refers"], re.IGNORECASE)
+        self._about_it = [(re.compile(way, re.IGNORECASE), to) for way, to in words.get("about_it", ())]
+        self._that_one = re.compile(words.get("that_one", "(?!)"), re.IGNORECASE)
         self._place = re.compile(words["there"], re.IGNORECASE)
         self._at_place: str = words["at_place"]
         self._one_of = re.compile(words["one_of"], re.IGNORECASE)
+        self._any_of = re.compile(words.get("any_of", "(?!)"), re.IGNORECASE)
         self._called: Mapping[str, str] = words["called"]
         self._labels: Mapping[str, str] = words["labels"]
         self._all: str = words["all"]
@@ -107,7 +103,10 @@ class Dialogue:
         self._more = re.compile(words["more"], re.IGNORECASE)
         self._less = re.compile(words["less"], re.IGNORECASE)
         self._except = re.compile(words["except"], re.IGNORECASE)
+        self._spared = re.compile(words["spared"], re.IGNORECASE)
         self._over: str = words["over"]
+        self._and_more = re.compile(words.get("and_more", "(?!)"), re.IGNORECASE)
+        self._supposes = re.compile(words.get("supposes", "(?!)"), re.IGNORECASE)
         self._usual_list: str = words["usual_list"]
         self._by = re.compile(words["by"], re.IGNORECASE)
         self._ways: Mapping[str, str] = words["ways"]
@@ -168,7 +167,8 @@ class Dialogue:
             return ()
         topic = last.last.name.partition(".")[0]
         words = self._grammar.unmarked(text)
-        context = {"list": self._usual_list, "name": ""} | {k: v for k, v in last.last.arguments.items() if v}
+        spoken = {name: _spoken(value) for name, value in last.last.arguments.items() if value}
+        context = {"list": self._usual_list, "name": "", "items": ""} | spoken
         for way, to in (*self._follows.get(last.last.name, ()), *self._follows.get(topic, ())):
             if phrase := way.fullmatch(words):
                 made = commands(phrase.expand(to).format_map(context))
@@ -183,19 +183,37 @@ class Dialogue:
         [thing] = last.things
         return tuple(
             command
-            if thing.argument in command.arguments or self._table.of(command.tool).adds
+            if {thing.argument, "quantity", "everything"} & {*command.arguments} or self._table.of(command.tool).adds
             else self._of(command, thing)
             for command in made
         )
 
     def placed(self, text: str, last: EarlierTurn, room: str = "") -> str:
-        """Return a text with the room in the place of "there", and of "here" where other rooms were spoken of."""
+        """Return a text with the room in the place of "there", and of "here" where other rooms were spoken of.
+
+        "That lamp" is the one that was spoken of, where it was one.
+        """
+        text = self._that_one.sub(lambda one: self._pointed_at(one, last) or one[0], text)
         if (spoken_of := _room(last)) and (there := self._place.search(text)):
             return text[: there.start()] + self._at_place.format(spoken_of) + text[there.end() :]
         here = self._frames.says_here(text) if room and last.things else None
         if here and all(thing.room and thing.room.casefold() != room.casefold() for thing in last.things):
             return text[: here.start()] + self._at_place.format(room) + text[here.end() :]
         return text
+
+    def titled(self, text: str, exchanges: Sequence[EarlierTurn]) -> str:
+        """Return a text with the title of what was spoken of in the place of "it": "remind me about it tonight"."""
+        for way, to in self._about_it:
+            if (it := way.search(text)) and (title := _title(exchanges[:AGREES_BACK])):
+                return text[: it.start()] + it.expand(to).format(title) + text[it.end() :]
+        return text
+
+    def _pointed_at(self, that: re.Match[str], last: EarlierTurn) -> str:
+        """Return the name of the only thing that was spoken of and is of such a kind; "" when there is none."""
+        noun = that["noun"].casefold()
+        kinds = {self._kinds.get(noun), self._kinds.get(f"{noun}s")}
+        alike = [thing.name for thing in last.things if thing.kind in kinds]
+        return f"the {alike[0]}" if len(alike) == 1 else ""
 
     def referring(
         self, text: str, exchanges: Sequence[EarlierTurn], commands: Commands, names: Names = NOBODY, room: str = ""
@@ -223,6 +241,35 @@ class Dialogue:
                 return meant
         return None
 
+    def past_looks_elsewhere(self, text: str, exchanges: Sequence[EarlierTurn]) -> Sequence[EarlierTurn]:
+        """Return the exchanges without a last one that was a look at the weather or the clock.
+
+        Only where a pronoun agrees with what was done before that: "send him home", of the mower.
+        """
+        refers = self._refers.search(text)
+        if refers is None or refers[0].casefold() not in self._differ or len(exchanges) < 2:
+            return exchanges
+        last, before = exchanges[:2]
+        elsewhere = last.tried and not last.things and not any(call.name.startswith("home.") for call in last.tried)
+        agrees = before.of_devices and before.things and self._agrees(refers[0], before.things)
+        return exchanges[1:] if elsewhere and agrees else exchanges
+
+    def restoration(self, text: str, last: EarlierTurn, names: Names, room: str) -> tuple[Command, ...]:
+        """Return what undoes the last deed for those that a sentence leaves out of it: "but not the lamp"."""
+        first = text.partition(",")[0]  # "except the bedroom, I'm going up in a minute"
+        out = self._spared.fullmatch(self._grammar.unmarked(text)) or self._spared.fullmatch(
+            self._grammar.unmarked(first)
+        )
+        call = last.last
+        if out is None or call is None or call.name not in _REVERSED:
+            return ()
+        tool, switch = _REVERSED[call.name]
+        devices = _devices(last.things, names)
+        left = self._frames.named(out["left"], devices, names, room)
+        spared = [device for device in devices if any(_is_among(device, one.arguments) for one in left)]
+        reversed_by = {switch: not call.arguments.get(switch)} if switch else {}
+        return tuple(Command(tool, {**reversed_by, "device": device.name}) for device in spared)
+
     def chosen(self, question: str, text: str, names: Names, room: str, commands: Commands) -> tuple[Command, ...]:
         """Return what was wanted of something before it was asked which, and now it is said: "the radio, I mean"."""
         targets = self._frames.named(self._frames.without_asides(text, names) or text, (), names, room)
@@ -234,11 +281,24 @@ class Dialogue:
             return commands(f"{words} {device}")
         return commands(words[: refers.start()] + device + words[refers.end() :])
 
+    def and_more(self, text: str) -> tuple[str, str] | None:
+        """Return a deed on what was spoken of, and the words for one thing more: "put it out, and the lamp too"."""
+        both = self._and_more.fullmatch(text.strip())
+        return (both["first"], both["more"]) if both else None
+
+    def supposes(self, text: str) -> bool:
+        """Tell whether words may ask about a thing as well as want the same for it: "what about the bedroom?"."""
+        return bool(self._supposes.match(text.strip()))
+
     def chooses(self, text: str) -> bool:
         """Whether some of several are meant: "the one that isn't", "the one in here", "all but the lamp"."""
         if self._relative.search(text) or self._ones_at.search(text):
             return True
         return bool(self._except.search(text) and self._refers.search(text))
+
+    def leaves_open_which(self, text: str, last: EarlierTurn) -> bool:
+        """Whether one of several devices that were just spoken of is meant, and not which: "put one on again"."""
+        return last.of_devices and len(last.things) > 1 and bool(self._any_of.search(text))
 
     def _spoken_of(self, pronoun: str, exchanges: Sequence[EarlierTurn]) -> Iterator[Sequence[EarlierTurn]]:
         """Yield the last exchange, and those before it; first of all the one whose things a pronoun agrees with."""
@@ -296,12 +356,7 @@ class Dialogue:
         return tuple(one for thing in rest for one in self._about(words[: left.start()], refers, thing, commands))
 
     def _means(
-        self,
-        words: str,
-        refers: re.Match[str],
-        exchanges: Sequence[EarlierTurn],
-        commands: Commands,
-        names: Names,
+        self, words: str, refers: re.Match[str], exchanges: Sequence[EarlierTurn], commands: Commands, names: Names
     ) -> tuple[Command, ...] | Choices | None:
         last, things = exchanges[0], exchanges[0].things
 
@@ -357,7 +412,7 @@ class Dialogue:
         named = thing.name if thing.topic not in self._called else ""
         for name in filter(None, (named, self._called.get(thing.kind or thing.topic, "").format(thing.name))):
             made = commands(words[: refers.start()] + name + words[refers.end() :])
-            if len(made) == 1 and _topic(made[0]) == thing.topic and not self._table.of(made[0].tool).adds:
+            if len(made) == 1 and made[0].topic == thing.topic and not self._table.of(made[0].tool).adds:
                 return (self._of(made[0], thing),)
         return ()
 
@@ -375,12 +430,12 @@ class Dialogue:
             return ()
         made = self._about(words, refers, last.things[0], commands)
         same = {name: call.arguments[name] for name in TARGETS if name in call.arguments}
-        return tuple(_with_target(command, same) for command in made) if same else ()
+        return tuple(with_target(command, same) for command in made) if same else ()
 
     def _of(self, command: Command, thing: Referent) -> Command:
         """Return a command that is about this thing and no other."""
         if thing.topic == "home":
-            return _with_target(command, {"device": thing.name})
+            return with_target(command, {"device": thing.name})
         value: Any = [thing.id] if thing.argument == "items" else thing.id
         return Command(command.tool, {**command.arguments, thing.argument: value}, command.whole)
 
@@ -433,8 +488,13 @@ class Dialogue:
             return None
         remainder = {key: value for key, value in call.arguments.items() if key == "shape" or key not in TARGETS}
         kind = call.arguments.get("kind") or _kind_of(things) or self._kind_named(str(call.arguments.get("device", "")))
-        named = self._one_of.sub(lambda one: f"{one[1]} {self._noun(call, things)}", rest)
+        kind = kind or ("media" if call.name in PLAYING else "")
+        noun = self._noun(call, things)
+        named = self._one_of.sub(lambda one: f"{one[1]} {noun}", rest)
         target = self._named(named, kind, names)
+        if target is None or "device" in target:  # "the back", of the front door
+            whole = self._named(f"{named} {noun}", "", names) if names.devices else None
+            target = whole if whole and _is_called(whole.get("device"), names) else target
         if target is None or not _is_called(target.get("device"), names):
             target = self._described(call, things, rest, names, here)
         if target is None:
@@ -459,6 +519,9 @@ class Dialogue:
     ) -> Arguments | None:
         """Return how devices of this house are named that other words than their names describe: "the big one"."""
         like = _devices(things, names) or [one for one in names.devices if one.name == call.arguments.get("device")]
+        like = like or [one for one in names.devices if one.kind == call.arguments.get("kind")]
+        if not like and call.name in PLAYING:
+            like = [one for one in names.devices if one.kind == "media"]
         targets = self._frames.named(rest, like, names, here, many=len(things) > 1 or "kind" in call.arguments)
         return dict(targets[0].arguments) if len(targets) == 1 else None
 
@@ -502,6 +565,22 @@ class Dialogue:
         return str(self._kinds.get(word) or self._kinds.get(f"{word}s") or "")
 
 
+def _title(exchanges: Sequence[EarlierTurn]) -> str:
+    """Return what the event, reminder, task or thing is called that was last spoken of; "" where there were several."""
+    for exchange in exchanges:
+        names = {thing.name for thing in exchange.things if thing.topic in TITLED}
+        called = exchange.last.arguments if exchange.last else {}
+        titles = [str(called[key]) for key in ("title", "text", "about", "words") if called.get(key)]
+        if len(names) == 1 or titles:
+            return names.pop() if len(names) == 1 else titles[0]
+    return ""
+
+
+def _spoken(value: Any) -> Any:
+    """Return an argument as words: "eggs, milk"."""
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else value
+
+
 def _is_meant(call: ToolCall, row: Mapping[str, Any]) -> bool:
     """Tell whether an answer named this device: of those that were asked for, which is which are so."""
     state, is_question = row.get("state"), str(call.arguments.get("quantity")) in ("which", "any", "how_many")
@@ -534,6 +613,8 @@ def _other(exchanges: Sequence[EarlierTurn], names: Names) -> Referent | None:
     beside = [
         device for device in names.devices if (device.kind, device.room) == (one.kind, one.room) and device != one
     ]
+    if not beside and one.kind == "lock":  # two doors, each in a room of its own
+        beside = [device for device in names.devices if device.kind == one.kind and device != one]
     if len(beside) != 1 or (beside[0].shape or one.shape) != one.shape:
         return None
     return replace(exchanges[0].things[0], name=beside[0].name, id=beside[0].name, state={})
@@ -581,19 +662,10 @@ def _one_before(exchanges: Sequence[EarlierTurn], any_kind: bool) -> Referent | 
     return thing if alike and thing.id != last.things[0].id else None
 
 
-def _topic(command: Command) -> str:
-    """Return the topic of a command; of one that is to be done later, of what will be done."""
-    tool = str(command.arguments.get("tool", "")) if command.tool == LATER else command.tool
-    return tool.partition(".")[0]
-
-
-def _with_target(command: Command, target: Mapping[str, Any]) -> Command:
+def with_target(command: Command, target: Mapping[str, Any]) -> Command:
     """Return a command of the home, also one for later, for these devices instead of those it names."""
-    if command.tool == LATER:
-        inner = {k: v for k, v in dict(command.arguments["arguments"]).items() if k not in TARGETS} | dict(target)
-        return Command(LATER, {**command.arguments, "arguments": inner}, command.whole)
-    remainder = {name: value for name, value in command.arguments.items() if name not in TARGETS}
-    return Command(command.tool, remainder | dict(target), command.whole)
+    given = {name: value for name, value in command.due_arguments.items() if name not in TARGETS} | dict(target)
+    return replace(command, arguments=given if command.tool != LATER else {**command.arguments, "arguments": given})
 
 
 def _room(last: EarlierTurn) -> str:
@@ -612,6 +684,11 @@ _STATES = {
     "locked": ("locked", True),
     "unlocked": ("locked", False),
     "playing": ("playing", True),
+}
+_REVERSED: Mapping[str, tuple[str, str]] = {  # what undoes a deed, and the switch of it that is turned round
+    "home.turn": ("home.turn", "on"),
+    "home.open": ("home.close", ""),
+    "home.close": ("home.open", ""),
 }
 _GOALS: Mapping[str, tuple[str, bool]] = {  # what a thing is after a deed
     "home.lock": ("locked", True),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from atlas.understanding import german_durations
 
@@ -17,6 +18,7 @@ SECONDS_OF_UNIT = {
     "day": 86_400,
     "week": 604_800,
 }
+IN_MEMORY = 256  # texts: a turn asks for the same words in several ways
 LONGEST_SECONDS = 366 * 86_400  # what is longer was misheard; it is left alone
 
 _ONES = (
@@ -46,6 +48,11 @@ _PART = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _JOINT = re.compile(r",? and |, | ", re.IGNORECASE)
+_BARE_MINUTES = re.compile(  # "an hour and ten"
+    rf" and (?P<amount>\d\d?|{UP_TO_99})"
+    r"(?=\s*(?:[,.;!?…]|$)|\s+(?:please|timer|isn't|on the|for|then|from|till|until|and)\b)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +64,7 @@ class Duration:
     end: int
 
 
+@lru_cache(IN_MEMORY)
 def find(text: str) -> tuple[Duration, ...]:
     """Return the lengths of time in `text`, in order. "1 hour and 5 minutes" is one; so is "an hour and a half"."""
     durations: list[Duration] = []
@@ -69,11 +77,14 @@ def find(text: str) -> tuple[Duration, ...]:
             if smaller >= unit:  # "ten minutes, two hours" are two
                 break
             seconds, unit, at = seconds + further, smaller, more.end()
+        if unit == SECONDS_OF_UNIT["hour"] and (bare := _BARE_MINUTES.match(text, at)) and _number(bare["amount"]) < 60:
+            seconds, at = seconds + 60 * _number(bare["amount"]), bare.end()
         if 1 <= round(seconds) <= LONGEST_SECONDS:
             durations.append(Duration(round(seconds), part.start(), at))
     return tuple(durations)
 
 
+@lru_cache(IN_MEMORY)
 def find_in_any_language(text: str) -> tuple[Duration, ...]:
     """Return the lengths of time in a text that is English or German, in order."""
     english = find(text)

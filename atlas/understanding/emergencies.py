@@ -76,8 +76,8 @@ def _any_of(patterns: list[str] | tuple[str, ...], parts: Mapping[str, str]) -> 
     return re.compile("|".join(rf"\b(?:{filled(one, parts)})(?!\w)" for one in patterns) or "(?!)")
 
 
-def open_emergencies(language: str) -> EmergencyWords:
-    """Return how a house of this language is told of emergencies: in its own language, and always in English."""
-    files = [SENTENCES / name / "emergency.yaml" for name in dict.fromkeys((language, "en"))]
+def open_emergencies(*languages: str) -> EmergencyWords:
+    """Return how a house of these languages is told of emergencies: in each of them, and always in English."""
+    files = [SENTENCES / name / "emergency.yaml" for name in dict.fromkeys((*languages, "en"))]
     tables = [yaml.safe_load(file.read_text(encoding="utf-8"))["emergency"] for file in files if file.is_file()]
     return EmergencyWords(tuple(tables))

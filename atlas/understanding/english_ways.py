@@ -66,6 +66,30 @@ def moments() -> Way:
     )
 
 
+def articles() -> tuple[str, ...]:
+    """Return what may stand before a thing or a place."""
+    return "the", "my", "all the"
+
+
+def place_prepositions() -> tuple[str, ...]:
+    """Return what may stand before a place where something is, with its article."""
+    return "in", "in the", "in my", "on the"
+
+
+def answers() -> Way:
+    """Return the ways to answer a question which is about neither time nor a thing of this house."""
+    return either(
+        WaySeries((Slot("", "1-100"), maybe(SpokenWords("percent")))),
+        *("yes please", "no thanks", "never mind", "the first one", "the second one", "the other one", "both of them"),
+    )
+
+
+def sums() -> Way:
+    """Return the ways to ask for a sum."""
+    number = Slot("", "1-100")
+    return WaySeries((either("what is", "what's"), number, either("plus", "minus", "times", "divided by"), number))
+
+
 def _number(number: int) -> str:
     if number < len(_ONES):
         return _ONES[number]

@@ -20,6 +20,7 @@ from atlas.understanding.names import NOBODY, Names
 from atlas.understanding.patterns import filled
 from atlas.understanding.slots import LONGEST_NAME_WORDS, Command, MaskedSentence, Slots
 
+FOR_ONE = ("messages.leave",)  # what can be for one person; other words are spoken to whoever is there
 # Where a tool keeps the moment that was said.
 _MOMENT = {"calendar.add": "start", "calendar.list": "day", "calendar.free": "day", "weather.forecast": "day"}
 _ENDING = "abcdefgh"
@@ -150,7 +151,7 @@ class Forms:
             elif slot == "label":  # one that the language's file wrote out
                 arguments["name"] = value
             elif slot == "audience":
-                if not self._put_audience(arguments, value, names):
+                if not self._put_audience(shape.tool, arguments, value, names):
                     return None
             elif slot == "person":
                 people = {person.casefold(): person for person in names.people}
@@ -164,7 +165,7 @@ class Forms:
                 value = self._restored(value, marked)
                 credible = self._slots.credible("title" if shape.tool == "reminders.add" else slot, value)
                 last = credible.split()[-1] if slot in ("text", "title") and credible else credible
-                if not credible or self._negation.search(last):
+                if not credible or (shape.tool not in FOR_ONE and self._negation.search(last)):  # "ich komme nicht"
                     return None
                 arguments[slot] = f"{arguments[slot]}, {credible}" if slot in arguments else credible
         if shape.fact and not self._slots.is_fact(arguments.get("text", "")):
@@ -174,18 +175,22 @@ class Forms:
         things = command.arguments.get("items", ()) if command else ()
         return command if all(map(self._slots.is_item, things)) else None
 
-    def _put_audience(self, arguments: dict[str, Any], value: str, names: Names) -> bool:
-        """Put in which room is spoken, if only one; somebody whom nobody knows is not spoken to."""
+    def _put_audience(self, tool: str, arguments: dict[str, Any], value: str, names: Names) -> bool:
+        """Put in which room is spoken, if only one, and for whom; somebody whom nobody knows is not spoken to."""
         text = value.casefold()
+        person = names.person(text)
+        if tool in FOR_ONE and person:
+            arguments["person"] = person
+            return True
         rooms = {room.name.casefold(): room.name for room in names.rooms}
         if (room := self._audiences.get(text)) is not None:
             if room in rooms:
                 arguments["room"] = rooms[room]
             return True
-        if text in rooms:
-            arguments["room"] = rooms[text]
+        if named := rooms.get(text) or rooms.get(text.removeprefix("the ")):
+            arguments["room"] = named
             return True
-        return text in {person.casefold() for person in names.people}
+        return bool(person)
 
     def _put_moments(self, tool: str, arguments: dict[str, Any], value: str, marked: _Marked) -> None:
         slot = _MOMENT.get(tool, "when")

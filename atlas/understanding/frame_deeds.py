@@ -8,7 +8,7 @@ from typing import Any
 
 from atlas.understanding.frame_words import Token
 from atlas.understanding.names import Names
-from atlas.understanding.slots import Command
+from atlas.understanding.slots import LATER, Command
 
 WARMTH_STEP = 25  # percent of what a lamp can do
 _SCALES = {"light": "brightness", "cover": "position", "media": "volume", "fan": "speed"}
@@ -22,7 +22,7 @@ _ALONE = {  # what a word changes that names nothing: "louder!"
     **{"louder": ("media", "volume"), "quieter": ("media", "volume")},
     **{"warmer": ("climate", "temperature"), "cooler": ("climate", "temperature")},
 }
-_OPPOSITES = ({"on", "off"}, {"up", "down"}, {"open", "close"}, {"lock", "unlock"})
+OPPOSITES = ({"on", "off"}, {"up", "down"}, {"open", "close"}, {"lock", "unlock"})
 # The first of these that was said is what is wanted; the others only help to say it: "lock up", "start cleaning".
 _PRECEDENCE = (
     *("lock", "unlock", "mute", "unmute", "dock", "clean", "mow", "next", "previous", "play", "pause"),
@@ -76,7 +76,7 @@ class Frame:
 
 def deeds(frame: Frame, names: Names) -> list[Command]:
     """Return what a frame wants done; nothing at all when one of its targets cannot be brought to it."""
-    if any(pair <= {*frame.actions} for pair in _OPPOSITES):
+    if any(pair <= {*frame.actions} for pair in OPPOSITES):
         return []
     action = next((one for one in _PRECEDENCE if one in frame.actions), "")
     if not frame.targets:
@@ -87,6 +87,28 @@ def deeds(frame: Frame, names: Names) -> list[Command]:
     commands = [_command(action, target, frame) for target in frame.targets]
     return [one for one in commands if one] if all(commands) else []
 
+
+def refused(frame: Frame) -> list[Command]:
+    """Return what is wanted of the one thing that a frame names, where that cannot be done to it: its tool says so."""
+    if len(frame.targets) != 1:
+        return []
+    [target] = frame.targets
+    action = next((one for one in _PRECEDENCE if one in frame.actions), "")
+    setting = next((name for name in ("degrees", "colour", "kelvin", "percent") if name in frame.values), "")
+    if setting:
+        name = {"degrees": "temperature", "percent": _SCALES.get(target.kind, "brightness")}.get(setting, setting)
+        return [Command("home.set", {name: frame.values[setting], **target.arguments})]
+    if action in _CHANGES and action != "out":
+        by = STEPS.get(action, 1) * frame.values.get("by", _STEPS[_CHANGES[action]])
+        return [Command("home.adjust", {"what": _CHANGES[action], "by": by, **target.arguments})]
+    if action in ("lock", "unlock"):
+        return [Command(f"home.{action}", dict(target.arguments))]
+    if action in _MOVES:
+        return [Command(f"home.{_MOVES[action]}", dict(target.arguments))]
+    return [Command("home.turn", {"on": action == "on", **target.arguments})] if action in ("on", "off", "out") else []
+
+
+_MOVES = {"open": "open", "up": "open", "close": "close", "down": "close"}
 
 # What a learnt act sets, and with which of the values that a sentence may hold.
 _SETS = {
@@ -156,7 +178,7 @@ def action_of(act: str) -> str:
 
 def later(command: Command, seconds: int) -> Command:
     """Return the command that does another one later."""
-    return Command("later.do", {"seconds": seconds, "tool": command.tool, "arguments": dict(command.arguments)})
+    return Command(LATER, {"seconds": seconds, "tool": command.tool, "arguments": dict(command.arguments)})
 
 
 def joined(frames: Sequence[Frame]) -> list[Frame]:
@@ -179,6 +201,7 @@ def joined(frames: Sequence[Frame]) -> list[Frame]:
             and not frame.room
             and not frame.refers
             and last.targets
+            and not _is_player_put_on(last)
             and ((frame.values and not frame.actions) or not last.actions or _says_the_same(last, frame))
         ):
             last.values |= frame.values
@@ -188,6 +211,11 @@ def joined(frames: Sequence[Frame]) -> list[Frame]:
             last.actions, last.values = list(frame.actions), dict(frame.values)  # "the lamp and the radio off"
         whole.append(frame)
     return whole
+
+
+def _is_player_put_on(frame: Frame) -> bool:
+    """Whether a player is turned on: to set its volume alone would not do that."""
+    return frame.actions == ["on"] and not frame.values and all(one.kind == "media" for one in frame.targets)
 
 
 def _says_the_same(last: Frame, frame: Frame) -> bool:
@@ -207,6 +235,9 @@ def _alone(action: str, frame: Frame, names: Names) -> Command | None:
         return Command("home.adjust", {"what": what, "by": STEPS[action] * _STEPS[what], "kind": kind, **where})
     if action in ("next", "previous", "pause", "play"):
         return Command(f"home.{action}", where)
+    lit = any(one.kind == "light" and one.room == frame.room for one in names.devices)
+    if frame.actions in (["on"], ["off"]) and where and lit and not frame.values:  # "kitchen off"
+        return Command("home.turn", {"on": action == "on", "kind": "light", **where})
     if action in ("mute", "unmute"):
         return Command("home.mute", {"muted": action == "mute", **where})
     if action == "clean" and any(device.kind == "vacuum" for device in names.devices):

@@ -9,6 +9,8 @@ from atlas.understanding.frame_deeds import FrameTarget
 from atlas.understanding.frame_words import LEAST_LETTERS, Token
 from atlas.understanding.names import NamedDevice, Names
 
+_TURNED_OFF = ("light", "switch", "media", "fan")  # by "everything off": no heating, and nothing that moves
+
 
 class Targets:
     """Finds what is meant with the nicknames of one language: "the big light" is the one on the ceiling."""
@@ -22,14 +24,17 @@ class Targets:
         kinds = [token for token in tokens if token.category == "kind"]
         targets = [self._of_device(token, names, tokens, here) for token in tokens if token.category == "device"]
         taken = {str(target.arguments.get("device", "")).casefold() for target in targets}
-        for kind in kinds:
+        for kind, beside in _pairs(tokens) or [(kind, places) for kind in kinds]:
             if targets and not places and len(kinds) == 1 and _is_named_by(kind, targets):
                 continue  # "the lamp, the reading lamp"
-            wheres = [{place.category: place.value} for place in places if place.value.casefold() not in taken]
+            wheres = [{place.category: place.value} for place in beside if place.value.casefold() not in taken]
             targets += [self._of_kind(kind, where, tokens, names, here) for where in wheres or [{}]]
         if not targets:
-            targets = self._called_in_short(tokens, places, names)
-        alone = next((place.value for place in places if place.category == "room"), "") if not targets else ""
+            targets = self._called_in_short(tokens, places, names) or _all_there(tokens, places, names)
+        rooms = [place.value for place in places if place.category == "room"]
+        sent = bool(targets) and all(target.kind == "vacuum" for target in targets)  # "Robbie, do the kitchen"
+        homes = {one.room for one in names.devices if one.kind == "vacuum"} if sent else set()
+        alone = next((room for room in rooms if room not in homes), "") if sent or not targets else ""
         return targets, alone
 
     def _called_in_short(self, tokens: Sequence[Token], places: Sequence[Token], names: Names) -> list[FrameTarget]:
@@ -37,6 +42,8 @@ class Targets:
         doings = {token.value for token in tokens if token.category in ("action", "state")}
         if not doings & {"open", "close", "closed", "lock", "locked", "unlock", "unlocked"}:
             return []
+        if any(token.category == "refers" for token in tokens):
+            return []  # "lock it back up"
         words = {token.text.casefold() for token in tokens} | {place.value.casefold() for place in places}
         for token in tokens:
             words |= {*self._nicknames.get(token.value, ())} if token.category == "nickname" else set()
@@ -55,8 +62,19 @@ class Targets:
             if device.room not in rooms and any(one.kind == device.kind and one.room in rooms for one in names.devices):
                 kind = Token("kind", (device.kind, device.shape, False), token.text)
                 return self._of_kind(kind, {place.category: place.value}, tokens, names, here)
+        if self._are_several(token, device, names):  # "the bedroom lights", of which one is called bedroom light
+            return FrameTarget(device.kind, {"kind": device.kind, "room": device.room}, device.shape)
         where = {"room": device.room} if len(namesakes) > 1 and device.room else {}
         return FrameTarget(device.kind, {"device": device.name, **where}, device.shape)
+
+    @staticmethod
+    def _are_several(token: Token, device: NamedDevice, names: Names) -> bool:
+        """Whether the plural of a name is said that begins with its room, where others of its kind are."""
+        plural = len(token.text) > len(device.name) and not device.name.endswith("s")
+        of_room = bool(device.room) and device.name.casefold().startswith(f"{device.room} ".casefold())
+        return (
+            plural and of_room and sum(one.kind == device.kind and one.room == device.room for one in names.devices) > 1
+        )
 
     def _of_kind(
         self, token: Token, where: Mapping[str, str], tokens: Sequence[Token], names: Names, here: str
@@ -66,7 +84,7 @@ class Targets:
         if shape == "door" and not any(one.shape == shape for one in names.devices):
             kind, shape = "lock", ""  # the doors of a house that only has locks on them
         many = many or any(one.category == "quantity" for one in tokens)
-        everything = any(one.category == "quantity" and one.value == "everywhere" for one in tokens)
+        everything = not where and any(one.category == "quantity" and one.value == "everywhere" for one in tokens)
         rooms = _rooms_of(where, names)
         all_of_it = [one for one in names.devices if one.kind == kind and (not shape or one.shape in ("", shape))]
         inside = [one for one in all_of_it if one.room in rooms] if rooms else all_of_it
@@ -85,17 +103,44 @@ class Targets:
         if not many:
             near = inside if rooms else (nearby or inside)
             called = [one for one in near if any(_ends_in(part, token.text) for part in _parts(one))] or near
+            if rooms and len(called) > 1:  # "the light in the kitchen" is the kitchen light
+                of_room = {f"{room} {token.text}".casefold() for room in rooms}
+                called = [one for one in called if one.name.casefold() in of_room] or called
             if len(called) == 1:
                 return FrameTarget(kind, {"device": called[0].name}, called[0].shape)
         extra = {"shape": shape} if shape else {}
-        everything = everything or bool(here and not where and not nearby and _means_every_one(tokens))
+        every_one = (here and not nearby) or _says_every(tokens)
+        everything = everything or bool(every_one and not where and _means_every_one(tokens))
         if everything or (many and kind == "lock" and not where):
             return FrameTarget(kind, {"kind": kind, **extra, "everything": True}, shape)
         return FrameTarget(kind, {"kind": kind, **extra, **where}, shape)
 
 
+def _pairs(tokens: Sequence[Token]) -> list[tuple[Token, list[Token]]]:
+    """Return kinds with the place beside each, where all of several have one: "the lamp here, the fan there"."""
+    nouns = [token for token in tokens if token.category in ("kind", "room", "floor")]
+    pairs = [sorted(nouns[at : at + 2], key=lambda one: one.category != "kind") for at in range(0, len(nouns), 2)]
+    each_has_one = all([one.category == "kind" for one in pair] == [True, False] for pair in pairs)
+    return [(kind, [place]) for kind, place in pairs] if len(pairs) > 1 and each_has_one else []
+
+
 def _means_every_one(tokens: Sequence[Token]) -> bool:
-    return any(one.category == "quantity" and one.value == "all" for one in tokens)
+    return any(one.category == "quantity" and one.value in ("all", "every") for one in tokens)
+
+
+def _says_every(tokens: Sequence[Token]) -> bool:
+    """Whether words mean all that there are, not two that were pointed at: "alle", but not "beide"."""
+    return any(one.category == "quantity" and one.value == "every" for one in tokens)
+
+
+def _all_there(tokens: Sequence[Token], places: Sequence[Token], names: Names) -> list[FrameTarget]:
+    """Return all that can be turned off in a place, by their kinds: "everything off in the bedroom"."""
+    off = any(token.category == "action" and token.value == "off" for token in tokens)
+    if not off or not _says_every(tokens) or [place.category for place in places] != ["room"]:
+        return []
+    where = {"room": places[0].value}
+    there = {device.kind for device in names.devices if device.room == places[0].value}
+    return [FrameTarget(kind, {"kind": kind, **where}) for kind in _TURNED_OFF if kind in there]
 
 
 def _is_named_by(kind: Token, targets: Sequence[FrameTarget]) -> bool:

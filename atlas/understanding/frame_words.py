@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -12,6 +12,8 @@ from atlas.understanding.names import NamedDevice, NamedPlace, Names
 
 LONGEST_PHRASE_WORDS = 5
 LEAST_LETTERS = 4  # of a part of a name that stands for the whole
+_LINKS = ("", "n", "s", "en")  # between the parts of a compound: "Küchenlampe"
+CLAUSES = 256  # in memory: a turn asks for the same words again and again
 HOUSES = 4  # whose words are remembered: two for each house, of commands and of questions
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 _WORD = re.compile(r"[^\W_]+(?:['’.][^\W_]+)*|°|%")
@@ -38,10 +40,12 @@ class Lexicon:
         self._things: Sequence[Sequence[str]] = words.get("things", ())
         self._words = {asking: _lexicon(words, asking=asking) for asking in (False, True)}
         self._known = lru_cache(HOUSES)(self._lexicon_of)
+        self._read = lru_cache(CLAUSES)(self._tokens_of)
+        self.compound = lru_cache(CLAUSES)(self._compound)
 
     def tokens(self, clause: str, names: Names, *, asking: bool = False) -> list[Token] | None:
         """Return what the words of a clause are; `None` when one of them is not known."""
-        tokens = self._read(clause, names, asking)
+        tokens = self._read(clause, names, asking=asking)
         known = [token for token in tokens if token and token.category != "never"]
         return known if len(known) == len(tokens) else None
 
@@ -50,9 +54,9 @@ class Lexicon:
         return [token for token in self._read(words, names, asking=True) if token]
 
     def spellings(self, name: str) -> Sequence[tuple[str, ...]]:
-        """Return how the name of a list may be spelled: in German "Campingliste" too."""
+        """Return how the name of a list may be spelled: in German "Campingliste" too. A name without words has none."""
         words = tuple(spelled(name))
-        return (words, (*words[:-1], words[-1] + self._list)) if self._list else (words,)
+        return (words, (*words[:-1], words[-1] + self._list)) if words and self._list else (words,) if words else ()
 
     def bare(self, word: str) -> str:
         """Return a word without the ending of who owns something: "Anna's"."""
@@ -66,7 +70,7 @@ class Lexicon:
         """Return what all of some words name."""
         return self._known(names, asking=False).get(tuple(spelled(words)))
 
-    def _read(self, clause: str, names: Names, asking: bool) -> list[Token | None]:
+    def _tokens_of(self, clause: str, names: Names, *, asking: bool) -> Sequence[Token | None]:
         known = self._known(names, asking=asking)
         words = [self.bare(word) for word in spelled(clause)]
         tokens: list[Token | None] = []
@@ -76,6 +80,8 @@ class Lexicon:
             phrase = next((phrase for phrase in phrases if phrase in known), ())
             if phrase:
                 tokens.append(known[phrase])
+            elif both := self.compound(words[at], names):
+                tokens += (part for _, part in both)
             elif token := self._part_of_a_compound(words[at], names):
                 tokens.append(token)
             elif words[at].replace(".", "", 1).isdecimal():
@@ -84,6 +90,24 @@ class Lexicon:
                 tokens.append(None)
             at += len(phrase) or 1
         return tokens
+
+    def _compound(self, word: str, names: Names) -> Sequence[tuple[int, Token]]:
+        """Return the place and the thing in it that a word is put together of, and where each ends in its spelling.
+
+        "Gartenlampe" is a lamp in the garden, where there is one; any other word is none: `()`.
+        """
+        if not self._compounds or len(word) < 2 * LEAST_LETTERS - 1:
+            return ()
+        known = self._known(names, asking=False)
+        for at in range(len(word) - LEAST_LETTERS + 1, 2, -1):
+            thing = known.get((word[at:],))
+            if thing is None or thing.category not in ("kind", "device"):
+                continue
+            for link in _LINKS:
+                place = known.get((word[: at - len(link)],)) if word[:at].endswith(link) else None
+                if place and place.category in ("room", "floor") and _is_there(thing, place, names):
+                    return ((at, place), (len(word), thing))
+        return ()
 
     def _part_of_a_compound(self, word: str, names: Names) -> Token | None:
         """Return the one device whose name begins with a word: "Arbeitsplatte" of Arbeitsplattenlicht."""
@@ -142,9 +166,22 @@ class Lexicon:
         known[words] = token
         known.setdefault(tuple(map(self.bare, words)), token)  # as whoever reads it leaves out the "'s"
         known.setdefault(("".join(words),), token)  # "nightlight"
+        if self._compounds and len(words) == 2:
+            for link in _LINKS:
+                known.setdefault((words[1] + link + words[0],), token)  # "Licht Küche" is the Küchenlicht
         for ending in self._plural:  # "front doors", "terrace light"
             last = words[-1].removesuffix(ending) if words[-1].endswith(ending) else words[-1] + ending
-            known.setdefault((*words[:-1], last), token)
+            known.setdefault((*words[:-1], last), replace(token, text=" ".join((*words[:-1], last))))
+
+
+def _is_there(thing: Token, place: Token, names: Names) -> bool:
+    """Whether a device, or one of a kind, is in a room or on a floor."""
+    rooms = {place.value} if place.category == "room" else {one.name for one in names.rooms if one.floor == place.value}
+    there = [device for device in names.devices if device.room in rooms and device.kind not in ("person", "scene")]
+    if thing.category == "device":
+        return thing.value in there
+    kind, shape, _ = thing.value
+    return any(device.kind == kind and (not shape or device.shape in ("", shape)) for device in there)
 
 
 def spelled(text: str) -> list[str]:

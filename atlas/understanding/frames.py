@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -29,18 +30,34 @@ from atlas.understanding.frame_deeds import (
     joined,
     later,
     most_by,
+    refused,
     without_kind,
 )
 from atlas.understanding.frame_targets import Targets
 from atlas.understanding.frame_words import Lexicon, Token
-from atlas.understanding.names import NamedDevice, Names
+from atlas.understanding.names import NOBODY, NamedDevice, Names
+from atlas.understanding.patterns import IN_MEMORY, Rewrites
 from atlas.understanding.slots import Command
 
 LONGEST_CHARACTERS = 200
 MOST_CLAUSES = 8
 MOST_COMMANDS = 6
+LONGEST_TAG = 3  # words behind what is asked, as "isn't it" or "do you know"
 _NAMING = ("device", "kind", "room", "floor", "quantity", "nickname", "refers", "word")  # of words that only name
 _STATE_OF = {"on": "on", "off": "off", "open": "open", "close": "closed", "lock": "locked", "unlock": "unlocked"}
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """Characters `start` up to `end` of a sentence; an aside says why something is wanted, or how it is."""
+
+    start: int
+    end: int
+    aside: bool
+
+    def holds(self, places: Sequence[int]) -> bool:
+        """Tell whether any of these places of the sentence is in the clause."""
+        return any(self.start <= at < self.end for at in places)
 
 
 class Frames:
@@ -48,24 +65,34 @@ class Frames:
 
     def __init__(self, words: Mapping[str, Any], digits: Callable[[str], str]) -> None:
         self._digits = digits
-        self._rewrites = [(re.compile(text, re.IGNORECASE), to) for text, to in words.get("rewrites", ())]
+        self._rewrites = Rewrites(words.get("rewrites", ()))
+        self._plain = lru_cache(IN_MEMORY)(self._plainly)
+        parts: Mapping[str, str] = words.get("parts", {})
+        self.without_idioms = Rewrites(words.get("idioms", ()), parts).written  # "put the kettle on" in plain words
+        self._guesses = Rewrites(words.get("guesses", ()), parts)
+        self.publicly = Rewrites(words.get("public", ())).written  # in the words of the public grammar
         self._rejected = re.compile(words.get("rejected", "(?!)"), re.IGNORECASE)
         self._aside = re.compile(words.get("asides", "(?!)"), re.IGNORECASE)
         self._joint = re.compile(words.get("joints", r"[,.;!?]+"), re.IGNORECASE)
         self._question = re.compile(words.get("questions", "(?!)"), re.IGNORECASE)
         self._either = re.compile(words.get("either", "(?!)"), re.IGNORECASE)  # "on or off" asks, and wants neither
+        self._surely_asks = re.compile(words.get("surely_asks", "(?!)"), re.IGNORECASE)
         self._unlookable = re.compile(words.get("unlookable", "(?!)"), re.IGNORECASE)
         self._hints = [(re.compile(text, re.IGNORECASE), hint) for text, hint in words.get("hints", ())]
         self._delay = re.compile(words.get("delays", "(?!)"), re.IGNORECASE)
         self._music = [re.compile(text, re.IGNORECASE) for text in words.get("music", ())]
         self._polite = re.compile(words.get("polite", ""), re.IGNORECASE)
         self._at: str = words.get("clock", "")  # the word before an hour
+        self._nameless = re.compile(words.get("nameless", "(?!)"), re.IGNORECASE)
+        self._today = re.compile(words.get("today", "(?!)"), re.IGNORECASE)
         self._warmth = re.compile(words.get("warmth", "(?!)"), re.IGNORECASE)
         self._tail = re.compile(words.get("tails", "(?!)"), re.IGNORECASE)
         self._comparative = re.compile(words.get("comparatives", "(?!)"), re.IGNORECASE)
         self._to = re.compile(words.get("to", "(?!)"), re.IGNORECASE)
         self._house = frozenset(words.get("house", ()))
+        self._kin = frozenset[str](words.get("kin", ()))
         self._reason = re.compile(words.get("reasons", "(?!)"), re.IGNORECASE)
+        self._qualities = frozenset(words.get("qualities", ()))
         self._here = re.compile(words.get("here", "(?!)"), re.IGNORECASE)
         self.lexicon = Lexicon(words)
         self._targets = Targets(words)
@@ -104,12 +131,17 @@ class Frames:
                 if self._rejected.search(clause) or not (self._aside.match(clause) or (frames and not _is_deed(aside))):
                     return ()
                 if not frames:  # "the lamp is too bright, dim it", but not "turn it off, there's no water in it"
-                    antecedent = self._targets.of(aside, names, room)[0] or antecedent
+                    named = [token for token in aside if token.category != "quantity"]  # "papers everywhere"
+                    antecedent = self._targets.of(named, names, room)[0] or antecedent
                 places = [token for token in aside if token.category == "room"] or places
                 continue
             tokens = [*tokens, *self._kind_spoken_of(tokens, spoken_of)]
+            if any(token.value == "every" for token in tokens):
+                tokens = self._in_here(clause, tokens, room) or tokens  # "alle Lampen hier"
             if not any(token.category in ("room", "floor") for token in tokens):
                 tokens = [*tokens, *places]  # "it's too warm in the bedroom, turn the heating down"
+            if frames and self._only_qualities(tokens, frames[-1]):
+                tokens = [one for one in tokens if one.category != "kind"]
             frame = self._frame(tokens, names, room)
             if frame is None:
                 return ()
@@ -122,6 +154,12 @@ class Frames:
             return commands
         return tuple(later(command, seconds) for command in commands)
 
+    def _only_qualities(self, tokens: Sequence[Token], last: Frame) -> bool:
+        """Whether the nouns of a clause are qualities of what the last was about: "telly on, and volume twenty"."""
+        nouns = [one for one in tokens if one.category in ("device", "kind", "room", "floor")]
+        kinds = {target.kind for target in last.targets}
+        return bool(nouns) and all(one.text in self._qualities and {one.value[0]} == kinds for one in nouns)
+
     @staticmethod
     def _kind_spoken_of(tokens: Sequence[Token], spoken_of: Sequence[NamedDevice]) -> list[Token]:
         """Return the kind that was spoken of, for a place in which something is to be done: "off in the hall"."""
@@ -129,6 +167,17 @@ class Frames:
         if len(kinds) != 1 or categories & {"device", "kind"} or not categories & {"room", "floor", "nickname"}:
             return []
         return [Token("kind", (*kinds.pop(), len(spoken_of) > 1), "")]
+
+    def refused(self, text: str, names: Names, room: str) -> tuple[Command, ...]:
+        """Return a deed that `text` wants of something to which it cannot be done; its tool says what can be."""
+        if len(text) > LONGEST_CHARACTERS or not names.devices:
+            return ()
+        for clause in self._joint.split(self._plain(text)):
+            tokens = None if self._question.match(clause) else self._clause(self._unaddressed(clause.strip()), names)
+            frame = self._frame(tokens, names, room) if tokens else None
+            if frame and not deeds(frame, names) and (made := refused(frame)):
+                return tuple(made)
+        return ()
 
     def is_unclear(self, text: str, names: Names) -> bool:
         """Tell whether `text` wants something of a device and says no more than "it": which one must be asked."""
@@ -157,9 +206,33 @@ class Frames:
             return words, None
         return f"{words[: before.start()]} {words[lengths[0].end :]}".strip(" ,"), lengths[0].seconds
 
+    def is_delayed(self, before: str) -> bool:
+        """Tell whether a length of time after these words says when: "in", "after"."""
+        return bool(self._delay.search(before))
+
+    def is_nameless(self, text: str, names: Names) -> bool:
+        """Tell whether the name of the only thing that is spoken of is forgotten: "the doodah"."""
+        return bool(self._nameless.search(text)) and not self.names_one(text, names)
+
+    def asks(self, text: str) -> bool:
+        """Tell whether a text is a question: by its first words, or by its end."""
+        return text.rstrip().endswith("?") or bool(self._question.match(self._plain(text)))
+
+    def is_today(self, when: str) -> bool:
+        """Tell whether words say no more than that it is for today, which any wish is."""
+        return bool(self._today.fullmatch(when))
+
+    def surely_asks(self, text: str) -> bool:
+        """Tell whether somebody asks what he did himself: "did I leave the iron on?"."""
+        return bool(self._surely_asks.search(text))
+
     def only_asks(self, text: str) -> bool:
         """Tell whether a sentence ends as a question, and is no polite way to want something."""
         return text.rstrip().endswith("?") and not self._polite.search(text)
+
+    def is_question(self, text: str) -> bool:
+        """Tell whether a sentence begins as a question, and is no polite way to want something."""
+        return bool(self._question.match(self._plain(text))) and not self._polite.search(text)
 
     def politely(self, text: str, names: Names, room: str) -> tuple[Command, ...]:
         """Return what a sentence wants that sounds like a question: "you can open the curtains, please?"."""
@@ -172,17 +245,29 @@ class Frames:
         if len(text) > LONGEST_CHARACTERS or not names.devices:
             return None
         words = self._plain(text).rstrip(" ?.!")
-        if self._unlookable.search(words):
+        if self._unlookable.search(words) or self.is_to_somebody(words, names):
             return None
-        for clause in self._joint.split(words):
+        clauses = self._joint.split(words)
+        for at, clause in enumerate(clauses):
             tokens = self.lexicon.tokens(clause, names, asking=True)
-            asks = self._question.search(clause.strip()) or text.rstrip().endswith("?")
+            tokens = self._in_here(words, tokens or [], room) or tokens
+            rest = " ".join(clauses[at + 1 :]).split()
+            marked = text.rstrip().endswith("?") and len(rest) <= LONGEST_TAG  # "the radio's on, can you hear me?"
+            begins = self._question.match(clause.strip())
+            asks = begins or marked or (not rest and self._question.search(clause.strip()))
             if tokens and asks and (look := self._look(tokens, names, room)):
                 return look
         # To look is harmless: who asks in many words is answered as well.
         if not (self._question.search(words) or self._either.search(words)) or self._rejected.search(words):
             return None
-        return self._look(self.lexicon.known_tokens(words, names), names, room, sure=False)
+        known = self.lexicon.known_tokens(words, names)
+        return self._look(self._in_here(words, known, room) or known, names, room, sure=False)
+
+    def _in_here(self, words: str, tokens: Sequence[Token], room: str) -> list[Token]:
+        """Return tokens with the speaker's room, where words say "in here" and no other place."""
+        placed = any(token.category in ("room", "floor", "device") for token in tokens)
+        here = tokens and room and not placed and self._here.search(words)
+        return [*tokens, Token("room", room, room)] if here else []
 
     # ── what was learnt to be meant (parser.py) ────────────────────────────────────────────────────────
 
@@ -218,7 +303,7 @@ class Frames:
         able = [one for one in targets if deeds(Frame(action, [one], dict(values)), names)]
         if targets and not able:
             return ()
-        return tuple(deeds(Frame(action, able, dict(values), room="" if able else place), names))
+        return tuple(deeds(Frame(action, able, dict(values), room=place), names))
 
     def look_at(self, text: str, named: Sequence[Token], names: Names, room: str) -> tuple[Command, ...]:
         """Return the looks at the devices that these tokens name; none when none is known to answer."""
@@ -230,6 +315,9 @@ class Frames:
         if targets and targets[0].kind == "climate" and "device" not in targets[0].arguments:
             measure, place = "temperature", str(targets[0].arguments.get("room", place))
             targets = targets if {"everything", "floor"} & {*targets[0].arguments} else []
+        compared = [token.value for token in named if token.category == "room"] if measure and not targets else []
+        if len(compared) > 1:  # "is it colder in the bedroom than in the study"
+            return tuple(Command("home.state", {"measure": measure, "room": one}) for one in compared[:MOST_COMMANDS])
         if not targets:
             where = place or room
             return (
@@ -239,11 +327,13 @@ class Frames:
 
     # ── words ───────────────────────────────────────────────────────────────────────────────────────
 
-    def _plain(self, text: str) -> str:
-        words = " ".join(text.replace("’", "'").split())
-        for pattern, to in self._rewrites:
-            words = pattern.sub(to, words)
-        return self._digits(words)
+    def _plainly(self, text: str) -> str:
+        return self._digits(self._rewrites.written(" ".join(text.replace("’", "'").split())))
+
+    def guessed(self, text: str) -> str:
+        """Return a text as it was likely meant, where it leaves something open: "in ten, turn it off"; "" else."""
+        guess = self._guesses.written(text)
+        return guess if guess != text else ""
 
     def _unaddressed(self, clause: str) -> str:
         """Return a clause without the word that speaks to the house: "good night, house"."""
@@ -257,6 +347,27 @@ class Frames:
     def _says_by_how_much(self, words: str) -> bool:
         """Whether a number is what something is changed by: "two degrees warmer", not "up to 22"."""
         return bool(self._comparative.search(words)) and not self._to.search(words)
+
+    def clauses(self, text: str) -> list[Clause]:
+        """Return the clauses of a text, in order."""
+        joints = [*((one.start(), one.end()) for one in self._joint.finditer(text)), (len(text), len(text))]
+        starts = [0, *(end for _, end in joints)]
+        pieces = [(start, end) for start, (end, _) in zip(starts, joints, strict=False) if text[start:end].strip()]
+        return [Clause(start, end, self._is_aside(text[start:end])) for start, end in pieces]
+
+    def _is_aside(self, clause: str) -> bool:
+        """Whether a clause begins as one that says why, and is no more of the wish: "… and to thirty percent"."""
+        plain = self._plain(clause.strip()).strip()
+        if not self._aside.match(plain):
+            return False
+        tokens = self.lexicon.tokens(plain, NOBODY) or []
+        return not any(one.category in ("number", "fraction", "unit", "colour", "kelvin") for one in tokens)
+
+    def wish(self, text: str) -> str:
+        """Return the last clause that is no aside, where there are several: what is wanted after somebody says why."""
+        clauses = self.clauses(text)
+        wanted = [one for one in clauses if not one.aside]
+        return text[wanted[-1].start : wanted[-1].end].strip() if len(clauses) > 1 and wanted else ""
 
     def first_clause(self, text: str) -> str:
         """Return what is wanted before somebody says why: "is it locked? I heard something"; "" without an aside."""
@@ -283,6 +394,14 @@ class Frames:
             if not self._aside.match(piece) or _is_deed(tokens) or only_names or (names_one and not wanted):
                 wanted.append(piece)
         return ", ".join(wanted) if 0 < len(wanted) < len(pieces) else ""
+
+    def is_deed(self, text: str, names: Names) -> bool:
+        """Tell whether every word of a text is known, and something is to be done with something: "blinds up"."""
+        plain = self._plain(text)
+        tokens = self.lexicon.tokens(plain, names) or []
+        categories = [token.category for token in tokens if token.category not in ("word", "wants", "refers")]
+        verb = "action" in (categories[:1] + categories[-1:]) or bool({*categories} & {"fraction", "unit", "colour"})
+        return verb and _is_deed(tokens) and not self._question.match(plain)  # "the sound on the telly" has no verb
 
     def names_one(self, text: str, names: Names) -> bool:
         """Whether any word names a device or a kind of them."""
@@ -317,6 +436,35 @@ class Frames:
             tokens.append(Token("kind", (*kinds.pop(), many), ""))
         return self._targets.of(tokens, names, room)[0]
 
+    def devices_in(self, words: str, names: Names, room: str) -> set[str]:
+        """Return the names of the devices that some words name one by one."""
+        targets = self._targets.of(self.lexicon.known_tokens(self._plain(words), names), names, room)[0]
+        return {str(one.arguments["device"]) for one in targets if "device" in one.arguments}
+
+    def wants_a_deed(self, words: str) -> bool:
+        """Whether some word says what is to be done with something."""
+        return any(one.category == "action" for one in self.lexicon.known_tokens(self._plain(words), NOBODY))
+
+    def only_names(self, words: str, names: Names) -> bool:
+        """Whether all of some words name devices, kinds of them or places."""
+        tokens = self.lexicon.tokens(self._plain(words), names) or []
+        kinds = {one.category for one in tokens if one.value != 1.0}  # "the one in the kitchen"
+        return bool(kinds & {"device", "kind", "room", "floor"}) and kinds <= {*_NAMING}
+
+    def places_alone(self, words: str, names: Names) -> frozenset[str]:
+        """Return the rooms that some words name, where they name no device and no kind of them."""
+        tokens = self.lexicon.known_tokens(self._plain(words), names)
+        if any(one.category in ("device", "kind") for one in tokens):
+            return frozenset()
+        floors = {one.value for one in tokens if one.category == "floor"}
+        rooms = {one.value for one in tokens if one.category == "room"}
+        return frozenset(rooms | {one.name for one in names.rooms if one.floor in floors})
+
+    def rooms_in(self, words: str, names: Names) -> frozenset[str]:
+        """Return the rooms that some words name."""
+        tokens = self.lexicon.known_tokens(self._plain(words), names)
+        return frozenset(one.value for one in tokens if one.category == "room")
+
     def is_to_somebody(self, text: str, names: Names) -> bool:
         """Whether a sentence begins or ends with somebody's name, and is not for the house."""
         clauses = [clause for piece in self._joint.split(text) if (clause := piece.strip())]
@@ -328,10 +476,8 @@ class Frames:
             device.name.casefold() for device in names.devices if device.kind == "person"
         }
         spoken = [clause.casefold() for clause in clauses]
-        return (
-            not {*" ".join(spoken).split()} & self._house
-            and bool(people)
-            and (spoken[0].split()[0] in people or spoken[-1] in people)
+        return not {*" ".join(spoken).split()} & self._house and (
+            spoken[0].split()[0] in people or not {spoken[0], spoken[-1]}.isdisjoint(people | self._kin)
         )
 
     # ── one clause ──────────────────────────────────────────────────────────────────────────────────
@@ -451,11 +597,15 @@ class Frames:
             where = {"room": alone or room} if (alone or room) else {}
             floors = [token.value for token in tokens if token.category == "floor"]
             return Command("home.state", {"measure": measure, **(where if not floors else {"floor": floors[0]})})
+        if not targets and ask == "how" and sure:
+            return _look_around(tokens)
         if not targets or not (sure or state or measure):
             return None
         target = targets[0]
+        if not state and (unheated := _place_without(target, names)):  # "what's the temperature outside"
+            return Command("home.state", {"measure": "temperature", "room": unheated})
         arguments: Arguments = dict(target.arguments)
-        if measure:
+        if measure and _may_measure(target, measure):
             arguments["measure"] = measure
         if state:
             arguments["value"] = state
@@ -466,12 +616,32 @@ class Frames:
         return Command("home.state", arguments)
 
 
+def _look_around(tokens: Sequence[Token]) -> Command | None:
+    """Return the question how a room or a floor is, and nothing in it: "how's the bedroom"."""
+    places = [token for token in tokens if token.category in ("room", "floor")]
+    if len(places) != 1 or any(token.category not in ("room", "floor", "ask", "word") for token in tokens):
+        return None
+    return Command("home.state", {places[0].category: places[0].value})
+
+
 def _look_at(target: FrameTarget, measure: str, state: str, ask: str) -> Command:
-    if target.kind == "sensor" and "device" in target.arguments:
+    if (target.kind == "sensor" and "device" in target.arguments) or not _may_measure(target, measure):
         measure = ""  # it says the one thing that it measures
     quantity = ask if "device" not in target.arguments and ask in ("any", "all", "which", "how_many") else ""
     extra = {"measure": measure, "value": state, "quantity": quantity}
     return Command("home.state", {**target.arguments, **{name: value for name, value in extra.items() if value}})
+
+
+def _place_without(target: FrameTarget, names: Names) -> str:
+    """Return the room of heating that is not named and that this room has none of; "" of all else."""
+    place = str(target.arguments.get("room", ""))
+    heated = any(device.kind == "climate" and device.room == place for device in names.devices)
+    return place if target.kind == "climate" and "device" not in target.arguments and not heated else ""
+
+
+def _may_measure(target: FrameTarget, measure: str) -> bool:
+    """Whether such a thing can know a measure: an iron has no thermometer, so how it is says enough."""
+    return target.kind in ("climate", "sensor") or measure not in ("temperature", "humidity")
 
 
 def _state_of(tokens: Sequence[Token]) -> str:

@@ -72,6 +72,31 @@ def moments() -> Way:
     return either(at, day, WaySeries((day, at)), WaySeries((at, day)), WaySeries((SpokenWords("in"), lengths())))
 
 
+def articles() -> tuple[str, ...]:
+    """Return what may stand before a thing or a place."""
+    mine = ("mein", "meine", "meinen", "meinem", "meiner")
+    return *("der", "die", "das", "den", "dem"), *mine, "alle"
+
+
+def place_prepositions() -> tuple[str, ...]:
+    """Return what may stand before a place where something is, with its article."""
+    return "im", "in der", "in dem", "in den", "in meinem", "in meiner", "auf dem", "auf der", "am"
+
+
+def answers() -> Way:
+    """Return the ways to answer a question which is about neither time nor a thing of this house."""
+    return either(
+        WaySeries((Slot("", "2-100"), maybe(SpokenWords("Prozent")))),
+        *("ja bitte", "nein danke", "vergiss es", "das erste", "das zweite", "das andere", "alle beide"),
+    )
+
+
+def sums() -> Way:
+    """Return the ways to ask for a sum."""
+    number, sign = Slot("", "2-100"), either("plus", "minus", "mal", "geteilt durch")
+    return WaySeries((either("was ist", "wie viel ist"), number, sign, number))
+
+
 def _number(number: int) -> str:
     if number < len(_ONES):
         return _ONES[number]

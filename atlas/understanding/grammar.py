@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice
 from typing import Any
 
@@ -16,18 +16,19 @@ from atlas.understanding.clauses import Clauses
 from atlas.understanding.durations import number_of
 from atlas.understanding.forms import Forms
 from atlas.understanding.names import NOBODY, NamedPlace, Names
+from atlas.understanding.patterns import Rewrites
 from atlas.understanding.slots import Command, MaskedSentence, Slots
 from atlas.understanding.templates import HALF, Templates, open_sentences
 
 __all__ = ["Command", "Grammar", "Half", "open_grammar"]
 
 LONGEST_CHARACTERS = 200  # no command is longer; longer text is conversation, and costs time to match
-REMEMBERED = 32  # sentences
+REMEMBERED = 128  # sentences, and parts of them
 MOST_COMMANDS = 3  # in one sentence; who strings more together is telling a story
 MOST_JOINTS = 12  # "and", "then" or a comma where one may end; each is tried, and costs about a millisecond
 # Of silence, before a command is acted on that could go on ("… and thirty seconds"). Pauses inside a phrase are mostly
 # shorter; after any other sentence the speaker is given longer.
-OPEN_COMMAND_SECONDS = 0.35
+OPEN_COMMAND_SECONDS = 0.45
 _PLACEHOLDERS = ("whena", "whenb", "whenc", "whend")
 _MARK = r"[,.!?;:…\"“”()\[\]]+"  # "1.5", "7:30" and "todo.txt" keep theirs
 _MARKS = re.compile(rf"(?!\.(?:txt|md|csv|pdf)\b)(?:(?<!\d){_MARK}|{_MARK}(?!\d))")
@@ -65,9 +66,11 @@ class Grammar:
         numbers: Sequence[str] = tables["numbers"]
         self._numbers = {word: str(value) for value, word in enumerate(numbers)}
         self._written = re.compile(rf"\b(?:{'|'.join(numbers[::-1]) or _NUMBER})\b", re.IGNORECASE)
+        half = tables.get("and_a_half", "(?!)")
+        self._halves = re.compile(rf"\b({'|'.join(numbers[::-1]) or '(?!)'}){half}\b", re.IGNORECASE)
         self._counted = re.compile(rf"\b({'|'.join(numbers[::-1]) or '(?!)'})(?={tables['units']})", re.IGNORECASE)
-        self._marks = [(re.compile(pattern, re.IGNORECASE), to) for pattern, to in tables["marks"]]
-        self._rewrites = [(re.compile(pattern, re.IGNORECASE), to) for pattern, to in tables["rewrites"]]
+        self._marks = Rewrites(tables["marks"])
+        self._rewrites = Rewrites(tables["rewrites"])
         self._opener = re.compile(rf"(?:{'|'.join(tables['openers'])})(?![\w'-])[ ,]*(?=\S)", re.IGNORECASE)
         self._closer = re.compile(rf"[ ,]+(?:{'|'.join(tables['closers'])})$", re.IGNORECASE)
         self._filler = re.compile(rf"[ ,]+(?:{'|'.join(tables['fillers'])})$", re.IGNORECASE)
@@ -81,9 +84,11 @@ class Grammar:
         self._free = lru_cache(REMEMBERED)(self._freely)
         self._one = lru_cache(REMEMBERED)(self._matched)
         self._bare = lru_cache(REMEMBERED)(self._unwrapped)
+        self._denies = lru_cache(REMEMBERED)(self._has_negation)
+        self.digits = lru_cache(REMEMBERED)(self._in_digits)
         self._joint = re.compile(tables["joints"], re.IGNORECASE)
         self._silence = re.compile(tables["silence"], re.IGNORECASE)
-        self._clauses = Clauses(tables.get("clauses", {}), tables.get("form_parts", {}))
+        self.clauses = Clauses(tables.get("clauses", {}), tables.get("form_parts", {}))
         self._forms = Forms(tables, self.slots)
 
     def commands(self, text: str, names: Names = NOBODY) -> tuple[Command, ...]:
@@ -95,7 +100,9 @@ class Grammar:
         """
         if len(text) > LONGEST_CHARACTERS:
             return ()
-        return (() if self._denies(text) else self._all(text)) or self._free(text, names.people, names.rooms)
+        return (() if self._denies(text) else self._all(text)) or self._free(
+            text, names.people, names.rooms, names.called
+        )
 
     def read(self, text: str) -> Command | None:
         """Return the command that `text` is when it is exactly one; else `None`."""
@@ -104,12 +111,22 @@ class Grammar:
 
     def half(self, text: str, names: Names = NOBODY) -> Half | None:
         """Return what `text` asks for when one thing is missing; `None` for anything else."""
+        half = self._any_half(text, names)
+        tried = half.asks.get("tried") if half else None
+        return None if half and tried and not self.commands(half.says(half.asks["says"], tried), names) else half
+
+    def _any_half(self, text: str, names: Names) -> Half | None:
+        """Return half of a command, whether or not an answer could make it whole."""
         if len(text) > LONGEST_CHARACTERS or self.commands(text, names):
             return None
         if not self._denies(text) and (half := self._halved(text) or self._half_beside(text)):
             return half
-        core = next(reversed(self._clauses.candidates(text, names.people)), text)
+        core = next(reversed(self.clauses.candidates(text, names.people)), text)
         return None if core == text or self._denies(core) else self._halved(core)
+
+    def forbids(self, text: str) -> bool:
+        """Tell whether `text` begins with what is not to be done: "don't set a timer, …"."""
+        return self._forms.forbids(self.unmarked(text))
 
     def denied(self, text: str) -> bool:
         """Tell whether `text` is a command, or half of one, and a "don't", and nothing more."""
@@ -158,9 +175,9 @@ class Grammar:
 
     def is_negated(self, text: str, names: Names = NOBODY) -> bool:
         """Tell whether `text` says not to do something; a "no" beside a whole command ("with no fuss") does not."""
-        return self._denies(text) and not self._free(text, names.people, names.rooms)
+        return self._denies(text) and not self._free(text, names.people, names.rooms, names.called)
 
-    def _denies(self, text: str) -> bool:
+    def _has_negation(self, text: str) -> bool:
         """Tell whether `text` holds a word that may say not to do something."""
         return len(text) <= LONGEST_CHARACTERS and bool(self._negation.search(self._told.sub("", self._bare(text)[0])))
 
@@ -177,8 +194,9 @@ class Grammar:
         """Return the words of `text` without punctuation and politeness."""
         return self._bare(text)[0] if len(text) <= LONGEST_CHARACTERS else ""
 
-    def digits(self, words: str) -> str:
+    def _in_digits(self, words: str) -> str:
         """Return the words with every number that is written out as digits."""
+        words = self._halves.sub(lambda match: f"{self._numbers[match[1].lower()]}.5", words)
         return self._written.sub(lambda match: self._numbers.get(match[0].lower()) or str(number_of(match[0])), words)
 
     def _matched(self, text: str) -> tuple[Command, ...]:
@@ -201,11 +219,17 @@ class Grammar:
                 return (*surest[:-1], replace(surest[-1], whole=closed))
         return ()
 
-    def _freely(self, text: str, people: tuple[str, ...], rooms: tuple[NamedPlace, ...]) -> tuple[Command, ...]:
+    def _freely(
+        self,
+        text: str,
+        people: tuple[str, ...],
+        rooms: tuple[NamedPlace, ...],
+        called: tuple[tuple[str, str], ...],
+    ) -> tuple[Command, ...]:
         """Return the commands of a sentence that no template knows as it stands: with asides, or in any order."""
         is_question = text.rstrip().endswith("?")
-        names = Names(people=people, rooms=rooms)
-        candidates = self._clauses.candidates(text, people)
+        names = Names(people=people, rooms=rooms, called=called)
+        candidates = self.clauses.candidates(text, people)
         if candidates and self._forms.forbids(candidates[0]):
             return ()
         for core in candidates:
@@ -231,9 +255,7 @@ class Grammar:
 
     def _unwrapped(self, text: str) -> tuple[str, bool]:
         """Return the words without punctuation and politeness, and whether their end was marked by a "please"."""
-        for pattern, to in self._marks:
-            text = pattern.sub(to, text)
-        words = _unpunctuated(text)
+        words = _unpunctuated(self._marks.written(text))
         while (opener := self._opener.match(words)) and opener.end():
             words = words[opener.end() :]
         closed = False
@@ -241,9 +263,7 @@ class Grammar:
             closed = closed or bool(self._closer.search(words))
             words = words[: ending.start()]
         words = self._counted.sub(lambda match: self._numbers[match[1].lower()], words)
-        for pattern, to in self._rewrites:
-            words = pattern.sub(to, words)
-        return words.strip(), closed
+        return self._rewrites.written(words).strip(), closed
 
     def _heard(self, words: str, text: str) -> MaskedSentence:
         """Return the words with everything that says when, and every length of time, as something to match."""
@@ -278,7 +298,7 @@ class Grammar:
 
     def _may_be_asked_about(self, slot: str, value: str) -> bool:
         """Tell whether a slot is clear enough for a question: "add milk" is, "add two and two" is not."""
-        if slot in ("when", "length"):
+        if slot in ("when", "length", "who"):
             return True
         if slot in ("hour", "number"):
             match = _NUMBERS.fullmatch(value)
@@ -305,8 +325,9 @@ def _unpunctuated(text: str) -> str:
     return " ".join(words.split()).strip(" '-")
 
 
+@cache
 def open_grammar(language: str) -> Grammar:
-    """Load and warm the grammar of `language`: the first match compiles it and takes a few hundred milliseconds.
+    """Load and warm the grammar of `language`, once in a process: the first match compiles it, in over half a second.
 
     Raises `ConfigError` when there are no sentences in that language.
     """

@@ -29,7 +29,18 @@ class HouseWays:
         self._spoken = _SPOKEN[tables["language"]]
         self._values: dict[str, list[tuple[str, str]]] = {}
         self._kinds = [word for word, _ in list_values(tables["lists"]["kind"])]
-        self.ways = (*self._own_ways(tables), *self._public_ways(public))
+        self.ways = (*self._own_ways(tables), *self._public_ways(public), self._spoken.sums())
+
+    @property
+    def answers(self) -> Sequence[Way]:
+        """What only answers a question of the house: how long, when, how much, which one."""
+        articles = self._spoken.articles()
+        the, there = maybe(either(*articles)), maybe(either(*articles, *self._spoken.place_prepositions()))
+        return (
+            *(self._spoken.lengths(), self._spoken.moments(), self._spoken.answers()),
+            *(WaySeries((the, Slot("", key))) for key in ("name/", "person", "name/todo")),
+            *(WaySeries((there, Slot("", key))) for key in ("area", "floor")),
+        )
 
     def values(self, names: Names) -> Values:
         """Return what can stand in the slots in a house with these names."""
@@ -49,7 +60,7 @@ class HouseWays:
     def _own_ways(self, tables: Mapping[str, Any]) -> Iterator[Way]:
         length, moment = SharedWay("length", self._spoken.lengths()), SharedWay("moment", self._spoken.moments())
         kind = self._slot("kind", "kind", [(word, word) for word in self._kinds])
-        the = maybe(either("the", "my", "all the"))
+        the = maybe(either(*self._spoken.articles()))
         target = either(
             WaySeries((the, Slot("name", "name/"))),
             WaySeries((the, kind)),

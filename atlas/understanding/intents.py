@@ -10,12 +10,12 @@ from typing import Any
 from atlas.understanding.grammar import Half
 from atlas.understanding.names import NamedDevice, Names
 from atlas.understanding.public import KIND_OF_DOMAIN, IntentReading, PublicGrammar
-from atlas.understanding.slots import Command
+from atlas.understanding.slots import LATER, Command
 from atlas.understanding.templates import TOOL_OF_PUBLIC_INTENT
 
 LONGEST_WORDS = 12  # of a list's item, a timer's name or a place; longer ones are half-understood sentences
 HOTTEST_CELSIUS = 45  # nobody wants a room so warm: a higher number is in °F
-REMEMBERED = 32  # sentences
+REMEMBERED = 64  # sentences
 VOLUME_STEP = 10  # percent points
 _PLACED = frozenset({"device", "room", "floor", "kind", "shape", "everything"})
 _NOT_TAKEN = {  # what of a target a tool has no argument for
@@ -131,11 +131,11 @@ class PublicReader:
         text = str(reading.slots["conversation_command"]).strip()
         inner = self.read(text, names, room)
         commands = inner if isinstance(inner, tuple) else self._again(text) if self._again else ()
-        if len(commands) != 1 or commands[0].tool == "later.do":
+        if len(commands) != 1 or commands[0].tool == LATER:
             return None
         [command] = commands
         waiting = {"tool": command.tool, "arguments": dict(command.arguments), "text": text}
-        return (Command("later.do", {"seconds": _seconds(reading.slots), **waiting}, whole=True),)
+        return (Command(LATER, {"seconds": _seconds(reading.slots), **waiting}, whole=True),)
 
 
 _SHORT = ("item", "name", "zone")

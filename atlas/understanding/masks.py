@@ -1,4 +1,4 @@
-"""Replace what has a name in this house, times, lengths of time and numbers in a sentence by what they are. Pure.
+"""Replaces names of this house, times, lengths of time and numbers in a sentence by what they are. Pure.
 
 "Wake me at six" and "wake me tomorrow at half past nine" become the same words, and so do the lamps of two houses: what
 is learnt from sentences of one house holds in every other.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from atlas.understanding import durations, moments
@@ -29,6 +29,10 @@ class MaskedPiece:
     start: int
     end: int
     token: Token | None = None  # what it names
+
+    def moved(self, by: int) -> MaskedPiece:
+        """Return the piece in a text that begins so many characters earlier."""
+        return replace(self, start=self.start + by, end=self.end + by)
 
     @property
     def word(self) -> str:
@@ -58,7 +62,9 @@ class Masks:
             size, token = _longest(words, at, known)
             if token and size == 1 and _is_of_another(token, _longest(words, at + 1, known)[1]):
                 token = None  # "the electric fan" is no blanket
-            if token is None:
+            if token is None and (parts := self._parts(text, words[at], names)):
+                pieces += parts
+            elif token is None:
                 word = " ".join(words[at][0])
                 written = text[words[at][1] : words[at][2]]  # with its umlauts
                 number = self._digits(written).replace(".", "", 1).isdigit() and word not in _ARTICLES
@@ -67,6 +73,16 @@ class Masks:
                 pieces.append(MaskedPiece(_mask(token), words[at][1], words[at + size - 1][2], token))
             at += size
         return sorted(pieces, key=lambda piece: piece.start)
+
+    def _parts(self, text: str, word: tuple[Sequence[str], int, int], names: Names) -> list[MaskedPiece]:
+        """Return the place and the thing that a compound is put together of: "Gartenlampe"."""
+        (spelling, *more), start, end = word
+        both = [] if more else self._lexicon.compound(spelling, names)
+        if not both:
+            return []
+        [(_, place), (_, thing)] = both
+        split = end - len(thing.text) if text[:end].casefold().endswith(thing.text.casefold()) else end - 1
+        return [MaskedPiece(_mask(place), start, split, place), MaskedPiece(_mask(thing), split, end, thing)]
 
     def _names_of(self, names: Names) -> Mapping[tuple[str, ...], Token]:
         """Return every phrase that is known, and the names of lists."""
@@ -110,9 +126,7 @@ def _is_amount(rest: str, known: Mapping[tuple[str, ...], Token]) -> bool:
 
 
 def _in_a_name(
-    span: tuple[int, int, str],
-    words: Sequence[tuple[Sequence[str], int, int]],
-    known: Mapping[tuple[str, ...], Token],
+    span: tuple[int, int, str], words: Sequence[tuple[Sequence[str], int, int]], known: Mapping[tuple[str, ...], Token]
 ) -> bool:
     """Whether words that say when are part of a longer name in this house: the Christmas tree."""
     start, end, _ = span

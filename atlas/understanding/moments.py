@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from atlas.understanding import german_moments
-from atlas.understanding.durations import UNIT_WORDS, UP_TO_99
+from atlas.understanding.durations import IN_MEMORY, UNIT_WORDS, UP_TO_99
 
 Kind = Literal["event", "often", "length", "day", "clock", "bounds"]
 
@@ -107,6 +108,7 @@ class Moment:
     end: int
 
 
+@lru_cache(IN_MEMORY)
 def find(text: str) -> tuple[Moment, ...]:
     """Return the moments in `text`, in order. "tomorrow at five" is one; "tomorrow to call at five" holds two."""
     moments: list[Moment] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,21 @@ class Names:
     floors: tuple[NamedPlace, ...] = ()
     people: tuple[str, ...] = ()
     lists: tuple[str, ...] = ()
+    called: tuple[tuple[str, str], ...] = ()  # other names of people, and whose: ("Mum", "Anna")
+    _hash: int = field(init=False, repr=False, compare=False, default=0)
+
+    def __post_init__(self) -> None:
+        # Much is remembered by the names of a house, and to hash fifty devices every time takes longer than to read.
+        every = (self.devices, self.rooms, self.floors, self.people, self.lists, self.called)
+        object.__setattr__(self, "_hash", hash(every))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def person(self, name: str) -> str:
+        """Return who of this house is called so, or is also called so; "" for nobody."""
+        known = {other.casefold(): person for other, person in (*self.called, *((one, one) for one in self.people))}
+        return known.get(name.casefold(), "")
 
 
 NOBODY = Names()  # a house in which nothing has a name

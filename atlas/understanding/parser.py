@@ -11,19 +11,23 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import yaml
 
 from atlas.understanding import durations, moments
+from atlas.understanding.act_model import CORPUS, ActModel, ActReading, LikelyAct
 from atlas.understanding.choices import MeaningChoice
+from atlas.understanding.frame_deeds import OPPOSITES
 from atlas.understanding.frame_words import LEAST_LETTERS, Token, spelled
 from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import Grammar, Half
-from atlas.understanding.learned import CORPUS, ActReading, Learned, LikelyAct
 from atlas.understanding.masks import MaskedPiece, Masks
 from atlas.understanding.names import Names
-from atlas.understanding.slots import Command
+from atlas.understanding.patterns import Rewrites, filled
+from atlas.understanding.several_timers import SeveralTimers
+from atlas.understanding.slots import LATER, Command
 from atlas.understanding.spoken_tools import open_spoken_tools
 
 LONGEST_CHARACTERS = 300
@@ -60,10 +64,19 @@ _CHANGES = (
 _OF_DEVICES = ("home.", "later.")
 _TIMES = ("{WHEN}", "{DELAY}", "{N}")
 _CORRECTING = re.compile(r"\b(?:no|nope|wait|sorry|rather|nein|quatsch|ach|doch)\W*$", re.IGNORECASE)
+_THAT_I = re.compile(r"\bdass (?:ich|i|wir|mer|man) $", re.IGNORECASE)
 _ONE = re.compile(r" (?:one|ones)$", re.IGNORECASE)  # "the freezer one"
 _CLAUSE = re.compile(r"[,.;:!?]|\b(?:so|because|since|for|und|also|dann|denn|weil)\b", re.IGNORECASE)
 _REASON = re.compile(r"[,.;:!?]+ ")
 _AND = re.compile(r",? (?:and|und|plus|&) |, ?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledPiece:
+    """A piece of a sentence, and the label that was learnt for it."""
+
+    piece: MaskedPiece
+    label: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +91,8 @@ class Parse:
     unclear: bool = False  # a deed is wanted, and of which device is not said
     choices: tuple[MeaningChoice, ...] = ()  # one or two, to ask about when it is not sure
     half: Half | None = None  # what it lacks: "get me up on time"
+    text: str = ""  # as it was read
+    pieces: tuple[LabelledPiece, ...] = ()  # of the text, and what each is for in it
 
     @property
     def looks(self) -> bool:
@@ -118,24 +133,25 @@ NOTHING = Before()
 class Parser:
     """Parses sentences of one language. Immutable; takes the encoder's milliseconds and little more."""
 
-    def __init__(self, grammar: Grammar, frames: Frames, learned: Learned) -> None:
+    def __init__(self, grammar: Grammar, frames: Frames, learned: ActModel) -> None:
         self._grammar = grammar
         self.frames = frames
         self._masks = Masks(frames.lexicon, grammar.digits)
         self._learned = learned
-        self._slots: Mapping[str, Mapping[str, str]] = yaml.safe_load((CORPUS / "acts.yaml").read_text("utf-8"))
+        self._slots = _slots_by_act()
         words: Mapping[str, Any] = grammar.tables.get("acts", {})
         self._canonical: Mapping[str, Sequence[Sequence[str]]] = words.get("plainly", {})
         self._unwanted = re.compile(words.get("unwanted", "(?!)"), re.IGNORECASE)
-        self._conditions = re.compile(words.get("conditions", "(?!)"), re.IGNORECASE)
+        conditions = filled(words.get("conditions", "(?!)"), words.get("parts", {}))
+        self._conditions = re.compile(conditions, re.IGNORECASE)
         self._wondering = re.compile(words.get("wondering", "(?!)"), re.IGNORECASE)
         self._joint = re.compile(words.get("joint", "(?!)"), re.IGNORECASE)
         self._that = re.compile(words.get("that", "(?!)"), re.IGNORECASE)
+        self._several_timers = SeveralTimers(grammar.tables.get("several_timers", {}), grammar.digits)
         self._lacks: Mapping[str, tuple[str, Sequence[str]]] = words.get("lacks", {})
         self._says: Mapping[str, str] = words.get("says", {})
         self._rewrites, self._sums = (
-            [(re.compile(way, re.IGNORECASE), str(to)) for way, to in words.get(table, ())]
-            for table in ("rewrites", "sums")
+            Rewrites((way, str(to)) for way, to in words.get(table, ())).written for table in ("rewrites", "sums")
         )
 
     def parse(self, text: str, names: Names, room: str = "", before: Before = NOTHING) -> Parse:
@@ -143,7 +159,7 @@ class Parser:
         if len(text) > LONGEST_CHARACTERS:
             return Parse("nothing", 1.0)
         text = " ".join(text.replace("’", "'").split())
-        text = _rewritten(text, self._rewrites)
+        text = self._rewrites(text)
         pieces = self._masks.pieces(text, names)
         if not 0 < len(pieces) <= LONGEST_PIECES:
             return Parse("nothing", 1.0)
@@ -157,13 +173,25 @@ class Parser:
                 choices = self._choices(read, text, pieces, names, room, before)
             if not choices and best.act == "nothing" and best.chance < CERTAIN:
                 choices = self._wish_at_the_end(text, names, room, before)
-            return Parse(best.act, best.chance, choices=choices)
-        later = next((one.chance for one in read.likely if one.act == "later.do"), 0.0)
+            return Parse(
+                best.act, best.chance, choices=choices, text=text, pieces=_labelled(pieces, read.labels(best.act))
+            )
+        later = next((one.chance for one in read.likely if one.act == LATER), 0.0)
         reading = _Reading(text, pieces, read.labels(best.act), later)
         commands = tuple(self._commands(best, reading, names, room, before))
+        if best.act == LATER and commands and commands[0].tool != best.act:  # for today, which is now
+            best = replace(best, act=act_of(commands[0].tool, commands[0].arguments))
         if both := self._both(best.act, text, names, room, before):
             return both
-        parse = Parse(best.act, best.chance, commands, bool(before.act), bool(reading.targets(names)))
+        parse = Parse(
+            best.act,
+            best.chance,
+            commands,
+            bool(before.act),
+            bool(reading.targets(names)),
+            text=text,
+            pieces=_labelled(pieces, reading.labels),
+        )
         if parse.is_sure() or parse.looks:
             return parse
         unnamed = best.act in _DEEDS or (best.act in _CHANGES and not parse.named)
@@ -200,22 +228,43 @@ class Parser:
         deed = parse.is_of_devices and parse.named
         return (MeaningChoice(wish.strip(" .,!?"), parse.commands),) if deed else ()
 
+    def knows(self, commands: Sequence[Command]) -> bool:
+        """Tell whether it was taught what these commands do: of others it has neither a reading nor a question."""
+        return all(one.tool == LATER or act_of(one.tool, one.arguments) in self._says for one in commands)
+
+    def label(self, commands: Sequence[Command], parse: Parse, amounts: Sequence[str]) -> str:
+        """Return the words in which it is asked whether commands are meant, with the amounts that they hold."""
+        reading = _Reading(parse.text, [one.piece for one in parse.pieces], [one.label for one in parse.pieces])
+        words = reading.words(self._says["nothing"])
+        deeds = []
+        for command in commands:
+            tool, given = command.due_tool, command.due_arguments
+            named = str(given.get("device") or words["it"])
+            text = words["text"] or _words_of(given)
+            deeds.append(self._says.get(act_of(tool, given), "{text}").format(it=named, text=text))
+        return ", ".join(dict.fromkeys([*deeds, *amounts]))
+
     def _label(self, act: str, commands: Sequence[Command], reading: _Reading) -> str:
         """Return the words in which it is asked whether commands are meant: "turn off the lamp, later"."""
         words = reading.words(self._says["nothing"])
-        if commands[0].tool != "later.do":
+        if commands[0].tool != LATER:
+            act = act_of(commands[0].tool, commands[0].arguments) if act == LATER else act
             return self._says[act].format(**words)
         deed = commands[0].arguments
-        return self._says["later.do"].format(deed=self._says[act_of(deed["tool"], deed["arguments"])].format(**words))
+        return self._says[LATER].format(deed=self._says[act_of(deed["tool"], deed["arguments"])].format(**words))
 
     def _commands(
         self, likely: LikelyAct, reading: _Reading, names: Names, room: str, before: Before
     ) -> Sequence[Command]:
         act = likely.act
-        if act == "later.do":
+        if act == LATER:
             return self._delayed(reading, names, room, before)
         if act in self._canonical:
             return self._said_plainly(act, reading, names, before)
+        if act == "timers.start" and (several := self._several_timers.read(reading.text)):
+            return () if self._is_unwanted(likely, reading.text) else several
+        if act == "lists.check" and self.frames.asks(reading.text):
+            act = "lists.show"  # "do we have milk" ticks nothing off
         if act in self._slots:
             command = self._tool(act, reading, before)
             return (command,) if command and (_looks(act) or not self._is_unwanted(likely, reading.text)) else ()
@@ -230,16 +279,14 @@ class Parser:
             return alone if measures else self.frames.look_at(reading.text, named, names, room)
         same = before.arguments if act == before.act else {}
         moments = reading.moments(len(self.frames.first_clause(reading.text)) or len(reading.text))
-        if reading.later < NOT_LATER:
+        if reading.later < NOT_LATER or all(map(self.frames.is_today, moments)):
             moments = []
         words = reading.text if moments else reading.without_moments(act)
         deeds = self.frames.deed(act, words, named, reading.phrase("T"), names, room, same)
         if not moments:
             return deeds
         later = {"when": moments[0]} if len(moments) == 1 else {}
-        return [
-            Command("later.do", {**later, "tool": one.tool, "arguments": dict(one.arguments)}) for one in deeds if later
-        ]
+        return [Command(LATER, {**later, "tool": one.tool, "arguments": dict(one.arguments)}) for one in deeds if later]
 
     def _both(self, act: str, text: str, names: Names, room: str, before: Before) -> Parse | None:
         """Return what both sides of an "and" ask for, where each is surely another deed: "tree on and lamp off"."""
@@ -252,10 +299,13 @@ class Parser:
         device = first.commands[-1].arguments.get("device")
         then = Before(first.act, first.commands[-1].arguments, (device,) if isinstance(device, str) else before.devices)
         second = self.parse(text[joint.end() :], names, room, then)
-        if not second.is_of_devices or second.act == first.act:
+        opposite = {first.act, second.act} in OPPOSITES and not second.named  # "off, there's nothing but rubbish on"
+        if not second.is_of_devices or second.act == first.act or opposite:
             return None
         both = (*first.commands, *second.commands)
-        return replace(first, chance=min(first.chance, second.chance), commands=both)
+        moved = (replace(one, piece=one.piece.moved(joint.end())) for one in second.pieces)
+        chance, pieces = min(first.chance, second.chance), (*first.pieces, *moved)
+        return replace(first, chance=chance, commands=both, text=text, pieces=pieces)
 
     def _forbids(self, likely: LikelyAct, text: str, names: Names) -> bool:
         """Whether a sentence wants nothing of a device, though it has such an act in it: a report, a condition."""
@@ -293,6 +343,8 @@ class Parser:
                 value = next(
                     (before.arguments[one] for one in _SAME.get(argument, (argument,)) if before.arguments.get(one)), ""
                 )
+            if value and act == "reminders.add" and argument == "text":
+                value = self._grammar.slots.as_task(_with_that(value, reading.text))
             if value:
                 arguments[argument] = value
             elif slot.endswith("!"):
@@ -304,17 +356,20 @@ class Parser:
         waits = reading.waits()
         if not waits:
             return ()
+        if all(self.frames.is_today(reading.text[one.start : one.end]) for one in waits):
+            inner = self.parse(reading.without(waits).strip(" ,."), names, room, before)
+            return inner.commands if inner.is_of_devices and inner.act != LATER else ()
         one = reading.nearest_to_targets(waits)
         words = reading.text[one.start : one.end]
         lengths = durations.find_in_any_language(words) if one.mask != "{WHEN}" else ()
         rest = reading.without(waits).strip(" ,.")
         inner = self.parse(rest, names, room, before)
-        if inner.looks or inner.act == "later.do" or not inner.is_sure():
-            return ()
+        sure = inner.is_sure() and not inner.looks and inner.act != LATER
+        deeds = inner.commands if sure else self.frames.read(rest, names, room)
         when = {"when": words} if one.mask == "{WHEN}" else {"seconds": lengths[0].seconds} if lengths else {}
         return [
-            Command("later.do", {**when, "tool": deed.tool, "arguments": dict(deed.arguments)})
-            for deed in inner.commands
+            Command(LATER, {**when, "tool": deed.tool, "arguments": dict(deed.arguments)})
+            for deed in deeds
             if when and deed.tool.startswith("home.")
         ]
 
@@ -332,7 +387,7 @@ class Parser:
 
     def _sum(self, text: str, before: str) -> str:
         """Return the sum in a text, which may go on with the one `before`: "divide that by six"."""
-        words = _rewritten(self._grammar.digits(text), self._sums)
+        words = self._sums(self._grammar.digits(text))
         if not before:
             return self._grammar.slots.sum_in(words)
         first = f"( {self._grammar.digits(before)} )"
@@ -449,7 +504,8 @@ class _Reading:
             case "text":
                 return _ONE.sub("", self.phrase("T"))
             case "texts":
-                return [item for phrase in self.phrases("T") for item in _AND.split(phrase) if item]
+                items = [item for phrase in self.phrases("T") for item in _AND.split(phrase) if item]
+                return list(dict.fromkeys(grammar.slots.tidy(items)))
             case "place":
                 return self.phrase("P")
             case "seconds" | "minutes":
@@ -466,7 +522,8 @@ class _Reading:
             case "when":
                 return self._when(outside)
             case "person" | "room" | "list":
-                tokens = [p.token for p in self.pieces if p.token and p.token.category == name]
+                pieces = outside if name == "room" else self.pieces  # "tell everybody the bathroom is free"
+                tokens = [p.token for p in pieces if p.token and p.token.category == name]
                 if not tokens:
                     return ""
                 return tokens[0].value if isinstance(tokens[0].value, str) else tokens[0].value.name
@@ -486,14 +543,24 @@ class _Reading:
         return bool(_CORRECTING.search(self.text[: piece.start]))
 
 
+def _labelled(pieces: Sequence[MaskedPiece], labels: Sequence[str]) -> tuple[LabelledPiece, ...]:
+    return tuple(LabelledPiece(piece, label) for piece, label in zip(pieces, labels, strict=True))
+
+
+def _with_that(words: str, text: str) -> str:
+    """Return words of a text with the "that I" before them, where there is one."""
+    before = _THAT_I.search(text[: text.find(words)])
+    return f"{before[0]}{words}" if before else words
+
+
+def _words_of(arguments: Mapping[str, Any]) -> str:
+    """Return the words that arguments hold as they were said."""
+    held = (value for value in arguments.values() if isinstance(value, (str, list, tuple)))
+    return ", ".join(one for value in held for one in ([value] if isinstance(value, str) else map(str, value)))
+
+
 def _looks(act: str) -> bool:
     return act == "look" or open_spoken_tools().only_looks(_TOOLS.get(act, act))
-
-
-def _rewritten(text: str, rewrites: Sequence[tuple[re.Pattern[str], str]]) -> str:
-    for way, to in rewrites:
-        text = way.sub(to, text)
-    return text
 
 
 def act_of(tool: str, arguments: Mapping[str, Any]) -> str:
@@ -537,7 +604,19 @@ _ACTS = {
 _TOOLS = {act: tool for tool, act in _ACTS.items()}
 
 
-def open_parser(grammar: Grammar, learned: Learned | None) -> Parser | None:
+@cache
+def _slots_by_act() -> Mapping[str, Mapping[str, str]]:
+    slots: Mapping[str, Mapping[str, str]] = yaml.safe_load((CORPUS / "acts.yaml").read_text("utf-8"))
+    return slots
+
+
+@cache
+def learnt_topics() -> frozenset[str]:
+    """Return what the parser was taught tools of: timers, lists, home, …"""
+    return frozenset({"home", "later", *(act.partition(".")[0] for act in _slots_by_act())})
+
+
+def open_parser(grammar: Grammar, learned: ActModel | None) -> Parser | None:
     """Return the parser of the grammar's language; `None` without a corpus of it, or where nothing was learnt."""
     if learned is None or not (CORPUS / f"{grammar.tables['language']}.txt").is_file():
         return None

@@ -2,8 +2,7 @@
 
 hassil matches a sentence against templates one by one. Most cannot match, and that can be known before: a template that
 needs a room when no room's name is in the sentence, a device of a kind when none of that kind is named, or words that
-are not there. `PublicGrammar` finds, in one pass over the sentence, which names, rooms, floors and pieces of templates
-it has, and gives hassil only the templates that are left.
+are not there in that order. hassil gets only the templates that are left.
 
 Several readings are ranked as Home Assistant does: the longest name of a device first, then fewer wildcards, then more
 words that the template itself has (source: hassil's `recognize_best`; the slot lists as in Home Assistant's
@@ -16,17 +15,21 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
 import hassil
 from hassil.expression import Alternative, Expression, Group, ListReference, Permutation, RuleReference, Sentence
-from hassil.intents import Intent, IntentData, Intents, SlotList, TextSlotList
+from hassil.intents import Intent, IntentData, Intents, RangeSlotList, SlotList, TextSlotList
 from hassil.recognize import RecognizeResult
+from hassil.string_matcher import MatchContext, MatchSettings, match_expression
+from hassil.util import normalize_for_matching, remove_skip_words
 
 from atlas.errors import ConfigError
+from atlas.understanding.loose_patterns import LoosePatterns, letters
 from atlas.understanding.names import Names
+from atlas.understanding.patterns import PatternIndex
 from atlas.understanding.templates import with_sentences
 
 LONGEST_CHARACTERS = 200  # no command is longer; longer text is conversation, and costs time to match
@@ -75,7 +78,7 @@ class _Template:
     intent: Intent
     data: IntentData
     sentence: Sentence
-    clauses: frozenset[int]  # of which each must be true
+    loose: re.Pattern[str]
     lists: frozenset[str]  # of `FROM_NAMES`, of which something must be named
 
 
@@ -95,17 +98,20 @@ class PublicGrammar:
     def __init__(self, language: str) -> None:
         raw = read_public(language)
         self.language = language
-        self._all = Intents.from_dict(_with_places(raw))
-        self._clauses: dict[frozenset[str], int] = {}
+        self._all = Intents.from_dict(_with_negated_numbers(_with_places(raw), language))
+        loose = LoosePatterns(self._all)
         self._templates = [
-            self._indexed(intent, data, sentence)
+            _Template(intent, data, sentence, loose.of(sentence.expression), self._lists_in(sentence))
             for intent in self._all.intents.values()
             for data in intent.data
             for sentence in data.sentences
         ]
-        self._fragments = {fragment for clause in self._clauses for fragment in clause}
-        self._skips = [word.casefold() for word in self._all.skip_words]
+        self._index = PatternIndex([template.loose for template in self._templates])
         self._house = lru_cache(2)(_house)  # the names of before, and those of now
+        settings = MatchSettings(slot_lists=self._all.slot_lists, language=self._all.language)
+        for name, values in self._all.slot_lists.items():
+            if isinstance(values, RangeSlotList):  # hassil spells out its numbers at the first use: some 70 ms
+                list(match_expression(settings, MatchContext(text="-"), ListReference(list_name=name)))
 
     def prepare(self, names: Names) -> None:
         """Make ready for the names of a house, so that no sentence waits for it."""
@@ -142,12 +148,11 @@ class PublicGrammar:
 
     def _some(self, text: str, named: set[str], domains: set[str]) -> Intents:
         """Return the grammar of the templates that `text` may be. They share all that hassil has compiled."""
-        haystack = self._haystack(text)
-        there = {fragment for fragment in self._fragments if fragment in haystack}
-        false = {number for clause, number in self._clauses.items() if there.isdisjoint(clause)}
+        spoken = self._without_skips(text)
         blocks: dict[str, dict[int, tuple[IntentData, list[Sentence]]]] = {}
-        for template in self._templates:
-            if not template.lists <= named or not false.isdisjoint(template.clauses):
+        for number in sorted(set().union(*map(self._index.possible, spoken))):
+            template = self._templates[number]
+            if not template.lists <= named or not any(map(template.loose.fullmatch, spoken)):
                 continue
             required = template.data.requires_context.get("domain")
             if required is not None and "name" in template.lists and domains.isdisjoint(required):
@@ -163,19 +168,16 @@ class PublicGrammar:
             whole.language, intents, whole.slot_lists, whole.expansion_rules, whole.skip_words, whole.settings
         )
 
-    def _haystack(self, text: str) -> str:
-        """Return the words in which a template's own must be: as they are, and without those that may be skipped."""
-        words = " ".join(text.casefold().split())
-        bare = words
-        for skipped in self._skips:
-            bare = re.sub(rf"(?<!\w){re.escape(skipped)}(?!\w)", " ", bare)
-        return f"{words}\n{' '.join(bare.split())}"
+    def _without_skips(self, text: str) -> set[str]:
+        """Return the letters of a text as it is, and without words that may be skipped: all, or those at one end."""
+        words, skips = normalize_for_matching(text).text, self._all.skip_words
+        ends = ((True, True), (True, False), (False, True))
+        less = [remove_skip_words(words, skips, False, start, end) for start, end in ends] if skips else []
+        return {*map(letters, (words, *less))}
 
-    def _indexed(self, intent: Intent, data: IntentData, sentence: Sentence) -> _Template:
-        clauses = sentence.get_required_clauses(self._all.expansion_rules)
-        numbers = [self._clauses.setdefault(frozenset(clause), len(self._clauses)) for clause in clauses]
-        lists = self._needed(sentence.expression) & {*FROM_NAMES}
-        return _Template(intent, data, sentence, frozenset(numbers), frozenset(lists))
+    def _lists_in(self, sentence: Sentence) -> frozenset[str]:
+        """Return the lists of names of which a sentence always has one."""
+        return self._needed(sentence.expression) & {*FROM_NAMES}
 
     def _needed(self, part: Expression) -> frozenset[str]:
         """Return the lists of which an expression always has a value."""
@@ -191,6 +193,12 @@ class PublicGrammar:
             case Group(items=items):
                 return frozenset().union(*(self._needed(item) for item in items))
         return frozenset()
+
+
+@cache
+def open_public(language: str) -> PublicGrammar:
+    """Return the public grammar of a language, read once in a process: that takes a second. Raises `ConfigError`."""
+    return PublicGrammar(language)
 
 
 def read_public(language: str) -> dict[str, Any]:
@@ -212,6 +220,20 @@ def _with_places(raw: dict[str, Any]) -> dict[str, Any]:
             block["sentences"] = [sentence.replace("{name}", "{place:name}") for sentence in block["sentences"]]
             del block["requires_context"]
     return {**raw, "lists": {**raw["lists"], "place": _GUESSED}}
+
+
+def _with_negated_numbers(raw: dict[str, Any], language: str) -> dict[str, Any]:
+    """Return the grammar with number words of their own for each list that multiplies what was said.
+
+    hassil shares the words of all lists with the same bounds, whatever they multiply by: after "thirty per cent
+    quieter", which is -30, "the lamp at thirty per cent" was -30 too. It keeps them by the name of their language, and
+    of a name that it does not know it takes the part before "_".
+    """
+    lists = dict(raw["lists"])
+    for name, values in lists.items():
+        if (factor := values.get("range", {}).get("multiplier")) is not None:
+            lists[name] = {**values, "range": {**values["range"], "words_language": f"{language}_times{factor}"}}
+    return {**raw, "lists": lists}
 
 
 def _house(names: Names) -> _House:

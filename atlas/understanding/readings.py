@@ -17,8 +17,11 @@ def pick(read: Callable[[str], Understanding], bare: Callable[[str], str], heard
     A recogniser prefers words that are often written, a household says commands: "buy milk" is heard as "by milk". When
     any reading says "don't", the order stays: to act on the one that does not would be worse than to ask again.
     """
+    first = read(bare(heard.text))
+    if first.negated or first.commands or first.custom:
+        return heard  # whatever the others mean; reading them takes longer than anything else that is left to do
     readings = (heard.text, *heard.alternatives)
-    understood = {text: read(bare(text)) for text in readings}
+    understood = {heard.text: first} | {text: read(bare(text)) for text in heard.alternatives}
     if any(one.negated for one in understood.values()):
         return heard
     meant = next((text for text, one in understood.items() if one.commands or one.custom), heard.text)

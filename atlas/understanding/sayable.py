@@ -14,15 +14,7 @@ from itertools import permutations
 from typing import Any
 
 import hassil
-from hassil.expression import (
-    Alternative,
-    Expression,
-    Group,
-    ListReference,
-    Permutation,
-    RuleReference,
-    TextChunk,
-)
+from hassil.expression import Alternative, Expression, Group, ListReference, Permutation, RuleReference, TextChunk
 
 from atlas.ways import SILENCE, Anything, OneOf, Slot, SpokenWords, Values, Way, WaySeries
 

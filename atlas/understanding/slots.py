@@ -12,8 +12,10 @@ from hassil.recognize import RecognizeResult
 
 from atlas.understanding import durations, moments
 from atlas.understanding.devices import Arguments, DeviceWords, without
+from atlas.understanding.patterns import Rewrites
 from atlas.understanding.templates import TOOL_OF_PUBLIC_INTENT
 
+LATER = "later.do"  # the tool that does another after a while
 LONGEST_NAME_WORDS = 3  # "pizza dough"; a longer name is a half-understood sentence
 LONGEST_PLACE_WORDS = 4
 LONGEST_ITEM_WORDS = 7
@@ -50,6 +52,21 @@ class Command:
     arguments: Mapping[str, Any]
     whole: bool = False
 
+    @property
+    def due_tool(self) -> str:
+        """The tool that does it, now or later."""
+        return str(self.arguments.get("tool", "")) if self.tool == LATER else self.tool
+
+    @property
+    def due_arguments(self) -> Mapping[str, Any]:
+        """The arguments of that tool."""
+        return self.arguments.get("arguments", {}) if self.tool == LATER else self.arguments
+
+    @property
+    def topic(self) -> str:
+        """What it is about, now or later, as the name of the tool begins: "home"."""
+        return self.due_tool.partition(".")[0]
+
 
 @dataclass(frozen=True, slots=True)
 class MaskedSentence:
@@ -66,6 +83,8 @@ class Slots:
     def __init__(self, tables: Mapping[str, Any]) -> None:
         self._never_names = frozenset(tables["never_names"])
         self._never_things = frozenset(tables["never_things"])
+        self._reminded = Rewrites(tables.get("reminded", ()))
+        self._something = re.compile(tables.get("something", "(?!)"), re.IGNORECASE)
         self._never_starts = frozenset(tables["never_starts"])
         self.tidied = frozenset(tables["tidied"])
         self.devices = DeviceWords(tables)
@@ -76,7 +95,13 @@ class Slots:
         self._destinations = re.compile(tables["destinations"], re.IGNORECASE)
         self._spoken_to = re.compile(tables["spoken_to"], re.IGNORECASE)
         self._and = re.compile(tables["and"], re.IGNORECASE)
-        self._before_things = re.compile(rf"^(?:(?:{tables['before_things']})\s+)+|[.!?]+$", re.IGNORECASE)
+        after = rf"(?:,?\s+(?:{tables.get('after_things', '(?!)')}))+"
+        self._around_things = re.compile(
+            rf"^(?:(?:{tables['before_things']})\s+)+|{after}[.!?]*$|[.!?]+$", re.IGNORECASE
+        )
+        behind: Mapping[str, str] = tables.get("amounts", {})
+        self._only_amount, self._amount_of = re.compile(behind.get("only", "(?!)"), re.IGNORECASE), behind.get("of", "")
+        self._no_things = frozenset(tables.get("no_things", ()))
         self._shopping = frozenset(tables["shopping"])
         self._fact = re.compile(tables["fact"], re.IGNORECASE)
         self._relatives = frozenset(tables["relatives"])
@@ -226,6 +251,15 @@ class Slots:
         words = item.lower().split()
         return 0 < len(words) <= LONGEST_ITEM_WORDS and not {*words} & self._never_things
 
+    def as_task(self, text: str) -> str:
+        """Return what somebody is to be reminded of, as one writes it down; "" where that was not said yet."""
+        text = self._reminded.written(text)
+        return "" if self.is_something(text) else text
+
+    def is_something(self, words: str) -> bool:
+        """Tell whether words name nothing yet: "etwas"."""
+        return bool(self._something.fullmatch(words.strip()))
+
     def _are_things(self, items: str) -> bool:
         """Tell whether these may be things to buy; who "bought a lamp" says so of something else."""
         pieces = self._and.split(items)
@@ -240,8 +274,26 @@ class Slots:
         anyhow = r"[\s,;.]+".join(map(re.escape, items.split()))
         match = re.search(anyhow, written, re.IGNORECASE)
         parts = [part.strip() for part in self._and.split(match.group() if match else items)]
-        tidy = [self._before_things.sub("", part) for part in parts]
-        return [part for part in tidy if part][:MOST_THINGS]
+        return self._with_amounts(self.tidy(parts))[:MOST_THINGS]
+
+    def _with_amounts(self, things: Sequence[str]) -> list[str]:
+        """Return things with the amounts that were named behind them: "milk, two pints"."""
+        whole: list[str] = []
+        for thing in things:
+            if whole and self._only_amount.fullmatch(thing):
+                whole[-1] = self._amount_of.format(amount=thing, thing=whole[-1])
+            else:
+                whole.append(thing)
+        return whole
+
+    def tidy(self, things: Sequence[str]) -> list[str]:
+        """Return things without articles before them and words of politeness behind them.
+
+        What ends talk ("anyway", "yes") is no thing, and neither is what was said before it.
+        """
+        tidied = [tidy for thing in things if (tidy := self._around_things.sub("", thing.strip()).strip())]
+        ends = [at for at, thing in enumerate(tidied) if thing.casefold() in self._no_things]
+        return tidied[max(ends, default=-1) + 1 :] or tidied
 
     # ── what belongs to one topic ───────────────────────────────────────────────────────────────────
 
@@ -272,6 +324,8 @@ class Slots:
         if items:
             more = arguments.pop("more", "")
             arguments["items"] = [thing for item in (items, more) for thing in self.things(item, heard.written)]
+            if all(map(self.is_something, arguments["items"])):
+                return
         if arguments.get("list", "").lower() in self._shopping:
             del arguments["list"]
         yield replace(command, arguments=arguments)
@@ -286,6 +340,10 @@ class Slots:
             arguments["text"] += f" {more}"
         if then := arguments.pop("when2", ""):
             arguments["when"] += f" {then}"
+        if "text" in arguments and not (text := self.as_task(arguments["text"])):
+            return
+        elif "text" in arguments:
+            arguments["text"] = text
         if later := arguments.pop("later", ""):
             matching_durations = durations.find(later)
             if not matching_durations:
@@ -295,6 +353,9 @@ class Slots:
 
     def _of_alarms(self, command: Command, heard: MaskedSentence) -> Iterator[Command]:
         arguments = dict(command.arguments)
+        for name, way in (("later_by", "later"), ("earlier_by", "earlier")):
+            if seconds := arguments.pop(name, 0):
+                arguments["when"] = f"{seconds // 60} minutes {way}"
         if then := arguments.pop("when2", ""):
             arguments["when"] += f" {then}"
         if command.tool == "alarms.set" and "seconds" in arguments:

@@ -82,8 +82,7 @@ def _row(of: Any, where: str, row: Mapping[str, Any]) -> Any:
     known = {one.name: one for one in fields(of)}
     if unknown := {*row} - {*known}:
         raise ConfigError(
-            f"{FILE.name}: {where} says {sorted(unknown)[0]!r}, which no row can",
-            hint=f"it may say {', '.join(known)}",
+            f"{FILE.name}: {where} says {sorted(unknown)[0]!r}, which no row can", hint=f"it may say {', '.join(known)}"
         )
     wrong = [name for name, value in row.items() if isinstance(value, bool) != (str(known[name].type) == "bool")]
     if wrong:

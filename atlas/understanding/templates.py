@@ -1,4 +1,4 @@
-"""The sentences of one language, found by how they begin and end: hassil tries a handful instead of a thousand."""
+"""The sentences of one language, found by their edges and a pattern: hassil tries one or two instead of a thousand."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from hassil.intents import Intent, IntentData, Intents, TextSlotList
 from hassil.recognize import RecognizeResult
 
 from atlas.errors import ConfigError
+from atlas.understanding.loose_patterns import LoosePatterns, letters
 
 SENTENCES = Path(__file__).parent / "sentences"
 TOOL_OF_PUBLIC_INTENT = {
@@ -47,11 +48,18 @@ TOOL_OF_PUBLIC_INTENT = {
 # that run another command later ("open the door in five minutes") are no tool of ours. Both are left out.
 _NOT_NEEDED = ("{timer_hour", "{timer_minute", "{timer_half", "{timer_command")
 _ANY = ""  # the edge of a template that may be anything
-MATCHES = 64  # in memory: those of the last few turns
+MATCHES = 256  # in memory: those of the last few turns
 HALF = "ask."  # how intents begin that are half a command: what is missing is asked for
 
-_Template = tuple[Intent, IntentData, Sentence]
 Edge = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Template:
+    intent: Intent
+    data: IntentData
+    sentence: Sentence
+    loose: re.Pattern[str]  # over the letters of a sentence, as `letters` leaves them
 
 
 def _first(text: str) -> str:
@@ -69,11 +77,11 @@ def _last(text: str) -> str:
 class _Edges:
     """Templates by their edges: how they begin and how they end."""
 
-    fitting: Mapping[tuple[str, str], Intents]
+    fitting: Mapping[tuple[str, str], Sequence[_Template]]
     starts: set[str]
     ends: set[str]
 
-    def of(self, words: str) -> Intents:
+    def of(self, words: str) -> Sequence[_Template]:
         """Return the few templates that begin and end as `words` do."""
         start, end = _first(words.casefold()), _last(words.casefold())
         return self.fitting[start if start in self.starts else _ANY, end if end in self.ends else _ANY]
@@ -83,31 +91,36 @@ class Templates:
     """Everything that may be said in one language. Immutable once opened, but for what hassil compiles on first use."""
 
     def __init__(self, tables: Mapping[str, Any], public: Mapping[str, Any]) -> None:
-        self._all = Intents.from_dict(_joined(tables, public))
-        self._wholes = self._by_edges([one for name, one in self._all.intents.items() if not name.startswith(HALF)])
+        self.every = Intents.from_dict(_joined(tables, public))
+        self._loose = LoosePatterns(self.every)
+        self._wholes = self._by_edges([one for name, one in self.every.intents.items() if not name.startswith(HALF)])
         self._matches = lru_cache(MATCHES)(self._match)  # one turn asks for the same words in several ways
-        self._halves = self._by_edges([one for name, one in self._all.intents.items() if name.startswith(HALF)])
+        self._halves = self._by_edges([one for name, one in self.every.intents.items() if name.startswith(HALF)])
 
     def match(self, words: str, *, half: bool = False) -> Sequence[RecognizeResult]:
         """Return every way in which `words` can be read as a command, or as half of one, from the first to the last."""
         return self._matches(words, half)
 
     def _match(self, words: str, half: bool) -> Sequence[RecognizeResult]:
-        return tuple(hassil.recognize_all(words, (self._halves if half else self._wholes).of(words)))
+        plain = letters(words)
+        fitting = (self._halves if half else self._wholes).of(words)
+        some = [one for one in fitting if one.loose.fullmatch(plain)]
+        return tuple(hassil.recognize_all(words, self._only(some))) if some else ()
 
     def _by_edges(self, some: Iterable[Intent]) -> _Edges:
         results: dict[tuple[str, str], list[_Template]] = defaultdict(list)
         for intent in some:
             for data in intent.data:
                 for sentence in data.sentences:
-                    sentence.get_required_clauses(self._all.expansion_rules)  # hassil keeps them for every match
+                    sentence.get_required_clauses(self.every.expansion_rules)  # hassil keeps them for every match
                     starts, _ = self._edges(sentence.expression, _first)
                     ends, _ = self._edges(sentence.expression, _last)
+                    template = _Template(intent, data, sentence, self._loose.of(sentence.expression))
                     for keys in product(starts, ends):
-                        results[keys].append((intent, data, sentence))
+                        results[keys].append(template)
         starts, ends = ({keys[edge] for keys in results} | {_ANY} for edge in (0, 1))
         fitting = {
-            (start, end): self._only(
+            (start, end): _in_blocks(
                 [one for keys in dict.fromkeys(product((start, _ANY), (end, _ANY))) for one in results.get(keys, ())]
             )
             for start, end in product(starts, ends)
@@ -117,15 +130,14 @@ class Templates:
     def _only(self, some: Iterable[_Template]) -> Intents:
         """Return the grammar of a few sentences. They share all that hassil has compiled with each other."""
         remainder: dict[str, dict[int, tuple[IntentData, list[Sentence]]]] = {}
-        for intent, data, sentence in some:
-            sentences = remainder.setdefault(intent.name, {}).setdefault(id(data), (data, []))[1]
-            if not any(sentence is other for other in sentences):  # its two beginnings may share a key
-                sentences.append(sentence)
+        for one in some:
+            blocks = remainder.setdefault(one.intent.name, {})
+            blocks.setdefault(id(one.data), (one.data, []))[1].append(one.sentence)
         intents = {
             name: Intent(name, [with_sentences(data, sentences) for data, sentences in blocks.values()])
             for name, blocks in remainder.items()
         }
-        whole = self._all
+        whole = self.every
         return Intents(
             whole.language, intents, whole.slot_lists, whole.expansion_rules, whole.skip_words, whole.settings
         )
@@ -136,9 +148,9 @@ class Templates:
             case TextChunk(text=text):
                 return {edge(text.casefold())} if text.strip() else set(), not text.strip()
             case RuleReference(rule_name=name):
-                return self._edges(self._all.expansion_rules[name].expression, edge)
+                return self._edges(self.every.expansion_rules[name].expression, edge)
             case ListReference(list_name=name):
-                values = self._all.slot_lists[name]
+                values = self.every.slot_lists[name]
                 if not isinstance(values, TextSlotList):
                     return {_ANY}, False
                 return set().union(*(self._edges(value.text_in, edge)[0] for value in values.values)), False
@@ -156,6 +168,14 @@ class Templates:
                         return hits, False
                 return hits, True
         return {_ANY}, False
+
+
+def _in_blocks(some: Sequence[_Template]) -> Sequence[_Template]:
+    """Return templates without repetition, those of one intent together, and in it those of one block."""
+    blocks: dict[str, dict[int, dict[int, _Template]]] = {}
+    for one in some:
+        blocks.setdefault(one.intent.name, {}).setdefault(id(one.data), {}).setdefault(id(one.sentence), one)
+    return [one for intent in blocks.values() for block in intent.values() for one in block.values()]
 
 
 def with_sentences(data: IntentData, sentences: list[Sentence]) -> IntentData:

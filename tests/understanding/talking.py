@@ -10,11 +10,11 @@ from typing import Any
 from atlas.agents.agent_commands import Commands
 from atlas.agents.minds import InOrder
 from atlas.conversation import Actor, Message, Tool, Turn
-from atlas.mcp.tools_scripted import ScriptedResult, ScriptedTools
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
 from atlas.understanding.understanding import Reader
 from tests.agents.conftest import Room
+from tests.scripted_tools import ScriptedResult, ScriptedTools
 
 CAN = {
     "light": {"on", "brightness", "kelvin"},

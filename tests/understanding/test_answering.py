@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from atlas.agents.facts import RememberedFact
 from atlas.understanding.answering import LONGEST_CHARACTERS, MOST_FACTS, Answering
 from atlas.understanding.grammar import Grammar
-from bench.commands import corpus
+from atlas_bench.commands import corpus
 
 TOLD = [
     "Bin day is Thursday",

@@ -13,7 +13,7 @@ from atlas.understanding.custom_file import read_custom
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.intents import PublicReader
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
-from atlas.understanding.public import PublicGrammar
+from atlas.understanding.public import open_public
 from atlas.understanding.slots import Command
 from atlas.understanding.understanding import Reader, Understanding
 
@@ -83,7 +83,7 @@ def sentences(text: str = SENTENCES) -> CustomSentences:
 
 @pytest.fixture(scope="module")
 def custom() -> CustomReader:
-    return CustomReader(sentences(), PublicReader(PublicGrammar("en")))
+    return CustomReader(sentences(), PublicReader(open_public("en")))
 
 
 @pytest.fixture(scope="module")
@@ -228,6 +228,15 @@ def test_a_call_that_no_tool_takes_is_named_by_its_line(action: str, what: str) 
     with pytest.raises(ConfigError, match=r"line 6: ") as trouble:
         read_custom(text, FILE, "en", TOOLS)
     assert what in str(trouble.value)
+
+
+def test_an_argument_called_on_is_no_word_for_true() -> None:
+    action = "{action: home.turn, data: {on: false, kind: light}}"
+    file = (
+        f"intents: {{Dark: {{data: [{{sentences: [lights away]}}]}}}}\nintent_script: {{Dark: {{action: [{action}]}}}}"
+    )
+    script = read_custom(file, FILE, "en").scripts["Dark"]
+    assert [call.arguments for call in script.commands] == [{"on": False, "kind": "light"}]
 
 
 def test_an_intent_that_is_a_tool_has_only_slots_that_are_its_arguments() -> None:

@@ -73,3 +73,9 @@ def test_hours_minutes_and_seconds_add_up(hours: int, minutes: int, seconds: int
 def test_any_text_is_read_without_harm(text: str) -> None:
     for d in find(text):
         assert 0 <= d.start < d.end <= len(text) and d.seconds >= 1
+
+
+def test_an_hour_and_ten_is_seventy_minutes() -> None:
+    assert [one.seconds for one in find("an hour and ten, timer please")] == [4200]
+    assert [one.seconds for one in find("two hours and twenty on the timer")] == [8400]
+    assert [one.seconds for one in find("an hour and ten people")] == [3600]

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from atlas.understanding.frame_words import Lexicon
 from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import Grammar, open_grammar
+from atlas.understanding.masks import Masks
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
 
 HOUSE = Names(
@@ -200,3 +202,18 @@ def test_german_is_read_with_its_verb_at_either_end() -> None:
         got = [look] if look else list(frames.read(text, GERMAN_HOUSE, "Wohnzimmer"))
         assert [(one.tool, dict(one.arguments)) for one in got] == [wanted], text
     assert [text for text in GERMAN_NOTHING if frames.read(text, GERMAN_HOUSE, "Wohnzimmer")] == []
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_names_without_a_word_leave_every_sentence_readable(language: str) -> None:
+    nameless = ("_", "🔥", "…")
+    names = Names(
+        devices=tuple(NamedDevice(name, "light", name, aliases=nameless) for name in nameless),
+        rooms=tuple(NamedPlace(name, name, nameless) for name in nameless),
+        floors=tuple(NamedPlace(name) for name in nameless),
+        people=nameless,
+        lists=("camping", *nameless),
+    )
+    grammar = open_grammar(language)
+    masks = Masks(Lexicon(grammar.tables["frames"]), grammar.digits)
+    assert "{LIST}" in [piece.mask for piece in masks.pieces("milk: camping _ 🔥 …", names)]

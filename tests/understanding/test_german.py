@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from atlas.understanding.act_model import ENCODER, open_act_model
 from atlas.understanding.grammar import open_grammar
 from atlas.understanding.intents import PublicReader
-from atlas.understanding.learned import ENCODER, open_learned
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
 from atlas.understanding.parser import open_parser
-from atlas.understanding.public import PublicGrammar
+from atlas.understanding.public import open_public
 from atlas.understanding.understanding import Reader
 
 pytestmark = pytest.mark.real
@@ -39,9 +39,9 @@ HOUSE = Names(
 
 @cache
 def reader() -> Reader:
-    grammar, learned = open_grammar("de"), open_learned(MODELS / ENCODER)
+    grammar, learned = open_grammar("de"), open_act_model(MODELS / ENCODER)
     assert learned, "the encoder is among the weights that real tests have"
-    return Reader(grammar, PublicReader(PublicGrammar("de"), grammar.commands), open_parser(grammar, learned))
+    return Reader(grammar, PublicReader(open_public("de"), grammar.commands), open_parser(grammar, learned))
 
 
 def calls(text: str) -> list[tuple[str, dict[str, object]]]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atlas.understanding import moments
-from bench.commands import corpus
+from atlas_bench.commands import corpus
 from tools_server.times.when import REMINDING, WAKING, NotUnderstood, understand
 
 MORNING = 1_795_250_000.0  # of a day in November 2026, shortly after half past eight

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from atlas.conversation import HOUSE, Message, ToolCall, Turn
-from atlas.understanding import learned as learned_module
+from atlas.understanding import act_model
+from atlas.understanding.act_model import CORPUS, ENCODER, LABELS, ActModel, LikelyAct, input_of, open_act_model
 from atlas.understanding.frame_words import Lexicon
 from atlas.understanding.grammar import open_grammar
-from atlas.understanding.learned import CORPUS, ENCODER, LABELS, Learned, LikelyAct, input_of, open_learned
 from atlas.understanding.masks import Masks
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
 from atlas.understanding.parser import NOTHING, Before, Parser, _Reading, act_of, open_parser
@@ -50,8 +50,8 @@ ENGLISH_NAMES = Names(
 
 
 @cache
-def learned() -> Learned:
-    opened = open_learned(MODELS / ENCODER)
+def learned() -> ActModel:
+    opened = open_act_model(MODELS / ENCODER)
     assert opened, "the encoder is among the weights that real tests have"
     return opened
 
@@ -92,8 +92,8 @@ def test_a_house_starts_without_what_was_taught_when_that_is_missing_or_damaged(
     file = tmp_path / "acts.npz"
     if damage is not None:
         file.write_bytes(damage)
-    monkeypatch.setattr(learned_module, "TAUGHT", file)
-    assert open_learned(MODELS / ENCODER) is None
+    monkeypatch.setattr(act_model, "TAUGHT", file)
+    assert open_act_model(MODELS / ENCODER) is None
     assert "nothing that was learnt helps to understand" in caplog.text
 
 
@@ -101,13 +101,13 @@ def test_a_house_starts_without_what_was_taught_when_half_of_it_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole, file = (CORPUS / "acts.npz").read_bytes(), tmp_path / "acts.npz"
-    monkeypatch.setattr(learned_module, "TAUGHT", file)
+    monkeypatch.setattr(act_model, "TAUGHT", file)
     for damaged in (whole[: len(whole) // 2], whole[:1000] + b"\0" * 100_000 + whole[101_000:]):
         file.write_bytes(damaged)
-        assert open_learned(MODELS / ENCODER) is None
+        assert open_act_model(MODELS / ENCODER) is None
     with np.load(CORPUS / "acts.npz") as stored:
         np.savez(file, acts=stored["acts"])
-    assert open_learned(MODELS / ENCODER) is None
+    assert open_act_model(MODELS / ENCODER) is None
 
 
 def masked(text: str, names: Names = ENGLISH_NAMES, language: str = "en") -> list[str]:
@@ -327,7 +327,7 @@ def test_a_call_has_the_act_that_it_was_made_for(tool: str, arguments: dict[str,
 
 
 def test_nothing_is_parsed_without_the_encoder_that_it_was_learnt_with() -> None:
-    assert open_learned(Path("nowhere")) is None
+    assert open_act_model(Path("nowhere")) is None
     assert open_parser(open_grammar("en"), None) is None
     assert open_parser(open_grammar("fr"), learned()) is None, "there is no corpus of it"
 

@@ -7,14 +7,14 @@ import pytest
 from atlas.agents.agent_commands import Commands
 from atlas.agents.minds import InOrder
 from atlas.conversation import Actor, Message, Turn
-from atlas.mcp.tools_scripted import ScriptedHousehold, ScriptedTools
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.understanding import Reader, Understanding
 from tests.agents.conftest import ask
+from tests.scripted_tools import ScriptedHousehold, ScriptedTools
 
 
-def heard(grammar: Grammar, text: str, *possible: str) -> Understanding:
-    turn = Turn("", text, Actor("Anna", "phone", "adult", "kitchen"), 0.0, possible=possible)
+def heard(grammar: Grammar, text: str, *possible: str, doubtful: bool = False) -> Understanding:
+    turn = Turn("", text, Actor("Anna", "phone", "adult", "kitchen"), 0.0, possible=possible, doubtful=doubtful)
     return Reader(grammar).understand(turn)
 
 
@@ -55,6 +55,14 @@ def test_what_is_one_thing_or_only_looks_is_not(grammar: Grammar, text: str, pos
     meant = heard(grammar, text, *possible)
     assert [command.tool for command in meant.commands] == [tool]
     assert meant.choices is None
+
+
+def test_what_only_looks_and_lies_near_words_that_were_hardly_heard_is_asked_about(grammar: Grammar) -> None:
+    meant = heard(grammar, "Thank you.", "What time is it.", doubtful=True)
+    assert not meant.commands
+    assert meant.choices
+    assert meant.choices.question == "Do you want to know: what time is it?"
+    assert heard(grammar, "What time is it.", "What time is it.", "What day is it.", doubtful=True).commands
 
 
 def hardly(grammar: Grammar, text: str) -> Understanding:

@@ -7,7 +7,7 @@ import pytest
 from atlas.conversation import Utterance
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.readings import pick
-from atlas.understanding.understanding import Reader
+from atlas.understanding.understanding import Reader, Understanding
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,15 @@ def test_the_first_reading_that_is_a_command_goes_first_unless_one_says_not_to(
     assert picked.text == first
     assert sorted((picked.text, *picked.alternatives)) == sorted(readings), "none is lost"
     assert picked.seconds == 1.5
+
+
+def test_behind_a_first_reading_that_is_a_command_no_other_is_read(grammar: Grammar) -> None:
+    reader, read = Reader(grammar), list[str]()
+
+    def reading(text: str) -> Understanding:
+        read.append(text)
+        return reader.read(text)
+
+    heard = Utterance("What time is it?", 1.5, ("What timers are set?", "What time is at?"))
+    assert pick(reading, str, heard) == heard
+    assert read == ["What time is it?"]

@@ -10,10 +10,10 @@ import pytest
 
 from atlas.agents import prompt
 from atlas.conversation import Message, Tool, ToolCall, ToolResult
-from atlas.mcp.tools_scripted import ScriptedResult, ScriptedTools
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.understanding import Reader
 from tests.agents.conftest import Room, commands_of, turn
+from tests.scripted_tools import ScriptedResult, ScriptedTools
 
 REMINDERS = [
     {"id": "reminder_1", "text": "call mum", "person": "Anna", "room": "kitchen", "when": "today at 5 PM"},

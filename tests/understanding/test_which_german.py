@@ -7,15 +7,14 @@ from typing import Any
 import pytest
 
 from atlas.conversation import Message
-from atlas.understanding.grammar import Grammar
-from atlas.understanding.templates import open_sentences
+from atlas.understanding.grammar import Grammar, open_grammar
 
 from .test_which import ALARMS, OF_REMINDERS, OF_TASKS, OF_TIMERS, REMINDERS, answer, asked
 
 
 @pytest.fixture(scope="module")
 def german() -> Grammar:
-    return Grammar(*open_sentences("de"))
+    return open_grammar("de")
 
 
 TWO = asked(("reminders.cancel", {"about": "call mum"}), {"reminders": REMINDERS[:2]})

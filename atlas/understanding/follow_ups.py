@@ -1,4 +1,4 @@
-"""What is said about the last command: "no, ten minutes", "and eggs too", or the answer to a question. Pure."""
+"""Reads what is said about the last command: "no, ten minutes", "and eggs too", an answer to a question. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from atlas.understanding.which import Places
 _HOUR = re.compile(rf"\b(?:\d{{1,2}}|{durations.UP_TO_99})(?: ?[ap]m)?\b", re.IGNORECASE)
 
 
-class Amends:
+class FollowUps:
     """How one language corrects and continues what was just done."""
 
     def __init__(self, grammar: Grammar, dialogue: Dialogue) -> None:
@@ -80,27 +80,52 @@ class Amends:
         if last is None or (match and match["moved"] and self._table.only_looks(last.name)):
             return ()
         rest = match["rest"] if match else self._grammar.unmarked(self.contrasted(text))
+        if not rest and changed and self._table.of(last.name).when and moments.whole(words):
+            rest = words  # "at seven tonight": "seven thirty"
         if not rest:
             return ()
-        things = exchanges[0].things if exchanges else ()
-        made = self._anew(last, rest)
-        if made is None and not self._grammar.is_negated(rest):
-            whole = self._grammar.read(rest)
-            if whole and whole.tool == last.name:
-                made = whole
-        made = made or self._other_kind(last, rest) or self._dialogue.elsewhere(last, things, rest, names, room)
-        if made is None and (match is None or self._meant.search(match["how"])):
-            made = self._other_things(last, rest) or self._other_number(last, rest)
-        made = made or self._dialogue.other_one(last, rest, exchanges, names)
+        of_number = changed and self._number_in(rest) is not None  # "no, eight", of what was just set to ten
+        loosely = match is None or of_number or bool(self._meant.search(match["how"]))
+        made = self.amended(last, rest, exchanges, names, room, loosely=loosely)
         if made is None:
             return ()
         if dict(made.arguments) == dict(last.arguments):
             return self._so_already(rest) if changed else ()
         return (Command(UNDO, {}), made) if changed else (made,)  # else something older would be taken back
 
+    def amended(
+        self,
+        last: ToolCall,
+        rest: str,
+        exchanges: Sequence[EarlierTurn] = (),
+        names: Names = NOBODY,
+        room: str = "",
+        *,
+        loosely: bool = True,
+    ) -> Command | None:
+        """Return a call with what `rest` says in place of what it had: a time, a device, a thing, a number."""
+        things = exchanges[0].things if exchanges else ()
+        made = self._anew(last, rest)
+        place = str(made.arguments.get("room", "")) if made and "device" in made.arguments else ""
+        if place and place != last.arguments.get("room"):  # "not in here, in the bedroom", of this room's heating
+            made = self._dialogue.elsewhere(last, things, place, names, room) or made
+        if made is None and not self._grammar.is_negated(rest):
+            whole = self._grammar.read(rest)
+            if whole and whole.tool == last.name:
+                made = whole
+        made = made or self._other_kind(last, rest) or self._dialogue.elsewhere(last, things, rest, names, room)
+        if made is None and loosely:
+            made = self._other_things(last, rest) or self._other_number(last, rest)
+        return made or self._dialogue.other_one(last, rest, exchanges, names)
+
     def slips(self, text: str) -> bool:
         """Whether a text corrects itself: "upstairs, I mean the hall"."""
         return bool(self._slips.search(text))
+
+    def replaces(self, text: str) -> bool:
+        """Whether a text says outright that something is meant instead of the last: "make it seven"."""
+        match = self._corrected.match(self._grammar.unmarked(text))
+        return bool(match and self._meant.search(match["how"]))
 
     def says_the_same(self, text: str) -> bool:
         """Whether the last is wanted for something else: "the same for Ben, but at half past"."""
@@ -160,6 +185,8 @@ class Amends:
         if (match := self._followed.match(words)) is None:
             return None
         rest = self._slips.split(next(part for part in match.groups() if part))[-1]  # "upstairs, I mean the hall"
+        if row.target and (other := self._dialogue.other_one(last, rest, exchanges, names)):
+            return other
         if row.things:
             return self._other_things(last, rest)
         if row.more:
@@ -187,13 +214,29 @@ class Amends:
         row = self._table.of(last.name)
         return Command(last.name, dict(last.arguments) | {row.place: rest}) if row.place and rest.istitle() else None
 
-    def answer(self, text: str, history: Sequence[Message]) -> Command | str | None:
-        """Return what `text` answers when the last thing said was a question about half a command."""
+    def dictated(self, text: str, history: Sequence[Message], names: Names) -> Command | None:
+        """Return the command that has `text` as its words, when any may be: unless it is a command by itself."""
+        half, words = self._asked_about(history, names), self._grammar.unmarked(text)
+        if half is None or half.asks.get("open") != "anything":
+            return None
+        if self._grammar.commands(text, names) or self._grammar.half(text, names):
+            return None
+        if not words or re.fullmatch(self._left["answers"], words, re.IGNORECASE):
+            return None
+        return self._done(half, half.asks["tool"], half.asks["says"], words, names)
+
+    def _asked_about(self, history: Sequence[Message], names: Names = NOBODY) -> Half | None:
+        """Return the half of a command that the last thing said asked about."""
         if not history or history[-1].author != "assistant":
             return None
         request = next((message.text for message in reversed(history) if message.author == "user"), "")
-        half = self._grammar.half(request)
-        if half is None or not history[-1].text.endswith(half.question):
+        half = self._grammar.half(request, names)
+        return half if half and history[-1].text.endswith(half.question) else None
+
+    def answer(self, text: str, history: Sequence[Message], names: Names = NOBODY) -> Command | str | None:
+        """Return what `text` answers when the last thing said was a question about half a command."""
+        half = self._asked_about(history, names)
+        if half is None:
             return None
         words = self._grammar.unmarked(text)
         if re.fullmatch(self._left["answers"], words, re.IGNORECASE):
@@ -206,14 +249,16 @@ class Amends:
             if at == place or re.fullmatch(choice.get("answers", "(?!)"), sentence, re.IGNORECASE):
                 whole = half.asks | choice
                 return self._done(half, whole["tool"], whole["says"], choice.get("is", ""))
+        if what := _answered(half.asks.get("answered", "(?!)"), words):
+            return self._done(half, half.asks["tool"], half.asks["says"], what)
         if what := self._told(half.asks.get("open", ""), sentence, words):
             return self._done(half, half.asks["tool"], half.asks["says"], what)
         return None
 
-    def _done(self, half: Half, tool: str, says: str, answer: str) -> Command | None:
+    def _done(self, half: Half, tool: str, says: str, answer: str, names: Names = NOBODY) -> Command | None:
         """Return the command that would have been said at once; `None` when the answer makes none of it."""
-        command = self._grammar.read(half.says(says, answer))
-        return command if command and command.tool == tool else None
+        commands = self._grammar.commands(half.says(says, answer), names)
+        return commands[0] if [command.tool for command in commands] == [tool] else None
 
     def _told(self, request: str, text: str, words: str) -> str:
         """Return what an open question was answered with, as it belongs into the command; "" when it was not."""
@@ -238,6 +283,7 @@ class Amends:
         if row.length and seconds:
             before = arguments.get(row.length)
             sign = -1 if row.signed and isinstance(before, (int, float)) and before < 0 else 1
+            arguments.pop(row.when, None)  # "at nine", then "no, in an hour"
             return Command(last.name, arguments | {row.length: sign * seconds})
         if row.minutes and seconds >= 60:
             return Command(last.name, arguments | {row.minutes: round(seconds / 60)})
@@ -273,6 +319,7 @@ class Amends:
         if any(self._later.search(part.text) for part in moment.parts):
             return None  # than it was, or from now?
         looks = self._table.only_looks(last.name)
+        arguments.pop(row.length, None)
         new = moment.text if looks else moments.corrected(str(arguments.get(row.when, "")), moment)
         if last.name == "weather.forecast":
             weather = self._grammar.read(self._weather_at.format(new))
@@ -393,3 +440,9 @@ def _took_back(history: Sequence[Message]) -> bool:
 def _of_one_kind(thing: str, other: str) -> bool:
     """Tell whether `other` says the name again: milk, oat milk, buttermilk."""
     return bool({*thing.split()} & {*other.split()}) or other.endswith(thing)
+
+
+def _answered(pattern: str, words: str) -> str:
+    """Return what an open question was answered with, in the words that a language answers it with."""
+    match = re.fullmatch(pattern, words, re.IGNORECASE)
+    return next(filter(None, match.groups()), "") if match else ""

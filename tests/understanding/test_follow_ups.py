@@ -8,10 +8,10 @@ import pytest
 
 from atlas.agents.agent_commands import ONE_AT_A_TIME
 from atlas.conversation import Message, Tool, ToolCall
-from atlas.mcp.tools_scripted import Preview, ScriptedRefusal, ScriptedResult, ScriptedTools
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.understanding import Reader
 from tests.agents.conftest import Room, ask, commands_of, turn
+from tests.scripted_tools import Preview, ScriptedRefusal, ScriptedResult, ScriptedTools
 
 TOPICS = {
     "alarms": ("change", "set", "snooze", "stop"),
@@ -167,7 +167,6 @@ async def test_a_question_is_corrected_without_taking_anything_back(talk: Talk) 
         "no, don't",
         "no, thank you",
         "no problem",
-        "no, twenty",
         "I meant well",
         "ten minutes",
         "no way",
@@ -639,3 +638,18 @@ async def test_right_after_an_undo_put_it_back_does_it_again_and_else_takes_it_b
     assert talk.did[-1] == ("history.undo", {}), "the change before it"
     await talk.say("redo that")
     assert talk.did[-1] == ("history.undo", {"again": True})
+
+
+@pytest.mark.parametrize(
+    ("text", "tool", "arguments"),
+    [
+        ("add milk to the list, no wait, bread", "lists.add", {"items": ["bread"]}),
+        ("set a timer for eight minutes, no, ten", "timers.start", {"seconds": 600}),
+        ("set an alarm for seven, no, half past six", "alarms.set", {"when": "half past six"}),
+    ],
+)
+def test_a_sentence_that_puts_itself_right_means_what_it_says_last(
+    grammar: Grammar, text: str, tool: str, arguments: dict[str, object]
+) -> None:
+    made = Reader(grammar).read(text).commands
+    assert [(one.tool, dict(one.arguments)) for one in made] == [(tool, arguments)]

@@ -1,4 +1,4 @@
-"""What is learnt from a corpus of sentences: which act a request asks for, and which of its words fill the slots.
+"""The trained model of requests: which act one asks for, and which of its words fill the slots.
 
 One encoder (encoder.py) reads the masked words once; two small heads look at what it returns: one at the whole
 sentence, for the act, one at each word and the act, for its label. Both are made by scripts/train_acts.py of
@@ -28,7 +28,7 @@ CORPUS = Path(__file__).parent / "corpus"
 TAUGHT = CORPUS / "acts.npz"
 ENCODER = "multilingual-e5-small"  # a folder of the models folder
 LABELS = ("O", "X", "B-T", "I-T", "B-P", "I-P")  # X: names what is meant; T: words to take as they are; P: a place
-READINGS = 32  # in memory: those of the last few turns
+READINGS = 64  # in memory: those of the last few turns
 PLAIN, KIND, NAME, TIME, BEFORE = range(5)  # kinds of words
 _EXAMPLES = {  # words that stand for what was masked, and which kind they are
     "{WHEN}": ("tomorrow", TIME),
@@ -94,7 +94,7 @@ def _words(masks: Sequence[str]) -> Iterator[tuple[str, int]]:
             yield word.lower(), NAME if word.isupper() else KIND
 
 
-class Learned:
+class ActModel:
     """Reads masked requests by what was learnt. Immutable; safe to call from several threads."""
 
     def __init__(self, stored: Mapping[str, NDArray[np.generic]], encoder: SentenceEncoder) -> None:
@@ -137,7 +137,7 @@ class ActReading:
 
     likely: Sequence[LikelyAct]
     inner: Floats
-    _learned: Learned
+    _learned: ActModel
 
     def labels(self, act: str) -> list[str]:
         """Return the likeliest label of each word when `act` is asked for."""
@@ -159,13 +159,13 @@ def _best_path(scores: Floats, steps: Floats) -> list[int]:
     return path[::-1]
 
 
-def open_learned(folder: Path) -> Learned | None:
+def open_act_model(folder: Path) -> ActModel | None:
     """Return what was learnt, with the encoder in a folder; `None`, and a line in the log, without it.
 
     Takes half a second.
     """
     try:
-        return Learned(taught(TAUGHT), SentenceEncoder(folder))
+        return ActModel(taught(TAUGHT), SentenceEncoder(folder))
     except (EngineError, KeyError, ValueError) as trouble:
         log.warning("nothing that was learnt helps to understand: %s", trouble)
         return None

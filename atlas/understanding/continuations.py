@@ -1,0 +1,170 @@
+"""Reads what goes on from the exchange before: answers, "the radio", "and the hall too", "turn it off". Pure."""
+
+from __future__ import annotations
+
+from atlas.conversation import ToolCall
+from atlas.understanding.choices import Choices
+from atlas.understanding.clarifications import Clarifications
+from atlas.understanding.dialogue_turn import DialogueTurn, DialogueTurns, Understand
+from atlas.understanding.meaning import NO_DEED, TurnMeaning, leaning
+from atlas.understanding.parser import SILENT
+from atlas.understanding.rivals import CERTAIN, MOST_CERTAIN, SURE_OF_SILENCE, parsed
+from atlas.understanding.scopes import Scopes
+from atlas.understanding.sentence_reader import SentenceReader
+from atlas.understanding.which import Which
+
+MOST_PARSED = 2  # things that "it" may mean, in sentences that only the parser reads: each takes milliseconds
+
+
+class Continuations:
+    """How one language goes on. Each step returns what is meant, or `None` where a turn stands alone. Immutable.
+
+    `read_whole` reads all words of a turn.
+    """
+
+    def __init__(
+        self,
+        sentences: SentenceReader,
+        turns: DialogueTurns,
+        scopes: Scopes,
+        questions: Clarifications,
+        read_whole: Understand,
+    ) -> None:
+        self._sentences = sentences
+        self._dialogue, self._follow_ups = turns.dialogue, turns.follow_ups
+        self._scopes = scopes
+        self._questions = questions
+        self._read_whole = read_whole
+        self._which = Which(sentences.grammar)
+
+    # ── answers ─────────────────────────────────────────────────────────────────────────────────────
+
+    def dictation(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return what is done with the words that the house has just asked for: a message may say anything."""
+        command = self._follow_ups.dictated(turn.readings[0], turn.history, turn.names)
+        return leaning((command,)) if command else None
+
+    def answer(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return what an answer to the house's last question comes to, or a choice of one of the things it named."""
+        answers = (self._follow_ups.answer(text, turn.history, turn.names) for text in turn.readings)
+        if answer := next((one for one in answers if one), None):
+            return leaning(answer if isinstance(answer, str) else (answer,))
+        for text in turn.readings:
+            if chosen := self._which.answer(text, turn.history):
+                return leaning(chosen)
+            if self._sentences.commands(text, turn.names, turn.room):
+                break  # and a worse reading of it is no answer
+        return None
+
+    def which_device(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return the deed of the sentence before on the device named now: "turn it up", "which one?", "the radio"."""
+        if not turn.history or turn.history[-1].text != self._questions.which_device.reply:
+            return None
+        if not self._names_things_alone(turn):
+            return None
+        earlier = next((message.text for message in reversed(turn.history) if message.author == "user"), "")
+        if (rest := self._scopes.all_but_now(earlier, turn)) is not None:
+            return rest
+        both, commands_of = f"{earlier}, {turn.text}", self._sentences.commands_in(turn.names, turn.room)
+        meant = self._dialogue.chosen(earlier, turn.text, turn.names, turn.room, commands_of)
+        meant = meant or self._sentences.of_devices(both, turn.names, turn.room)
+        meant = meant or self._sentences.learned_in(turn.names, turn.room)(both)
+        return leaning(meant) if meant else None
+
+    def _names_things_alone(self, turn: DialogueTurn) -> bool:
+        """Whether a turn may answer the question which: it names a thing or a place, and is no sentence of its own."""
+        grammar, frames = self._sentences.grammar, self._sentences.frames
+        if grammar.commands(turn.text, turn.names) or grammar.half(turn.text, turn.names) or frames.asks(turn.text):
+            return False
+        known = frames.lexicon.known_tokens(turn.text, turn.names)
+        return any(token.category in ("device", "kind", "room", "floor", "nickname", "quantity") for token in known)
+
+    # ── the same again, elsewhere or with more ──────────────────────────────────────────────────────
+
+    def elsewhere(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return what could not be done, for what is named now: "there are no fans here", "the one in the bedroom"."""
+        if not turn.last.tried or turn.last.calls:
+            return None
+        call, words = turn.last.tried[-1], self._sentences.grammar.plain_words(turn.text)
+        meant = self._dialogue.elsewhere(call, (), words, turn.names, turn.room)
+        return leaning((meant,)) if meant and meant.arguments != call.arguments else None
+
+    def one_of_several(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return a question where several things were done: the last of them may not be what "cancel it" means."""
+        if self._dialogue.leaves_open_which(turn.text, turn.last) and not self._names_one(turn):
+            return self._questions.which_device
+        if len(turn.last.calls) < MOST_PARSED:
+            return None
+        commands_of = self._sentences.commands_in(turn.names, turn.room)
+        unsure = self._dialogue.referring(turn.text, turn.exchanges, commands_of, turn.names, turn.room)
+        return TurnMeaning(choices=unsure) if isinstance(unsure, Choices) else None
+
+    def repetition(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return the last command, done to more or once more: "and the hall too"."""
+        commands_of = self._sentences.commands_in(turn.names, turn.room)
+        ways = (self._dialogue.follow(text, turn.last, commands_of) for text in turn.readings)
+        follows = next(filter(None, ways), None)
+        return leaning(follows) if follows else None
+
+    def talk(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return nothing to do for what goes on with mere talk: "another one", after a joke."""
+        talked = bool(turn.exchanges) and not turn.last.tried
+        idle = turn.parse.act == "talk" and turn.parse.chance >= SURE_OF_SILENCE
+        return NO_DEED if talked and idle and not self._names_one(turn) else None
+
+    def it_and_more(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return a deed on what was spoken of and on one thing more: "turn it off, and the heater too"."""
+        both = self._dialogue.and_more(turn.text) if turn.before.act else None
+        if both is None:
+            return None
+        first = self._read_whole(turn.heard.saying(both[0])).commands
+        if len(first) != 1 or not first[0].tool.startswith("home."):
+            return None
+        call = ToolCall("", first[0].tool, first[0].arguments)
+        more = self._dialogue.elsewhere(call, (), both[1], turn.names, turn.room)
+        return leaning((first[0], more)) if more and more != first[0] else None
+
+    # ── what was just spoken of ─────────────────────────────────────────────────────────────────────
+
+    def choice(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return what is meant of the things just spoken of: "all but the lamp" has a word that forbids."""
+        chooses = self._dialogue.chooses(turn.text) or self._follow_ups.says_the_same(turn.text)
+        return self.reference(turn) if chooses else None
+
+    def reference(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return what a turn means of what was done just before it; `None` when it does not lean on that."""
+        text, parse = turn.text, turn.parse
+        ways = (
+            self._follow_ups.follow_up(one, turn.history, turn.exchanges, turn.names, turn.room)
+            for one in turn.readings
+        )
+        if more := next(filter(None, ways), None):
+            return leaning((more,))
+        of_the_world = parse.act.startswith(("weather.", "clock.")) and parse.chance >= MOST_CERTAIN
+        if of_the_world and parse.commands:  # "is it going to rain", after the mower
+            return parsed(parse, turn.before)
+        if turn.before.act and parse.named and parse.is_sure():  # "and shut the curtains" is not about the lamp before
+            return parsed(parse, turn.before)
+        exchanges = self._dialogue.past_looks_elsewhere(text, turn.exchanges)
+        last = exchanges[0] if exchanges else turn.last
+        commands_of = self._sentences.commands_in(turn.names, turn.room)
+        meant = self._dialogue.referring(text, exchanges, commands_of, turn.names, turn.room)
+        idle = parse.act in SILENT and parse.act != "cannot" and parse.chance >= CERTAIN
+        few = last.of_devices and 0 < len(last.things) <= MOST_PARSED
+        if meant is None and few and not idle and not self._names_one(turn):
+            learned = self._sentences.learned_in(turn.names, turn.room)
+            meant = self._dialogue.referring(text, exchanges, learned, turn.names, turn.room)
+        if meant is None:
+            return None
+        if meant == ():
+            return self._questions.which_device
+        return TurnMeaning(choices=meant) if isinstance(meant, Choices) else leaning(meant)
+
+    def devices_before(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return what is wanted of the devices just spoken of: "right, I'm in, shut it"; "half"."""
+        before = [thing.name for thing in turn.last.things if thing.topic == "home"]
+        meant = self._sentences.of_devices(turn.text, turn.names, turn.room, before) if before else ()
+        return leaning(meant) if meant else None
+
+    def _names_one(self, turn: DialogueTurn) -> bool:
+        return self._sentences.frames.names_one(turn.text, turn.names)

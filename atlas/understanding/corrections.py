@@ -1,0 +1,84 @@
+"""Reads what a turn puts right: the deed of the turn before ("no, at five"), or its own first words. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from atlas.conversation import ToolCall
+from atlas.understanding.clarifications import Clarifications
+from atlas.understanding.command_traits import are_like, name_any
+from atlas.understanding.dialogue_turn import DialogueTurn, DialogueTurns
+from atlas.understanding.meaning import TurnMeaning, leaning
+from atlas.understanding.patterns import act_pattern
+from atlas.understanding.self_corrections import SelfCorrections
+from atlas.understanding.sentence_reader import SentenceReader
+from atlas.understanding.slots import Command
+
+
+class Corrections:
+    """How one language corrects. Each step returns what is meant, or `None` where nothing is corrected. Immutable."""
+
+    def __init__(
+        self, sentences: SentenceReader, turns: DialogueTurns, slips: SelfCorrections, questions: Clarifications
+    ) -> None:
+        self._sentences = sentences
+        self._dialogue, self._follow_ups = turns.dialogue, turns.follow_ups
+        self._slips = slips
+        self._questions = questions
+        self._corrects = act_pattern(sentences.grammar.tables, "corrects")
+
+    def set_anew(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return the last deed with another value: "oh no, I can't hear it now, louder"."""
+        commands = self._dialogue.set_anew(turn.text, turn.last)
+        return leaning(commands) if commands else None
+
+    def of_last_deed(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return the last command as it was really meant: "no, at five"."""
+        ways = (
+            self._follow_ups.correction(text, turn.history, turn.exchanges, turn.names, turn.room)
+            for text in (*turn.readings, *filter(None, [self._first_clauses(turn.text), self._last_clause(turn.text)]))
+        )
+        corrected = next((commands for commands in ways if commands), None)
+        return leaning(corrected) if corrected else None
+
+    def _first_clauses(self, text: str) -> str:
+        """Return a correction without its last clause, which may say why: "no, sorry, quarter past, read it wrong"."""
+        first, _, reason = text.rpartition(",")
+        corrects = self._corrects.match(first)
+        return first if corrects and first[corrects.end() :].strip() and " " in reason.strip() else ""
+
+    def _last_clause(self, text: str) -> str:
+        """Return the last clause where it corrects by its own words: "they're big eggs, make it seven"."""
+        last = text.rpartition(",")[2].strip()
+        return last if last != text.strip() and self._follow_ups.replaces(last) else ""
+
+    def left_alone(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return what is said where all stays as it is: "leave it"."""
+        left = self._follow_ups.left_alone(turn.text)
+        return TurnMeaning(reply=left) if left else None
+
+    def of_itself(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return what a sentence means that corrects itself: "the hall, no, the landing"."""
+
+        def amended(command: Command, text: str) -> Command | None:
+            call = ToolCall("", command.tool, command.arguments)
+            return self._follow_ups.amended(call, text, (), turn.names, turn.room)
+
+        commands_of = self._sentences.commands_or_learned_in(turn.names, turn.room)
+        corrected = self._slips.corrected(turn.text, commands_of, amended, turn.names)
+        if not corrected:
+            return None
+        if self._is_elsewhere(corrected, turn):
+            return self._questions.which_device  # "the curtains in the bedroom, no, the blind": not the kitchen's
+        if all("kind" in one.arguments for one in corrected) and not name_any(corrected):
+            parse = self._sentences.parse(turn.text, turn.names, turn.room, turn.before)
+            if parse.is_sure() and parse.named and are_like(parse, corrected):
+                return TurnMeaning(commands=parse.commands)  # "the speaker at eight, no, volume ten"
+        return TurnMeaning(commands=corrected)
+
+    def _is_elsewhere(self, commands: Sequence[Command], turn: DialogueTurn) -> bool:
+        """Whether a deed is on a device that is not named, outside of all rooms that are."""
+        rooms, words = self._sentences.frames.rooms_in(turn.text, turn.names), turn.text.casefold()
+        devices = {one.name: one.room for one in turn.names.devices if one.name.casefold() not in words}
+        meant = (str(one.arguments.get("device", "")) for one in commands)
+        return bool(rooms) and any(name in devices and devices[name] not in rooms for name in meant)

@@ -1,0 +1,75 @@
+"""Reads "everything off": all of a place that can simply be switched off, or the question which place is meant. Pure.
+
+Everything is never only what was just spoken of, and never what has to go on: a freezer, the router, what washes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from atlas.understanding.choices import MeaningChoice
+from atlas.understanding.frame_words import Lexicon
+from atlas.understanding.names import NamedDevice, Names
+from atlas.understanding.slots import Command
+
+KINDS = ("light", "switch", "media", "fan")  # no heating, and nothing that moves or locks
+LONGEST_CHARACTERS = 120
+
+
+class EverythingOff:
+    """How one language says it. `words` is its table `everything_off`."""
+
+    def __init__(self, words: Mapping[str, Any], lexicon: Lexicon) -> None:
+        self._ways = [re.compile(way, re.IGNORECASE) for way in words.get("ways", ())]
+        self._goes_on = re.compile(words.get("goes_on", "(?!)"), re.IGNORECASE)
+        self._house = re.compile(words.get("house", "(?!)"), re.IGNORECASE)
+        self._here = re.compile(words.get("here", "(?!)"), re.IGNORECASE)
+        self._in_house: str = words.get("in_house", "")
+        self._in_room: str = words.get("in_room", "")
+        self._lexicon = lexicon
+
+    def read(self, text: str, names: Names, room: str) -> tuple[Command, ...] | list[MeaningChoice] | None:
+        """Return what turns everything off where `text` says, or the places it may mean; `None` for other words."""
+        words = text.strip()[: LONGEST_CHARACTERS + 1]
+        match = next((one for way in self._ways if (one := way.fullmatch(words))), None)
+        if match is None or len(words) > LONGEST_CHARACTERS:
+            return None
+        where = (match["where"] or "").strip(" ,")
+        if not where:
+            return self._asked(names, room)
+        if self._house.fullmatch(where):
+            return self._off({"everything": True}, names.devices) or None
+        if self._here.fullmatch(where):
+            return self._in(room, names) or None if room else None
+        tokens = self._lexicon.tokens(where, names) or []
+        places = [token for token in tokens if token.category in ("room", "floor")]
+        if len(places) != 1 or any(token.category not in ("room", "floor", "word") for token in tokens):
+            return None
+        if places[0].category == "room":
+            return self._in(places[0].value, names) or None
+        rooms = {place.name for place in names.rooms if place.floor == places[0].value}
+        there = [device for device in names.devices if device.room in rooms]
+        return self._off({"floor": places[0].value}, there) or None
+
+    def _asked(self, names: Names, room: str) -> list[MeaningChoice] | None:
+        """Return the places that may be meant where none is named: the house, and the room in which it is said."""
+        whole, here = self._off({"everything": True}, names.devices), self._in(room, names) if room else ()
+        both = [(self._in_house, whole), (self._in_room.format(room), here)]
+        return [MeaningChoice(label, commands) for label, commands in both if commands] or None
+
+    def _in(self, room: str, names: Names) -> tuple[Command, ...]:
+        return self._off({"room": room}, [device for device in names.devices if device.room == room])
+
+    def _off(self, where: Mapping[str, Any], devices: Sequence[NamedDevice]) -> tuple[Command, ...]:
+        return tuple(self._each(where, [one for one in devices if "on" in one.can or not one.can]))
+
+    def _each(self, where: Mapping[str, Any], devices: Sequence[NamedDevice]) -> Iterator[Command]:
+        for kind in KINDS:
+            of_it = [device for device in devices if device.kind == kind]
+            ends = [device for device in of_it if not self._goes_on.search(" ".join((device.name, *device.aliases)))]
+            if ends and len(ends) == len(of_it):
+                yield Command("home.turn", {"on": False, "kind": kind, **where})
+            else:
+                yield from (Command("home.turn", {"on": False, "device": device.name}) for device in ends)

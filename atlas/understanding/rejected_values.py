@@ -1,0 +1,90 @@
+"""Drops what a sentence names only to reject it: "to thirty, not to twenty"; "not at eight but at seven". Pure.
+
+A rejection names the opposite of what is wanted, so every reader would find two numbers, times or colours where one is
+meant. It is dropped only where its like stands beside it: a number for a number, a time for a time. Where it names a
+device or a place, something is left alone, which others read (exemptions.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from atlas.understanding import moments
+from atlas.understanding.patterns import filled
+
+LONGEST_CHARACTERS = 200
+MOST_REJECTED = 2  # in one sentence
+FEWEST_WORDS = 3  # behind a rejection that begins a text: fewer correct what was said before, "not seven, half eight"
+_NUMBER = re.compile(r"-?\d+(?:[.:,]\d+)?")
+
+
+class RejectedValues:
+    """How one language rejects a value; a language without a table never does. `digits` writes out numbers."""
+
+    def __init__(self, words: Mapping[str, Any], digits: Callable[[str], str]) -> None:
+        parts: Mapping[str, str] = words.get("parts", {})
+
+        def pattern(name: str) -> re.Pattern[str]:
+            return re.compile(filled(words.get(name, "(?!)"), parts), re.IGNORECASE)
+
+        self._digits = digits
+        self._before, self._behind, self._things = pattern("before"), pattern("behind"), pattern("things")
+        self._unit, self._to = pattern("unit"), pattern("to")
+        self._alike = [re.compile(way, re.IGNORECASE) for way in words.get("alike", ())]
+
+    def without(self, text: str) -> str:
+        """Return a text without the values that it rejects; as it is where it rejects none."""
+        if len(text) > LONGEST_CHARACTERS:
+            return text
+        for _ in range(MOST_REJECTED):
+            rest = self._without_one(text)
+            if rest == text:
+                break
+            text = rest
+        return text
+
+    def _without_one(self, text: str) -> str:
+        for match in self._before.finditer(text):
+            behind = text[match.end() :]
+            if not match.start() and len(behind.split()) < FEWEST_WORDS:
+                continue
+            thing = bool(match["but"]) and bool(self._things.search(text))
+            if thing or self._is_like(match["value"], behind.split(",")[0], first=True):
+                return self._joined(text[: match.start()], behind)
+        for match in self._behind.finditer(text):
+            before, behind = text[: match.start()], text[match.end() :]
+            if not before.strip():
+                continue
+            thing = bool(self._things.search(text)) and match["value"].casefold() not in before.casefold()
+            if thing or self._is_like(match["value"], before) or self._is_like(match["value"], behind):
+                return self._joined(before, behind)
+        return text
+
+    @staticmethod
+    def _joined(before: str, behind: str) -> str:
+        return f"{before.rstrip(' ,')} {behind.lstrip(' ,')}".strip() if behind.strip(" .!") else before.rstrip(" ,")
+
+    def _is_like(self, value: str, words: str, *, first: bool = False) -> bool:
+        """Whether some words hold a value of the same kind; `first`: they begin with it."""
+        return any(self._kind_of(value) == kind for kind in self._kinds_in(words, first=first) if self._kind_of(value))
+
+    def _kind_of(self, value: str) -> str:
+        words = self._unit.sub("", self._digits(value)).strip()
+        if _NUMBER.fullmatch(words):
+            return "number"
+        if moments.whole(value):
+            return "moment"
+        return next((str(at) for at, way in enumerate(self._alike) if way.fullmatch(value.strip())), "")
+
+    def _kinds_in(self, words: str, *, first: bool) -> set[str]:
+        words = self._to.sub("", words.strip())
+        written = self._digits(words)
+        numbers = _NUMBER.match(written) if first else _NUMBER.search(written)
+        spoken = moments.find(words)
+        when = any(not words[: one.start].strip() for one in spoken) if first else bool(spoken)
+        kinds = {
+            str(at) for at, way in enumerate(self._alike) if (way.match(words.strip()) if first else way.search(words))
+        }
+        return kinds | ({"number"} if numbers else set()) | ({"moment"} if when else set())

@@ -1,0 +1,189 @@
+"""Reads what a turn asks for by its own words, of which grammars make commands or the parser makes sense. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from atlas.understanding import rivals
+from atlas.understanding.clarifications import Clarifications
+from atlas.understanding.command_traits import is_unknown, name_any, of_home, only_look
+from atlas.understanding.concern import SmallTalk
+from atlas.understanding.continuations import Continuations
+from atlas.understanding.coverage import Coverage
+from atlas.understanding.dialogue_turn import DialogueTurn, Understand
+from atlas.understanding.frame_words import Token
+from atlas.understanding.grammar import Half
+from atlas.understanding.lasting_deeds import for_a_while
+from atlas.understanding.meaning import NO_DEED, TurnMeaning
+from atlas.understanding.parser import NOT_PARSED, act_of
+from atlas.understanding.patterns import act_pattern
+from atlas.understanding.rivals import CERTAIN, CERTAIN_OF_ANOTHER, CERTAIN_OF_SILENCE, MOST_CERTAIN, Rivals, parsed
+from atlas.understanding.self_corrections import SelfCorrections
+from atlas.understanding.sentence_reader import SentenceReader
+from atlas.understanding.slots import Command
+
+NOTED = ("lists.add", "tasks.add", "notes.add")  # acts that write down what was said
+CERTAIN_OF_A_WISH = 0.6  # of one of them, though it is not said what
+CONCERNS = ("health", "emergency", "cannot")
+
+
+class Requests:
+    """How one language asks. Each step returns what is meant, or `None` where it reads nothing. Immutable.
+
+    `whole` reads a turn, whatever its words.
+    """
+
+    def __init__(
+        self,
+        sentences: SentenceReader,
+        slips: SelfCorrections,
+        coverage: Coverage,
+        continuations: Continuations,
+        questions: Clarifications,
+        whole: Understand,
+    ) -> None:
+        tables: Mapping[str, Any] = sentences.grammar.tables
+        self._sentences = sentences
+        self._grammar, self._frames = sentences.grammar, sentences.frames
+        self._slips = slips
+        self._coverage = coverage
+        self._continuations = continuations
+        self._questions = questions
+        self._whole = whole
+        self._small_talk = SmallTalk(tables)
+        self._used_up = act_pattern(tables, "used_up")
+        self._says_no = re.compile(tables["left"].get("no", "(?!)"), re.IGNORECASE)
+
+    def run_out(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return the question whether to put on the list what has run out: "the loo paper is all gone"."""
+        match = self._used_up.fullmatch(turn.text.strip(" .,!"))
+        thing = next(filter(None, match.groups()), "") if match else ""
+        if not match or not thing or turn.parse is NOT_PARSED or turn.parse.chance >= MOST_CERTAIN:
+            return None
+        if not match["lost"] and self._frames.lexicon.known_tokens(thing, turn.names):
+            return None  # the battery, the heating
+        return self._questions.about(replace(turn.parse, pieces=()), [Command("lists.add", {"items": [thing]})])
+
+    def of_devices(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return what is wanted of devices or asked about them; "a bit brighter" is about those just spoken of."""
+        if not of_home(self._grammar.commands(turn.text, turn.names)):
+            return None
+        commands = self._sentences.of_devices(turn.text, turn.names, turn.room)
+        if not commands or any(map(self._grammar.is_negated, turn.readings[1:])):
+            return None
+        leans = None
+        if not name_any(commands):
+            leans = self._continuations.reference(turn)
+            if not leans and all(one.tool in ("home.adjust", "home.set") for one in commands):
+                leans = self._continuations.devices_before(turn)
+        return leans or self._reconsidered(commands, turn)
+
+    def negation(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return what is wanted in spite of a "not": "it's not warm enough"; nothing where a worse reading has it."""
+        if not any(self._grammar.is_negated(text, turn.names) for text in turn.readings):
+            return None
+        parse = turn.parse
+        only_no = self._says_no.fullmatch(turn.heard.text.strip(" .,!"))  # and nothing was asked
+        if only_no or not self._grammar.is_negated(turn.text, turn.names):
+            return NO_DEED
+        if parse.is_sure(negated=True):
+            return parsed(parse, turn.before)
+        if parse.is_sure() and not parse.looks:
+            return self._questions.about(parse, parse.commands)
+        if parse.choices and parse.is_sure():
+            return self._questions.among(parse.choices[:1])
+        return self._asked_first(turn)
+
+    def command(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return the commands of the first reading that is one."""
+        commands_of = self._sentences.commands_in(turn.names, turn.room)
+        commands = next(filter(None, map(commands_of, turn.readings)), ())
+        if not commands:
+            return None
+        stops = commands[0].tool == "alarms.stop" and bool(turn.before.devices)
+        if stops and (leans := self._continuations.reference(turn)):
+            return leans  # "stop it", of what was just set going
+        if turn.parse.is_sure() and any(is_unknown(command, turn.names) for command in commands):
+            return parsed(turn.parse, turn.before)
+        return self._reconsidered(commands, turn)
+
+    def joint_commands(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return several commands in one sentence, of which one leaves out what the other says."""
+        if self._frames.is_to_somebody(turn.text, turn.names):
+            return None
+        commands_of = self._sentences.commands_in(turn.names, turn.room)
+        several = self._slips.joint_commands(turn.text, turn.names, commands_of)
+        return TurnMeaning(commands=several) if several else None
+
+    def parsed_request(self, turn: DialogueTurn) -> TurnMeaning:
+        """Return what no grammar has: what the parser is sure of, half a command, a question, or nothing at all.
+
+        Only the first reading counts: a question about what may have been misheard would not be calm.
+        """
+        text, parse = turn.text, turn.parse
+        if self._small_talk.answer(text, self._grammar.plain_words(text)):
+            return NO_DEED
+        half = self._sentences.half(text, turn.names, turn.room)
+        if not parse.is_sure() and half is None and (subject := self._another_subject(turn)):
+            return subject
+        certain = parse.chance >= CERTAIN_OF_ANOTHER and not (parse.looks and isinstance(half, Half))
+        if parse.is_sure() and (half is None or certain):
+            return parsed(parse, turn.before)
+        if half is not None:
+            return TurnMeaning(reply=half) if isinstance(half, str) else TurnMeaning(half=half)
+        if parse.half and parse.chance >= CERTAIN:
+            return TurnMeaning(half=parse.half)
+        if refused := self._frames.refused(text, turn.names, turn.room):
+            return TurnMeaning(commands=refused)
+        unclear = parse.unclear and parse.chance >= CERTAIN
+        if unclear and (only := self._only_one_here(turn)):
+            return TurnMeaning(commands=only)
+        if unclear or self._frames.is_unclear(text, turn.names):
+            return self._questions.which_device
+        if parse.choices:
+            likely = parse.choices[0].commands
+            lasting = for_a_while(likely) if self._coverage.only_lasts(likely, parse) else ()
+            return self._questions.about(parse, lasting) if lasting else self._questions.among(parse.choices)
+        if parse.act in NOTED and parse.chance >= CERTAIN_OF_A_WISH and not parse.commands:
+            return self._questions.which_device  # "put it on the list, would you"
+        grave = parse.act in CONCERNS and parse.chance >= CERTAIN
+        return self._asked_first(turn) or TurnMeaning(concern=parse.act if grave else "")
+
+    def _another_subject(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return a sure deed on a thing that is named, which only what was done before made doubtful."""
+        alone = self._sentences.parse(turn.text, turn.names, turn.room) if turn.before.act else NOT_PARSED
+        return TurnMeaning(commands=alone.commands) if alone.named and alone.is_of_devices else None
+
+    def _only_one_here(self, turn: DialogueTurn) -> tuple[Command, ...]:
+        """Return a deed on the only device of the room that it can be done to: "unlock it", where there is one door."""
+        here = [device for device in turn.names.devices if turn.room and device.room == turn.room]
+        act = turn.parse.act
+        tokens = (Token("device", device, device.name) for device in here)
+        made = [self._frames.deed(act, turn.text, [token], "", turn.names, turn.room) for token in tokens]
+        able = [commands for commands in made if commands]
+        verbs = {act, {"open": "unlock", "close": "lock"}.get(act, act)}
+        by_its_verb = len(able) == 1 and {act_of(one.tool, one.arguments) for one in able[0]} <= verbs
+        return able[0] if by_its_verb else ()  # to turn "that thing" off shuts no garage
+
+    def _reconsidered(self, commands: Sequence[Command], turn: DialogueTurn) -> TurnMeaning:
+        """Return commands of a grammar, or what the parser is certain of in their place."""
+        text, names, room = turn.heard.text, turn.names, turn.room
+        public, asked_first = partial(self._sentences.by_public, text, names, room), partial(self._asked_first, turn)
+        both = Rivals(tuple(commands), turn.parse, turn.before, text, names, room, self._frames, public, asked_first)
+        return rivals.meant(both)
+
+    def _asked_first(self, turn: DialogueTurn) -> TurnMeaning:
+        """Return what is wanted before somebody says why, in words that nothing reads: "…, I can't see a thing"."""
+        first, parse = self._frames.first_clause(turn.heard.text), turn.parse
+        if not first or self._grammar.is_negated(first, turn.names):
+            return NO_DEED
+        nothing = parse.act == "nothing" and parse.chance >= CERTAIN
+        if nothing and parse.chance >= CERTAIN_OF_SILENCE:
+            return NO_DEED
+        meant = self._whole(turn.heard.saying(first))
+        of_devices = not nothing and of_home(meant.commands)
+        return meant if of_devices or only_look(meant.commands) else NO_DEED

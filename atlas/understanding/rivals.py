@@ -1,0 +1,250 @@
+"""Judges between the commands that a grammar read and what the parser is certain of in their place. Pure.
+
+Grammars go by words, so they take "was it locked all night" for a question that a look answers, and "set the mower off"
+for turning it off. The parser goes by meaning and is sometimes wrong. `STEPS` are asked in their order, and the first
+that knows decides; where none does, the parser has what it takes, and its commands stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from atlas.understanding.command_traits import only_look
+from atlas.understanding.frames import Frames
+from atlas.understanding.grammar import Command
+from atlas.understanding.meaning import NO_DEED, TurnMeaning
+from atlas.understanding.names import Names
+from atlas.understanding.parser import SILENT, Before, Parse, act_of, learnt_topics
+from atlas.understanding.slots import LATER
+
+CERTAIN = 0.6  # of the parser, that nothing is asked for which a look answers
+CERTAIN_OF_ANOTHER = 0.85  # that another tool is meant than a grammar read
+MOST_CERTAIN = 0.95  # that one thing is meant where a grammar read several
+CERTAIN_OF_SILENCE = 0.9  # that nothing is meant, where a grammar read a deed
+SURE_OF_SILENCE = 0.8  # that nothing is meant, where the public grammar takes words as they are: "play nicely"
+LOOK_TOPICS = {"look", "timers.left", "calendar.find", "calendar.list", "email.search", "email.list"}
+
+BROADCAST = "broadcast.say"
+
+
+@dataclass(frozen=True, slots=True)
+class Rivals:
+    """The same words, as a grammar read them and as the parser did."""
+
+    commands: tuple[Command, ...]  # of the grammar, one at least
+    parse: Parse
+    before: Before  # what was done before these words
+    text: str
+    names: Names
+    room: str
+    frames: Frames
+    public: Callable[[], object]  # what the public grammar makes of the words
+    asked_first: Callable[[], TurnMeaning]  # what is wanted before somebody says why
+
+    @property
+    def unchanged(self) -> TurnMeaning:
+        """The grammar's commands."""
+        return TurnMeaning(commands=self.commands)
+
+    @property
+    def parsed(self) -> TurnMeaning:
+        """The parser's commands."""
+        return parsed(self.parse, self.before)
+
+    def is_no_place(self, argument: str) -> bool:
+        """Whether what the grammar took for a place is the name of nothing here."""
+        words = self.commands[0].arguments.get(argument, "")
+        return bool(words) and not self.frames.lexicon.tokens(str(words), self.names, asking=True)
+
+
+def meant(rivals: Rivals) -> TurnMeaning:
+    """Return what is meant: the commands of one of both, or that there is nothing to do."""
+    return next((known for step in STEPS if (known := step(rivals)) is not None), rivals.parsed)
+
+
+def parsed(parse: Parse, before: Before) -> TurnMeaning:
+    """Return the commands of the parser; what it left out may have come from the call before."""
+    return TurnMeaning(commands=parse.commands, leans=bool(before.act))
+
+
+def _what_was_set_is_stopped(rivals: Rivals) -> TurnMeaning | None:
+    """Take the parser's word for "stop it", of what was just set going."""
+    stops = rivals.before.act and rivals.commands[0].tool == "alarms.stop"
+    return rivals.parsed if stops and rivals.parse.is_sure() else None
+
+
+def _the_parser_never_learnt_of_it(rivals: Rivals) -> TurnMeaning | None:
+    """Keep a call of a tool that the house was given after the parser was taught."""
+    topics = {one.tool.partition(".")[0] for one in rivals.commands}
+    return rivals.unchanged if topics.isdisjoint(learnt_topics()) else None
+
+
+def _what_is_to_be_forgotten_is_not_remembered(rivals: Rivals) -> TurnMeaning | None:
+    """Keep "forget that about the spare key", of which the parser knows no more than that it is about a fact."""
+    forgets = {one.tool for one in rivals.commands} == {"facts.forget"}
+    return rivals.unchanged if forgets and rivals.parse.act == "facts.remember" else None
+
+
+def _nothing_is_done_where_nothing_can_be(rivals: Rivals) -> TurnMeaning | None:
+    """Keep "call mum" and "order a pizza", which no house does: the answer says so, and does nothing."""
+    return rivals.unchanged if {one.tool for one in rivals.commands} == {"world.unknown"} else None
+
+
+def _the_list_says_what_is_missing(rivals: Rivals) -> TurnMeaning | None:
+    """Keep "have we got any cheese": nobody can know, but the list says whether it is to be bought."""
+    return rivals.unchanged if any("item" in one.arguments for one in rivals.commands) else None
+
+
+def _what_is_deleted_is_not_written(rivals: Rivals) -> TurnMeaning | None:
+    """Keep "delete the note the milk is sour", though what is to be deleted reads like what was just noted."""
+    deletes = {one.tool for one in rivals.commands} == {"notes.remove"}
+    return rivals.unchanged if deletes and rivals.parse.act == "notes.add" else None
+
+
+def _the_parser_is_unsure(rivals: Rivals) -> TurnMeaning | None:
+    return rivals.unchanged if rivals.parse.chance < CERTAIN else None
+
+
+def _a_sensor_knows_the_weather(rivals: Rivals) -> TurnMeaning | None:
+    """Look at a sensor of this house, which knows the weather here better."""
+    parse = rivals.parse
+    if not (rivals.commands[0].tool == "weather.now" and parse.act == "look" and parse.named and parse.commands):
+        return None
+    look = rivals.frames.question(rivals.text, rivals.names, rivals.room)
+    return TurnMeaning(commands=(look,)) if look else rivals.parsed
+
+
+def _nobody_can_know(rivals: Rivals) -> TurnMeaning | None:
+    """Leave "is Tom cross with me": it asks for no place."""
+    cannot = rivals.parse.act == "cannot" and rivals.is_no_place("place")
+    return TurnMeaning(concern=rivals.parse.act) if cannot else None
+
+
+def _there_is_more_to_look_at(rivals: Rivals) -> TurnMeaning | None:
+    parse = rivals.parse
+    more = parse.act == "look" and len(parse.commands) > len(rivals.commands)
+    nowhere = parse.act == "presence.where" and rivals.is_no_place("value")
+    return rivals.parsed if (more or nowhere) and parse.commands else None
+
+
+def _a_public_sentence_stays(rivals: Rivals) -> TurnMeaning | None:
+    """Keep a whole sentence of the public grammar, unless any words would have fitted a part of it."""
+    if rivals.commands != rivals.public() or any("query" in one.arguments for one in rivals.commands):
+        return None
+    return rivals.unchanged
+
+
+def _nothing_is_asked_for(rivals: Rivals) -> TurnMeaning | None:
+    """Do nothing about health, danger and talk; of doubtful talk, only no looks."""
+    parse = rivals.parse
+    if parse.act not in SILENT:
+        return None
+    if rivals.frames.surely_asks(rivals.text) and parse.chance < CERTAIN_OF_SILENCE:
+        return rivals.unchanged
+    grave = parse.act in ("health", "emergency") or parse.chance >= CERTAIN_OF_SILENCE
+    only_looks = {_topic(one) for one in rivals.commands} <= LOOK_TOPICS
+    return rivals.asked_first() if grave or only_looks else rivals.unchanged
+
+
+def _the_grammar_has_that_and_more(rivals: Rivals) -> TurnMeaning | None:
+    """Keep two deeds on one thing where the parser has one of them: "radio on, and to thirty"."""
+    theirs, ours = rivals.parse.commands, rivals.commands
+    devices = {one.arguments.get("device") for one in ours}
+    more = 0 < len(theirs) < len(ours) and all(one in ours for one in theirs)
+    return rivals.unchanged if more and len(devices) == 1 and None not in devices else None
+
+
+def _the_grammar_means_all(rivals: Rivals) -> TurnMeaning | None:
+    """Keep "in every room" where the parser has the same deed on one thing of the kind."""
+    theirs, ours = rivals.parse.commands, rivals.commands
+    every = len(ours) == 1 and ours[0].arguments.get("everything")
+    same = every and {one.tool for one in theirs} == {ours[0].tool}
+    narrower = same and not any(one.arguments.get("everything") for one in theirs)
+    return rivals.unchanged if narrower else None
+
+
+def _more_timers_are_meant(rivals: Rivals) -> TurnMeaning | None:
+    """Start each of several timers, of which the grammar read one."""
+    theirs, ours = rivals.parse.commands, rivals.commands
+    timers = all(one.tool == "timers.start" for one in (*theirs, *ours))
+    return rivals.parsed if timers and len(theirs) > len(ours) else None
+
+
+def _a_deed_is_no_question(rivals: Rivals) -> TurnMeaning | None:
+    """Answer nothing where the parser is most certain of a deed: "have it switch itself off" has a question's words."""
+    deed = not rivals.parse.looks and not rivals.parse.commands and rivals.parse.chance >= MOST_CERTAIN
+    return NO_DEED if deed and only_look(rivals.commands) else None
+
+
+def _another_tool_takes_more(rivals: Rivals) -> TurnMeaning | None:
+    unsure = not rivals.parse.commands or rivals.parse.chance < CERTAIN_OF_ANOTHER
+    return rivals.unchanged if unsure else None
+
+
+def _the_parser_knows_what_it_is(rivals: Rivals) -> TurnMeaning | None:
+    """Take the things that the parser has as well: "we're out of milk, put it on the list, and some eggs"."""
+    if {one.tool for one in (*rivals.commands, *rivals.parse.commands)} != {"lists.add"}:
+        return None
+    [ours, *_], [theirs, *_] = rivals.commands, rivals.parse.commands
+    fewer = {*map(str, ours.arguments.get("items", ()))} < {*map(str, theirs.arguments.get("items", ()))}
+    return rivals.parsed if fewer else None
+
+
+def _the_grammar_reads_the_same_tool_closer(rivals: Rivals) -> TurnMeaning | None:
+    """Keep the grammar's names, lists and numbers where both mean the same tool, unless it is the home's."""
+    tools = {one.tool for one in rivals.commands}
+    if tools == {BROADCAST} and not _is_verbatim(rivals.commands, rivals.parse.text):
+        return rivals.parsed
+    of_home = all(tool.startswith("home.") for tool in tools)
+    return rivals.unchanged if tools == {one.tool for one in rivals.parse.commands} and not of_home else None
+
+
+def _the_grammar_names_a_device(rivals: Rivals) -> TurnMeaning | None:
+    """Keep "and the big light off", after the lamp; and "how damp is it", after the light."""
+    acts = {act_of(one.tool, one.arguments) for one in rivals.commands}
+    as_many = len(rivals.commands) == len(rivals.parse.commands)
+    named = all({"device", "measure", "room"} & {*one.arguments} for one in rivals.commands)
+    return rivals.unchanged if as_many and acts == {rivals.parse.act} and named else None
+
+
+def _several_or_later_takes_most(rivals: Rivals) -> TurnMeaning | None:
+    several = len(rivals.commands) > 1 or LATER in {one.tool for one in rivals.commands}
+    return rivals.unchanged if several and rivals.parse.chance < MOST_CERTAIN else None
+
+
+STEPS: tuple[Callable[[Rivals], TurnMeaning | None], ...] = (
+    _what_was_set_is_stopped,
+    _the_parser_never_learnt_of_it,
+    _more_timers_are_meant,
+    _the_grammar_means_all,
+    _what_is_to_be_forgotten_is_not_remembered,
+    _nothing_is_done_where_nothing_can_be,
+    _the_list_says_what_is_missing,
+    _what_is_deleted_is_not_written,
+    _the_parser_is_unsure,
+    _a_sensor_knows_the_weather,
+    _nobody_can_know,
+    _there_is_more_to_look_at,
+    _a_public_sentence_stays,
+    _nothing_is_asked_for,
+    _a_deed_is_no_question,
+    _the_grammar_has_that_and_more,
+    _another_tool_takes_more,
+    _the_parser_knows_what_it_is,
+    _the_grammar_reads_the_same_tool_closer,
+    _the_grammar_names_a_device,
+    _several_or_later_takes_most,
+)
+
+
+def _is_verbatim(commands: Sequence[Command], text: str) -> bool:
+    """Whether what is to be said to others stands so in a text: "we're", not "we are"."""
+    return all(str(one.arguments.get("text", "")) in text for one in commands)
+
+
+def _topic(command: Command) -> str:
+    """Return what a command is about: a look at the house, a deed in it, or else its tool."""
+    if command.tool in ("home.state", "presence.where"):
+        return "look"
+    return "home" if command.tool.startswith("home.") else command.tool

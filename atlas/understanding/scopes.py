@@ -1,0 +1,150 @@
+"""Holds a deed to what it may reach: not what a turn leaves alone or wants otherwise, and no other place. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from atlas.understanding.choices import MeaningChoice
+from atlas.understanding.clarifications import Clarifications
+from atlas.understanding.command_traits import ADDING, PAST, TAKING_AWAY, only_look
+from atlas.understanding.contrasts import Contrasts
+from atlas.understanding.dialogue_turn import DialogueTurn, DialogueTurns, SpokenTurn, Understand
+from atlas.understanding.everything_off import EverythingOff
+from atlas.understanding.exemptions import Exemptions
+from atlas.understanding.list_names import with_near_name
+from atlas.understanding.meaning import NO_DEED, TurnMeaning, leaning
+from atlas.understanding.named_places import NamedPlaces
+from atlas.understanding.names import NOBODY, Names
+from atlas.understanding.sentence_reader import SentenceReader
+from atlas.understanding.slots import Command
+
+
+class Scopes:
+    """How one language says how far a deed reaches; `whole` reads a turn, whatever its words. Immutable."""
+
+    def __init__(
+        self, sentences: SentenceReader, turns: DialogueTurns, questions: Clarifications, whole: Understand
+    ) -> None:
+        tables = sentences.grammar.tables
+        self._sentences = sentences
+        self._grammar, self._frames = sentences.grammar, sentences.frames
+        self._turns = turns
+        self._questions = questions
+        self._whole = whole
+        self._exemptions = Exemptions(tables.get("exempt", {}), self._frames)
+        self._contrasts = Contrasts(tables.get("apart", {}), self._frames)
+        self._everything_off = EverythingOff(tables.get("everything_off", {}), self._frames.lexicon)
+        self._places = NamedPlaces(tables.get("places", {}), self._frames.lexicon)
+        self._new_list: str = tables.get("new_list", "")
+        self._usual_lists: Sequence[str] = tables["shopping"]
+
+    # ── wishes that say how far they reach ──────────────────────────────────────────────────────────
+
+    def restoration(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return how it was for the one that should have been left alone: "wait, not the lamp"."""
+        commands = self._turns.dialogue.restoration(turn.heard.text, turn.last, turn.names, turn.room)
+        return leaning(commands) if commands else None
+
+    def all_but(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return the wish of a sentence without what it leaves alone: "all off, only the tree stays on"."""
+        exemption = self._exemptions.read(turn.text, turn.names)
+        if exemption is None:
+            match = self._exemptions.excepts(turn.text)
+            unread = match and self._is_wish_but_for(turn.text, turn.text[: match.start()], turn.names)
+            return self._questions.which_device if unread else None
+        meant = self._whole(turn.heard.saying(exemption.wish))
+        commands = meant.commands or self._sentences.commands(exemption.wish, turn.names, turn.room)
+        if meant.half or (commands and (only_look(commands) or commands[-1].tool in ADDING)):
+            return None  # a question, or words to write down: "remind me to lock all but the back door"
+        if commands and commands[-1].tool.startswith(PAST):
+            return None  # "forget everything but …" forgets nothing
+        if not commands:
+            return self._questions.which_device if meant or self._frames.wants_a_deed(exemption.wish) else None
+        rest = self._exemptions.without(commands, exemption, turn.names, turn.room)
+        return TurnMeaning(commands=rest) if rest else self._questions.which_device
+
+    def all_but_now(self, earlier: str, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return the wish of the sentence before without what is named now: "all off except", "the lamp"."""
+        excepts = self._exemptions.excepts(earlier)
+        if not excepts:
+            return None
+        if earlier[excepts.end() :].strip(" .!?"):
+            return NO_DEED  # what was named before must stay as it is, too
+        return self.all_but(replace(turn, readings=(f"{earlier[: excepts.end()]} {turn.text}",))) or NO_DEED
+
+    def leaves_alone(self, text: str) -> bool:
+        """Tell whether a text surely leaves something alone, be it read or not: it says "except"."""
+        return self._exemptions.is_sure_to_exempt(text)
+
+    def _is_wish_but_for(self, text: str, wish: str, names: Names) -> bool:
+        """Whether a sentence wants a deed that may leave something alone: it is no question, and nothing to write down.
+
+        `wish`: the sentence up to "except".
+        """
+        if commands := self._grammar.commands(text, names) or self._grammar.commands(wish, names):
+            return not only_look(commands) and commands[-1].tool not in ADDING
+        wants = self._frames.wants_a_deed(text) and not self._frames.only_asks(text)
+        return wants and not self._sentences.half(text, names, "")
+
+    def but_otherwise(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return the wish of a sentence that wants something else of a part: "all off, only the hall on"."""
+        if self._frames.asks(turn.text) or self._grammar.is_negated(turn.text, turn.names):
+            return None
+        commands_of = self._sentences.commands_or_learned_in(turn.names, turn.room)
+        meant = self._contrasts.read(turn.text, turn.names, turn.room, commands_of)
+        if meant is None:
+            return None
+        return TurnMeaning(commands=meant) if meant else self._questions.which_device
+
+    def all_off(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return what turns off everything there is in a place, or the question in which: never what was spoken of."""
+        meant = self._everything_off.read(turn.text, turn.names, turn.room)
+        if meant is None:
+            return None
+        return self._questions.among(meant) if isinstance(meant, list) else TurnMeaning(commands=meant)
+
+    # ── what was understood, held to what the turn says ─────────────────────────────────────────────
+
+    def hold(self, heard: SpokenTurn, meant: TurnMeaning) -> TurnMeaning:
+        """Return what is meant within what a turn leaves alone, the places it names and the lists that there are."""
+        return self._in_places(heard, self._without_exempt(heard, meant))
+
+    def _without_exempt(self, heard: SpokenTurn, meant: TurnMeaning) -> TurnMeaning:
+        """Return what is meant; the question which one, for deeds of a turn whose exemption could not be read.
+
+        What is written down is never taken away but for something: only devices are left alone by their names.
+        """
+        takes_away = any(one.tool.rpartition(".")[2] in TAKING_AWAY for one in meant.commands)
+        if takes_away and any(map(self._exemptions.says_but, heard.readings)):
+            return NO_DEED
+        if not any(one.tool.startswith("home.") for one in meant.commands) or only_look(meant.commands):
+            return meant
+        exempting = filter(self._exemptions.is_sure_to_exempt, heard.readings)
+        unread = any(self._exemptions.read(text, heard.names) is None for text in exempting)
+        return self._questions.which_device if unread else meant
+
+    def _in_places(self, heard: SpokenTurn, meant: TurnMeaning) -> TurnMeaning:
+        """Return what is meant, where a turn names a place, there and nowhere else."""
+        if meant.choices and self._places.unknown(heard.text, heard.names):
+            likely = meant.choices.choices[0].commands
+            there = self._places.held_to(likely, heard.text, heard.names)
+            return meant if there == likely else TurnMeaning(commands=there)  # no such place: nothing is to be asked
+        if not meant.commands:
+            return meant
+        near = [with_near_name(one, heard.names, self._usual_lists) for one in meant.commands]
+        if near != list(meant.commands):
+            return self._on_lists(heard, meant, near)
+        spoken_of = self._turns.beside_history(heard).before.devices
+        there = self._places.held_to(meant.commands, heard.text, heard.names, spoken_of)
+        return replace(meant, commands=there)
+
+    def _on_lists(self, heard: SpokenTurn, meant: TurnMeaning, near: Sequence[Command | None]) -> TurnMeaning:
+        """Return what is meant, on the lists whose names are nearly those that were said; a new one is asked about."""
+        unknown = next((one for one, known in zip(meant.commands, near, strict=True) if known is None), None)
+        if unknown is None:
+            return replace(meant, commands=tuple(filter(None, near)))
+        if heard.names == NOBODY or unknown.tool != "lists.add" or not self._new_list:
+            return meant
+        label = self._new_list.format(unknown.arguments["list"])
+        return self._questions.among([MeaningChoice(label, meant.commands)])

@@ -1,0 +1,67 @@
+"""Writes out a noun that two names share and that was said once or not at all: "lock front and back". Pure.
+
+"Front and back" is the front door and the back door where the house has both; what is left of it by readers that look
+for whole names would be one of the two, and who hears "done" would believe that both are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from functools import lru_cache
+
+from atlas.understanding.frame_words import HOUSES
+from atlas.understanding.names import Names
+
+
+class SharedNouns:
+    """Writes them out in one language.
+
+    `joint` is the pattern of words between two names, `places` of those between a thing and what tells it apart.
+    """
+
+    def __init__(self, joint: str, places: str = "") -> None:
+        self._joint = joint
+        self._places = places
+        self._turned = lru_cache(HOUSES)(self._turned_around)
+        self._ways = lru_cache(HOUSES)(self._ways_of)
+
+    def written_out(self, text: str, names: Names) -> str:
+        """Return a text in which both of two names that share a noun have it."""
+        for noun, way in self._ways(names).items() if self._joint else ():
+            text = way.sub(rf"\g<one> {noun}\g<joint>\g<other> {noun}", text)
+        for name, way in self._turned(names).items() if self._places else ():
+            text = way.sub(name.casefold(), text)
+        return text
+
+    def _turned_around(self, names: Names) -> Mapping[str, re.Pattern[str]]:
+        """Return names as they are described: "the fan on the ceiling"."""
+        rooms = {place.name.casefold() for place in (*names.rooms, *names.floors)}
+        ways = {}
+        for device in names.devices:
+            first, _, noun = device.name.rpartition(" ")
+            if first and " " not in first and first.casefold() not in rooms and device.kind not in ("scene", "person"):
+                words = rf"\b{re.escape(noun)} (?:{self._places}){re.escape(first)}\b"
+                ways[device.name] = re.compile(words, re.IGNORECASE)
+        return ways
+
+    def _ways_of(self, names: Names) -> Mapping[str, re.Pattern[str]]:
+        places = {place.name.casefold() for place in (*names.rooms, *names.floors)}
+        owners: defaultdict[str, set[str]] = defaultdict(set)
+        for device in names.devices:
+            first, _, noun = device.name.casefold().rpartition(" ")
+            of_room = first in places and device.kind != "sensor"  # of rooms' lights each has its own
+            if first and not of_room and device.kind not in ("scene", "person"):
+                owners[noun].add(first)
+        return {
+            noun: self._way(noun, sorted(firsts), left_out="" if firsts & places else "?")
+            for noun, firsts in owners.items()
+            if len(firsts) > 1
+        }
+
+    def _way(self, noun: str, firsts: list[str], left_out: str) -> re.Pattern[str]:
+        one = "|".join(map(re.escape, firsts))
+        first = rf"\b(?P<one>{one})(?P<joint>{self._joint})"
+        words = rf"{first}(?P<other>(?!(?P=one)\b)(?:{one}))\b(?: {re.escape(noun)}s?\b){left_out}"
+        return re.compile(words, re.IGNORECASE)

@@ -1,0 +1,53 @@
+"""Recognises what a turn wants of the talk itself: what was told or said before, a fresh start, help. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Literal
+
+from atlas.understanding.answering import Answering, FactQuestion
+from atlas.understanding.command_traits import PAST
+from atlas.understanding.dialogue_turn import SpokenTurn
+from atlas.understanding.grammar import Grammar
+from atlas.understanding.slots import Command
+
+That = Literal["", "said", "talk", "fact"]  # "forget that"; and what was meant by it: the talk, or a fact
+
+
+class TalkRequests:
+    """How one language speaks of the talk. Immutable."""
+
+    def __init__(self, grammar: Grammar) -> None:
+        tables = grammar.tables
+        self._grammar = grammar
+        self._answering = Answering(tables) if "answering" in tables else None
+        that: Mapping[That, str] = tables.get("forget_that", {})
+        self._that = {name: re.compile(words, re.IGNORECASE) for name, words in that.items()}
+        self._restart = re.compile(tables["restart"], re.IGNORECASE)
+        self._help = re.compile(tables["help"]["asked"], re.IGNORECASE)
+
+    def question(self, heard: SpokenTurn) -> FactQuestion | None:
+        """Return the question that something told before may answer."""
+        return self._answering.question(heard.text) if self._answering else None
+
+    def past(self, heard: SpokenTurn) -> tuple[Command, ...]:
+        """Return the search or the wish to forget, of what was said, and the commands that are joined with it."""
+        commands = next(filter(None, (self._grammar.commands(text, heard.names) for text in heard.readings)), ())
+        return commands if any(command.tool.startswith(PAST) for command in commands) else ()
+
+    def that(self, heard: SpokenTurn) -> That:
+        """Return what is meant by a "that" which is to be forgotten; "" where nothing is."""
+        plain = self._grammar.plain_words(heard.text)
+        return next((name for name, words in self._that.items() if words.fullmatch(plain)), "")
+
+    def starts_over(self, heard: SpokenTurn) -> bool:
+        """Tell whether what was said before is done with: "start over"."""
+        return self._is(self._restart, heard)
+
+    def asks_for_help(self, heard: SpokenTurn) -> bool:
+        """Tell whether somebody asks what can be asked for."""
+        return not heard.turn.instructions and self._is(self._help, heard)
+
+    def _is(self, way: re.Pattern[str], heard: SpokenTurn) -> bool:
+        return any(map(way.fullmatch, (self._grammar.unmarked(heard.text), self._grammar.plain_words(heard.text))))

@@ -1,0 +1,196 @@
+"""What is withdrawn, corrected, half said or only remarked on is not done; where it is not clear, nothing is."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from atlas.conversation import Message, ToolCall
+from atlas.understanding.coverage import undoes_itself
+from atlas.understanding.slots import Command
+from atlas.understanding.understanding import Understanding
+from tests.understanding.test_exemptions import meant
+
+pytestmark = pytest.mark.real
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "open the garage door, ah no, the car's not even here",
+        "close the bedroom blinds, scratch that, it's still light",
+        "lock the front door, hang on a second",
+        "unlock the front door please, hang on, who is it?",
+        "turn on the television, I changed my mind",
+        "could you lock the front door? Oh, it's locked already.",
+        "make the kitchen light brighter, or, no, it's all right, I've found it",
+        "put eggs on the list, oh, we've got some",
+        "movie on the television, no, not now",
+    ],
+)
+def test_a_wish_that_is_withdrawn_is_not_done(text: str) -> None:
+    assert meant(text).empty
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cancel all alarms except the one at nine",
+        "remove everything from the shopping list except the milk",
+        "cancel all timers, abort",
+        "tell nobody that dinner is ready",
+        "tell Anna nothing",
+    ],
+)
+def test_what_is_spared_is_never_what_is_taken_away_and_nobody_is_no_audience(text: str) -> None:
+    assert not meant(text).commands
+
+
+@pytest.mark.parametrize(
+    "text", ["put cucumbers on the, hmm", "remind me tomorrow to, uh", "open the kitchen blind but only", "turn on the"]
+)
+def test_a_wish_that_is_broken_off_is_not_done(text: str) -> None:
+    assert not meant(text).commands
+
+
+@pytest.mark.parametrize(
+    ("text", "tool", "arguments"),
+    [
+        (
+            "turn off the radio and the kitchen light, no, sorry, just the radio",
+            "home.turn",
+            {"on": False, "device": "kitchen radio"},
+        ),
+        ("turn off the kettle, no, the television", "home.turn", {"on": False, "device": "television"}),
+        (
+            "switch the reading lamp off, no, the hall",
+            "home.turn",
+            {"on": False, "kind": "light", "room": "hall"},
+        ),
+        ("switch the kettle off, no, the telly", "home.turn", {"on": False, "device": "television"}),
+        ("open the bedroom blinds, I meant close them", "home.close", {"device": "bedroom blinds"}),
+        ("lock the front door, uh, the back door I mean", "home.lock", {"device": "back door"}),
+        ("turn on the bedside lamp, or no, better the hall light", "home.turn", {"on": True, "device": "hall light"}),
+        ("put milk and bread on the list, no, not bread", "lists.add", {"items": ["milk"]}),
+        ("the kettle and the radio off, no, not the radio", "home.turn", {"on": False, "device": "kettle"}),
+    ],
+)
+def test_a_correction_is_done_and_what_it_corrects_is_not(text: str, tool: str, arguments: dict[str, Any]) -> None:
+    commands = meant(text).commands
+    assert [(one.tool, dict(one.arguments)) for one in commands] == [(tool, arguments)]
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("set a timer for ten, no, what am I saying, fifteen minutes", 900),
+        ("set a timer for ten, I tell a lie, fifteen minutes", 900),
+        ("set a timer for ten, no, silly me, twelve minutes", 720),
+    ],
+)
+def test_who_blames_himself_corrects_what_he_said(text: str, seconds: int) -> None:
+    [command] = meant(text).commands
+    assert command.arguments["seconds"] == seconds
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "in case I fall asleep, turn the telly off",
+        "should it get too hot, close the kitchen blind",
+        "the moment the film ends, lights on",
+        "as soon as the baby wakes, put the hall light on",
+        "leave the hall light on, will you",
+        "you can leave the kettle on, I'm still making tea",
+        "repeat after me: open the garage door",
+    ],
+)
+def test_what_is_not_so_yet_and_what_is_only_a_text_is_not_done(text: str) -> None:
+    assert meant(text).empty
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "yeah, hi, I'm in the kitchen, the radio's on, can you hear me?",
+        "did you hear what she said on the radio?",
+    ],
+)
+def test_a_remark_with_a_question_beside_it_is_no_look(text: str) -> None:
+    assert not meant(text).commands
+
+
+@pytest.mark.parametrize("room", ["garage", ""])
+def test_a_thing_without_a_name_is_asked_about(room: str) -> None:
+    understood = meant("turn that thing off", room)
+    assert understood.reply
+    assert not understood.commands
+
+
+def test_a_lock_alone_in_a_room_is_what_its_verb_means() -> None:
+    [unlock] = meant("unlock it", "hall").commands
+    assert unlock.arguments["device"] == "front door"
+
+
+def test_the_only_door_of_a_room_opens_whatever_its_tool_calls_that() -> None:
+    assert meant("open up, I'm taking the car out", "garage").commands
+
+
+def test_deeds_that_take_each_other_back_are_asked_about() -> None:
+    assert undoes_itself([Command("home.turn", {"on": one, "device": "hall light"}) for one in (False, True)])
+    both = [Command("home.turn", {"on": one, "device": f"lamp {one}"}) for one in (False, True)]
+    assert not undoes_itself(both)
+
+
+def test_short_deeds_one_behind_the_other_are_all_done() -> None:
+    done = meant("reading lamp on, kettle off").commands
+    assert [(one.arguments["device"], one.arguments["on"]) for one in done] == [
+        ("reading lamp", True),
+        ("kettle", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        (
+            "it's boiling, turn the heating down in every room",
+            {"what": "temperature", "by": -1, "kind": "climate", "everything": True},
+        ),
+        ("please make hot the water for tea", {"on": True, "device": "kettle"}),
+        ("set an alarm for six thirty on school days", {"when": "at six thirty on weekdays"}),
+        ("close all the blinds except for the one in the kitchen", {"device": "bedroom blinds"}),
+    ],
+)
+def test_words_that_were_not_bound_are(text: str, arguments: dict[str, Any]) -> None:
+    assert [dict(one.arguments) for one in meant(text).commands] == [arguments]
+
+
+def test_to_have_a_thing_come_on_is_a_wish_and_no_question() -> None:
+    [later] = meant("have the kettle come on at half six tomorrow morning").commands
+    assert later.tool == "later.do"
+
+
+def after(said: str, call: ToolCall, device: str, text: str) -> Understanding:
+    """Return what words mean behind a deed on one device."""
+    data = {"devices": [{"name": device, "room": "", "kind": "climate", "state": {}}]}
+    result = Message("tool", json.dumps({"ok": True, "changed": True, "data": data}), call_id=call.id)
+    history = (Message("user", said), Message("assistant", "", calls=(call,)), result, Message("assistant", "Done."))
+    return meant(text, "living room", history)
+
+
+def test_what_about_another_place_behind_a_deed_is_asked() -> None:
+    call = ToolCall("c1", "home.set", {"temperature": 23, "device": "living room heating"})
+    understood = after("heating to 23", call, "living room heating", "what about the bedroom?")
+    assert not understood.commands
+    assert understood.choices
+
+
+def test_another_place_than_here_is_another_device() -> None:
+    call = ToolCall("c1", "home.adjust", {"what": "temperature", "by": 1, "device": "living room heating"})
+    understood = after("make it warmer", call, "living room heating", "not in here, in the bedroom")
+    *_, warmer = understood.commands
+    assert (warmer.tool, warmer.arguments.get("room")) == ("home.adjust", "bedroom")
+    assert "device" not in warmer.arguments

@@ -1,0 +1,180 @@
+"""What a newcomer says to a house, in English and German: how a room is, what the list has, who has an appointment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.understanding.both_languages import meant
+
+pytestmark = pytest.mark.real
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "tool", "arguments"),
+    [
+        ("en", "how's the bedroom", "home.state", {"room": "bedroom"}),
+        ("en", "what's going on in the kitchen?", "home.state", {"room": "kitchen"}),
+        ("en", "is everything all right in the hall?", "home.state", {"room": "hall"}),
+        ("en", "do we need milk", "lists.read", {"item": "milk"}),
+        ("en", "have we got any cheese?", "lists.read", {"item": "cheese"}),
+        ("en", "what week is it", "clock.date", {"week": True}),
+        ("en", "appointments this year", "calendar.list", {"day": "this year"}),
+        ("en", "is the school play on Friday?", "calendar.find", {"words": "school play"}),
+        ("en", "delete the note the milk is sour", "notes.remove", {"title": "milk is sour"}),
+        ("en", "have the potatoes had their ten minutes?", "timers.left", {"name": "potatoes"}),
+        ("de", "wie sieht's im Schlafzimmer aus", "home.state", {"room": "Schlafzimmer"}),
+        ("de", "alles in Ordnung in der Küche?", "home.state", {"room": "Küche"}),
+        ("de", "haben wir noch Käse", "lists.read", {"item": "Käse"}),
+        ("de", "brauchen wir Milch", "lists.read", {"item": "Milch"}),
+        ("de", "welche Kalenderwoche haben wir", "clock.date", {"week": True}),
+        ("de", "sind die Kartoffeln schon durch?", "timers.left", {"name": "Kartoffeln"}),
+        ("de", "ist der Elternabend am Freitag?", "calendar.find", {"words": "Elternabend"}),
+    ],
+)
+def test_a_question_of_every_day_is_looked_up(
+    language: str, text: str, tool: str, arguments: Mapping[str, Any]
+) -> None:
+    assert [(one.tool, dict(one.arguments)) for one in meant(text, language).commands] == [(tool, arguments)]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "title", "start", "end"),
+    [
+        ("en", "Mia has a dentist appointment on Tuesday at 3", "Mia's dentist appointment", "on Tuesday at 3", None),
+        ("en", "Lily's got the dentist on Tuesday at 3", "Lily's dentist", "on Tuesday at 3", None),
+        ("en", "swimming 4 till 5 on Thursdays", "swimming", "every Thursday at 4", "at 5"),
+        ("en", "choir Wednesdays 7 till 9", "choir", "every Wednesday at 7", "at 9"),
+        (
+            *("en", "Grandma's birthday is on the 3rd of March"),
+            *("Grandma's birthday", "on the 3rd of March every year", None),
+        ),
+        ("de", "Mia hat donnerstags Klavier", "Klavier Mia", "donnerstags", None),
+        ("de", "Mia hat am Dienstag um drei einen Zahnarzttermin", "Zahnarzttermin Mia", "am Dienstag um drei", None),
+        ("de", "Omas Geburtstag ist am 3. März", "Omas Geburtstag", "am 3 März jedes Jahr", None),
+        ("de", "Schwimmen donnerstags von vier bis fünf", "Schwimmen", "donnerstags um vier Uhr", "um fünf Uhr"),
+        ("de", "Trag Fußball am Samstag um zehn ein", "Fußball", "am Samstag um zehn", None),
+    ],
+)
+def test_what_somebody_has_is_filed_with_their_name_and_all_of_its_times(
+    language: str, text: str, title: str, start: str, end: str | None
+) -> None:
+    [command] = meant(text, language).commands
+    assert command.tool == "calendar.add"
+    given = command.arguments
+    assert (given["title"], given["start"], given.get("end")) == (title, start, end)
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "I like trains"),
+        ("en", "my favourite colour is blue"),
+        ("en", "Mia has a cold"),
+        ("en", "Mia has been to the dentist on Tuesday"),
+        ("en", "has Mia a dentist appointment on Tuesday"),
+        ("en", "light up my life"),
+        ("de", "ich liebe Dinosaurier"),
+        ("de", "Mia hat am Dienstag Fieber gehabt"),
+        ("de", "wer hat donnerstags Klavier"),
+    ],
+)
+def test_remarks_and_questions_are_never_a_deed(language: str, text: str) -> None:
+    understood = meant(text, language)
+    assert not [one for one in understood.commands if not one.tool.endswith((".list", ".find", ".state", ".where"))]
+    assert not understood.choices
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["wenn der Timer klingelt, mach das Küchenlicht an", "mach das Küchenradio aus, wenn das Lied zu Ende ist"],
+)
+def test_a_german_wish_on_a_condition_is_asked_about(text: str) -> None:
+    understood = meant(text, "de")
+    assert not understood.commands
+    assert understood.choices
+    assert "jetzt" in understood.choices.question
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "topic"),
+    [
+        ("en", "call mum", "calls"),
+        ("en", "ring the school back please", "calls"),
+        ("en", "turn the tv to channel 5", "channels"),
+        ("en", "find my phone", "phone"),
+        ("en", "order a pizza", "orders"),
+        ("de", "ruf Mama an", "calls"),
+        ("de", "schalt den Fernseher auf Kanal 5", "channels"),
+        ("de", "such mein Handy", "phone"),
+        ("de", "bestell mir eine Pizza", "orders"),
+    ],
+)
+def test_what_other_assistants_do_and_this_house_cannot_is_said_to_be_so(language: str, text: str, topic: str) -> None:
+    assert [(one.tool, one.arguments["topic"]) for one in meant(text, language).commands] == [("world.unknown", topic)]
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "I'm home"),
+        ("en", "can you hear me?"),
+        ("en", "are you listening to everything I say"),
+        ("en", "do you send data to the cloud"),
+        ("en", "you're useless"),
+        ("de", "ich bin wieder da"),
+        ("de", "schickst du Daten ins Internet"),
+        ("de", "du bist doof"),
+    ],
+)
+def test_small_talk_is_no_deed_and_no_question_back(language: str, text: str) -> None:
+    understood = meant(text, language)
+    assert not understood.commands
+    assert not understood.choices
+
+
+@pytest.mark.parametrize(
+    ("text", "tool", "arguments"),
+    [
+        ("what's the temperature outside", "home.state", {"measure": "temperature"}),
+        ("set the bedroom to 19", "home.set", {"temperature": 19.0}),
+        ("lock up the house", "home.lock", {"everything": True}),
+        ("lock up please", "home.lock", {"everything": True}),
+        ("is everything locked", "home.state", {"kind": "lock", "quantity": "all"}),
+        ("is anything unlocked", "home.state", {"kind": "lock", "value": "unlocked"}),
+    ],
+)
+def test_first_words_to_a_house_do_what_they_say(text: str, tool: str, arguments: Mapping[str, Any]) -> None:
+    [command] = meant(text, "en").commands
+    assert command.tool == tool
+    assert arguments.items() <= dict(command.arguments).items()
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "Mum, can you turn on the kitchen light?"),
+        ("en", "turn the kitchen light off, Dad"),
+        ("de", "Papa, kannst du mir das Küchenlicht anmachen?"),
+    ],
+)
+def test_who_speaks_to_somebody_of_the_family_asks_nothing_of_the_house(language: str, text: str) -> None:
+    assert not meant(text, language).commands
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "tool"),
+    [
+        ("en", "is it cold out, I'm getting my coat", "home.state"),
+        ("en", "what's the temperature out of doors", "home.state"),
+        ("en", "Mum says it's too dark, turn on the kitchen light", "home.turn"),
+        ("de", "welche Fenster sind grad offen", "home.state"),
+        ("de", "nimm das Letzte wieder zurück", "history.undo"),
+    ],
+)
+def test_words_that_strangers_chose_are_read(language: str, text: str, tool: str) -> None:
+    commands = meant(text, language).commands
+    assert [one.tool for one in commands] == [tool]
+    assert commands[0].arguments.get("measure", "") != "temperature" or "Fenster" not in text

@@ -1,0 +1,94 @@
+"""Everything off: all that can simply be switched off where it is said, and a question where no place is said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from atlas.understanding.everything_off import EverythingOff
+from atlas.understanding.frame_words import Lexicon
+from atlas.understanding.grammar import Grammar, open_grammar
+from atlas.understanding.names import NamedDevice, NamedPlace, Names
+
+CAN = frozenset({"on"})
+HOUSE = Names(
+    (
+        NamedDevice("Kitchen Ceiling", "light", "Kitchen", can=CAN),
+        NamedDevice("Worktop lights", "light", "Kitchen", can=CAN),
+        NamedDevice("Kettle", "switch", "Kitchen", can=CAN),
+        NamedDevice("Kitchen radio", "media", "Kitchen", can=CAN),
+        NamedDevice("Back door", "lock", "Kitchen"),
+        NamedDevice("Fairy lights", "switch", "Lounge", can=CAN),
+        NamedDevice("Freezer", "switch", "Lounge", can=CAN),
+        NamedDevice("Heating", "climate", "Lounge", can=CAN),
+        NamedDevice("Bedside lamp", "light", "Bedroom", can=CAN),
+    ),
+    (NamedPlace("Kitchen", "downstairs"), NamedPlace("Lounge", "downstairs"), NamedPlace("Bedroom", "upstairs")),
+    (NamedPlace("downstairs"), NamedPlace("upstairs")),
+)
+
+
+def off(grammar: Grammar, text: str, room: str = "Kitchen") -> Any:
+    read = EverythingOff(grammar.tables["everything_off"], Lexicon(grammar.tables["frames"])).read(text, HOUSE, room)
+    return read if read is None or isinstance(read, list) else [dict(one.arguments) for one in read]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "everything off in the kitchen",
+        "turn everything off in the kitchen",
+        "turn off everything in the kitchen, please",
+        "in the kitchen, everything off",
+        "switch everything in the kitchen off",
+        "turn everything off in here",
+    ],
+)
+def test_everything_of_a_room_is_its_lights_its_switches_and_its_players(grammar: Grammar, text: str) -> None:
+    kinds = ("light", "switch", "media")
+    assert off(grammar, text) == [{"on": False, "kind": kind, "room": "Kitchen"} for kind in kinds]
+
+
+def test_what_has_to_go_on_is_never_a_part_of_everything(grammar: Grammar) -> None:
+    assert off(grammar, "turn everything off downstairs") == [
+        {"on": False, "kind": "light", "floor": "downstairs"},
+        {"on": False, "device": "Kettle"},
+        {"on": False, "device": "Fairy lights"},
+        {"on": False, "kind": "media", "floor": "downstairs"},
+    ]
+    assert {"on": False, "kind": "light", "everything": True} in off(grammar, "everything off in the whole house")
+
+
+def test_without_a_place_it_is_asked_which(grammar: Grammar) -> None:
+    house, here = off(grammar, "switch everything off")
+    assert (house.label, here.label) == ("everything in the house", "everything in the Kitchen")
+    assert {one.arguments.get("room") for one in here.commands} == {"Kitchen"}
+    [only] = off(grammar, "everything off, please", room="")
+    assert only.label == "everything in the house"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "everything off except the radio",
+        "everything is off the table",
+        "shut everything",
+        "take everything off the list",
+        "turn everything up",
+        "everything down",
+        "everything off in the loft",
+        "turn off everything I asked for",
+    ],
+)
+def test_other_words_are_no_everything_off(grammar: Grammar, text: str) -> None:
+    assert off(grammar, text) is None
+
+
+def test_german_says_it_as_well() -> None:
+    german = open_grammar("de")
+    kinds = ("light", "switch", "media")
+    for text in ("alles aus im Kitchen", "mach bitte alles im Kitchen aus", "mach hier alles aus"):
+        assert off(german, text) == [{"on": False, "kind": kind, "room": "Kitchen"} for kind in kinds], text
+    assert [one.label for one in off(german, "Schalte alles aus!")] == ["alles im Haus", "alles hier (Kitchen)"]
+    assert off(german, "alles aus dem Kitchen") is None

@@ -1,0 +1,54 @@
+"""A list whose name is mistyped is the list that there is; one of a new name is made when somebody has said yes."""
+
+from __future__ import annotations
+
+import pytest
+
+from atlas.understanding.grammar import Grammar
+from atlas.understanding.list_names import with_near_name
+from atlas.understanding.names import Names
+from atlas.understanding.slots import Command
+from atlas.understanding.understanding import Reader
+from tests.understanding.talking import NAMES, Talk
+
+HOUSE = Names(lists=("shopping", "camping"))
+
+
+def of_list(name: str) -> Command | None:
+    return with_near_name(Command("lists.add", {"items": ["milk"], "list": name}), HOUSE, ["shopping", "groceries"])
+
+
+@pytest.mark.parametrize("name", ["teh shoping", "shoppng", "grocereis"])
+def test_a_mistyped_name_is_the_usual_list(name: str) -> None:
+    assert of_list(name) == Command("lists.add", {"items": ["milk"]})
+
+
+def test_a_mistyped_name_is_another_list() -> None:
+    assert of_list("campin") == of_list("camping") == Command("lists.add", {"items": ["milk"], "list": "camping"})
+
+
+@pytest.mark.parametrize("name", ["packing", "holiday", "party"])
+def test_another_name_is_no_list_that_there_is(name: str) -> None:
+    assert of_list(name) is None
+
+
+def test_a_list_of_a_new_name_is_asked_about(grammar: Grammar) -> None:
+    meant = Reader(grammar).read("add a torch to the holiday list", NAMES)
+    assert meant.commands == () and meant.choices
+    assert meant.choices.question == "Make a new list called holiday?"
+
+
+async def test_a_whole_sentence_after_another_is_no_thing_on_the_list(grammar: Grammar) -> None:
+    talk = Talk(grammar)
+    for _ in range(2):
+        await talk.say("add nappies to the shopping list")
+        assert talk.calls() == [("lists.add", {"items": ["nappies"]})]
+
+
+@pytest.mark.parametrize("text", ["I'm scared of the dark", "the kids are asleep", "we're hungry"])
+async def test_how_somebody_is_changes_nothing_whatever_was_done_before(grammar: Grammar, text: str) -> None:
+    talk = Talk(grammar)
+    await talk.say("turn on the kitchen light")
+    talk.calls()
+    await talk.say(text)
+    assert talk.calls() == []

@@ -1,0 +1,21 @@
+"""Who is believed where a grammar and what was learnt read the same words in two ways."""
+
+from __future__ import annotations
+
+import pytest
+
+from atlas.understanding.frames import Frames
+from atlas.understanding.meaning import TurnMeaning
+from atlas.understanding.names import NOBODY
+from atlas.understanding.parser import NOTHING, Before, Parse
+from atlas.understanding.rivals import Rivals, meant
+from atlas.understanding.slots import Command
+from tests.houses import english
+
+
+@pytest.mark.parametrize("before", [NOTHING, Before(act="timers.start")], ids=["first", "after a timer"])
+def test_a_tool_of_later_days_is_no_talk_although_nothing_was_learnt_of_it(before: Before) -> None:
+    call = (Command("jokes.tell", {}),)
+    frames = Frames(english().tables.get("frames", {}), english().digits)
+    rivals = Rivals(call, Parse("talk", 0.99), before, "tell us a joke", NOBODY, "", frames, lambda: None, TurnMeaning)
+    assert meant(rivals) == TurnMeaning(commands=call)

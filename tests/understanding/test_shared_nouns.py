@@ -1,0 +1,48 @@
+"""A noun that two names share is written out, so that both are meant and not only the first."""
+
+from __future__ import annotations
+
+import pytest
+
+from atlas.understanding.grammar import open_grammar
+from atlas.understanding.names import NamedDevice, NamedPlace, Names
+from atlas.understanding.shared_nouns import SharedNouns
+
+NAMES = Names(
+    devices=(
+        NamedDevice("Front Door", "lock", "Hall"),
+        NamedDevice("Back Door", "lock", "Kitchen"),
+        NamedDevice("Desk Lamp", "light", "Study"),
+        NamedDevice("Reading Lamp", "light", "Study"),
+        NamedDevice("Kitchen Light", "light", "Kitchen"),
+        NamedDevice("Hall Light", "light", "Hall"),
+    ),
+    rooms=(NamedPlace("Hall"), NamedPlace("Kitchen"), NamedPlace("Study")),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("lock up front and back", "lock up front door and back door"),
+        ("lock two doors, the front and the back", "lock two doors, the front door and the back door"),
+        ("the desk and reading lamp off", "the desk lamp and reading lamp off"),
+        ("set that lamp on the desk going", "set that desk lamp going"),
+        ("are the front or the back doors open", "are the front door or the back door open"),
+    ],
+)
+def test_a_noun_that_two_names_share_is_written_out(text: str, written: str) -> None:
+    assert written_out(text) == written
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["lock the front door and come back", "kitchen and hall lights off", "go to the front and wait", "back and back"],
+)
+def test_words_that_are_no_two_such_names_stay_as_they_are(text: str) -> None:
+    assert written_out(text) == text
+
+
+def written_out(text: str) -> str:
+    words = open_grammar("en").tables["frames"]
+    return SharedNouns(words["shares"], words["described"]).written_out(text, NAMES)
