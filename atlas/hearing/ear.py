@@ -8,13 +8,14 @@ question, talk, or says "don't" is left alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from enum import Enum
 
 from atlas.audio import AudioChunk
 from atlas.conversation import Utterance
-from atlas.hearing.nearest import Book, Candidate, nearest, written
+from atlas.hearing.both import BothHearings
+from atlas.hearing.nearest import MOST_READINGS, Book, Candidate, nearest, plain_words, written
 from atlas.hearing.search import WayMatch
 from atlas.hearing.sounds import Sounds
 from atlas.speech.stt import Hearing, Judge, SoundReading, Stt
@@ -26,6 +27,8 @@ NEARER = 10.0  # nats a token, by which a way that is nearer by one may be less 
 UNSURE = -0.5  # a reading's score: below it, what is none of the sayable ways was more often misread than not
 DOUBTFUL = 2.5  # of distance and nats together: what is wrong lies between 1.8 and 3.2, what is right mostly below
 MOST_POSSIBLE = 3  # some of them come to the same
+TOO_DOUBTFUL = 4.0  # of the same, heard by two: beyond it what is nearest was seldom said
+LIKELY_TO_BOTH = 0.7  # nats a token; words that nobody could foresee, which both read, are believed up to this
 RIVAL = 1.5  # nats; of two commands that differ by less, the likelier was said no more often than the other
 # What two ways may differ by and be one, and an ending that makes no difference: "stell" and "stelle".
 _LIGHT = {
@@ -75,9 +78,11 @@ class Ear:
 
     def __init__(self, stt: Stt, sounds: Sounds, sense: Callable[[str], Sense]) -> None:
         self.books: Sequence[Book] = ()
+        self.answer_book: Book | None = None  # what can be said to a question of the house; replaced as they are
         self._stt = stt
         self._sounds = sounds
-        self._sense = sense
+        self._read_sense = sense
+        self._senses: dict[str, Sense] = {}  # of the utterance that is being judged; reading one takes milliseconds
 
     async def transcribe(self, speech: AudioChunk, judge: Judge | None = None) -> Utterance:
         """Return the words of one utterance, as `Stt` has it."""
@@ -88,7 +93,122 @@ class Ear:
         await self._stt.aclose()
 
     def judge(self, hearing: Hearing) -> Utterance:
-        """Return what was said. Blocking."""
+        """Return what was said; what is not sure is heard again where there is a better recogniser. Blocking.
+
+        One utterance after the other, as a recogniser hears them.
+        """
+        self._senses.clear()
+        heard = self._first_pass(hearing)
+        if self._is_sure(hearing, heard) or (better := hearing.second_pass()) is None:
+            return heard
+        return self._second_pass(BothHearings(hearing, better, self._sound), heard)
+
+    def means_something(self, text: str) -> bool:
+        """Tell whether words of the utterance that was judged last are a command, an answer or the like."""
+        return bool(text) and self._sense(text) in (Sense.COMMAND, Sense.LOOSE, Sense.OTHER, Sense.DENIED)
+
+    def answering(self, is_answer: Callable[[str], bool]) -> Judge:
+        """Return what judges while a question of the house is open: what `is_answer` goes before what is near to it.
+
+        A new command, or a "don't", stays what it is.
+        """
+
+        def judge(hearing: Hearing) -> Utterance:
+            return self.answer(hearing, is_answer) or self.judge(hearing)
+
+        return judge
+
+    def answer(self, hearing: Hearing, is_answer: Callable[[str], bool]) -> Utterance | None:
+        """Return what answers a question, as it was read or as it lies near; `None` where nothing does. Blocking."""
+        self._senses.clear()
+        plain = hearing.believed()
+        if not plain.text or self._sense(plain.text) not in (Sense.NOTHING, Sense.OPEN):
+            return None
+        book, readings = self.answer_book, hearing.readings
+        as_read = replace(plain, alternatives=()) if is_answer(plain.text) else None
+        if book is None or (as_read and book.says(plain.text)):
+            return as_read
+        if any(self._sense(one.text) in (Sense.DENIED, Sense.NEGATED) for one in readings):
+            return as_read
+        for near in nearest(hearing, book, self._sounds)[:MOST_TRIED]:  # "an hour in the half" has an hour in it
+            text = written(near.match.text)
+            if _is_near(hearing, near, book.near, book.less_likely) and is_answer(text):
+                return replace(plain, text=text, alternatives=(), doubtful=_is_doubtful(hearing, book, near))
+        return as_read
+
+    def _sense(self, text: str) -> Sense:
+        """Return what words are to whoever reads them, read once."""
+        if text not in self._senses:
+            self._senses[text] = self._read_sense(text)
+        return self._senses[text]
+
+    def _sound(self, text: str) -> Hashable:
+        """Return what makes two texts sound alike."""
+        return self._sounds.of(plain_words(text))
+
+    def _is_sure(self, hearing: Hearing, heard: Utterance) -> bool:
+        """Whether nobody spoke, or what was said is a command or an answer that was heard well."""
+        if not heard.text:
+            return not heard.possible
+        if heard.possible or heard.doubtful:
+            return False
+        sense = self._sense(heard.text)
+        word_for_word = plain_words(hearing.readings[0].text) == plain_words(heard.text)
+        sayable = word_for_word and any(book.says(heard.text) for book in self.books)
+        return sense is Sense.OTHER or (sense is Sense.COMMAND and (sayable or not _is_unsure(hearing)))
+
+    def _second_pass(self, both: BothHearings, first: Utterance) -> Utterance:
+        """Return what two recognisers hear: one alone makes no deed."""
+        plain = both.believed()
+        senses = {reading.text: self._sense(reading.text) for reading in both.readings}
+        sense = self._sense(plain.text)
+        if sense is Sense.OTHER:
+            return replace(first, doubtful=first.doubtful or self._sense(first.text) in _COMMANDS)
+        if Sense.DENIED not in senses.values():
+            also = [reading for reading in both.readings if senses[reading.text] in _COMMANDS]
+            negated = any(senses[text] is Sense.NEGATED for text in both.first)
+            for book in self.books:
+                if (heard := self._heard_by_both(both, book, plain, also, negated=negated)) is not None:
+                    return heard
+        doubtful = not both.agrees(plain.text) if sense in _COMMANDS else _is_unsure(both)
+        return replace(plain, doubtful=plain.doubtful or doubtful)
+
+    def _heard_by_both(
+        self, both: BothHearings, book: Book, plain: Utterance, also: Sequence[SoundReading], *, negated: bool
+    ) -> Utterance | None:
+        """Return the command of a book that is likeliest to both, or a question about it; `None` where none is near."""
+        candidates = nearest(both, book, self._sounds, also, most_readings=2 * MOST_READINGS, weigh_all=True)
+        if not candidates or self._sense(written(candidates[0].match.text)) not in _COMMANDS:
+            return None
+        best = candidates[0]
+        less_likely = both.less_likely(written(best.match.text))
+        far = NEARER * best.distance + sum(less_likely) / len(less_likely)
+        commands = [one for one in candidates[:MOST_TRIED] if self._sense(written(one.match.text)) in _COMMANDS]
+        if best.strange or not book.says(best.match.text):
+            sure = both.agrees(best.match.text) and best.distance <= book.near and max(less_likely) <= LIKELY_TO_BOTH
+            possible = book.knows(best.match.text) and not best.strange and far <= DOUBTFUL
+            loose = self._sense(written(best.match.text)) is Sense.LOOSE  # any word is a name: "sharpening list"
+            rivals = [one for one in commands if loose and one.distance <= book.near / 2 and self._is_known(one)]
+            if rivals or (sure and loose):
+                sure, possible = not rivals, True
+                commands = [best, *(replace(one, score=best.score) for one in rivals)]
+        else:
+            sure = far <= DOUBTFUL
+            possible = best.distance <= book.ask_near and far <= TOO_DOUBTFUL
+        if possible and (negated or not sure):
+            return replace(plain, possible=_with_rivals(best, commands, book.ask_near))
+        if negated or not (sure or _is_near(both, best, book.near, book.less_likely)):
+            return None
+        texts = _with_rivals(best, commands, book.ask_near or book.near)
+        others = (plain.text, *plain.alternatives)
+        return Utterance(texts[0], both.seconds, others, texts if len(texts) > 1 else (), not sure, both.language)
+
+    def _is_known(self, one: Candidate) -> bool:
+        """Whether a command names only what is here, as far as that can be told."""
+        return not one.strange or self._sense(written(one.match.text)) is Sense.COMMAND
+
+    def _first_pass(self, hearing: Hearing) -> Utterance:
+        """Return what one recogniser hears."""
         plain = hearing.believed()
         if not self.books:
             return plain

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
@@ -20,10 +21,12 @@ from atlas.understanding.public import SHOPPING, read_public
 from atlas.understanding.slots import Command
 from atlas.understanding.understanding import Understanding
 
-VOICES = {"en": "en-us", "de": "de"}  # language → espeak's voice; those whose numbers and times house_ways.py can say
+# language → espeak's voice; those whose numbers and times house_ways.py can say
+ESPEAK_VOICES = {"en": "en-us", "de": "de"}
 NEAR = 0.17  # what was said to others lies farther; see docs/log.md
 ASK_NEAR, ASK_LESS_LIKELY = 0.27, 1.9  # beyond which a question would be as odd as a deed
 LESS_LIKELY = 2.1  # what was misheard is 0.1 to 2 less likely, what was not said 2.4 and more
+MOST_TIMERS = 32  # whose names are remembered, until the house is started anew
 MOST, MARGIN = 8, 1.5  # ways that are weighed; a house has many that are nearly the same
 
 
@@ -46,8 +49,17 @@ class HouseBook:
         own_search = Search(Nets(graph_of(own_ways)), {**named, **values}, self._sounds)
         return self._book(Searches(search, own_search))
 
+    def answers_of(self, names: Names) -> Book:
+        """Return what can be said to a question that a house with these names asks. Blocking."""
+        ways, _ = self._compiled
+        return self._book(Search(self._answers, ways.values(names), self._sounds))
+
     def _book(self, search: Search | Searches) -> Book:
         return Book(search, by_words(self.language), NEAR, LESS_LIKELY, ASK_NEAR, ASK_LESS_LIKELY, MOST, MARGIN)
+
+    @cached_property
+    def _answers(self) -> Nets:
+        return Nets(graph_of(self._compiled[0].answers))
 
     @cached_property
     def _compiled(self) -> tuple[HouseWays, Nets]:
@@ -67,12 +79,13 @@ class BookKeeper:
 
     def learn(self, names: Names | None = None, custom: CustomSentences | None = None) -> None:
         """Know what can be said from now on; what is not given stays as it is. Blocking."""
-        if self._book.language not in VOICES:
+        if self._book.language not in ESPEAK_VOICES:
             return
         with self._writing:
             self._names = self._names if names is None else names
             self._custom = self._custom if custom is None else custom
             self._ear.books = (self._book.of(self._names, self._custom),)
+            self._ear.answer_book = self._book.answers_of(self._names)
 
 
 class Senses:
@@ -80,6 +93,14 @@ class Senses:
 
     def __init__(self, language: str) -> None:
         self._emergencies = open_emergencies(language)
+        self._timers: OrderedDict[str, None] = OrderedDict()  # names that were given to timers here, the latest last
+
+    def learn_timer(self, name: str) -> None:
+        """Believe the name of a timer that was set, where it is read again."""
+        self._timers.pop(name.casefold(), None)
+        self._timers[name.casefold()] = None
+        if len(self._timers) > MOST_TIMERS:
+            self._timers.popitem(last=False)
 
     def of(self, text: str, meant: Understanding, names: Names) -> Sense:
         """Return what `text` is, which was understood as `meant` in a house with these names."""
@@ -88,14 +109,23 @@ class Senses:
         if meant.custom:
             return Sense.LOOSE if meant.custom.loose else Sense.COMMAND
         if meant.commands:
-            if any(command.tool.startswith("timers.") and "name" in command.arguments for command in meant.commands):
+            if not all(map(self._is_known_timer, meant.commands)):
                 return Sense.LOOSE  # "shanta timer for an hour": any word names a timer
             if not all(_is_known(command, names) for command in meant.commands):
                 return Sense.NOTHING
             return Sense.LOOSE if any(_is_new_list(command, names) for command in meant.commands) else Sense.COMMAND
+        offered = [
+            command for choice in (meant.choices.choices if meant.choices else ()) for command in choice.commands
+        ]
+        if any(_is_new_list(command, names) for command in offered):
+            return Sense.LOOSE
         if meant.choices or meant.reply or meant.restart or meant.that or meant.help or self._emergencies.read(text):
             return Sense.OTHER
         return Sense.OPEN if meant.half or meant.question else Sense.NOTHING
+
+    def _is_known_timer(self, command: Command) -> bool:
+        name = command.arguments.get("name") if command.tool.startswith("timers.") else None
+        return name is None or str(name).casefold() in self._timers
 
 
 def _is_known(command: Command, names: Names) -> bool:
@@ -118,4 +148,4 @@ def _is_new_list(command: Command, names: Names) -> bool:
     return bool(sheet) and sheet not in {SHOPPING, *(name.casefold() for name in names.lists)}
 
 
-__all__ = ["VOICES", "BookKeeper", "Ear", "HouseBook", "Senses"]
+__all__ = ["ESPEAK_VOICES", "BookKeeper", "Ear", "HouseBook", "Senses"]

@@ -73,22 +73,36 @@ def _words(text: str) -> Sequence[str]:
     return _MARKS.sub(" ", text).casefold().replace("%", " percent").split()
 
 
-def nearest(hearing: Hearing, book: Book, sounds: Sounds, also: Sequence[SoundReading] = ()) -> Sequence[Candidate]:
+def nearest(
+    hearing: Hearing,
+    book: Book,
+    sounds: Sounds,
+    also: Sequence[SoundReading] = (),
+    *,
+    most_readings: int = MOST_READINGS,
+    weigh_all: bool = False,
+) -> Sequence[Candidate]:
     """Return the ways that may have been said, best first; none where there are no words. Blocking.
 
-    `also` are readings that mean something as they are: they stand among the ways.
+    `also` are readings that mean something as they are: they stand among the ways. With `weigh_all` a first reading
+    that is a way word for word has rivals, too.
     """
-    readings = list(_each_once(hearing.readings))[:MOST_READINGS]
+    readings = list(_each_once(hearing.readings))[:most_readings]
+    as_read = {reading: UNLIKELIER * max(0.0, readings[0].score - reading.score) for reading in _each_once(also)}
     candidates: dict[object, Candidate] = {}
     for reading in readings:
-        words = _MARKS.sub(" ", reading.text).lower().split()
+        words = plain_words(reading.text).split()
         spans = [sounds.of_word(word) for word in words]
         heard = [sound for span in spans for sound in span]
         if len(heard) > MOST_SOUNDS:
             continue
         penalty = UNLIKELIER * max(0.0, readings[0].score - reading.score)
+        worst = FAR * len(heard)
+        if candidates:  # what is farther than the nearest by more is not weighed, so nobody need search for it
+            nearest_yet = min([*as_read.values(), *(one.cost for one in candidates.values())])
+            worst = min(worst, nearest_yet + book.margin - penalty)
         different: set[object] = set()
-        for match in book.search.nearest(heard, WAYS_FOR_ONE * book.most, book.margin, FAR * len(heard)):
+        for match in book.search.nearest(heard, WAYS_FOR_ONE * book.most, book.margin, worst):
             name = book.same(match)
             if name in different:
                 continue
@@ -101,18 +115,17 @@ def nearest(hearing: Hearing, book: Book, sounds: Sounds, also: Sequence[SoundRe
         if not candidates:
             break  # far from everything
         sure = min(candidates.values(), key=lambda one: one.cost)
-        if reading is readings[0] and sure.cost <= SURE and book.says(sure.match.text):
+        if not weigh_all and reading is readings[0] and sure.cost <= SURE and book.says(sure.match.text):
             return (sure,)  # word for word what can be said
     if not candidates:
         return ()
-    for reading in _each_once(also):
-        cost = UNLIKELIER * max(0.0, readings[0].score - reading.score)
-        as_read = WayMatch(0.0, (WayPiece(_MARKS.sub(" ", reading.text).strip()),))
+    for reading, cost in as_read.items():
+        words_read = WayMatch(0.0, (WayPiece(_MARKS.sub(" ", reading.text).strip()),))
         strange = not book.says(reading.text)
-        candidates[reading] = Candidate(as_read, cost, -cost, len(sounds.of(as_read.text)), strange=strange)
+        candidates[reading] = Candidate(words_read, cost, -cost, len(sounds.of(words_read.text)), strange=strange)
     ranked = sorted(candidates.values(), key=lambda one: one.cost)
     near = [one for one in ranked if one.cost <= ranked[0].cost + book.margin][: book.most]
-    return near if len(near) < 2 else weighed(hearing, near)
+    return near if len(near) < 2 and not weigh_all else weighed(hearing, near)
 
 
 def weighed(hearing: Hearing, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
@@ -127,6 +140,11 @@ def weighed(hearing: Hearing, candidates: Sequence[Candidate]) -> Sequence[Candi
 
 def _score(weight: Weight) -> float:
     return weight.sound - WORDS * weight.words + TOKEN * weight.tokens
+
+
+def plain_words(text: str) -> str:
+    """Return the words of a text in small letters, without marks."""
+    return _MARKS.sub(" ", text).lower()
 
 
 def written(text: str) -> str:

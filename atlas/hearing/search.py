@@ -31,7 +31,9 @@ LEAST_ANYTHING = 2  # sounds
 SHORT = 10  # sounds that most words have at most
 CUT = 0.55  # a word that costs more for each of its sounds, wherever it is laid, is in no way that is worth looking at
 LEAST_CUT = 1.0
+MOST_WALKED = 64  # searches that are remembered: a second pass has the readings of the first again
 MOST_INSIDE = 4  # ways through a part, for each way that has it
+NEAR_COST = 3.5  # what is looked at first: what was said is mostly nearer, and four of five steps lead farther
 
 _SHORT, _LONG, _PART, _ANYTHING = range(4)  # kinds of symbols, by how many lengths they may have
 
@@ -136,7 +138,7 @@ class Nets:
 
 
 class Search:
-    """Finds ways through one grammar with the values of one house. Immutable; a search takes milliseconds, no I/O."""
+    """Finds ways through one grammar with the values of one house. A search takes milliseconds, no I/O."""
 
     def __init__(self, nets: Nets, values: Values, sounds: Sounds) -> None:
         self._nets = nets
@@ -164,6 +166,7 @@ class Search:
         self._several = [number for number, members in enumerate(self._members) if len(members) > 1]
         self._only = np.array([members[0] for members in self._members if len(members) == 1], np.int64)
         self._cut = np.maximum(LEAST_CUT, CUT * most)
+        self._walked: dict[tuple[tuple[int, ...], int, float], tuple[float, list[WayMatch]]] = {}
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -216,7 +219,28 @@ class Search:
         """Return up to `most` ways, best first, that cost `margin` more than the best at most, and `worst` at all."""
         if not heard or not self._texts:
             return []
-        return _Walk(self, heard).picked(most, margin, worst)
+        if worst < 0:
+            return []
+        wanted = (tuple(heard), most, margin)
+        limit, matches = self._walked.get(wanted, (-1.0, []))
+        if worst > limit and not _are_all(matches, most, margin, limit):
+            if len(self._walked) >= MOST_WALKED:
+                self._walked.clear()
+            limit, matches = self._walked[wanted] = self._walk(heard, most, margin, worst)
+        return [match for match in matches if match.cost <= worst]
+
+    def _walk(self, heard: Sequence[int], most: int, margin: float, worst: float) -> tuple[float, list[WayMatch]]:
+        """Return the ways that cost a limit at most, and the limit: `worst`, or less where they are all there are."""
+        walk, limit = _Walk(self, heard), min(worst, NEAR_COST)
+        matches = walk.picked(most, margin, limit)
+        if limit < worst and not _are_all(matches, most, margin, limit):
+            limit, matches = worst, walk.picked(most, margin, worst)
+        return limit, matches
+
+
+def _are_all(matches: Sequence[WayMatch], most: int, margin: float, limit: float) -> bool:
+    """Whether ways that cost `limit` at most would be no more if they might cost more."""
+    return len(matches) >= most or (bool(matches) and matches[0].cost + margin <= limit)
 
 
 class Searches:
@@ -253,12 +277,18 @@ class _Walk:
         self._rest = np.concatenate([np.cumsum((alone * AROUND)[::-1])[::-1], [0.0]]).astype(np.float32)
         self._phrases = self._laid()
         self._symbols = self._of_symbols()
+        self._cheapest = self._symbols.min(axis=(1, 2))
         self._inside: dict[int, tuple[Net, Floats]] = {}
-        for number, net in search._nets.parts:
+        self._limit = math.inf
+
+    def _go(self, limit: float) -> None:
+        """Walk the graph and its parts as far as ways lead that cost `limit` at most: steps only add to a cost."""
+        self._limit = limit
+        for number, net in self._s._nets.parts:
             self._walk_part(number, net)
         first = np.full((1, self._places), INFINITE, np.float32)
         first[0] = self._lead
-        self._before = self._forward(search._nets.whole, first)[:, 0]
+        self._before = self._forward(self._s._nets.whole, first)[:, 0]
 
     # ── every phrase on every place ─────────────────────────────────────────────────────────────────
 
@@ -321,6 +351,7 @@ class _Walk:
         for length in range(1, self._places):
             starts = np.arange(self._places - length)
             self._symbols[number, length, : self._places - length] = ended[starts, starts + length]
+        self._cheapest[number] = self._symbols[number].min()
         self._inside[number] = (net, costs)
 
     # ── the graph ───────────────────────────────────────────────────────────────────────────────────
@@ -330,8 +361,12 @@ class _Walk:
         places = self._places
         costs = np.full((net.states, *first.shape), INFINITE, np.float32)
         costs[0] = first
+        least = np.full(net.states, INFINITE, np.float32)
+        least[0] = first.min()
         most = (SHORT, self._s._longest, places - 1)
-        for layer in net.layers(self._usable()):
+        for whole_layer in net.layers(self._usable()):
+            within = least[net.source[whole_layer]] + self._cheapest[net.symbol[whole_layer]] <= self._limit
+            layer = whole_layer[within]
             kinds = self._s._kinds[net.symbol[layer]]
             for kind in np.unique(kinds):
                 arcs = layer[kinds == kind]
@@ -339,6 +374,7 @@ class _Walk:
                 reached = _anything(start) if kind == _ANYTHING else self._reached(start, net.symbol[arcs], most[kind])
                 targets, firsts = np.unique(net.target[arcs], return_index=True)
                 costs[targets] = np.minimum(costs[targets], np.minimum.reduceat(reached, firsts, axis=0))
+                least[targets] = costs[targets].min(axis=(1, 2))
         return costs
 
     def _reached(self, start: Floats, symbols: Ints, most: int) -> Floats:
@@ -356,13 +392,14 @@ class _Walk:
     def _usable(self) -> NDArray[np.bool_]:
         """Return which symbols lie near enough somewhere."""
         most = np.where(self._s._part | self._s._anything, INFINITE / 2, self._s._cut)
-        usable: NDArray[np.bool_] = self._symbols.min(axis=(1, 2)) <= most
+        usable: NDArray[np.bool_] = self._cheapest <= most
         return usable
 
     # ── the cheapest ways ───────────────────────────────────────────────────────────────────────────
 
     def picked(self, most: int, margin: float, worst: float) -> list[WayMatch]:
-        """Return the cheapest ways."""
+        """Return up to `most` of the cheapest ways, best first; none that costs more than `worst`."""
+        self._go(worst)
         net = self._s._nets.whole
         ending = self._before[net.ends] + self._rest
         places = ending.argmin(axis=1)

@@ -1,4 +1,4 @@
-"""Where to cut a long recording so that each part is one utterance at most. Pure: probabilities in, stretches out."""
+"""Cuts a long recording so that each part is one utterance at most. Pure: probabilities in, stretches out."""
 
 from __future__ import annotations
 

@@ -17,7 +17,8 @@ ROUNDING_SECONDS = 1e-6  # frames of 0.032 s do not add up exactly
 class EndpointDecision(Enum):
     """What a frame decided."""
 
-    SPEECH = "speech"  # somebody began to speak, or went on after a PAUSE
+    SPEECH = "speech"  # somebody began to speak, or went on after a LULL or a PAUSE
+    LULL = "lull"  # no voice for a moment, as between two words: the words so far can be read in the meantime
     PAUSE = "pause"  # the speaker stopped for a moment: a good time to look at the words, too early to act
     ENDPOINT = "endpoint"  # the speaker has finished, or has spoken as long as one utterance may last
     SILENCE = "silence"  # nobody spoke for as long as patience lasts
@@ -30,6 +31,7 @@ class EndpointOptions:
     threshold: float = 0.5  # probability from which a frame is speech
     hysteresis: float = 0.15  # so much less still is speech, once somebody speaks: word ends are quiet
     min_speech_seconds: float = 0.16  # "no" has 0.2 s of voice; a click has less than 0.1
+    lull_seconds: float = 0.03  # one frame: one sentence in three has such a moment inside
     pause_seconds: float = 0.2
     silence_seconds: float = 0.7
     patience_seconds: float | None = None  # without speech for so long: SILENCE; None waits for ever
@@ -43,6 +45,11 @@ class Endpoint:
     time; the next frame obeys. `began_seconds` and `ended_seconds` are where the speech of the utterance (the
     current one, else the last) began and was last heard, on the clock of the sound itself: `at_seconds` is now.
     """
+
+    _lulled: bool
+    _paused: bool
+    _least_seconds: float
+    _most_seconds: float
 
     def __init__(self, options: EndpointOptions | None = None) -> None:
         self.options = options or EndpointOptions()
@@ -72,13 +79,18 @@ class Endpoint:
         return self._while_quiet(seconds, probability)
 
     def settle(self, seconds: float) -> None:
-        """Let the pause under way end the utterance after `seconds` of silence, if it would not end it sooner."""
-        if self._paused:
-            self._settle_seconds = seconds
+        """Let the silence under way end the utterance after `seconds`, if it would not end it sooner."""
+        if self._lulled:
+            self._most_seconds = seconds
+
+    def wait(self, seconds: float) -> None:
+        """Let the silence under way end the utterance after `seconds`, if it would not end it later."""
+        if self._lulled:
+            self._least_seconds = seconds
 
     def _listen(self) -> None:
-        self._speaking = self._paused = False
-        self._settle_seconds = math.inf
+        self._speaking = False
+        self._go_on()
         self._speech = self._silence = self._again = 0.0
         self._waiting_since = self.at_seconds
 
@@ -109,8 +121,10 @@ class Endpoint:
         else:
             self._again = 0.0
             self._silence += seconds
-            if _reached(self._silence, min(o.silence_seconds, self._settle_seconds)):
+            if _reached(self._silence, max(self._least_seconds, min(o.silence_seconds, self._most_seconds))):
                 decided = EndpointDecision.ENDPOINT
+            elif not self._lulled and _reached(self._silence, o.lull_seconds):
+                self._lulled, decided = True, EndpointDecision.LULL
             elif not self._paused and _reached(self._silence, o.pause_seconds):
                 self._paused, decided = True, EndpointDecision.PAUSE
         if _reached(self.at_seconds - self.began_seconds, o.max_utterance_seconds):
@@ -126,10 +140,14 @@ class Endpoint:
         self._speech += self._again
         self._silence = self._again = 0.0
         self.ended_seconds = self.at_seconds
-        if self._paused:
-            self._paused, self._settle_seconds = False, math.inf
+        if self._lulled:
+            self._go_on()
             return EndpointDecision.SPEECH
         return None
+
+    def _go_on(self) -> None:
+        self._lulled = self._paused = False
+        self._least_seconds, self._most_seconds = 0.0, math.inf
 
 
 def _reached(seconds: float, limit: float) -> bool:

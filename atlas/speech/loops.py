@@ -1,4 +1,4 @@
-"""Cut a transcript at the point where the recogniser begins to say it all again. Pure."""
+"""Cuts a transcript at the point where the recogniser begins to say it all again. Pure."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ CLAUSE_WORDS = 3  # a clause shorter than this sounds chopped when it stands alo
 JOINT_WORDS = 6  # from here on a long first piece may be cut before a word like "and"
 LONGEST_CHARACTERS = 220  # about 15 s of speech; a voice needs memory and time in proportion
 
-FENCE = "```"
+FENCES = ("```", "~~~")
 CLOSERS = "\"'”’)]}*_»"
 # fmt: off
 JOINTS = frozenset({
@@ -74,8 +74,9 @@ def pieces(text: str) -> list[str]:
 
 def _next_cut(text: str, first: bool, done: bool) -> int:
     """Return how much of `text` is the next piece; 0 when that is not known yet."""
-    if FENCE.startswith(text.lstrip()[:3]) and text.strip():
-        return _fence_end(text)
+    begin = text.lstrip()[:3]
+    if fence := next((one for one in FENCES if begin and one.startswith(begin)), ""):
+        return _fence_end(text, fence)
     head = text[: LONGEST_CHARACTERS + 1]  # with the character that decides; what is further away changes no cut
     cuts = [_sentence_end(head, done)]
     if first:
@@ -84,10 +85,10 @@ def _next_cut(text: str, first: bool, done: bool) -> int:
     return cut if 0 < cut <= LONGEST_CHARACTERS or len(text) <= LONGEST_CHARACTERS else _forced(text)
 
 
-def _fence_end(text: str) -> int:
+def _fence_end(text: str, fence: str) -> int:
     """Return where a block of code ends: it is one piece, whatever is in it."""
-    start = text.find(FENCE)
-    end = text.find(FENCE, start + len(FENCE)) if start >= 0 else -1
+    start = text.find(fence)
+    end = text.find(fence, start + len(fence)) if start >= 0 else -1
     if end < 0:
         return 0
     line = text.find("\n", end)

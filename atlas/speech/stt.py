@@ -48,12 +48,23 @@ class Hearing(Protocol):
         """Which of the languages of the house was spoken; "" where the recogniser does not tell."""
         ...
 
+    def in_other_languages(self) -> Sequence[Hearing]:
+        """Return the same sound as it is in other languages of the house, those that may have been spoken as well."""
+        ...
+
     def weigh(self, texts: Sequence[str]) -> Sequence[Weight]:
         """Return how likely each text is on this sound. Blocking: some 15 ms a text."""
         ...
 
     def believed(self) -> Utterance:
         """Return the words that the recogniser stands by; text "" where nobody spoke."""
+        ...
+
+    def second_pass(self) -> Hearing | None:
+        """Return the same sound as a better and slower recogniser has it.
+
+        `None` where there is none, or nobody waits for the words any more. Blocking: some 0.3 s.
+        """
         ...
 
 
@@ -66,6 +77,10 @@ class UnweighedHearing:
         self.language = heard.language
         self.readings = tuple(SoundReading(text, LIKELY) for text in (heard.text, *heard.alternatives))
 
+    def in_other_languages(self) -> Sequence[Hearing]:
+        """Return nothing: its words are in one language."""
+        return ()
+
     def weigh(self, texts: Sequence[str]) -> Sequence[Weight]:
         """Return the same for each word of each text."""
         return [Weight(LIKELY * len(text.split()), LIKELY * len(text.split()), len(text.split())) for text in texts]
@@ -73,6 +88,10 @@ class UnweighedHearing:
     def believed(self) -> Utterance:
         """Return the words as they were written."""
         return self._heard
+
+    def second_pass(self) -> Hearing | None:
+        """Return nothing: no other recogniser hears it."""
+        return None
 
 
 Judge = Callable[[Hearing], Utterance]  # runs in the recogniser's own thread

@@ -8,7 +8,10 @@ so tokens are made a few at a time, and the first repeat ends the work. Measured
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import math
+import os
+import threading
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,11 +23,11 @@ import tokenizers
 from faster_whisper.feature_extractor import FeatureExtractor
 
 from atlas.audio import HEARING_RATE, AudioChunk, silence
-from atlas.config import SpeechConfig
+from atlas.config import NO_SECOND_EARS, SpeechConfig
 from atlas.conversation import Utterance
 from atlas.errors import EngineError
 from atlas.speech.loops import cut_loop
-from atlas.speech.stt import MAX_UTTERANCE_SECONDS, Judge, SoundReading, Stt, Weight
+from atlas.speech.stt import MAX_UTTERANCE_SECONDS, Hearing, Judge, SoundReading, Stt, Weight
 from atlas.speech.worker import Worker
 
 PAD_SECONDS = 8.0  # less of it and words are lost, most of all at the end: see docs/log.md
@@ -39,6 +42,9 @@ LEAST_PROBABILITY = 1e-10
 SOUNDLESS_FRAMES = 16  # of zeros, on which a text is as likely as the model's idea of what people say
 MOST_EXPECTED = 20_000
 FIRST_MERGE = ("Ġ", "t")  # a space before a "t", the most frequent pair of letters in English
+PLANS = 8  # of oneDNN, that stay: 0.8 MB for every length of window, and of itself it keeps 1,024 of them
+LANGUAGE_UNSURE = 3.0  # nats; five of six commands whose language people were misheard in differ by less
+SECOND_PASS_SECONDS = 12.0  # of sound; what is longer is no command, and would take a second to read again
 SUPPRESS_DEFAULT = [-1]  # the model's own list: brackets, notes of music and the like
 
 # What noise, hum, clicks and music give, as against speech down to 0 dB over white noise: see docs/log.md.
@@ -51,27 +57,36 @@ IMPOSSIBLE = -1.7  # not words, whatever the model says of speech
 
 
 async def open(settings: SpeechConfig) -> Stt:
-    """Load and warm `MODELS/STT_MODEL`. Raises `EngineError` when it is not there or does not load."""
-    folder = settings.models / settings.stt_model
+    """Load and warm `MODELS/STT_MODEL`, and that of the second pass where there is one.
+
+    Raises `EngineError` when one is not there or does not load.
+    """
+    os.environ["ONEDNN_PRIMITIVE_CACHE_CAPACITY"] = str(PLANS)  # read when the first model runs
     worker = Worker()
+    whisper = await _loaded(settings, settings.stt_model, worker)
+    second = settings.second_pass_model
+    better = await _loaded(settings, second, worker) if second not in ("", NO_SECOND_EARS) else None
+    return FasterWhisper(whisper, worker, better)
+
+
+async def _loaded(settings: SpeechConfig, model: str, worker: Worker) -> Whisper:
+    folder = settings.models / model
     try:
-        whisper = await worker.run(lambda: Whisper(folder, settings.threads, settings.languages))
+        return await worker.run(lambda: _warm(Whisper(folder, settings.threads, settings.languages)))
     except (OSError, RuntimeError, ValueError) as trouble:
         raise EngineError(
             f"the recogniser {folder} does not load: {trouble}",
             spoken="I can't hear words right now.",
             hint="run `atlas models fetch`",
         ) from trouble
-    stt = FasterWhisper(whisper, worker)
-    await stt.transcribe(silence(1.0))
-    return stt
 
 
 class FasterWhisper:
-    """A loaded recogniser."""
+    """A loaded recogniser, and a better one for what it is not sure of."""
 
-    def __init__(self, whisper: Whisper, worker: Worker) -> None:
+    def __init__(self, whisper: Whisper, worker: Worker, better: Whisper | None = None) -> None:
         self._whisper: Whisper | None = whisper
+        self._better = better
         self._worker = worker
 
     async def transcribe(self, speech: AudioChunk, judge: Judge | None = None) -> Utterance:
@@ -84,33 +99,68 @@ class FasterWhisper:
         if _is_nothing(speech):
             return Utterance("", speech.seconds)
         decide = judge or _Heard.believed
+        needed = threading.Event()
+        needed.set()
         try:
-            return await self._worker.run(lambda: decide(_Heard(whisper, speech)))
+            return await self._worker.run(lambda: decide(_Heard(whisper, speech, self._better, needed)))
         except RuntimeError as trouble:
             raise EngineError(f"the recogniser failed: {trouble}", spoken="I didn't catch that.") from trouble
+        finally:
+            needed.clear()
 
     async def aclose(self) -> None:
         """Give back the weights."""
-        self._whisper = None
+        self._whisper = self._better = None
 
 
 class _Heard:
     """One utterance, encoded: keeps `Hearing`. Blocking."""
 
-    def __init__(self, whisper: Whisper, speech: AudioChunk) -> None:
+    def __init__(
+        self,
+        whisper: Whisper,
+        speech: AudioChunk,
+        better: Whisper | None,
+        needed: threading.Event,
+        language: str = "",  # that is known; else it is heard
+        encoded: Any = None,  # the same sound, where it is there already
+    ) -> None:
         self.seconds = speech.seconds
+        self._speech, self._better, self._needed = speech, better, needed
         self._whisper = whisper
-        self._encoded = whisper.encode(speech)
-        self.language = whisper.language_of(self._encoded)
+        self._encoded = whisper.encode(speech) if encoded is None else encoded
+        self._weighed: dict[str, Weight] = {}
+        likely = {language: 0.0} if language else whisper.languages_of(self._encoded)
+        self.language, *others = likely
+        self._others = [other for other in others if likely[other] <= LANGUAGE_UNSURE]
 
     @property
     def readings(self) -> Sequence[SoundReading]:
         """What was read, best first."""
         return self._read[0]
 
+    def in_other_languages(self) -> Sequence[Hearing]:
+        """See `Hearing`."""
+        return [
+            _Heard(self._whisper, self._speech, self._better, self._needed, language, self._encoded)
+            for language in self._others
+        ]
+
     def weigh(self, texts: Sequence[str]) -> Sequence[Weight]:
         """Return how likely each text is on this sound, and without it."""
-        return self._whisper.weigh(self._encoded, texts, self.seconds, self.language)
+        self._check_needed()
+        new = [text for text in dict.fromkeys(texts) if text not in self._weighed]
+        weights = self._whisper.weigh(self._encoded, new, self.seconds, self.language)
+        self._weighed.update(zip(new, weights, strict=True))
+        return [self._weighed[text] for text in texts]
+
+    def second_pass(self) -> Hearing | None:
+        """Return the same sound as the better model has it, while somebody waits for the words."""
+        if self._better is None or self.language not in self._better.languages:
+            return None
+        if self.seconds > SECOND_PASS_SECONDS or not self._needed.is_set():
+            return None
+        return _Heard(self._better, self._speech, None, self._needed, self.language)
 
     def believed(self) -> Utterance:
         """Return the words, unless nobody spoke."""
@@ -125,7 +175,13 @@ class _Heard:
 
     @cached_property
     def _read(self) -> tuple[Sequence[SoundReading], float]:
+        self._check_needed()
         return self._whisper.readings(self._encoded, self.seconds, self.language)
+
+    def _check_needed(self) -> None:
+        """Make way for the next utterance, or for the same one when it goes on."""
+        if not self._needed.is_set():
+            raise RuntimeError("nobody waits for these words any more")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,17 +206,23 @@ class Whisper:
         self._end = self._token("endoftext")
         self._expected: dict[tuple[str, tuple[int, ...]], float] = {}  # how likely weighed texts are without sound
 
+    @property
+    def languages(self) -> Collection[str]:
+        """Those of the house's languages that it hears."""
+        return self._prompts.keys()
+
     def encode(self, speech: AudioChunk, pad_seconds: float = PAD_SECONDS) -> Any:
         """Return the sound as the model has it: encoded, one vector for 20 ms."""
         return self._model.encode(self._window(speech, pad_seconds))
 
-    def language_of(self, encoded: Any) -> str:
-        """Return which of the languages of the house was spoken: the likeliest."""
-        first, *others = self._prompts
-        if not others:
-            return first
-        likely = {token.strip("<|>"): share for token, share in self._model.detect_language(encoded)[0]}
-        return max(self._prompts, key=lambda language: likely.get(language, 0.0))
+    def languages_of(self, encoded: Any) -> Mapping[str, float]:
+        """Return the languages of the house, the likeliest first, and by how many nats each is less likely."""
+        if len(self._prompts) == 1:
+            return dict.fromkeys(self._prompts, 0.0)
+        shares = {token.strip("<|>"): share for token, share in self._model.detect_language(encoded)[0]}
+        likely = {name: math.log(max(shares.get(name, 0.0), LEAST_PROBABILITY)) for name in self._prompts}
+        most = max(likely.values())
+        return {name: most - its for name, its in sorted(likely.items(), key=lambda one: -one[1])}
 
     def readings(self, encoded: Any, seconds: float, language: str) -> tuple[Sequence[SoundReading], float]:
         """Return what may have been said, best first, and the probability that nobody spoke."""
@@ -297,6 +359,14 @@ def mended(text: str) -> str:
 
 def _pair(merge: str | list[str]) -> Sequence[str]:
     return merge.split(" ") if isinstance(merge, str) else merge
+
+
+def _warm(whisper: Whisper) -> Whisper:
+    """Run a model once: the first time takes longer."""
+    sound = silence(1.0)
+    encoded = whisper.encode(sound)
+    whisper.readings(encoded, sound.seconds, next(iter(whisper.languages_of(encoded))))
+    return whisper
 
 
 def _is_nothing(speech: AudioChunk) -> bool:

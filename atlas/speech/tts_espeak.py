@@ -62,6 +62,10 @@ class Espeak:
         try:
             with anyio.fail_after(SECONDS):
                 made = await anyio.run_process(command, input=piece.encode(), check=False)
+        except ExceptionGroup as group:
+            if group.split(anyio.BrokenResourceError)[1]:
+                raise
+            raise EngineError(f"{PROGRAM} ended before it had read its words", spoken=_LOST) from group
         except (OSError, TimeoutError) as trouble:
             raise EngineError(f"{PROGRAM} failed: {trouble}", spoken=_LOST) from trouble
         head, _, sound = made.stdout.partition(b"data")  # written to a pipe, it says it goes on for ever

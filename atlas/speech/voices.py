@@ -1,11 +1,17 @@
-"""Which voice a house speaks with: the one in its settings, unless that is the usual one, of another language."""
+"""Which voice a house speaks with in each of its languages, and all of them behind the contract of one."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from dataclasses import replace
 
+from atlas.audio import AudioChunk
 from atlas.config import SpeechConfig
+from atlas.own_words import language as spoken_language
+from atlas.speech.resample import Resampler
+from atlas.speech.tts import Tts
 from atlas.speech.tts_espeak import PROGRAM
 
 USUAL = SpeechConfig().voice  # of a house whose people chose none
@@ -27,9 +33,55 @@ def voice_for(speech: SpeechConfig) -> SpeechConfig:
     language = speech.languages[0]
     if speech.tts != "piper" or speech.voice != USUAL or speaks(speech.voice, language):
         return speech
+    return _voice_here(speech, language)
+
+
+def voices_for(speech: SpeechConfig) -> Mapping[str, SpeechConfig]:
+    """Return the settings of a voice for each language; in several, one that somebody chose speaks its own alone."""
+    if len(speech.languages) == 1:
+        return {speech.languages[0]: voice_for(speech)}
+    voices = {}
+    for language in speech.languages:
+        its = replace(speech, languages=(language,))
+        stays = speech.tts != "piper" or speaks(speech.voice, language)
+        voices[language] = its if stays else _voice_here(its, language)
+    return voices
+
+
+def _voice_here(speech: SpeechConfig, language: str) -> SpeechConfig:
     here = sorted(
         file.parent.name for file in speech.models.glob(f"{language}_*/*.onnx") if file.stem == file.parent.name
     )
     if here:
         return replace(speech, voice=here[0])
     return replace(speech, tts="espeak") if shutil.which(PROGRAM) else speech
+
+
+class Voices:
+    """Keeps `Tts`: words are said by the voice of the language that is spoken, the first of `by_language` else.
+
+    All sound has the rate of the first, so that whoever plays it need not know who spoke.
+    """
+
+    def __init__(self, by_language: Mapping[str, Tts]) -> None:
+        self._by_language = by_language
+        self._usual = next(iter(by_language.values()))
+        self.voice = self._usual.voice
+        self.rate = self._usual.rate
+
+    async def speak(self, text: str, *, speed: float = 1.0) -> AsyncGenerator[AudioChunk, None]:
+        """See `Tts.speak`."""
+        voice = self._by_language.get(spoken_language(), self._usual)
+        resampler = Resampler(voice.rate, self.rate) if voice.rate != self.rate else None
+        async with aclosing(voice.speak(text, speed=speed)) as chunks:
+            async for chunk in chunks:
+                sound = resampler.feed(chunk) if resampler else chunk
+                if sound.samples:
+                    yield sound
+        if resampler and (rest := resampler.flush()).samples:
+            yield rest
+
+    async def aclose(self) -> None:
+        """See `Tts.aclose`."""
+        for voice in self._by_language.values():
+            await voice.aclose()

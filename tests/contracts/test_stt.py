@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from dataclasses import replace
 
 import anyio
@@ -15,6 +18,7 @@ from atlas.errors import EngineError
 from atlas.speech.stt import MAX_UTTERANCE_SECONDS
 from atlas.speech.stt_scripted import SOME_SPEECH, ScriptedStt
 from atlas.speech.vad_scripted import voice
+from atlas.speech.wav import write_wav
 
 QUESTION = "What time is it?"
 
@@ -163,6 +167,46 @@ async def test_the_longest_utterance_keeps_its_words_to_the_end(whisper, spoken)
     text = (await whisper.transcribe((long + end).cut(0, round(MAX_UTTERANCE_SECONDS * HEARING_RATE)))).text
     assert "market" in text
     assert "home" in text
+
+
+EVER_NEW_LENGTHS = """
+import ctypes, os, sys, wave
+from pathlib import Path
+import anyio
+from atlas.audio import AudioChunk, silence
+from atlas.config import load
+from atlas.engine import open_engine
+
+class Heap(ctypes.Structure):
+    _fields_ = [("numbers", ctypes.c_size_t * 10)]  # of glibc's mallinfo2: the eighth is what is in use, in bytes
+
+def allocated_mb():
+    library = ctypes.CDLL(None)
+    library.mallinfo2.restype = Heap
+    return library.mallinfo2().numbers[7] / 1e6
+
+async def main():
+    stt = await open_engine("stt", "faster_whisper", load(dict(os.environ), Path("atlas.toml")).speech)
+    speech = AudioChunk(wave.open(sys.argv[1]).readframes(2**20))
+    for length in range(12):
+        if length == 4:
+            before = allocated_mb()
+        await stt.transcribe(silence(length / 10) + speech)
+    print(allocated_mb() - before)
+
+anyio.run(main)
+"""
+
+
+@pytest.mark.real
+def test_utterances_of_ever_new_lengths_take_no_memory_that_stays(spoken, models, data):
+    # In a process of its own: threads that do not spin, and nothing else that takes memory.
+    file = data / "question.wav"
+    file.write_bytes(write_wav(spoken(QUESTION)))
+    environment = {**os.environ, "ATLAS_MODELS_FOLDER": str(models), "OMP_WAIT_POLICY": "passive"}
+    command = [sys.executable, "-c", EVER_NEW_LENGTHS, str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=110, env=environment)
+    assert float(done.stdout) < 3, done.stderr or "a plan of 0.8 MB for every length would be 6"
 
 
 @pytest.mark.real

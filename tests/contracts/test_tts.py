@@ -11,12 +11,14 @@ from pathlib import Path
 import anyio
 import numpy as np
 import pytest
+from piper import PiperVoice, SynthesisConfig
 
 from atlas.audio import AudioChunk
 from atlas.engine import open_engine
 from atlas.errors import EngineError
 from atlas.speech.resample import resampled
 from atlas.speech.tts import Tts
+from atlas.speech.tts_piper import _load
 from atlas.speech.tts_scripted import ScriptedTts
 
 NAMES = ["scripted", pytest.param("piper", marks=pytest.mark.real)]
@@ -63,8 +65,30 @@ async def test_what_has_no_words_has_no_sound(tts, text):
     assert await said(tts, text) == []
 
 
-async def test_sentences_come_one_by_one(tts):
+async def test_sentences_come_one_by_one():
+    tts = ScriptedTts(name="en_US-joe-medium")
     assert len(await said(tts, "This is the first sentence. This is the second. And a third!")) == 3
+
+
+@pytest.mark.real
+async def test_the_first_words_of_a_sentence_come_before_the_rest_of_it(piper):
+    first, *others = await said(piper, "You have three reminders, and the next is to call mum.")
+    assert 0.1 < first.seconds < 0.3
+    assert seconds(others) > 4 * first.seconds
+
+
+@pytest.mark.real
+def test_a_sentence_that_is_made_in_stretches_is_the_one_that_is_made_at_once(config):
+    folder = config.speech.models / config.speech.voice
+    cut = _load(folder / f"{config.speech.voice}.onnx", 1)
+    whole = PiperVoice.load(folder / f"{config.speech.voice}.onnx")
+    phonemes = whole.phonemize("The timer for the pizza is set to ten minutes.")[0]
+    still = SynthesisConfig(noise_scale=0.0, noise_w_scale=0.0)
+    frames = cut.piper.phoneme_ids_to_audio(cut.piper.phonemes_to_ids(phonemes), still)
+    made = np.concatenate([cut.samples(frames, start, end) for start, end in cut.stretches(frames)])
+    at_once = whole.phoneme_ids_to_audio(whole.phonemes_to_ids(phonemes), still)
+    assert len(made) == len(at_once)
+    assert np.abs(made - at_once).max() < 1e-4
 
 
 @pytest.mark.parametrize(
@@ -84,7 +108,7 @@ async def test_leaving_early_is_safe_and_the_next_reply_is_whole(tts):
             break
     with anyio.move_on_after(0):
         await said(tts, "This is never heard.")
-    assert len(await said(tts, "One is first. Two is next.")) == 2
+    assert seconds(await said(tts, "One is first. Two is next.")) > 0.5
 
 
 async def test_two_rooms_may_speak_at_a_time(tts):
@@ -110,7 +134,7 @@ async def test_a_closed_voice_says_so(config, name):
 
 @pytest.mark.real
 async def test_sound_begins_at_once_without_silence_before_it(piper):
-    (sound,) = await said(piper, "Okay.")
+    sound = (await said(piper, "Okay."))[0]
     loud = np.flatnonzero(np.abs(np.frombuffer(sound.pcm, np.int16)) > 400)
     assert loud[0] / sound.rate < 0.03
 
@@ -130,9 +154,11 @@ async def test_no_text_breaks_the_voice(piper, text):
 @pytest.mark.real
 async def test_what_it_says_can_be_understood(piper, config):
     stt = await open_engine("stt", "faster_whisper", config.speech)
-    (sound,) = await said(piper, "Dinner is ready in the kitchen.")
-    heard = await stt.transcribe(resampled(sound, 16_000))
-    assert heard.text == "Dinner is ready in the kitchen."
+    texts = []
+    for _ in range(3):  # no two renderings are alike, and a word of one may be misheard
+        sound = b"".join(sound.pcm for sound in await said(piper, "Dinner is ready in the kitchen."))
+        texts.append((await stt.transcribe(resampled(AudioChunk(sound, piper.rate), 16_000))).text)
+    assert texts.count("Dinner is ready in the kitchen.") >= 2, texts
     await stt.aclose()
 
 

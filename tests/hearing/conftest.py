@@ -12,7 +12,7 @@ from atlas.hearing.house_ear import Ear, HouseBook, Senses
 from atlas.hearing.sounds import Sounds
 from atlas.understanding.intents import PublicReader
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
-from atlas.understanding.public import PublicGrammar
+from atlas.understanding.public import open_public
 from atlas.understanding.understanding import Reader
 from tests.contracts.test_stt import sound
 from tests.houses import english
@@ -41,10 +41,11 @@ def opened(sounds):
     def ear(config) -> Ear:
         if not ears:
             grammar = english()
-            reader, senses = Reader(grammar, PublicReader(PublicGrammar("en"), grammar.commands)), Senses("en")
+            reader, senses = Reader(grammar, PublicReader(open_public("en"), grammar.commands)), Senses("en")
             stt = anyio.run(open_engine, "stt", "faster_whisper", config.speech)
             ears.append(Ear(stt, sounds, lambda text: senses.of(text, reader.read(text, HOUSE), HOUSE)))
-            ears[0].books = (HouseBook("en", grammar.tables, sounds).of(HOUSE),)
+            book = HouseBook("en", grammar.tables, sounds)
+            ears[0].books, ears[0].answer_book = (book.of(HOUSE),), book.answers_of(HOUSE)
         return ears[0]
 
     yield ear

@@ -146,3 +146,55 @@ class Unbelieved(UnweighedHearing):
 )
 def test_words_that_nobody_believes_count_when_they_lie_near_a_command(ear_for, read, heard):
     assert ear_for("").judge(Unbelieved(Utterance(read, 1.0))).text == heard
+
+
+# ── while a question of the house is open ──────────────────────────────────────────────────────────
+
+ANSWERS = ("ten minutes", "an hour", "an hour and a half", "the party", "sour timer")
+
+
+def answers(text: str) -> bool:
+    """As a reader has it: what has a length in it, or an own word, answers how long and what for."""
+    return any(one in text.lower() for one in ANSWERS)
+
+
+@pytest.fixture
+def asking_ear_for(ear_for, sounds):
+    def ear(*readings: str) -> Ear:
+        ear = ear_for(*readings)
+        ways = either("ten minutes", "an hour", "an hour and a half", "the kettle")
+        ear.answer_book = Book(Search(Nets(graph_of([ways])), {}, sounds), by_words("en"), near=0.2, less_likely=2.0)
+        return ear
+
+    return ear
+
+
+@pytest.mark.parametrize(
+    ("read", "heard"),
+    [
+        ("Ten minutes.", "Ten minutes."),
+        ("Tin minutes.", "Ten minutes."),
+        ("An hour in the half.", "An hour and a half."),  # which has an hour in it
+        ("The party of my brother.", "The party of my brother."),  # in words that nobody could foresee
+        ("Sour timers.", "Sour timers."),  # near to "cancel all timers"
+        ("Turn on the kettle.", "Turn on the kettle."),
+        ("Turn on the cattle.", "Turn on the kettle."),
+        ("Cancel all tires.", "Cancel all timers."),
+        ("Don't do it.", "Don't do it."),
+        ("The weather was nice.", "The weather was nice."),
+    ],
+)
+async def test_what_answers_a_question_goes_first_and_a_new_command_stays_one(asking_ear_for, read, heard):
+    ear = asking_ear_for(read)
+    assert (await ear.transcribe(voice(1.0), ear.answering(answers))).text == heard
+
+
+async def test_an_answer_brings_no_other_reading_that_could_be_taken_for_a_command(asking_ear_for):
+    ear = asking_ear_for("Ten minutes.", "Turn on the kettle.")
+    heard = await ear.transcribe(voice(1.0), ear.answering(answers))
+    assert (heard.text, heard.alternatives, heard.possible) == ("Ten minutes.", (), ())
+
+
+async def test_behind_a_dont_in_any_reading_no_answer_is_guessed_at(asking_ear_for):
+    ear = asking_ear_for("Tin minutes.", "Don't ten minutes.")
+    assert (await ear.transcribe(voice(1.0), ear.answering(answers))).text == "Tin minutes."

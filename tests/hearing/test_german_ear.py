@@ -1,4 +1,4 @@
-"""A house that speaks German, and German sound: its words, and the command that it becomes. Needs whisper-base."""
+"""A house that speaks German, and German sound: its words, and the command that it becomes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import anyio
 import numpy as np
@@ -16,12 +15,12 @@ import soxr
 from atlas.audio import HEARING_RATE, AudioChunk
 from atlas.config import Config
 from atlas.engine import open_engine
-from atlas.hearing.house_ear import VOICES, Ear, HouseBook, Senses
+from atlas.hearing.house_ear import ESPEAK_VOICES, Ear, HouseBook, Senses
 from atlas.hearing.sounds import Sounds
 from atlas.understanding.grammar import open_grammar
 from atlas.understanding.intents import PublicReader
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
-from atlas.understanding.public import PublicGrammar
+from atlas.understanding.public import open_public
 from atlas.understanding.understanding import Reader
 from tests.hearing.conftest import mixed, rushing
 
@@ -51,19 +50,17 @@ def german() -> Callable[[str], AudioChunk]:
 @pytest.fixture(scope="module")
 def reader() -> Reader:
     grammar = open_grammar("de")
-    return Reader(grammar, PublicReader(PublicGrammar("de"), grammar.commands))
+    return Reader(grammar, PublicReader(open_public("de"), grammar.commands))
 
 
 @pytest.fixture(scope="module")
-def opened(models: Path, reader: Reader) -> Iterator[Callable[[Config], Ear]]:
+def opened(reader: Reader) -> Iterator[Callable[[Config], Ear]]:
     ears: list[Ear] = []
 
     def ear(config: Config) -> Ear:
-        if not (models / "whisper-base").is_dir():
-            pytest.skip("NOT TESTED: whisper-base is not on disk; `atlas models pull whisper-base` brings it")
         if not ears:
             speech = replace(config.speech, stt_model="whisper-base", languages=("de",))
-            senses, sounds = Senses("de"), Sounds(VOICES["de"])
+            senses, sounds = Senses("de"), Sounds(ESPEAK_VOICES["de"])
             stt = anyio.run(open_engine, "stt", "faster_whisper", speech)
             ears.append(Ear(stt, sounds, lambda text: senses.of(text, reader.read(text, HAUS), HAUS)))
             ears[0].books = (HouseBook("de", open_grammar("de").tables, sounds).of(HAUS),)
@@ -104,10 +101,8 @@ async def test_german_talk_stays_talk(ear: Ear, german: Callable[[str], AudioChu
 
 
 async def test_a_recogniser_of_two_languages_tells_which_was_spoken(
-    config: Config, models: Path, german: Callable[[str], AudioChunk], spoken: Callable[[str], AudioChunk]
+    config: Config, german: Callable[[str], AudioChunk], spoken: Callable[[str], AudioChunk]
 ) -> None:
-    if not (models / "whisper-base").is_dir():
-        pytest.skip("NOT TESTED: whisper-base is not on disk; `atlas models pull whisper-base` brings it")
     speech = replace(config.speech, stt_model="whisper-base", languages=("de", "en"))
     stt = await open_engine("stt", "faster_whisper", speech)
     heard = [

@@ -6,7 +6,8 @@ from functools import cache
 
 import pytest
 
-from atlas.hearing.house_ear import VOICES, HouseBook
+from atlas.hearing.house_ear import ESPEAK_VOICES, HouseBook
+from atlas.hearing.nearest import Book
 from atlas.hearing.search import Search
 from atlas.hearing.sounds import NUMBER_OF, Sounds
 from atlas.understanding import english_ways, german_ways
@@ -17,17 +18,28 @@ HOUSES = {
     "en": Names((NamedDevice("kitchen light", "light", "kitchen"),), (NamedPlace("kitchen"),)),
     "de": Names(
         (NamedDevice("Küchenlicht", "light", "Küche"), NamedDevice("Stehlampe", "light", "Flur")),
-        (NamedPlace("Küche"),),
+        (NamedPlace("Küche"), NamedPlace("Flur")),
     ),
 }
 
 
 @cache
+def house_book(language: str) -> tuple[Sounds, HouseBook]:
+    sounds = Sounds(ESPEAK_VOICES[language])
+    return sounds, HouseBook(language, open_grammar(language).tables, sounds)
+
+
+@cache
 def book(language: str) -> tuple[Sounds, Search]:
-    sounds = Sounds(VOICES[language])
-    search = HouseBook(language, open_grammar(language).tables, sounds).of(HOUSES[language]).search
+    sounds, of_houses = house_book(language)
+    search = of_houses.of(HOUSES[language]).search
     assert isinstance(search, Search)
     return sounds, search
+
+
+@cache
+def answers_of(language: str) -> Book:
+    return house_book(language)[1].answers_of(HOUSES[language])
 
 
 @pytest.mark.parametrize(
@@ -49,7 +61,22 @@ def test_what_was_misread_lies_nearest_to_what_was_said(language: str, heard: st
     assert best.text == meant
 
 
-@pytest.mark.parametrize("language", list(VOICES))
+@pytest.mark.parametrize(
+    ("language", "answer"),
+    [
+        ("en", "in the kitchen"),
+        ("en", "the kitchen light"),
+        ("de", "in der Küche"),
+        ("de", "im Flur"),
+        ("de", "die Stehlampe"),
+        ("de", "das Küchenlicht"),
+    ],
+)
+def test_a_thing_or_a_place_is_answered_with_the_articles_of_its_language(language: str, answer: str) -> None:
+    assert answers_of(language).says(answer)
+
+
+@pytest.mark.parametrize("language", list(ESPEAK_VOICES))
 def test_every_word_of_a_language_has_sounds_that_are_known(language: str) -> None:
     sounds, search = book(language)
     strange = {word for word in search.words if NUMBER_OF["?"] in sounds.of(word)}

@@ -102,3 +102,13 @@ def test_a_graph_has_nothing_twice():
 )
 def test_what_can_be_said_as_it_is_is_known_by_its_words(search, words, sayable):
     assert search.says(words.split()) is sayable
+
+
+@pytest.mark.parametrize("words", ["turn of the kitchen flight", "center timer for fife minutes", "bring me a cattle"])
+def test_ways_within_a_limit_are_those_of_all_that_cost_no_more(sounds, words):
+    heard = sounds.of(words)
+    everything = Search(Nets(graph_of(WAYS)), VALUES, sounds).nearest(heard, 8, 50.0)
+    search = Search(Nets(graph_of(WAYS)), VALUES, sounds)
+    for limit in (1.0, 0.5, 4.0, 9.0, 2.0, 50.0):  # one asks for less or for more than the one before
+        within = [(way.cost, way.text) for way in everything if way.cost <= limit]
+        assert [(way.cost, way.text) for way in search.nearest(heard, 8, 50.0, limit)] == within

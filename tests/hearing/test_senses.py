@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from atlas.hearing.ear import Sense
-from atlas.hearing.house_ear import Senses
+from atlas.hearing.house_ear import MOST_TIMERS, Senses
 from atlas.understanding.intents import PublicReader
-from atlas.understanding.public import PublicGrammar
+from atlas.understanding.public import open_public
 from atlas.understanding.understanding import Reader
 from tests.houses import english
 
@@ -21,7 +21,7 @@ NAMES = replace(HOUSE, lists=("camping",))
 @pytest.fixture(scope="module")
 def sense():
     grammar = english()
-    reader, senses = Reader(grammar, PublicReader(PublicGrammar("en"), grammar.commands)), Senses("en")
+    reader, senses = Reader(grammar, PublicReader(open_public("en"), grammar.commands)), Senses("en")
     return lambda text: senses.of(text, reader.read(text, NAMES), NAMES)
 
 
@@ -41,3 +41,19 @@ def sense():
 )
 def test_words_are_known_for_what_they_are(sense, text, is_to_the_house):
     assert sense(text) is is_to_the_house
+
+
+def test_the_name_of_a_timer_that_was_set_here_is_believed_when_it_is_read_again():
+    grammar = english()
+    reader, senses = Reader(grammar), Senses("en")
+
+    def sense(text: str) -> Sense:
+        return senses.of(text, reader.read(text), NAMES)
+
+    assert sense("Cancel my pizza timer.") is Sense.LOOSE
+    senses.learn_timer("Pizza")
+    assert sense("Cancel my pizza timer.") is Sense.COMMAND
+    assert sense("Cancel my Pisa timer.") is Sense.LOOSE
+    for number in range(MOST_TIMERS):
+        senses.learn_timer(f"number {number}")
+    assert sense("Cancel my pizza timer.") is Sense.LOOSE, "that was long ago"

@@ -25,8 +25,13 @@ def words(decided: list[tuple[EndpointDecision, float]]) -> list[EndpointDecisio
 
 def test_a_sentence_begins_pauses_and_ends():
     decided = story(Endpoint(), (1.0, 0.0), (1.5, 0.9), (1.0, 0.0))
-    assert words(decided) == [EndpointDecision.SPEECH, EndpointDecision.PAUSE, EndpointDecision.ENDPOINT]
-    assert [at for _, at in decided] == [1.15, 2.72, 3.2]
+    assert words(decided) == [
+        EndpointDecision.SPEECH,
+        EndpointDecision.LULL,
+        EndpointDecision.PAUSE,
+        EndpointDecision.ENDPOINT,
+    ]
+    assert [at for _, at in decided] == [1.15, 2.53, 2.72, 3.2]
 
 
 def test_where_the_speech_stood_is_known_after_the_endpoint():
@@ -41,16 +46,19 @@ def test_where_the_speech_stood_is_known_after_the_endpoint():
 def test_speech_that_goes_on_after_a_pause_is_reported_and_does_not_end():
     decided = story(Endpoint(), (1.0, 0.9), (0.4, 0.0), (1.0, 0.9), (1.0, 0.0))
     assert words(decided) == [
-        EndpointDecision.SPEECH,
-        EndpointDecision.PAUSE,
-        EndpointDecision.SPEECH,
-        EndpointDecision.PAUSE,
-        EndpointDecision.ENDPOINT,
+        *(EndpointDecision.SPEECH, EndpointDecision.LULL, EndpointDecision.PAUSE),
+        *(EndpointDecision.SPEECH, EndpointDecision.LULL, EndpointDecision.PAUSE, EndpointDecision.ENDPOINT),
     ]
 
 
-def test_a_short_gap_between_words_is_not_a_pause():
-    assert words(story(Endpoint(), (0.5, 0.9), (0.128, 0.0), (0.5, 0.9), (0.128, 0.0))) == [EndpointDecision.SPEECH]
+def test_a_short_gap_between_words_is_a_lull_and_not_a_pause():
+    one_lull = [EndpointDecision.SPEECH, EndpointDecision.LULL]
+    assert words(story(Endpoint(), (0.5, 0.9), (0.128, 0.0), (0.5, 0.9), (0.128, 0.0))) == one_lull * 2
+
+
+def test_a_single_frame_without_voice_is_time_to_read_the_words_and_speech_goes_on_behind_it():
+    one_lull = [EndpointDecision.SPEECH, EndpointDecision.LULL]
+    assert words(story(Endpoint(), (0.5, 0.9), (0.032, 0.0), (0.5, 0.9))) == [*one_lull, EndpointDecision.SPEECH]
 
 
 def test_a_click_is_not_speech():
@@ -68,7 +76,12 @@ def test_a_stuttered_word_adds_up_to_speech():
 def test_a_click_inside_the_silence_does_not_make_the_speaker_wait_again():
     endpoint = Endpoint()
     decided = story(endpoint, (1.0, 0.9), (0.4, 0.0), (0.032, 1.0), (0.4, 0.0))
-    assert words(decided) == [EndpointDecision.SPEECH, EndpointDecision.PAUSE, EndpointDecision.ENDPOINT]
+    assert words(decided) == [
+        EndpointDecision.SPEECH,
+        EndpointDecision.LULL,
+        EndpointDecision.PAUSE,
+        EndpointDecision.ENDPOINT,
+    ]
     assert round(endpoint.ended_seconds, 2) == 0.99
 
 
@@ -120,14 +133,37 @@ def test_who_goes_on_after_all_has_the_usual_patience_again():
     endpoint = Endpoint()
     story(endpoint, (1.0, 0.9), (0.23, 0.0))
     endpoint.settle(0.35)
-    assert words(story(endpoint, (0.5, 0.9), (0.5, 0.0))) == [EndpointDecision.SPEECH, EndpointDecision.PAUSE]
+    assert words(story(endpoint, (0.5, 0.9), (0.5, 0.0))) == [
+        EndpointDecision.SPEECH,
+        EndpointDecision.LULL,
+        EndpointDecision.PAUSE,
+    ]
 
 
-def test_only_a_pause_can_be_shortened():
+def test_only_a_silence_can_be_shortened():
     endpoint = Endpoint()
     story(endpoint, (1.0, 0.9))
     endpoint.settle(0.1)
-    assert words(story(endpoint, (0.5, 0.0))) == [EndpointDecision.PAUSE]
+    assert words(story(endpoint, (0.5, 0.0))) == [EndpointDecision.LULL, EndpointDecision.PAUSE]
+
+
+def test_behind_words_that_close_a_command_the_silence_ends_before_it_is_a_pause():
+    endpoint = Endpoint()
+    story(endpoint, (1.0, 0.9), (0.07, 0.0))
+    endpoint.settle(0.19)
+    assert story(endpoint, (1.0, 0.0))[0] == (EndpointDecision.ENDPOINT, 1.18)
+
+
+def test_behind_words_that_must_go_on_the_silence_is_longer_and_only_this_one():
+    endpoint = Endpoint()
+    story(endpoint, (1.0, 0.9), (0.25, 0.0))
+    endpoint.wait(1.0)
+    assert story(endpoint, (0.7, 0.0)) == []
+    decided = story(endpoint, (0.5, 0.9), (0.75, 0.0))
+    assert words(decided) == [
+        *(EndpointDecision.SPEECH, EndpointDecision.LULL, EndpointDecision.PAUSE),
+        EndpointDecision.ENDPOINT,
+    ]
 
 
 def test_a_reset_forgets_everything():
@@ -144,7 +180,8 @@ def test_whatever_is_heard_the_decisions_come_in_an_order_that_makes_sense(proba
     before: EndpointDecision | None = None
     may_follow = {
         None: {EndpointDecision.SPEECH, EndpointDecision.SILENCE},
-        EndpointDecision.SPEECH: {EndpointDecision.PAUSE, EndpointDecision.ENDPOINT},
+        EndpointDecision.SPEECH: {EndpointDecision.LULL, EndpointDecision.ENDPOINT},
+        EndpointDecision.LULL: {EndpointDecision.SPEECH, EndpointDecision.PAUSE, EndpointDecision.ENDPOINT},
         EndpointDecision.PAUSE: {EndpointDecision.SPEECH, EndpointDecision.ENDPOINT},
         EndpointDecision.ENDPOINT: {EndpointDecision.SPEECH, EndpointDecision.SILENCE},
         EndpointDecision.SILENCE: {EndpointDecision.SPEECH, EndpointDecision.SILENCE},
@@ -153,5 +190,5 @@ def test_whatever_is_heard_the_decisions_come_in_an_order_that_makes_sense(proba
         if heard := endpoint.hear(seconds, probability):
             assert heard in may_follow[before]
             before = heard
-        assert endpoint.speaking == (before in (EndpointDecision.SPEECH, EndpointDecision.PAUSE))
+        assert endpoint.speaking == (before in (EndpointDecision.SPEECH, EndpointDecision.LULL, EndpointDecision.PAUSE))
         assert 0 <= endpoint.began_seconds <= endpoint.ended_seconds <= endpoint.at_seconds + 1e-9

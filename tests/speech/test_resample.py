@@ -58,10 +58,23 @@ def test_the_same_rate_passes_through_untouched():
     assert stream.feed(sound) + stream.flush() == sound
 
 
-def test_less_than_45_ms_are_held_back():
-    stream = Resampler(24_000, 16_000)
-    ready = sum(stream.feed(tone(440, 0.02, 24_000)).seconds for _ in range(50))
-    assert 1.0 - ready < 0.045
+@pytest.mark.parametrize("rate", [8_000, 24_000, 44_100, 48_000])
+def test_no_more_than_two_milliseconds_are_held_back_at_any_moment(rate):
+    stream, ready = Resampler(rate, 16_000), 0.0
+    for steps in range(1, 51):
+        ready += stream.feed(tone(440, 0.02, rate)).seconds
+        assert 0.02 * steps - ready < 0.0021
+
+
+def test_what_the_new_rate_cannot_hold_is_gone_and_does_not_fold_over():
+    heard = np.frombuffer(resampled(tone(9_500, 1.0, 48_000), 16_000).pcm, np.int16)[400:-400]
+    assert np.abs(heard).max() < 16  # of 16,000
+
+
+def test_rates_that_no_device_has_cost_no_memory_to_speak_of():
+    stream = Resampler(191_999, 16_001)
+    assert abs((stream.feed(tone(440, 0.5, 191_999)) + stream.flush()).seconds - 0.5) < 0.001
+    assert stream._rows.nbytes < 2**20
 
 
 def test_loud_sound_is_clipped_and_does_not_turn_over():

@@ -43,6 +43,7 @@ from atlas.speech.sentences import FIRST_WORDS, LONGEST_CHARACTERS, Sentences, p
         ["There are 1,000 of them. ", "Count."],
         ["今日は。", "元気ですか？"],
         ["Try this:\n", "```python\nprint('a. b')\n\nx = 1\n```\n", "Done."],
+        ["Try this:\n", "~~~\na. b\n\n```\n~~~\n", "Done."],
         ["  \n Hello. ", "You."],
         ["(It rained.) ", "We stayed."],
         ["**Bold.** ", "Plain."],

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from atlas.audio import AudioChunk, silence
 from atlas.config import SpeechConfig
 from atlas.errors import EngineError
+from atlas.own_words import speaking
 from atlas.speech.tts_espeak import Espeak
 from atlas.speech.tts_espeak import open as open_espeak
-from atlas.speech.voices import voice_for
+from atlas.speech.voices import Voices, voice_for, voices_for
 
 GERMAN = SpeechConfig(languages=("de",))
 espeak = pytest.mark.skipif(not shutil.which("espeak-ng"), reason="NOT TESTED: espeak-ng is not installed")
@@ -48,6 +51,46 @@ def test_where_nothing_speaks_german_the_voice_stays(tmp_path: Path, monkeypatch
 
 
 @espeak
+def test_in_a_house_of_two_languages_each_has_its_own_voice(tmp_path: Path) -> None:
+    both = SpeechConfig(languages=("en", "de"), models=tmp_path)
+    voices = voices_for(both)
+    assert {language: (its.tts, its.languages) for language, its in voices.items()} == {
+        "en": ("piper", ("en",)),
+        "de": ("espeak", ("de",)),
+    }
+    chosen = voices_for(replace(both, voice="de_DE-thorsten-medium", languages=("de", "en")))
+    assert chosen["de"].voice == "de_DE-thorsten-medium"
+    assert chosen["en"].tts == "espeak", "a German voice that somebody chose speaks no English"
+
+
+class Hum:
+    """A voice that says which it is by how long it takes."""
+
+    def __init__(self, voice: str, rate: int, seconds: float) -> None:
+        self.voice, self.rate, self._seconds, self.is_open = voice, rate, seconds, True
+
+    async def speak(self, text: str, *, speed: float = 1.0) -> AsyncGenerator[AudioChunk, None]:
+        yield silence(self._seconds, self.rate)
+
+    async def aclose(self) -> None:
+        self.is_open = False
+
+
+async def test_words_are_said_by_the_voice_of_the_language_that_is_spoken_at_one_rate() -> None:
+    english, german = Hum("joe", 22_050, 1.0), Hum("thorsten", 16_000, 2.0)
+    voices = Voices({"en": english, "de": german})
+    for language, seconds in (("en", 1.0), ("de", 2.0), ("fr", 1.0), ("", 1.0)):
+        with speaking(language):
+            async with aclosing(voices.speak("Hm.")) as sounds:
+                made = [sound async for sound in sounds]
+        assert {sound.rate for sound in made} == {voices.rate}
+        assert sum(sound.seconds for sound in made) == pytest.approx(seconds, abs=0.01)
+    await voices.aclose()
+    assert not english.is_open
+    assert not german.is_open
+
+
+@espeak
 async def test_a_german_sentence_comes_out_whole() -> None:
     voice = await open_espeak(GERMAN)
 
@@ -69,6 +112,16 @@ async def test_a_german_sentence_comes_out_whole() -> None:
 async def test_a_language_that_nobody_speaks_is_told() -> None:
     with pytest.raises(EngineError):
         await open_espeak(SpeechConfig(languages=("xx-nobody",)))
+
+
+async def test_a_program_that_ends_before_it_reads_its_words_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "espeak-ng").symlink_to("/bin/false")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for _ in range(50):  # whether it ends before it is written to is chance
+        with pytest.raises(EngineError):
+            await open_espeak(SpeechConfig(languages=("de",)))
 
 
 async def test_a_closed_voice_says_so() -> None:

@@ -1,4 +1,4 @@
-"""Written text → text that a voice reads well: numbers, times, units, money, markdown, addresses. Pure.
+"""Normalizes written text for a voice: numbers, times, units, money, markdown, addresses are written out. Pure.
 
 The written text stays what is shown and remembered; this is only for the ear. Digits are left to the voice wherever it
 reads them right ("10", "3.14", "1,000,000", "1st"); what it gets wrong ("9:05", "$3.50", "5 km") is written out.
@@ -13,7 +13,7 @@ from functools import cache
 
 from atlas.own_words import language as house_language
 from atlas.own_words import own
-from atlas.speech import spoken_german
+from atlas.speech import normalize_german
 
 CODE = "I've left out the code."
 
@@ -206,7 +206,7 @@ def _digits(match: re.Match[str]) -> str:
 # ── the changes, in order ──────────────────────────────────────────────────────────────────────────
 
 _MARKDOWN: list[tuple[str, Change]] = [
-    (r"(?ms)^[ \t]*```.*?(?:^[ \t]*```[^\n]*|\Z)", lambda _: f"\n{own(CODE)}\n"),
+    (r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*|\Z)", lambda _: f"\n{own(CODE)}\n"),
     (r"(?m)^[ \t]*(?:[-*_][ \t]*){3,}$", ""),  # a line across
     (r"(?m)^[ \t|:-]*-{2,}[ \t|:-]*$", ""),  # under the head of a table
     (r"(?m)^[ \t]*\|(.*?)\|?[ \t]*$", lambda m: m[1].strip().replace("|", ",")),
@@ -297,7 +297,7 @@ _LEFT_OVER: list[tuple[str, Change]] = [
 ]
 _LANGUAGES = {
     "en": (_WORDS, _NUMBERS),
-    "de": (spoken_german.WORDS, spoken_german.NUMBERS),
+    "de": (normalize_german.WORDS, normalize_german.NUMBERS),
 }  # others are read as English
 
 

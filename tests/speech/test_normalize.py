@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atlas.speech.spoken import CODE, spoken
+from atlas.speech.normalize import CODE, spoken
 
 TABLE = {
     # times
@@ -112,6 +112,7 @@ TABLE = {
     "| a | b |\n|---|---|\n| 1 | 2 |": "a, b. 1, 2",
     "Try:\n```python\nprint(1)\n```\nDone.": f"Try: {CODE} Done.",
     "```\nunfinished": CODE,
+    "Try:\n~~~json\n{}\n~~~\nDone.": f"Try: {CODE} Done.",
     "snake_case and 2 * 3": "snake case and 2 3",
     "---": "",
     # pictures and nothing

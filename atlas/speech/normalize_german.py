@@ -1,4 +1,4 @@
-"""What a German voice gets wrong is written out: ordinals, times, dates, units, money. Pure.
+"""What a German voice gets wrong, written out: ordinals, times, dates, units, money. Pure.
 
 See `spoken.py`, which makes these changes in their order. A voice reads „3. Mai“ as three May and „1 Minute“ as ones
 minute; it reads „21,5“ and „1.250“ as a person would, and those are left to it.

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atlas import own_words
-from atlas.speech.spoken import spoken
+from atlas.speech.normalize import spoken
 
 TABLE = {
     # times and dates
