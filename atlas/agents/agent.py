@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from atlas.conversation import Message, PendingConfirmation, Receipt, Turn, Usage
-from atlas.events import Emit, End, Route
+from atlas.events import Emit, End, Route, TextDelta
 from atlas.understanding.choices import Choices
 from atlas.understanding.understanding import Understanding
 
@@ -25,6 +25,12 @@ class AgentAnswer:
     choices: Choices | None = None  # the answer is a question between two: this waits for the next words
     pending: PendingConfirmation | None = None  # the answer is a question: this waits for a person's yes
     tainted: bool = False  # words of others went into it that neither its messages nor the history show
+
+
+async def say(words: str, emit: Emit, messages: tuple[Message, ...] = ()) -> AgentAnswer:
+    """Answer a turn with words of the house's own; `messages` are remembered instead of them."""
+    await emit(TextDelta(words))
+    return AgentAnswer(words, "command", "done", messages or (Message("assistant", words),))
 
 
 class Answerer(Protocol):
@@ -51,6 +57,10 @@ class Agent(Protocol):
         sentence and an `AgentAnswer` whose `end` is failed. Cancelling is safe: every `ToolStarted` gets its
         `ToolFinished` (under a shield) before the cancellation goes on up.
         """
+        ...
+
+    def answers(self, turn: Turn) -> bool:
+        """Tell whether a turn answers what was asked last, and would mean nothing, or something else, by itself."""
         ...
 
     async def prepare(self, turn: Turn) -> bool:

@@ -1,4 +1,4 @@
-"""Between a question and its answer: what a person says next is heard as that first, and as a new request after."""
+"""Hears what a person says next as the answer to an open question first, and only then as a new request."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Protocol
 
 import anyio
 
-from atlas.agents.agent import Agent, AgentAnswer
+from atlas.agents.agent import Agent, AgentAnswer, say
 from atlas.agents.facts import FactLookup
 from atlas.agents.tool_use import carry_out
-from atlas.conversation import Message, PendingConfirmation, SettledConfirmation, ToolResult, Turn
-from atlas.events import Emit, TextDelta
-from atlas.mcp.adapter import CONFIRM
+from atlas.conversation import PendingConfirmation, SettledConfirmation, ToolResult, Turn
+from atlas.events import Emit
 from atlas.mcp.tools import Tools
 from atlas.understanding.understanding import Understanding
+from wall.meta import CONFIRM
 
 CLOSE_SECONDS = 2.0  # what closing a question may take: nothing is done without a yes anyway
 
@@ -24,6 +24,14 @@ class ConfirmationSource(Protocol):
 
     def unasked(self, turn: Turn) -> str:
         """Return what is said to an answer that no question waits for; "" when the turn is none."""
+        ...
+
+    def asks_again(self, text: str) -> bool:
+        """Tell whether somebody wishes to hear once more what was said last."""
+        ...
+
+    def once_more(self, turn: Turn) -> str:
+        """Return what was said last, to who wishes to hear it again; "" to all other words."""
         ...
 
     def put(self, agent: str, turn: Turn, pending: PendingConfirmation) -> SettledConfirmation | None:
@@ -38,11 +46,13 @@ class ConfirmationSource(Protocol):
 class Asking:
     """An agent whose questions are answered before anything else is heard. All of it shares one look at facts."""
 
-    def __init__(self, mind: Agent, tools: Tools, assents: ConfirmationSource, facts: FactLookup | None = None) -> None:
+    def __init__(
+        self, mind: Agent, tools: Tools, confirmations: ConfirmationSource, facts: FactLookup | None = None
+    ) -> None:
         self.name = mind.name
         self._mind = mind
         self._tools = tools
-        self._assents = assents
+        self._confirmations = confirmations
         self._told = facts
 
     async def respond(self, turn: Turn, emit: Emit) -> AgentAnswer | None:
@@ -51,19 +61,23 @@ class Asking:
             return await self._answered(turn, emit)
 
     async def _answered(self, turn: Turn, emit: Emit) -> AgentAnswer | None:
-        match self._assents.hear(self.name, turn):
+        match self._confirmations.hear(self.name, turn):
             case None:
                 answer = await self._mind.respond(turn, emit)
             case str(words):
-                answer = await _say(words, emit)
+                answer = await say(words, emit)
             case SettledConfirmation() as given if given.assent.yes:
                 answer = await carry_out(given.call, self._tools, turn, emit, given.assent)
             case given:  # closed first: the same may be asked again now, and shall wait for its whole minute
                 result = await self._close(given, turn)
-                answer = await _say(_left(given, result), emit) if given.reply else await self._mind.respond(turn, emit)
-        if answer and answer.pending and (older := self._assents.put(self.name, turn, answer.pending)):
+                answer = await say(_left(given, result), emit) if given.reply else await self._mind.respond(turn, emit)
+        if answer and answer.pending and (older := self._confirmations.put(self.name, turn, answer.pending)):
             await self._close(older, turn)
         return answer
+
+    def answers(self, turn: Turn) -> bool:
+        """See `Agent.answers`; a yes or a no is an answer as well."""
+        return self._mind.answers(turn) or bool(self._confirmations.unasked(turn))
 
     async def prepare(self, turn: Turn) -> bool:
         """See `Agent.prepare`."""
@@ -82,13 +96,13 @@ class UnsolicitedAnswer:
     It stands behind those who know what it may answer. What the model itself has just asked is the model's.
     """
 
-    def __init__(self, assents: ConfirmationSource) -> None:
-        self._assents = assents
+    def __init__(self, confirmations: ConfirmationSource) -> None:
+        self._confirmations = confirmations
 
     async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> AgentAnswer | None:
         """See `Answerer.answer`."""
         words = self._words(turn)
-        return await _say(words, emit) if words else None
+        return await say(words, emit) if words else None
 
     async def prepare(self, meant: Understanding, turn: Turn) -> bool:
         """See `Answerer.prepare`."""
@@ -97,15 +111,10 @@ class UnsolicitedAnswer:
     def _words(self, turn: Turn) -> str:
         last = turn.history[-1] if turn.history else None
         was_asked = last is not None and not last.ours and last.text.rstrip(" \"”'").endswith("?")
-        return "" if was_asked or turn.instructions else self._assents.unasked(turn)
+        return "" if was_asked or turn.instructions else self._confirmations.unasked(turn)
 
 
 def _left(given: SettledConfirmation, result: ToolResult | None) -> str:
     """Return what is said to a no. One that came after somebody's yes is told so: that deed is done, or about to be."""
     came_second = result is not None and bool(given.assent.statement) and result.error == CONFIRM
     return result.text if result and came_second else given.reply
-
-
-async def _say(words: str, emit: Emit) -> AgentAnswer:
-    await emit(TextDelta(words))
-    return AgentAnswer(words, "command", "done", (Message("assistant", words),))

@@ -16,10 +16,10 @@ from datetime import tzinfo
 from atlas.agents import facts, prompt
 from atlas.agents.agent import AgentAnswer
 from atlas.agents.brevity import Brevity
-from atlas.agents.choosing import MOST_TOOLS, Choosing
 from atlas.agents.persona import Persona
 from atlas.agents.reply import ReplyDraft, TextFilter
-from atlas.agents.spoken import MISUSED, Speech, Spoken
+from atlas.agents.speech_policy import MISUSED, SpeechPolicy, SpeechVerdict
+from atlas.agents.tool_selection import MOST_TOOLS, ToolSelection
 from atlas.agents.tool_use import report, use, use_clients
 from atlas.conversation import Message, Tool, ToolCall, ToolResult, Turn, Usage
 from atlas.errors import ContextFull, EngineError, InvalidCall, LlmGone
@@ -52,8 +52,8 @@ class Chat:
         persona: Persona,
         backend: Backend,
         tools: Tools,
-        choosing: Choosing,
-        speech: Speech,
+        choosing: ToolSelection,
+        speech: SpeechPolicy,
         *,
         trusted: bool,
         most_tools: int = MOST_TOOLS,
@@ -82,7 +82,7 @@ class Chat:
         await emit(TextDelta(spoken.prepared))
         return AgentAnswer(spoken.prepared, "command", "done", (Message("assistant", spoken.prepared),))
 
-    async def _respond(self, spoken: Spoken, turn: Turn, emit: Emit) -> AgentAnswer:
+    async def _respond(self, spoken: SpeechVerdict, turn: Turn, emit: Emit) -> AgentAnswer:
         brevity: list[TextFilter] = [] if self._trusted else [Brevity(turn.history, turn.text)]
         reply = ReplyDraft(turn, emit, [*brevity, self._speech.filter(turn.text)], strict=not spoken.of_world)
         end: End = "failed"
@@ -126,7 +126,7 @@ class Chat:
         )
         return True
 
-    async def _offered(self, spoken: Spoken, turn: Turn) -> tuple[Tool, ...]:
+    async def _offered(self, spoken: SpeechVerdict, turn: Turn) -> tuple[Tool, ...]:
         """Return the tools that a model is shown: some of the house's, and those that its client has brought.
 
         A small model uses whatever it sees, so it sees none of the house's for the world.
@@ -138,7 +138,7 @@ class Chat:
             ours = () if spoken.of_world else self._choosing.best(turn.text, listed, self._most_tools)
         return (*ours, *_of_client(turn, listed))
 
-    async def _shown(self, spoken: Spoken, turn: Turn, describe_it: facts.LookUp) -> prompt.Shown:
+    async def _shown(self, spoken: SpeechVerdict, turn: Turn, describe_it: facts.LookUp) -> prompt.Shown:
         """Return what the model sees of the house for this turn: of what was told, only one with tools sees anything.
 
         A smaller one recites it in any talk, wrongly. What is asked for is said again without it: see agent_facts.py.

@@ -1,4 +1,4 @@
-"""Commands: a sentence of the grammar → its tool calls, at once and without a model."""
+"""Does commands: a sentence of the grammar → its tool calls, at once and without a model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import Any
 
 from atlas.agents import prompt
-from atlas.agents.agent import AgentAnswer
+from atlas.agents.agent import AgentAnswer, say
 from atlas.agents.tool_use import BROKEN, use
 from atlas.conversation import Message, PendingConfirmation, ToolCall, ToolResult, Turn, fresh_id
 from atlas.events import Emit, Tainted, TextDelta
@@ -42,18 +42,18 @@ class Commands:
         if meant.empty:
             return None
         if meant.reply:
-            return await _say(meant.reply, emit)
+            return await say(meant.reply, emit)
         if meant.choices:
-            return replace(await _say(meant.choices.question, emit), choices=meant.choices)
+            return replace(await say(meant.choices.question, emit), choices=meant.choices)
         half = meant.half
         commands = half.beside if half else meant.commands
         needed = {one.tool for one in commands} | {*(half.tools if half else ())}
         offered = await self._tools.listed()
         if offered and not needed <= {tool.name for tool in offered}:
             # This agent has no such tool. A list that was never seen forbids nothing: the server will.
-            return None if self._model_has_tools else await _say(own(NO_TOOL), emit)
+            return None if self._model_has_tools else await say(own(NO_TOOL), emit)
         if meant.custom and not commands:
-            return await _say(meant.custom.says, emit)
+            return await say(meant.custom.says, emit)
         if half is None:
             says = meant.custom.says if meant.custom else ""
             return await self._carry_out(commands, turn, emit, goes_on=meant.leans, says=says)
@@ -61,7 +61,7 @@ class Commands:
         if not {one.tool for one in commands} <= looks:
             return None  # a deed is not done beside a question
         if not commands:
-            return await _say(half.question, emit)
+            return await say(half.question, emit)
         return await self._carry_out(commands, turn, emit, goes_on=False, then=half.question)
 
     async def prepare(self, meant: Understanding, turn: Turn) -> bool:
@@ -152,8 +152,3 @@ def _last_was_of_others(turn: Turn) -> bool:
 
 def _broke(result: ToolResult) -> bool:
     return not result.ok and result.error in BROKEN
-
-
-async def _say(words: str, emit: Emit) -> AgentAnswer:
-    await emit(TextDelta(words))
-    return AgentAnswer(words, "command", "done", (Message("assistant", words),))

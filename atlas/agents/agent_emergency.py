@@ -1,4 +1,4 @@
-"""Emergencies and health: a short, calm, prepared answer with the numbers of the house's country. Never a model's.
+"""Answers emergencies with a short, calm, prepared text and the numbers of the country. Never with a model's words.
 
 It stands before every other mind. What a grammar wholly understands is a command all the same ("remind me to take my
 pills"), and is left to that. Nobody here can make a call, and nobody here judges an illness, so nothing is said of
@@ -7,22 +7,23 @@ doses, for people or animals.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import yaml
 
-from atlas.agents.agent import AgentAnswer
-from atlas.conversation import Message, Turn
+from atlas.agents.agent import AgentAnswer, say
+from atlas.conversation import Turn
 from atlas.errors import ConfigError
-from atlas.events import Emit, TextDelta
+from atlas.events import Emit
 from atlas.understanding.emergencies import Emergency, open_emergencies
 from atlas.understanding.understanding import Understanding
 
 HELPLINES = Path(__file__).parent / "helplines.yaml"
 _LEARNT = {"health": "health", "emergency": "danger"}  # what a parser named → what is said to it
-ADVICE = ("health", "vet")  # kinds that only ask for advice
+ADVICE = ("health", "low", "vet")  # kinds that only ask for advice
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Helplines:
 
 def open_helplines(country: str, contact: str = "") -> Helplines:
     """Return the numbers of a country by its two letters; "" has none. Raises `ConfigError` when nobody knows it."""
-    known = yaml.safe_load(HELPLINES.read_text(encoding="utf-8"))
+    known = _known()
     if country and country.lower() not in known:
         raise ConfigError(
             f"nobody told me the emergency numbers of the country {country!r}",
@@ -44,21 +45,30 @@ def open_helplines(country: str, contact: str = "") -> Helplines:
     return Helplines(known[country.lower()] if country else {}, " ".join(contact.split()))
 
 
+def countries() -> tuple[str, ...]:
+    """Return the countries whose numbers are known, by their two letters."""
+    return tuple(_known())
+
+
+@cache
+def _known() -> Mapping[str, Mapping[str, Sequence[str]]]:
+    known: Mapping[str, Mapping[str, Sequence[str]]] = yaml.safe_load(HELPLINES.read_text(encoding="utf-8"))
+    return known
+
+
 class EmergencyMind:
     """Answers who is in danger, hurt, ill or in despair, and nobody else."""
 
-    def __init__(self, language: str, helplines: Helplines) -> None:
+    def __init__(self, languages: Sequence[str], helplines: Callable[[], Helplines]) -> None:
         self._helplines = helplines
-        self._emergencies = open_emergencies(language)
+        self._emergencies = open_emergencies(*languages)
 
     async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> AgentAnswer | None:
         """See `Answerer.answer`."""
         emergency = self._read(meant, turn)
         if emergency is None:
             return None
-        words = wording(emergency, self._helplines, spoken=turn.spoken)
-        await emit(TextDelta(words))
-        return AgentAnswer(words, "command", "done", (Message("assistant", words),))
+        return await say(wording(emergency, self._helplines(), spoken=turn.spoken), emit)
 
     async def prepare(self, meant: Understanding, turn: Turn) -> bool:
         """See `Answerer.prepare`."""

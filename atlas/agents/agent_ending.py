@@ -1,4 +1,4 @@
-"""The end of a conversation: "start over" → nothing that was said before is told to a model again; without a model.
+"""Ends a talk ("start over"): no model is shown again what was said before. Without a model.
 
 What was said stays remembered, for whoever searches it, until it is forgotten. See `conversations.of_now`.
 """
@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from atlas.agents import prompt
-from atlas.agents.agent import AgentAnswer
+from atlas.agents.agent import AgentAnswer, say
 from atlas.conversation import Message, ToolCall, ToolResult, Turn, fresh_id
-from atlas.events import Emit, TextDelta
+from atlas.events import Emit
 from atlas.store.conversations import END
 from atlas.understanding.understanding import Understanding
 
@@ -28,9 +28,8 @@ class Ending:
             return None
         call = ToolCall(fresh_id("call"), END, {})
         result = prompt.result(ToolResult(call.id, True, self._says))
-        await emit(TextDelta(self._says))
         messages = Message("tool", result, call_id=call.id), Message("assistant", self._says)
-        return AgentAnswer(self._says, "command", "done", (Message("assistant", calls=(call,)), *messages))
+        return await say(self._says, emit, (Message("assistant", calls=(call,)), *messages))
 
     async def prepare(self, meant: Understanding, turn: Turn) -> bool:
         """See `Answerer.prepare`."""

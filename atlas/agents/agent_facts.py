@@ -1,4 +1,4 @@
-"""Facts: a question that something told before answers → that, in the words in which it was told; without a model."""
+"""Answers a question from what people asked to be remembered, in the words in which they said it. Without a model."""
 
 from __future__ import annotations
 

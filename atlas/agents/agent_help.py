@@ -1,13 +1,13 @@
-"""Help: what an agent can be asked for, said of the tools that it really has; without a model, which would invent."""
+"""Says what an agent can be asked for, by the tools that it really has. Without a model, which would invent."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from atlas.agents.agent import AgentAnswer
-from atlas.conversation import Message, Turn
-from atlas.events import Emit, TextDelta
+from atlas.agents.agent import AgentAnswer, say
+from atlas.conversation import Turn
+from atlas.events import Emit
 from atlas.mcp.tools import Tools
 from atlas.understanding.understanding import Understanding
 
@@ -33,10 +33,7 @@ class Help:
     async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> AgentAnswer | None:
         """See `Answerer.answer`."""
         words = await self._words() if meant.help else ""
-        if not words:
-            return None
-        await emit(TextDelta(words))
-        return AgentAnswer(words, "command", "done", (Message("assistant", words),))
+        return await say(words, emit) if words else None
 
     async def prepare(self, meant: Understanding, turn: Turn) -> bool:
         """See `Answerer.prepare`."""

@@ -1,15 +1,16 @@
-"""What was said, said again or forgotten: a sentence about the past → the agent's own memory, without a model."""
+"""Answers what was said earlier, and forgets it, from the memory of the agent that is asked. Without a model."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, tzinfo
 from typing import Any
 
 from atlas.agents import prompt
-from atlas.agents.agent import AgentAnswer
-from atlas.agents.past import Past
+from atlas.agents.agent import AgentAnswer, say
+from atlas.agents.past_times import PastTimes
 from atlas.conversation import (
     Actor,
     ConfirmationRequest,
@@ -23,13 +24,14 @@ from atlas.conversation import (
     fresh_id,
 )
 from atlas.errors import StoreError
-from atlas.events import Emit, TextDelta
+from atlas.events import Emit
 from atlas.mcp.tools import Tools
 from atlas.store.forgetting import Forgotten
 from atlas.store.memory import Memory
 from atlas.store.recall import ALWAYS, MessageMatch, TimeSpan, belonging_to
+from atlas.understanding.command_traits import PAST
 from atlas.understanding.grammar import Command, Grammar
-from atlas.understanding.understanding import PAST, Understanding
+from atlas.understanding.understanding import Understanding
 
 FORGET = "conversation.forget"
 AT_ONCE_SECONDS = 2 * 3600  # what reaches back further is asked about first
@@ -60,11 +62,11 @@ class Recall:
             case None:
                 return None
             case str(refused):
-                return await _say(says[refused], emit)
+                return await say(says[refused], emit)
             case Command(tool="conversation.search" | "conversation.when" | "conversation.last"):
-                return await _say(await self._found(wish, turn), emit, _without_words(wish, says["told"]))
+                return await say(await self._found(wish, turn), emit, _without_words(wish, says["told"]))
         what = self._what(wish, turn)
-        return await (_say(says["what_day"], emit) if what is None else self._forget(what, turn, emit))
+        return await (say(says["what_day"], emit) if what is None else self._forget(what, turn, emit))
 
     async def prepare(self, meant: Understanding, turn: Turn) -> bool:
         """See `Answerer.prepare`."""
@@ -118,20 +120,17 @@ class Recall:
     async def _forget(self, what: dict[str, Any], turn: Turn, emit: Emit) -> AgentAnswer:
         """Forget a little at once; ask before much is forgotten, and leave it for the next turn."""
         if "last" in what or what.get("since", 0.0) >= turn.at - AT_ONCE_SECONDS:
-            return await _say(await forget(self._memory, self.name, self._wording, what, turn.actor, turn.id), emit)
+            return await say(await forget(self._memory, self.name, self._wording, what, turn.actor, turn.id), emit)
         whose = belonging_to(self.name, turn.actor, here=what.get("here", False))
         count, first = await self._memory.count(whose, _span_of(what))
         if not count:
-            return await _say(self._wording.says["nothing_to_forget"], emit)
+            return await say(self._wording.says["nothing_to_forget"], emit)
         question = self._wording.says["sure"].format(
             count=self._wording.count(count), when=self._when(first, turn), span=what["span"]
         )
         call = ToolCall(fresh_id("call"), FORGET, what)
         ask = ConfirmationRequest(fresh_id("ask"), question, "confirm", turn.at + ASK_SECONDS, FORGET, "")
-        await emit(TextDelta(question))
-        return AgentAnswer(
-            question, "command", "done", (Message("assistant", question),), pending=PendingConfirmation(call, ask)
-        )
+        return replace(await say(question, emit), pending=PendingConfirmation(call, ask))
 
     # ── finding ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -224,7 +223,7 @@ class MemoryWords:
 
     def __init__(self, table: Mapping[str, Any]) -> None:
         self.says: Mapping[str, str] = table["says"]
-        self.past = Past(table)
+        self.past = PastTimes(table)
         self.endings: str = table["endings"]
         self._spans: Mapping[str, str] = table["spans"]
         self._numbers: Sequence[str] = table["numbers"]
@@ -292,9 +291,3 @@ def _without_words(wish: Command, message: str) -> tuple[Message, ...]:
     call = ToolCall(fresh_id("call"), wish.tool, wish.arguments)
     result = prompt.result(ToolResult(call.id, True, message))
     return Message("assistant", calls=(call,)), Message("tool", result, call_id=call.id), Message("assistant", message)
-
-
-async def _say(words: str, emit: Emit, messages: tuple[Message, ...] = ()) -> AgentAnswer:
-    """Say something of our own; `messages` are remembered instead of it."""
-    await emit(TextDelta(words))
-    return AgentAnswer(words, "command", "done", messages or (Message("assistant", words),))

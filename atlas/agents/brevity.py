@@ -1,4 +1,4 @@
-"""What of a small model's answer is said: two sentences, none twice, none of a talk that it makes up. Pure.
+"""Cuts a small model's answer to two sentences, none of them twice, none of a talk that it makes up. Pure.
 
 A very small model goes on from the shape of what it reads: it says its last answer again, numbers it, and writes the
 next question itself. Whoever asks the same again may be told the same again.

@@ -1,4 +1,4 @@
-"""What somebody asked to be remembered, looked up for one turn; whose facts those are, the tool server decides."""
+"""Looks up what people asked to be remembered, once a turn; whose facts those are, the tool server decides."""
 
 from __future__ import annotations
 

@@ -1,31 +1,45 @@
-"""What has a name in this house, as the tool server tells it: fetched in the background, and no turn waits for it."""
+"""Fetches what has a name in this house from the tool server, in the background: no turn waits for it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 import anyio
 import anyio.to_thread
 
 from atlas.conversation import HOUSE, ToolCall, fresh_id
+from atlas.errors import StoreError
 from atlas.mcp.tools import Tools
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
 
-FRESH_SECONDS = 20.0  # a device that was added is known by then; asking costs the tool server 2 ms
+FRESH_SECONDS = 20.0  # a person who came in is known by then; asking costs the tool server 2 ms
 RETRY_SECONDS = 2.0  # while the tool server is still starting
 
 
 class HouseNames:
     """The last that the tool server told. `prepare` is run, in a thread, on names that are new, before they are used.
 
-    Call it for the names as they are now: `HouseNames(…)()`.
+    Call it for the names as they are now: `HouseNames(…)()`. `people` tells those whose devices come in by a token;
+    `called` are other names of people, and whose they are.
     """
 
-    def __init__(self, tools: Tools, prepare: Callable[[Names], object] = lambda _: None) -> None:
+    def __init__(
+        self,
+        tools: Tools,
+        prepare: Callable[[Names], object] = lambda _: None,
+        people: Callable[[], Awaitable[Sequence[str]]] | None = None,
+        called: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self._tools = tools
         self._prepare = prepare
+        self._people = people
+        self._called = called
         self._names = Names()
+        self._stale = anyio.Event()
 
     def __call__(self) -> Names:
         """Return the names; none before the first were fetched."""
@@ -34,8 +48,14 @@ class HouseNames:
     async def watch(self) -> None:
         """Fetch them, and again whenever they may have changed, until cancelled."""
         while True:
+            self._stale = anyio.Event()
             known = await self.fetch()
-            await anyio.sleep(FRESH_SECONDS if known else RETRY_SECONDS)
+            with anyio.move_on_after(FRESH_SECONDS if known else RETRY_SECONDS):
+                await self._stale.wait()
+
+    def look_again(self) -> None:
+        """Have them fetched now, for something came, went or is called otherwise."""
+        self._stale.set()
 
     async def fetch(self) -> bool:
         """Fetch them once; tell whether that could be done. Cancelling is safe."""
@@ -45,10 +65,23 @@ class HouseNames:
         if not house.ok and house.error in ("gone", "timeout"):
             return False
         names = read_names(house.data, sheets.data if sheets.ok else {})
-        if names != self._names:
+        if self._people:
+            try:
+                others = await self._people()
+            except StoreError:  # whoever asks for somebody hears of it where it is looked up
+                others = ()
+            names = replace(names, people=tuple(dict.fromkeys((*names.people, *others))))
+        names = replace(names, called=(*names.called, *self._called.items()))
+        if (names := _the_same(names)) is not self._names:
             await anyio.to_thread.run_sync(self._prepare, names)
             self._names = names
         return True
+
+
+@lru_cache(2)
+def _the_same(names: Names) -> Names:
+    """Return these names as they were, when they were known: what is remembered by them is found at once."""
+    return names
 
 
 def read_names(house: Mapping[str, Any], sheets: Mapping[str, Any]) -> Names:
@@ -69,6 +102,7 @@ def read_names(house: Mapping[str, Any], sheets: Mapping[str, Any]) -> Names:
         rooms=_places(house, "rooms"),
         floors=_places(house, "floors"),
         people=tuple(device.name for device in devices if device.kind == "person"),
+        called=tuple((alias, one.name) for one in devices if one.kind == "person" for alias in one.aliases),
         lists=tuple(_text(one, "name") for one in _tables(sheets, "lists")),
     )
 

@@ -6,8 +6,11 @@ remembers little and repeats much.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -37,11 +40,17 @@ def open_persona(name: str, *, trusted: bool = False) -> Persona:
     if not (trusted and path.is_file()):
         path = PROMPTS / f"{file_name}.md"
     try:
-        _, front, text = path.read_text(encoding="utf-8").split("---\n", 2)
-        limits = yaml.safe_load(front)
-        return Persona(name, limits["when"], text.strip(), int(limits["spoken_tokens"]), int(limits["written_tokens"]))
+        limits, text = _read(path)
+        return Persona(name, limits["when"], text, int(limits["spoken_tokens"]), int(limits["written_tokens"]))
     except (ValueError, KeyError, TypeError, yaml.YAMLError) as trouble:
         raise ConfigError(
             f"{path} is no persona: {trouble}",
             hint="begin it with --- lines around name, when, spoken_tokens and written_tokens",
         ) from trouble
+
+
+@cache
+def _read(path: Path) -> tuple[Mapping[str, Any], str]:
+    """Return the front matter of a file and its text."""
+    _, front, text = path.read_text(encoding="utf-8").split("---\n", 2)
+    return yaml.safe_load(front), text.strip()

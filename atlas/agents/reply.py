@@ -1,4 +1,4 @@
-"""One answer in the making: what was said, done and spent in a turn; of deeds and of the house only tools speak."""
+"""Collects one answer while it is made: what was said, done and spent; of deeds and of the house only tools speak."""
 
 from __future__ import annotations
 
@@ -14,12 +14,17 @@ from atlas.conversation import Message, PendingConfirmation, Receipt, ToolCall, 
 from atlas.events import Emit, End, TextDelta
 from atlas.own_words import own
 
-# A call written as words, as small models do: in a fence, as an object with a name, between tags.
+# A call written as words, as small models do: in a fence of any language, as an object with a name, between tags, as
+# a line of a program that opens the message, or with the name that a tool has on the wire.
 _CALL = re.compile(
-    r"```\s*(?:json|tool\w*)?\s*[\[{]|^\s*[\[{]|<\|?/?(?:tool|function)|[\[{]\s*[\"'](?:name|tool\w*|function|arguments|parameters)[\"']\s*:"
+    r"(?:```|~~~)\s*(?:\w+\s*)?[\[{]|<\|?/?(?:tool|function)"
+    r"|[\[{]\s*[\"'](?:name|tool\w*|function|arguments|parameters)[\"']\s*:"
+    r"|(?:(?:```|~~~)[^`~]*)?(?<!\w)[a-z]\w*?[a-z0-9]__[a-z]\w*"
 )
-_MAY_BECOME_CALL = re.compile(r"[`\[{<]")
-CALL_CHARACTERS = 24  # after which words that might become a call are none
+_CALL_AT_THE_START = re.compile(r"\s*(?:[\[{]|\w+(?:\.\w+)*\((?:\w+\s*=|\)))")
+_MAY_BECOME_CALL = re.compile(r"[`~\[{<]")
+_LAST_WORD = re.compile(r"(?<!\w)[a-z]\w{0,63}\(?\Z")  # which may become the name of a tool
+CALL_CHARACTERS = 40  # after which words that might become a call are none
 UNSAID_CHARACTERS = 240  # of a message that no word is said of, after which no call will come any more
 ONE_AT_A_TIME = "One thing at a time. "  # before a question, when more was to be done after it
 
@@ -65,6 +70,7 @@ class ReplyDraft:
         self._found: list[str] = []  # what tools said that changed nothing
         self._made: dict[str, ToolResult] = {}  # calls that changed something, by what they are
         self._pending = ""  # words that may become a call
+        self._has_begun = False  # words of the model's message were let through
         self._is_call = False  # the model writes a call where words belong: nothing of it is said
         self._unsaid = 0  # characters of a message that were not said
 
@@ -81,7 +87,7 @@ class ReplyDraft:
         rest, self._pending = self._pending, ""
         if not self.strict:
             await self._say(self._filtered(rest, ends=True))
-        self._is_call, self._unsaid = False, 0
+        self._has_begun, self._is_call, self._unsaid = False, False, 0
 
     def filter_by(self, *filters: TextFilter) -> None:
         """Let the model's words go through these filters from its next message on."""
@@ -100,14 +106,17 @@ class ReplyDraft:
     def _words(self, text: str) -> str:
         """Return what of the model's words is no call in disguise, as far as that can be told by now."""
         pending, self._pending = self._pending + text, ""
-        if self._is_call or (shape := _CALL.search(pending)):
-            before = "" if self._is_call else pending[: shape.start()] if shape else ""
+        shape = (None if self._has_begun else _CALL_AT_THE_START.match(pending)) or _CALL.search(pending)
+        if self._is_call or shape:
+            before = "" if self._is_call or not shape else pending[: shape.start()]
             self._is_call = True
             return before
-        at = next((one.start() for one in _MAY_BECOME_CALL.finditer(pending)), len(pending))
-        if len(pending) - at > CALL_CHARACTERS:
-            return pending
+        last = _LAST_WORD.search(pending)
+        word = last.start() if last else len(pending)
+        mark = _MAY_BECOME_CALL.search(pending)
+        at = mark.start() if mark and len(pending) - mark.start() <= CALL_CHARACTERS else word
         self._pending = pending[at:]
+        self._has_begun = self._has_begun or bool(pending[:at].strip())
         return pending[:at]
 
     async def tell(self, prepared: str) -> None:

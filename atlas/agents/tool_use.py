@@ -1,6 +1,9 @@
-"""Use one tool and say so: every ToolStarted gets its ToolFinished, also when the turn is cancelled."""
+"""Uses one tool and says so: every ToolStarted gets its ToolFinished, also when the turn is cancelled."""
 
 from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
 
 import anyio
 
@@ -44,24 +47,19 @@ async def use(
 
     `tainted` when a model that has read words of others wishes it.
     """
-    try:
-        await emit(ToolStarted(call))
-        with current().stage("tool"):
-            result = await tools.call(call, turn.actor, turn.id, assent, tainted=tainted)
-    except anyio.get_cancelled_exc_class():
-        with anyio.move_on_after(GOODBYE_SECONDS, shield=True):
-            await emit(ToolFinished(call, interrupted(call)))
-        raise
-    await emit(ToolFinished(call, result))
-    return result
+    return await _reported(call, partial(tools.call, call, turn.actor, turn.id, assent, tainted=tainted), emit)
 
 
 async def use_clients(call: ToolCall, client: ClientTools, emit: Emit) -> ToolResult:
     """Return what came of a call that the client makes. Cancelling is safe: the finish is reported under a shield."""
+    return await _reported(call, partial(client.call, call), emit)
+
+
+async def _reported(call: ToolCall, work: Callable[[], Awaitable[ToolResult]], emit: Emit) -> ToolResult:
     try:
         await emit(ToolStarted(call))
         with current().stage("tool"):
-            result = await client.call(call)
+            result = await work()
     except anyio.get_cancelled_exc_class():
         with anyio.move_on_after(GOODBYE_SECONDS, shield=True):
             await emit(ToolFinished(call, interrupted(call)))

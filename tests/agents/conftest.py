@@ -14,18 +14,18 @@ from atlas.agents.agent_chat import Chat
 from atlas.agents.agent_commands import Commands
 from atlas.agents.minds import InOrder
 from atlas.agents.persona import Persona
-from atlas.agents.spoken import Speech, Spoken
-from atlas.assent import HouseConfirmations
+from atlas.agents.speech_policy import SpeechPolicy, SpeechVerdict
+from atlas.confirmations import HouseConfirmations
 from atlas.conversation import Actor, ToolCall, Turn
 from atlas.events import Emit, Event, TextDelta
 from atlas.llm.backend import Backend, Calls, TextPiece
 from atlas.llm.backend_scripted import Line, ScriptedBackend, ScriptedPrompt, ScriptedSettings
 from atlas.mcp.tools import Tools
-from atlas.mcp.tools_scripted import ScriptedHousehold, ScriptedTools
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.names import Names
 from atlas.understanding.understanding import Reader, Understanding
 from tests.houses import assents_of, choosing, english
+from tests.scripted_tools import ScriptedHousehold, ScriptedTools
 
 CLAIMS = Path(__file__).parent / "corpus" / "claims"  # sentences that claim a deed, and some that do not
 
@@ -79,14 +79,14 @@ async def ask(agent: Agent, text: str, **more: Any) -> tuple[AgentAnswer, Room]:
     return answer, room
 
 
-class OfAnything(Speech):
+class OfAnything(SpeechPolicy):
     """Takes every turn for one about the world."""
 
     def __init__(self) -> None:
         super().__init__(english().tables, Names, trusted=True, answers=True)
 
-    def of(self, meant: Understanding, turn: Turn) -> Spoken:
-        return Spoken()
+    def of(self, meant: Understanding, turn: Turn) -> SpeechVerdict:
+        return SpeechVerdict()
 
 
 class Alone:
@@ -103,6 +103,9 @@ class Alone:
     async def respond(self, turn: Turn, emit: Emit) -> AgentAnswer:
         return await self._chat.answer(Understanding(turn.text, plain=turn.text), turn, emit)
 
+    def answers(self, turn: Turn) -> bool:
+        return False
+
     async def prepare(self, turn: Turn) -> bool:
         return await self._chat.prepare(Understanding(turn.text, plain=turn.text), turn)
 
@@ -113,7 +116,7 @@ def commands_of(grammar: Grammar, tools: Tools, *, model_has_tools: bool = True)
 
 
 @pytest.fixture
-def assents(tools: ScriptedTools) -> HouseConfirmations:
+def confirmations(tools: ScriptedTools) -> HouseConfirmations:
     return assents_of(tools)
 
 

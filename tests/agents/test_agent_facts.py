@@ -12,13 +12,13 @@ import pytest
 from atlas.agents.agent import Agent
 from atlas.agents.minds import open_agent
 from atlas.agents.prompt import words_of_others
-from atlas.assent import HouseConfirmations
 from atlas.config import LlmConfig
+from atlas.confirmations import HouseConfirmations
 from atlas.conversation import Actor, Message, Tool, Turn
 from atlas.llm.backend_scripted import ScriptedBackend
-from atlas.mcp.tools_scripted import Action, Preview, ScriptedRefusal, ScriptedResult, ScriptedTools
 from atlas.understanding.grammar import Grammar
-from atlas.understanding.understanding import Reader
+from tests.houses import reader
+from tests.scripted_tools import Action, Preview, ScriptedRefusal, ScriptedResult, ScriptedTools
 
 from .conftest import ANNA, Room, ask, says, turn
 
@@ -87,21 +87,23 @@ class Talk:
         return answer.text
 
 
-def opened(knowing: Knowing, grammar: Grammar, assents: HouseConfirmations, *, trusted: bool = False) -> Talk:
-    assents.tools = knowing.tools
+def opened(knowing: Knowing, grammar: Grammar, confirmations: HouseConfirmations, *, trusted: bool = False) -> Talk:
+    confirmations.tools = knowing.tools
     model = says(["The moon knows."])
-    return Talk(open_agent("family", LlmConfig(tools=trusted), model, knowing.tools, Reader(grammar), assents), model)
+    return Talk(
+        open_agent("family", LlmConfig(tools=trusted), model, knowing.tools, reader("en"), confirmations), model
+    )
 
 
 @pytest.fixture
-def talk(knowing: Knowing, grammar: Grammar, assents: HouseConfirmations) -> Talk:
-    return opened(knowing, grammar, assents)
+def talk(knowing: Knowing, grammar: Grammar, confirmations: HouseConfirmations) -> Talk:
+    return opened(knowing, grammar, confirmations)
 
 
 @pytest.fixture
-def talk_with_tools(knowing: Knowing, grammar: Grammar, assents: HouseConfirmations) -> Talk:
+def talk_with_tools(knowing: Knowing, grammar: Grammar, confirmations: HouseConfirmations) -> Talk:
     """A model with tools answers, and is shown the facts."""
-    return opened(knowing, grammar, assents, trusted=True)
+    return opened(knowing, grammar, confirmations, trusted=True)
 
 
 async def test_what_was_told_answers_the_question_and_no_model_is_asked(talk: Talk) -> None:
@@ -201,10 +203,10 @@ async def test_where_the_paper_cannot_be_read_it_says_so_and_makes_nothing_up(
 
 
 async def test_a_tool_server_that_was_never_reached_has_not_said_that_it_knows_nothing(
-    knowing: Knowing, grammar: Grammar, assents: HouseConfirmations
+    knowing: Knowing, grammar: Grammar, confirmations: HouseConfirmations
 ) -> None:
     knowing.tools = ScriptedTools([])
-    assert await opened(knowing, grammar, assents)("where is my coat") == UNREAD
+    assert await opened(knowing, grammar, confirmations)("where is my coat") == UNREAD
 
 
 async def test_what_was_only_told_in_passing_is_not_looked_up(talk: Talk) -> None:
@@ -213,10 +215,10 @@ async def test_what_was_only_told_in_passing_is_not_looked_up(talk: Talk) -> Non
 
 
 async def test_a_house_that_remembers_no_facts_does_not_offer_to(
-    knowing: Knowing, grammar: Grammar, assents: HouseConfirmations
+    knowing: Knowing, grammar: Grammar, confirmations: HouseConfirmations
 ) -> None:
     knowing.tools = ScriptedTools([_tool("calendar.find", knowing.find, reads=True)])
-    assert await opened(knowing, grammar, assents)("where are my keys") == LOOKED_UP
+    assert await opened(knowing, grammar, confirmations)("where are my keys") == LOOKED_UP
 
 
 async def test_a_person_is_told_their_own_facts_and_everybodys_and_no_others(talk: Talk, knowing: Knowing) -> None:
@@ -267,18 +269,18 @@ async def test_a_client_that_instructs_the_model_gets_the_model(talk: Talk, know
 
 
 async def test_a_model_that_has_tools_is_not_asked_either(
-    knowing: Knowing, grammar: Grammar, assents: HouseConfirmations
+    knowing: Knowing, grammar: Grammar, confirmations: HouseConfirmations
 ) -> None:
-    talk = opened(knowing, grammar, assents, trusted=True)
+    talk = opened(knowing, grammar, confirmations, trusted=True)
     knowing.facts["Anna"] = ["Bin day is Thursday"]
     assert await talk("when is bin day?") == "You told me: Bin day is Thursday."
 
 
 @pytest.mark.parametrize("trusted", [True, False])
 async def test_a_birthday_that_is_not_in_the_calendar_may_have_been_told(
-    knowing: Knowing, grammar: Grammar, assents: HouseConfirmations, trusted: bool
+    knowing: Knowing, grammar: Grammar, confirmations: HouseConfirmations, trusted: bool
 ) -> None:
-    talk = opened(knowing, grammar, assents, trusted=trusted)
+    talk = opened(knowing, grammar, confirmations, trusted=trusted)
     knowing.facts["Anna"] = ["Mum's birthday is on the 3rd of May"]
     assert await talk("when is mum's birthday") == "You told me: Mum's birthday is on the 3rd of May."
     knowing.events = ["mum's birthday"]
@@ -330,9 +332,9 @@ def looks(knowing: Knowing) -> int:
 
 @pytest.mark.parametrize("trusted", [True, False])
 async def test_one_turn_looks_once_whoever_answers_it(
-    knowing: Knowing, grammar: Grammar, assents: HouseConfirmations, trusted: bool
+    knowing: Knowing, grammar: Grammar, confirmations: HouseConfirmations, trusted: bool
 ) -> None:
-    talk = opened(knowing, grammar, assents, trusted=trusted)
+    talk = opened(knowing, grammar, confirmations, trusted=trusted)
     assert await talk("when is the war over?") == "The moon knows."
     assert looks(knowing) == 1
     await talk("turn that into a poem")
@@ -356,7 +358,7 @@ async def test_while_somebody_speaks_it_is_looked_up_once_and_by_the_turn_itself
 
 
 async def test_what_was_forgotten_is_not_read_ahead_again(
-    knowing: Knowing, grammar: Grammar, assents: HouseConfirmations, talk_with_tools: Talk
+    knowing: Knowing, grammar: Grammar, confirmations: HouseConfirmations, talk_with_tools: Talk
 ) -> None:
     talk = talk_with_tools
 
@@ -370,7 +372,7 @@ async def test_what_was_forgotten_is_not_read_ahead_again(
     assert "4711" in await read_ahead()
     assert await talk("yes") == "I forgot: my pin is 4711."
     assert "4711" not in await read_ahead()
-    assert await opened(knowing, grammar, assents)("what is my pin") == NOTHING
+    assert await opened(knowing, grammar, confirmations)("what is my pin") == NOTHING
 
 
 async def test_what_was_read_ahead_for_nothing_is_not_believed_much_later(
@@ -386,7 +388,7 @@ async def test_what_was_read_ahead_for_nothing_is_not_believed_much_later(
 
 
 async def test_two_people_at_once_are_each_told_their_own(
-    knowing: Knowing, grammar: Grammar, assents: HouseConfirmations, talk: Talk, talk_with_tools: Talk
+    knowing: Knowing, grammar: Grammar, confirmations: HouseConfirmations, talk: Talk, talk_with_tools: Talk
 ) -> None:
     knowing.facts |= {"Anna": ["My pin is 4711"], "Ben": ["My pin is 1234"]}
     values: dict[str, str] = {}

@@ -16,17 +16,17 @@ from atlas.agents.agent_asking import Asking, ConfirmationSource
 from atlas.agents.agent_commands import Commands
 from atlas.agents.agent_memory import Recall, WithMemory
 from atlas.agents.minds import InOrder, open_agent
-from atlas.agents.past import Past
+from atlas.agents.past_times import PastTimes
 from atlas.config import LlmConfig
 from atlas.conversation import Actor, Message, ToolCall, Turn
 from atlas.events import Emit, TextDelta
-from atlas.mcp.tools_scripted import ScriptedTools
 from atlas.store.conversations import conversation_of
 from atlas.store.memory import Memory, open_memory
 from atlas.store.recall import TimeSpan, belonging_to
 from atlas.store.turns import TurnRecord
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.understanding import Reader, Understanding
+from tests.scripted_tools import ScriptedTools
 
 from .conftest import ANNA, Room, ask, says
 
@@ -88,13 +88,13 @@ class World:
 
 @pytest.fixture
 async def world(
-    data: Path, tools: ScriptedTools, grammar: Grammar, assents: ConfirmationSource
+    data: Path, tools: ScriptedTools, grammar: Grammar, confirmations: ConfirmationSource
 ) -> AsyncIterator[World]:
-    assents.now = NOW.timestamp  # type: ignore[attr-defined]
+    confirmations.now = NOW.timestamp  # type: ignore[attr-defined]
     async with open_memory(data / "atlas.db") as memory:
         answerers = Recall("family", grammar, memory, UTC), Commands(grammar.tables, tools), Hums()
         with_memory = WithMemory("family", tools, memory, grammar)
-        yield World(Asking(InOrder("family", Reader(grammar), answerers), with_memory, assents), memory)
+        yield World(Asking(InOrder("family", Reader(grammar), answerers), with_memory, confirmations), memory)
 
 
 # ── forgetting ─────────────────────────────────────────────────────────────────────────────────────
@@ -364,27 +364,31 @@ BERLIN = ZoneInfo("Europe/Berlin")
 )
 def test_a_day_gone_by_is_a_span(grammar: Grammar, words: str, first: str, last: str) -> None:
     wanted = (datetime.fromisoformat(edge).replace(tzinfo=BERLIN).timestamp() for edge in (first, last))
-    assert Past(grammar.tables["remembering"]).span(words, NOW.astimezone(BERLIN)) == TimeSpan(*wanted)
+    assert PastTimes(grammar.tables["remembering"]).span(words, NOW.astimezone(BERLIN)) == TimeSpan(*wanted)
 
 
 @pytest.mark.parametrize("words", ["tomorrow", "next Monday", "at five", "on the 3rd of May", "every day", ""])
 def test_what_is_no_known_day_of_the_past_is_none(grammar: Grammar, words: str) -> None:
-    assert Past(grammar.tables["remembering"]).span(words, NOW) is None
+    assert PastTimes(grammar.tables["remembering"]).span(words, NOW) is None
 
 
 def test_a_day_on_which_the_clock_jumps_still_goes_from_midnight_to_midnight(grammar: Grammar) -> None:
     after = datetime(2026, 10, 26, 9, 0, tzinfo=BERLIN)
-    span = Past(grammar.tables["remembering"]).span("yesterday", after)
+    span = PastTimes(grammar.tables["remembering"]).span("yesterday", after)
     assert span
     assert span.until - span.since == timedelta(hours=25).total_seconds()
 
 
 async def test_a_language_without_words_for_the_past_still_has_an_agent(
-    data: Path, tools: ScriptedTools, grammar: Grammar, assents: ConfirmationSource, monkeypatch: pytest.MonkeyPatch
+    data: Path,
+    tools: ScriptedTools,
+    grammar: Grammar,
+    confirmations: ConfirmationSource,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Where nobody wrote down how a language speaks of what was said, such as German, the model gets such wishes."""
     monkeypatch.delitem(grammar.tables, "remembering")  # type: ignore[arg-type]
     async with open_memory(data / "atlas.db") as memory:
-        agent = open_agent("family", LlmConfig(), says(["Hm."]), tools, Reader(grammar), assents, UTC, memory)
+        agent = open_agent("family", LlmConfig(), says(["Hm."]), tools, Reader(grammar), confirmations, UTC, memory)
         answer, _ = await ask(agent, "what is the capital of France?")
     assert answer.text == "Hm."

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import anyio
 import pytest
 
 from atlas.agents.agent import Agent
 from atlas.agents.minds import open_agent
 from atlas.agents.reply import ONE_AT_A_TIME
-from atlas.assent import HouseConfirmations, open_wording
 from atlas.config import LlmConfig
+from atlas.confirmations import HouseConfirmations, open_wording
 from atlas.conversation import HOUSE, Message, ToolCall
 from atlas.events import TextDelta, ToolFinished
 from atlas.llm.backend import Calls
 from atlas.llm.backend_scripted import ScriptedBackend
-from atlas.mcp.tools_scripted import ScriptedHousehold, ScriptedTools
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.understanding import Reader
+from tests.scripted_tools import ScriptedHousehold, ScriptedTools
 
 from .conftest import Room, ask, says, turn, wants
 
@@ -30,11 +32,11 @@ async def waiting(tools: ScriptedTools) -> list[str]:
 
 
 @pytest.fixture
-def open_with(grammar: Grammar, tools: ScriptedTools, assents: HouseConfirmations, house: ScriptedHousehold):
+def open_with(grammar: Grammar, tools: ScriptedTools, confirmations: HouseConfirmations, house: ScriptedHousehold):
     house.tasks["buy milk"] = "todo"
 
     def opened(model: ScriptedBackend) -> Agent:
-        return open_agent("family", LlmConfig(tools=True), model, tools, Reader(grammar), assents)
+        return open_agent("family", LlmConfig(tools=True), model, tools, Reader(grammar), confirmations)
 
     return opened
 
@@ -54,6 +56,35 @@ async def test_a_command_that_takes_something_away_asks_and_then_does_it_once(op
     assert [call.name for call in tools.calls] == ["tasks.remove", "tasks.remove"]
 
 
+async def test_who_did_not_hear_an_answer_hears_it_again(open_with) -> None:
+    agent = open_with(says(["Mhm."]))
+    before = (Message("user", "how are you"), Message("assistant", "All is well."))
+    again, _ = await ask(agent, "Sorry, what?", history=before)
+    assert (again.text, again.path) == ("All is well.", "command")
+    assert (await ask(agent, "pardon?"))[0].text == "I haven't said anything yet."
+
+
+async def test_a_question_that_is_put_again_still_waits_for_its_answer(open_with, tools) -> None:
+    agent, history = open_with(says(["Mhm."])), tuple[Message, ...]()
+    for text in ("set a timer", "Pardon?"):
+        answer, _ = await ask(agent, text, history=history)
+        assert answer.text == "For how long: five minutes, or ten?"
+        spoken = (Message("user", text), *answer.messages)
+        history = (*history, *(replace(one, at=turn("").at) for one in spoken))
+    await ask(agent, "ten minutes", history=history)
+    assert [call.name for call in tools.calls] == ["timers.start"]
+
+
+async def test_the_same_question_asked_of_two_wishes_is_answered_for_the_last(open_with, tools) -> None:
+    agent, history = open_with(says(["Mhm."])), tuple[Message, ...]()
+    for text in ("set a pizza timer", "set a tea timer"):
+        answer, _ = await ask(agent, text, history=history)
+        assert answer.text == "For how long: five minutes, or ten?"
+        history = (*history, *(replace(one, at=turn("").at) for one in (Message("user", text), *answer.messages)))
+    await ask(agent, "ten minutes", history=history)
+    assert [call.arguments["name"] for call in tools.calls] == ["tea"]
+
+
 async def test_the_exchange_is_remembered_like_any_other(open_with) -> None:
     agent = open_with(says(["Mhm."]))
     answer, _ = await ask(agent, "remove the task buy milk")
@@ -70,7 +101,7 @@ async def test_a_no_leaves_it_and_closes_the_question_at_the_tool_server(open_wi
     left, room = await ask(agent, "No, don't.")
     assert (left.text, room.kinds) == ("All right, I won't.", ["TextDelta"])
     assert house.tasks
-    assert not tools.assents[-1].yes
+    assert not tools.signed_answers[-1].yes
     assert (await ask(agent, "yes"))[0].text == "Mhm."
     assert house.tasks
 
@@ -188,9 +219,9 @@ NOTHING_OPEN = "There is nothing open that waits for a yes or a no."
 
 
 @pytest.fixture
-def small(grammar: Grammar, tools: ScriptedTools, assents: HouseConfirmations) -> Agent:
+def small(grammar: Grammar, tools: ScriptedTools, confirmations: HouseConfirmations) -> Agent:
     """An agent whose model would imitate anything."""
-    return open_agent("family", LlmConfig(tools=False), says(["Yes yes yes."]), tools, Reader(grammar), assents)
+    return open_agent("family", LlmConfig(tools=False), says(["Yes yes yes."]), tools, Reader(grammar), confirmations)
 
 
 @pytest.mark.parametrize(
@@ -235,8 +266,26 @@ async def test_a_yes_that_answers_a_question_is_heard_as_that_by_a_small_model_t
     assert (await ask(small, "yes"))[0].text == NOTHING_OPEN
 
 
-async def test_in_german_too(tools: ScriptedTools, grammar: Grammar, assents: HouseConfirmations) -> None:
-    assents.wording = open_wording("de")
-    agent = open_agent("family", LlmConfig(tools=False), says(["Ja ja."]), tools, Reader(grammar), assents)
+async def test_in_german_too(tools: ScriptedTools, grammar: Grammar, confirmations: HouseConfirmations) -> None:
+    confirmations.wording = open_wording("de")
+    agent = open_agent("family", LlmConfig(tools=False), says(["Ja ja."]), tools, Reader(grammar), confirmations)
     assert (await ask(agent, "Ja."))[0].text == "Es ist nichts offen, worauf ein Ja oder Nein fehlt."
     assert (await ask(agent, "Alles klar, danke"))[0].text == "Gut."
+
+
+@pytest.mark.parametrize(
+    ("request_text", "question", "text", "answers"),
+    [
+        ("set a timer", "For how long: five minutes, or ten?", "half an hour", True),
+        ("set a timer", "For how long: five minutes, or ten?", "the second one", True),
+        ("set a timer", "For how long: five minutes, or ten?", "never mind", True),
+        ("set a timer", "For how long: five minutes, or ten?", "what time is it", False),
+        ("set a timer", "For how long: five minutes, or ten?", "the weather was nice", False),
+        ("remove the task buy milk", QUESTION, "yes please", True),
+        ("remove the task buy milk", QUESTION, "half an hour", False),
+    ],
+)
+def test_it_is_known_what_answers_a_question(open_with, request_text, question, text, answers) -> None:
+    agent = open_with(says(["Mhm."]))
+    said = Message("user", request_text), Message("assistant", question)
+    assert agent.answers(turn(text, history=said, channel="voice")) is answers

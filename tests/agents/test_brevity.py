@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from atlas.agents.brevity import Brevity
 from atlas.conversation import Message
-from atlas.mcp.tools_scripted import ScriptedTools
+from tests.scripted_tools import ScriptedTools
 
 from .conftest import ask, says
 from .test_chat import chat

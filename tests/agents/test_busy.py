@@ -14,19 +14,19 @@ from atlas.agents.agent_chat import Chat
 from atlas.agents.agent_commands import Commands
 from atlas.agents.minds import InOrder
 from atlas.agents.persona import open_persona
-from atlas.agents.spoken import Speech
+from atlas.agents.speech_policy import SpeechPolicy
 from atlas.config import Config
 from atlas.conversation import Actor, Message, Turn, fresh_id
 from atlas.events import Event, TurnEnded
 from atlas.house import Mind
 from atlas.llm.backend import Delta
 from atlas.llm.backend_scripted import ScriptedBackend, ScriptedSettings
-from atlas.mcp.tools_scripted import ScriptedHousehold
 from atlas.store.memory import open_memory
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.names import Names
 from atlas.understanding.understanding import Reader
 from tests.houses import choosing, house_of
+from tests.scripted_tools import ScriptedHousehold
 
 from .conftest import says
 
@@ -56,7 +56,7 @@ async def test_family_turns_and_commands_do_not_wait_for_a_work_model_that_hangs
     async with AsyncExitStack() as stack:
         minds = {}
         for name, agent in config.agents.items():
-            speech = Speech(grammar.tables, Names, trusted=True, answers=True)
+            speech = SpeechPolicy(grammar.tables, Names, trusted=True, answers=True)
             chat = Chat(
                 open_persona(name), backends[name], tools, choosing(), speech, trusted=True, context_tokens=4096
             )

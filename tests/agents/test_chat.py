@@ -12,16 +12,16 @@ from atlas.agents import prompt
 from atlas.agents.agent_chat import MISUSED, MOST_ROUNDS, NOTHING_SAID, TOO_LONG
 from atlas.agents.minds import open_agent
 from atlas.agents.persona import Persona, open_persona
-from atlas.assent import HouseConfirmations
 from atlas.config import LlmConfig
+from atlas.confirmations import HouseConfirmations
 from atlas.conversation import Actor, ClientTools, Message, Tool, ToolCall, ToolResult, Usage
 from atlas.errors import ConfigError, EngineError, LlmGone
 from atlas.events import Event, TextDelta, ToolFinished
 from atlas.llm.backend import Calls, Finished
 from atlas.llm.backend_scripted import ScriptedBackend, Vanish
-from atlas.mcp.tools_scripted import ScriptedHousehold, ScriptedResult, ScriptedTools
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.understanding import Reader
+from tests.scripted_tools import ScriptedHousehold, ScriptedResult, ScriptedTools
 
 from .conftest import ANNA, Alone, Room, ask, says, turn, wants
 
@@ -323,10 +323,10 @@ async def test_nothing_in_a_result_or_a_name_can_pass_for_the_house(
 
 
 async def test_a_command_does_not_wake_the_model(
-    grammar: Grammar, tools: ScriptedTools, assents: HouseConfirmations
+    grammar: Grammar, tools: ScriptedTools, confirmations: HouseConfirmations
 ) -> None:
     model = says(["Paris."])
-    agent = open_agent("family", LlmConfig(), model, tools, Reader(grammar), assents)
+    agent = open_agent("family", LlmConfig(), model, tools, Reader(grammar), confirmations)
     command, _ = await ask(agent, "set a timer for ten minutes")
     talk, _ = await ask(agent, "What is the capital of France?")
     assert (command.path, talk.path, len(model.prompts)) == ("command", "model", 1)

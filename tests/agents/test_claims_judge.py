@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from atlas.agents.minds import open_agent
-from atlas.assent import HouseConfirmations
 from atlas.config import LlmConfig
-from atlas.mcp.tools_scripted import ScriptedTools
+from atlas.confirmations import HouseConfirmations
+from atlas.understanding.act_model import ENCODER
 from atlas.understanding.claims import ClaimJudge, open_claims
 from atlas.understanding.concern import LIKELY
 from atlas.understanding.encoder import SentenceEncoder
-from atlas.understanding.learned import ENCODER
 from atlas.understanding.understanding import Reader
 from tests.houses import english
+from tests.scripted_tools import ScriptedTools
 
 from .conftest import CLAIMS, ask, labelled, says
 
@@ -67,8 +67,8 @@ def test_ordinary_answers_are_taken_for_talk() -> None:
     ],
 )
 async def test_no_claim_in_passing_is_spoken(
-    claim: str, llm: LlmConfig, tools: ScriptedTools, assents: HouseConfirmations
+    claim: str, llm: LlmConfig, tools: ScriptedTools, confirmations: HouseConfirmations
 ) -> None:
     model = says(["Air scatters blue light. ", claim])
-    agent = open_agent("family", llm, model, tools, Reader(english()), assents, claims=judge().chance)
+    agent = open_agent("family", llm, model, tools, Reader(english()), confirmations, claims=judge().chance)
     assert (await ask(agent, "why is the sky blue"))[0].text.strip() == "Air scatters blue light."

@@ -14,10 +14,11 @@ from jsonschema import Draft202012Validator
 import tools_server.tools
 from atlas.errors import ConfigError
 from atlas.events import ToolFinished
-from atlas.mcp.tools_scripted import ScriptedHousehold, ScriptedResult, ScriptedTools
+from atlas.understanding.endings import CLOSED_SECONDS
 from atlas.understanding.grammar import LONGEST_CHARACTERS, OPEN_COMMAND_SECONDS, Command, Grammar, open_grammar
 from atlas.understanding.understanding import Reader
-from bench.commands import corpus
+from atlas_bench.commands import corpus
+from tests.scripted_tools import ScriptedHousehold, ScriptedResult, ScriptedTools
 from tools_server.sdk.toolkit import find
 
 from .conftest import Room, ask, commands_of, turn
@@ -123,8 +124,8 @@ def test_a_day_is_neither_the_name_nor_the_hour_of_an_alarm(grammar: Grammar) ->
 
 
 def test_a_command_that_could_go_on_needs_a_moment_of_silence_and_no_command_is_not_hurried(grammar: Grammar) -> None:
-    assert Reader(grammar).settle_seconds("Mark buy milk as done.") == 0.0
-    assert Reader(grammar).settle_seconds("Stop.") == 0.0
+    assert Reader(grammar).settle_seconds("Mark buy milk as done.") == CLOSED_SECONDS
+    assert Reader(grammar).settle_seconds("Stop.") == CLOSED_SECONDS
     assert Reader(grammar).settle_seconds("Set a timer for ten minutes.") == OPEN_COMMAND_SECONDS
     assert Reader(grammar).settle_seconds("Why is the sky blue?") is None
 

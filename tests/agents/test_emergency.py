@@ -10,15 +10,15 @@ import yaml
 
 from atlas.agents.agent_emergency import HELPLINES, EmergencyMind, Helplines, open_helplines, wording
 from atlas.agents.minds import open_agent
-from atlas.assent import HouseConfirmations
 from atlas.config import LlmConfig
+from atlas.confirmations import HouseConfirmations
 from atlas.conversation import Turn
 from atlas.errors import ConfigError
 from atlas.events import Event
-from atlas.mcp.tools_scripted import ScriptedTools
 from atlas.understanding.emergencies import SENTENCES, Emergency, open_emergencies
 from atlas.understanding.understanding import Reader, Understanding
 from tests.houses import english
+from tests.scripted_tools import ScriptedTools
 
 from .conftest import ask, says, turn
 
@@ -87,9 +87,10 @@ def _table(language: str) -> dict[str, Any]:
 def test_every_kind_has_an_answer_in_every_country(language: str) -> None:
     table = _table(language)
     for country in ("", *yaml.safe_load(HELPLINES.read_text(encoding="utf-8"))):
+        helplines = open_helplines(country, "Ben")
         for kind in table["kinds"]:
             for spoken in (True, False):
-                words = wording(Emergency(kind["name"], table["says"]), open_helplines(country, "Ben"), spoken=spoken)
+                words = wording(Emergency(kind["name"], table["says"]), helplines, spoken=spoken)
                 assert "{" not in words and "  " not in words, words
 
 
@@ -99,11 +100,11 @@ def test_a_country_that_nobody_wrote_down_is_said_to_be_so() -> None:
 
 
 async def test_it_answers_before_any_model_and_without_one(
-    reader: Reader, tools: ScriptedTools, assents: HouseConfirmations
+    reader: Reader, tools: ScriptedTools, confirmations: HouseConfirmations
 ) -> None:
     model = says(["Give her 500 mg."])
-    first = [EmergencyMind("en", GERMANY)]
-    agent = open_agent("family", LlmConfig(), model, tools, reader, assents, first=first)
+    first = [EmergencyMind(["en"], lambda: GERMANY)]
+    agent = open_agent("family", LlmConfig(), model, tools, reader, confirmations, first=first)
     answer, _ = await ask(agent, "How much paracetamol can I give my three year old?")
     assert "pharmacist" in answer.text
     assert not any(map(str.isdigit, answer.text.replace("112", "")))
@@ -117,7 +118,7 @@ def reader() -> Reader:
 
 
 async def is_answered(reader: Reader, question_turn: Turn) -> bool:
-    return await EmergencyMind("en", GERMANY).prepare(reader.understand(question_turn), question_turn)
+    return await EmergencyMind(["en"], lambda: GERMANY).prepare(reader.understand(question_turn), question_turn)
 
 
 async def test_what_is_a_command_stays_one(reader: Reader) -> None:
@@ -144,5 +145,6 @@ async def test_a_concern_that_was_learnt_has_the_prepared_answer_too(concern: st
         texts.append(getattr(event, "text", ""))
 
     question_turn = turn("is it wise to have wine on top of these")
-    await EmergencyMind("en", GERMANY).answer(Understanding(question_turn.text, concern=concern), question_turn, emit)
+    meant = Understanding(question_turn.text, concern=concern)
+    await EmergencyMind(["en"], lambda: GERMANY).answer(meant, question_turn, emit)
     assert heard in "".join(texts) and bool(texts) == bool(heard)

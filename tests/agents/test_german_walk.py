@@ -10,7 +10,7 @@ from babel.messages.pofile import read_po
 
 from atlas.config import load
 from atlas.conversation import Message
-from bench._household import household
+from atlas_bench._household import household
 from tools_server.values.language import CATALOGUES
 
 AT = 1_795_370_400.0  # Sunday 22 November 2026, 18:00 in London

@@ -6,9 +6,9 @@ import pytest
 
 from atlas.agents.agent_help import Help
 from atlas.agents.minds import InOrder
-from atlas.mcp.tools_scripted import ScriptedTools
-from atlas.understanding.grammar import Grammar, open_sentences
+from atlas.understanding.grammar import Grammar, open_grammar
 from atlas.understanding.understanding import Reader
+from tests.scripted_tools import ScriptedTools
 
 from .conftest import ask, turn
 
@@ -47,7 +47,7 @@ async def test_an_agent_without_tools_promises_nothing(grammar: Grammar) -> None
 
 
 def test_what_is_suggested_is_understood(grammar: Grammar) -> None:
-    for spoken in (grammar, Grammar(*open_sentences("de"))):
+    for spoken in (grammar, open_grammar("de")):
         for tool, text in spoken.tables["help"]["such_as"].items():
             command = spoken.read(text)
             assert command, text

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
 import pytest
 
 from atlas.agents.minds import open_agent
-from atlas.assent import HouseConfirmations
 from atlas.config import LlmConfig
+from atlas.confirmations import HouseConfirmations
 from atlas.conversation import Message
 from atlas.llm.backend import Calls
-from atlas.mcp.tools_scripted import ScriptedHousehold, ScriptedTools
-from atlas.understanding.concern import Concerns
+from atlas.understanding.concern import Concerns, SmallTalk
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
 from atlas.understanding.understanding import Reader
 from tests.houses import english
+from tests.scripted_tools import ScriptedHousehold, ScriptedTools
 
-from .conftest import Room, ask, says, turn, wants
+from .conftest import ANNA, Room, ask, says, turn, wants
 
 CORPUS = Path(__file__).parent / "corpus" / "honest"
 
@@ -86,10 +87,10 @@ INVENTED = "The living room is at 120 degrees. I've locked the door."
 
 @pytest.mark.parametrize("tools_too", [True, False], ids=["with tools", "without"])
 async def test_of_this_house_no_word_of_a_model_is_said(
-    tools: ScriptedTools, reader: Reader, assents: HouseConfirmations, tools_too: bool
+    tools: ScriptedTools, reader: Reader, confirmations: HouseConfirmations, tools_too: bool
 ) -> None:
     model = says([INVENTED])
-    agent = open_agent("family", LlmConfig(tools=tools_too), model, tools, reader, assents, names=lambda: NAMES)
+    agent = open_agent("family", LlmConfig(tools=tools_too), model, tools, reader, confirmations, names=lambda: NAMES)
     for text in (*HOUSE[::5], *DEEDS):
         room = Room()
         answer = await agent.respond(turn(text), room.emit)
@@ -100,10 +101,10 @@ async def test_of_this_house_no_word_of_a_model_is_said(
 
 
 async def test_a_model_with_tools_is_answered_for_by_its_tools(
-    tools: ScriptedTools, house: ScriptedHousehold, reader: Reader, assents: HouseConfirmations
+    tools: ScriptedTools, house: ScriptedHousehold, reader: Reader, confirmations: HouseConfirmations
 ) -> None:
     model = says(["Sure! ", wants("timers.start", seconds=600)], ["I've set two timers and fed the cat."])
-    agent = open_agent("family", LlmConfig(tools=True), model, tools, reader, assents, names=lambda: NAMES)
+    agent = open_agent("family", LlmConfig(tools=True), model, tools, reader, confirmations, names=lambda: NAMES)
     answer, _ = await ask(agent, "make sure I get the cake out in a bit")
     assert answer.text == "Timer set for 600 seconds."
     assert house.timers == {"": 600}
@@ -122,39 +123,67 @@ CALL = '{"name": "timers__start", "arguments": {"seconds": 600}}'
         ["Let me see. ", "`", "``json\n", CALL],
         ["[", CALL, "]"],
         ['Of course: {"name":', ' "x"}'],
+        ["```", "python\n", "timers__start(seconds=600)\n```"],
+        list("```python\ntimers__start(seconds=600)\n```"),
+        ["```yaml\nname: ", "timers__start\narguments:\n  seconds: 600\n```"],
+        list(f"~~~json\n{CALL}\n~~~"),
+        ["~~~\n", CALL],
+        ["timers", "__", "start(seconds=600)"],
+        ["Sure, let me call ", *"timers__start(seconds=600)", "."],
+        [*"start(", "seconds=600)"],
+        ["timers.start", "()"],
     ],
 )
 @pytest.mark.parametrize("tools_too", [True, False])
 async def test_what_has_the_shape_of_a_call_is_never_said(
-    written: Sequence[str | Calls], tools_too: bool, tools: ScriptedTools, reader: Reader, assents: HouseConfirmations
+    written: Sequence[str | Calls],
+    tools_too: bool,
+    tools: ScriptedTools,
+    reader: Reader,
+    confirmations: HouseConfirmations,
 ) -> None:
-    agent = open_agent("family", LlmConfig(tools=tools_too), says(written), tools, reader, assents)
+    agent = open_agent("family", LlmConfig(tools=tools_too), says(written), tools, reader, confirmations)
     answer, _ = await ask(agent, "why is the sky blue")
-    assert not set("{}[]<>`") & set(answer.text), answer.text
+    assert not set("{}[]<>`~_=()") & set(answer.text), answer.text
 
 
-async def test_brackets_in_words_are_said(tools: ScriptedTools, reader: Reader, assents: HouseConfirmations) -> None:
-    agent = open_agent("family", LlmConfig(tools=True), says(["It is a < b [", "or so].", ""]), tools, reader, assents)
+async def test_brackets_in_words_are_said(
+    tools: ScriptedTools, reader: Reader, confirmations: HouseConfirmations
+) -> None:
+    agent = open_agent(
+        "family", LlmConfig(tools=True), says(["It is a < b [", "or so].", ""]), tools, reader, confirmations
+    )
     answer, _ = await ask(agent, "why is the sky blue")
     assert answer.text == "It is a < b [or so]."
+    written = [
+        ["The class has ", "an __init__ ", "(a method)", "."],
+        ["Rome (", "Italy)", " is old."],
+        ["~5 or snake_", "case"],
+    ]
+    for pieces in written:
+        agent = open_agent("family", LlmConfig(tools=True), says(pieces), tools, reader, confirmations)
+        assert (await ask(agent, "why is the sky blue"))[0].text == "".join(pieces)
 
 
 async def test_a_model_without_tools_says_two_sentences_of_the_world(
-    tools: ScriptedTools, reader: Reader, assents: HouseConfirmations
+    tools: ScriptedTools, reader: Reader, confirmations: HouseConfirmations
 ) -> None:
-    agent = open_agent("family", LlmConfig(), says(["One. ", "Two. ", "Three. ", "Four."]), tools, reader, assents)
+    agent = open_agent(
+        "family", LlmConfig(), says(["One. ", "Two. ", "Three. ", "Four."]), tools, reader, confirmations
+    )
     answer, _ = await ask(agent, "why is the sky blue")
     assert answer.text.strip() == "One. Two."
 
 
 async def test_a_model_that_may_not_answer_is_not_asked(
-    tools: ScriptedTools, reader: Reader, assents: HouseConfirmations
+    tools: ScriptedTools, reader: Reader, confirmations: HouseConfirmations
 ) -> None:
     model = says(["Because of Neptune."])
-    agent = open_agent("family", LlmConfig(answers=False), model, tools, reader, assents)
+    agent = open_agent("family", LlmConfig(answers=False), model, tools, reader, confirmations)
     answer, _ = await ask(agent, "why is the sky blue", spoken=True)
-    assert answer.text == "I don't know that. A larger language model would; the owner can give me one."
-    assert "`" in (await ask(agent, "why is the sky blue"))[0].text
+    assert answer.text == "I don't know that. I know about this house, the time, the calendar and the lists."
+    owner = replace(ANNA, role="owner")
+    assert "Settings" in (await ask(agent, "why is the sky blue", actor=owner))[0].text  # who may choose another
     assert (await ask(agent, "good night"))[0].text == "Good night."
     assert (await ask(agent, "who is winning the cricket in Australia"))[0].text.startswith("I can't look that up")
     assert not model.prompts
@@ -169,23 +198,23 @@ async def test_a_model_that_may_not_answer_is_not_asked(
 )
 @pytest.mark.parametrize("llm", [LlmConfig(answers=False), LlmConfig(), LlmConfig(tools=True)])
 async def test_who_greets_is_greeted_also_where_there_is_nothing_to_switch(
-    text: str, llm: LlmConfig, tools: ScriptedTools, reader: Reader, assents: HouseConfirmations
+    text: str, llm: LlmConfig, tools: ScriptedTools, reader: Reader, confirmations: HouseConfirmations
 ) -> None:
-    agent = open_agent("family", llm, says(["Hello."]), tools, reader, assents)
+    agent = open_agent("family", llm, says(["Hello."]), tools, reader, confirmations)
     answer, _ = await ask(agent, text)
     assert answer.text == "Hello."
 
 
 @pytest.mark.parametrize("text", ["hello world program", "good morning vietnam", "hi fi"])
 def test_what_only_begins_like_a_greeting_is_none(text: str) -> None:
-    assert Concerns(english().tables).small_talk(text) == ""
+    assert SmallTalk(english().tables).answer(text) == ""
 
 
 async def test_what_the_recogniser_hardly_believes_never_reaches_a_model_that_is_not_trusted(
-    reader: Reader, tools: ScriptedTools, assents: HouseConfirmations
+    reader: Reader, tools: ScriptedTools, confirmations: HouseConfirmations
 ) -> None:
     model = says(["Crocodiles are large reptiles."])
-    agent = open_agent("family", LlmConfig(answers=True), model, tools, reader, assents)
+    agent = open_agent("family", LlmConfig(answers=True), model, tools, reader, confirmations)
     misheard = "We'll be in the main terminal."
     answer, _ = await ask(agent, misheard, doubtful=True)
     assert answer.text == "I didn't catch that."
@@ -201,9 +230,9 @@ async def test_what_the_recogniser_hardly_believes_never_reaches_a_model_that_is
 
 
 async def test_two_misses_in_a_row_offer_help_however_they_came(
-    reader: Reader, tools: ScriptedTools, assents: HouseConfirmations
+    reader: Reader, tools: ScriptedTools, confirmations: HouseConfirmations
 ) -> None:
-    agent = open_agent("family", LlmConfig(answers=False), says([""]), tools, reader, assents)
+    agent = open_agent("family", LlmConfig(answers=False), says([""]), tools, reader, confirmations)
     first, _ = await ask(agent, "the bus was on saturday")
     assert first.text == "I didn't understand that."
     history = (Message("user", "the bus was on saturday"), Message("assistant", first.text))

@@ -11,11 +11,13 @@ from atlas.agents.agent_commands import Commands
 from atlas.agents.agent_help import Help
 from atlas.agents.house_sentences import FILE, HouseSentences
 from atlas.agents.minds import InOrder
-from atlas.errors import ConfigError
-from atlas.mcp.tools_scripted import ScriptedHousehold, ScriptedTools
+from atlas.agents.taught_sentences import TAUGHT_FILE, Teaching
+from atlas.errors import ConfigError, RequestError
 from atlas.understanding.custom import CustomSentences
 from atlas.understanding.grammar import Grammar
+from atlas.understanding.names import Names
 from atlas.understanding.understanding import Reader
+from tests.scripted_tools import ScriptedHousehold, ScriptedTools
 
 from .conftest import ask
 
@@ -154,3 +156,34 @@ async def test_what_cannot_be_read_is_said(world: World) -> None:
     await world.sentences.look()
     with pytest.raises(ConfigError, match="cannot be read"):
         await world.sentences.health()
+
+
+async def test_a_sentence_taught_by_pressing_is_done_at_once_beside_those_of_the_file(
+    world: World, house: ScriptedHousehold, grammar: Grammar
+) -> None:
+    await world.writes(TEA)
+    reader = Reader(grammar)
+    teaching = Teaching(
+        world.file.with_name(TAUGHT_FILE), lambda text: reader.read(text, Names()), world.sentences.look, "en"
+    )
+    taught = await teaching.add("pasta o'clock", "set a pasta timer for nine minutes")
+    await world.says("Pasta o'clock!")
+    assert house.timers == {"pasta": 540}
+    assert await world.says("our motto") == "Slowly but surely."
+    assert await world.sentences.health() == "3 intents in sentences.yaml, 1 intents in taught.json"
+    await world.writes("intents: [")  # a mistake in the one takes nothing from the other
+    assert [one.text for one in await teaching.list()] == ["pasta o'clock"]
+    assert await teaching.remove(taught.id)
+    assert "pasta" not in world.sentences().sentences.examples.values()
+
+
+async def test_what_is_no_command_and_what_says_not_to_cannot_be_taught(world: World, grammar: Grammar) -> None:
+    reader = Reader(grammar)
+    teaching = Teaching(
+        world.file.with_name(TAUGHT_FILE), lambda text: reader.read(text, Names()), world.sentences.look, "en"
+    )
+    for meaning in ("the sky is blue", "don't set a timer for nine minutes"):
+        with pytest.raises(RequestError) as refused:
+            await teaching.add("pasta o'clock", meaning)
+        assert refused.value.code == "not_understood"
+    assert await teaching.list() == ()

@@ -7,17 +7,20 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+import anyio
+import anyio.from_thread
 import pytest
+from hassil.string_matcher import _RANGE_TRIE_CACHE
 
 from atlas.agents.house_names import HouseNames, read_names
 from atlas.conversation import Tool
-from atlas.errors import ConfigError
-from atlas.mcp.tools_scripted import ScriptedResult, ScriptedTools
+from atlas.errors import ConfigError, StoreError
 from atlas.understanding.intents import PublicReader
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
-from atlas.understanding.public import PublicGrammar
+from atlas.understanding.public import open_public
 from atlas.understanding.understanding import Reader
 from tests.houses import english
+from tests.scripted_tools import ScriptedResult, ScriptedTools
 
 HOUSE = Names(
     devices=(
@@ -40,12 +43,31 @@ HOUSE = Names(
 
 @cache
 def opened(language: str) -> PublicReader:
-    return PublicReader(PublicGrammar(language))
+    return PublicReader(open_public(language))
 
 
 def read(text: str, room: str = "", names: Names = HOUSE, language: str = "en") -> Any:
     meant = opened(language).read(text, names, room)
     return [(one.tool, dict(one.arguments)) for one in meant] if isinstance(meant, tuple) else meant
+
+
+@pytest.mark.parametrize("quieter_first", [True, False])
+@pytest.mark.parametrize(
+    ("language", "quieter", "lamp"),
+    [
+        ("en", "turn the volume down by thirty percent", "set big lamp brightness to thirty percent"),
+        ("de", "Stereo um dreißig Prozent leiser", "Big Lamp auf dreißig Prozent"),
+    ],
+)
+def test_a_number_in_words_keeps_its_sign_whatever_was_said_before(
+    language: str, quieter: str, lamp: str, quieter_first: bool
+) -> None:
+    _RANGE_TRIE_CACHE.clear()
+    reader = PublicReader(open_public(language))
+    for text in (quieter, lamp) if quieter_first else (lamp, quieter):
+        [command] = reader.read(text, HOUSE, "Lounge")  # type: ignore[misc]
+        given = dict(command.arguments)
+        assert given.get("by", given.get("brightness")) == (-30 if text == quieter else 30)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +142,7 @@ def test_german_sentences_have_the_same_tools() -> None:
     [(tool, given)] = read("schalte die Big Lamp ein", language="de")
     assert (tool, given) == ("home.turn", {"on": True, "device": "Big Lamp"})
     with pytest.raises(ConfigError):
-        PublicGrammar("xx")
+        open_public("xx")
 
 
 def test_a_house_of_two_hundred_devices_is_ready_in_a_second() -> None:
@@ -154,6 +176,48 @@ async def test_names_are_fetched_from_the_tools_and_again_when_they_change() -> 
     await names.fetch()
     assert [device.name for device in names().devices] == ["Big Lamp", "Small Lamp"]
     assert len(prepared) == 2  # made ready once for each that is new
+
+
+@pytest.mark.anyio
+async def test_a_device_that_was_added_has_a_name_at_once() -> None:
+    house: dict[str, Any] = {"devices": [], "rooms": ["Lounge"]}
+    prepared = anyio.Event()
+
+    def prepare(known: Names) -> None:
+        anyio.from_thread.run_sync(prepared.set)
+
+    listing = Tool("home.list", "", {"type": "object"}, read_only=True)
+    names = HouseNames(ScriptedTools([(listing, lambda arguments, actor: ScriptedResult("", dict(house)))]), prepare)
+    async with anyio.create_task_group() as tasks:
+        with anyio.fail_after(5):
+            tasks.start_soon(names.watch)
+            await prepared.wait()
+            prepared = anyio.Event()
+            house["devices"] = [{"name": "Big Lamp", "kind": "light"}]
+            names.look_again()
+            await prepared.wait()
+        tasks.cancel_scope.cancel()
+    assert [device.name for device in names().devices] == ["Big Lamp"]
+
+
+@pytest.mark.anyio
+async def test_who_comes_in_by_a_token_has_a_name_in_the_house() -> None:
+    house: dict[str, Any] = {"devices": [{"name": "Ben", "kind": "person"}], "rooms": []}
+    listing = Tool("home.list", "", {"type": "object"}, read_only=True)
+    tools = ScriptedTools([(listing, lambda arguments, actor: ScriptedResult("Ben.", dict(house)))])
+    people: list[str] = ["Anna", "Ben"]
+
+    async def known() -> list[str]:
+        if not people:
+            raise StoreError("the disk is gone")
+        return people
+
+    names = HouseNames(tools, people=known)
+    assert await names.fetch()
+    assert names().people == ("Ben", "Anna")
+    people.clear()
+    assert await names.fetch()
+    assert names().people == ("Ben",), "what cannot be read holds up nothing else"
 
 
 def test_what_cannot_be_read_of_a_house_is_left_out() -> None:

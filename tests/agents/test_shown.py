@@ -14,15 +14,15 @@ import pytest
 from atlas.agents import facts as told
 from atlas.agents.agent_asking import Asking
 from atlas.agents.agent_chat import MISUSED, MOST_CALLS, MOST_SHORTENINGS, NO_ROOM, TOO_LONG
-from atlas.agents.choosing import MOST_TOOLS
 from atlas.agents.persona import Persona, open_persona
-from atlas.assent import HouseConfirmations
+from atlas.agents.tool_selection import MOST_TOOLS
+from atlas.confirmations import HouseConfirmations
 from atlas.conversation import Actor, Message, Tool, ToolCall, Usage
 from atlas.errors import ContextFull, EngineError, LlmBusy, LlmGone
 from atlas.events import ToolFinished
 from atlas.llm.backend import Calls, Finished, TextPiece
 from atlas.llm.backend_scripted import ScriptedBackend, ScriptedPrompt, ScriptedSettings
-from atlas.mcp.tools_scripted import Action, Preview, ScriptedHousehold, ScriptedRefusal, ScriptedResult, ScriptedTools
+from tests.scripted_tools import Action, Preview, ScriptedHousehold, ScriptedRefusal, ScriptedResult, ScriptedTools
 from wall.roles import Role
 
 from .conftest import ANNA, Alone, ask, says, turn, wants
@@ -220,12 +220,12 @@ class Wary(ScriptedTools):
 
 
 async def test_a_model_that_obeys_a_mail_does_nothing_without_a_question_to_the_person(
-    assents: HouseConfirmations,
+    confirmations: HouseConfirmations,
 ) -> None:
     sent: list[str] = []
     tools = Wary(mailbox(sent))
     model = ScriptedBackend(scripted(obedient))
-    agent = Asking(chat(model, tools), tools, assents)
+    agent = Asking(chat(model, tools), tools, confirmations)
     answer, _ = await ask(agent, "read me the mail from the school and send my answer")
     assert tools.tainted == [False, False, True], "facts and the mail were read before; the wish came after"
     assert sent == []

@@ -10,16 +10,16 @@ import anyio
 import pytest
 
 from atlas.agents.minds import open_agent
-from atlas.assent import HouseConfirmations
 from atlas.config import LlmConfig
+from atlas.confirmations import HouseConfirmations
 from atlas.conversation import Tool, Turn
 from atlas.errors import LlmGone
 from atlas.events import Emit
 from atlas.llm import backend_openai
 from atlas.llm.backend_openai import BackendSettings, OpenAiBackend
-from atlas.mcp.tools_scripted import ScriptedResult, ScriptedTools
 from atlas.understanding.understanding import Reader
 from tests.houses import english
+from tests.scripted_tools import ScriptedResult, ScriptedTools
 
 from .conftest import Room, turn
 
@@ -53,7 +53,7 @@ async def is_ready(backend: OpenAiBackend) -> bool:
 
 
 async def test_a_real_small_model_uses_a_tool_and_only_the_tool_speaks(
-    backend: OpenAiBackend, assents: HouseConfirmations
+    backend: OpenAiBackend, confirmations: HouseConfirmations
 ) -> None:
     seconds = {"type": "object", "properties": {"seconds": {"type": "integer"}}, "required": ["seconds"]}
     start = Tool("timers.start", "Start a timer of so many seconds.", seconds)
@@ -65,7 +65,7 @@ async def test_a_real_small_model_uses_a_tool_and_only_the_tool_speaks(
 
     tools = ScriptedTools([(start, started)])
     llm = LlmConfig(model=MODEL, tools=True, answers=False)
-    agent = open_agent("family", llm, backend, tools, Reader(english()), assents)
+    agent = open_agent("family", llm, backend, tools, Reader(english()), confirmations)
     texts = [await answered(agent.respond, text) for text in ASKED]
     print(texts, [dict(call.arguments) for call in tools.calls])
     assert not any(set("{}[]`<>") & set(text) for text in texts), texts

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from atlas.agents.choosing import MOST_TOOLS, Choosing
-from atlas.understanding.grammar import Grammar
+from atlas.agents.tool_selection import MOST_TOOLS, ToolSelection
+from atlas.understanding.grammar import open_grammar
 from atlas.understanding.templates import open_sentences
-from bench.commands import corpus
-from tests.agents.test_choosing import READS, TOOLS, held, names
+from atlas_bench.commands import corpus
+from tests.agents.test_tool_selection import READS, TOOLS, held, names
 
 
 @pytest.fixture(scope="module")
-def german() -> Choosing:
-    grammar = Grammar(*open_sentences("de"))  # not warmed: only its words are needed
-    return Choosing(grammar.tables, grammar.plain_words)
+def german() -> ToolSelection:
+    grammar = open_grammar("de")
+    return ToolSelection(grammar.tables, grammar.plain_words)
 
 
-def test_what_is_asked_in_german_finds_its_tool(german: Choosing) -> None:
+def test_what_is_asked_in_german_finds_its_tool(german: ToolSelection) -> None:
     """11 of 59 before there were German words for it."""
     assert [text for text, tool in held("de") if tool not in names(german, text)] == []
     commands = [row for row in corpus("de") if row.wanted]
@@ -26,7 +26,7 @@ def test_what_is_asked_in_german_finds_its_tool(german: Choosing) -> None:
     ] == []
 
 
-def test_german_strangers_are_served_worse_and_it_is_known_how_much(german: Choosing) -> None:
+def test_german_strangers_are_served_worse_and_it_is_known_how_much(german: ToolSelection) -> None:
     """Roundabout sentences that no word was chosen for: 23 of 32."""
     rows = held("heldout_de")
     assert len([text for text, tool in rows if tool in names(german, text)]) / len(rows) >= 0.71
@@ -46,12 +46,12 @@ def test_german_strangers_are_served_worse_and_it_is_known_how_much(german: Choo
         ("ja bitte", False),
     ],
 )
-def test_a_german_question_is_shown_only_tools_that_read(german: Choosing, text: str, asks: bool) -> None:
+def test_a_german_question_is_shown_only_tools_that_read(german: ToolSelection, text: str, asks: bool) -> None:
     assert german.is_question(text) is asks
     assert (set(names(german, text)) <= READS) is asks
 
 
-def test_a_compound_is_what_it_ends_with(german: Choosing) -> None:
+def test_a_compound_is_what_it_ends_with(german: ToolSelection) -> None:
     for text in ("Nachttischlampe bitte", "das Badezimmerlicht", "Terrassenbeleuchtung"):
         assert "home.turn" in names(german, text)
     assert len(names(german, "Donaudampfschifffahrt")) <= MOST_TOOLS
@@ -65,5 +65,5 @@ def test_every_german_word_for_choosing_is_about_a_tool_that_there_is() -> None:
     assert all(isinstance(text, str) for text in (*words["tools"].values(), *words["families"].values()))
 
 
-def test_without_a_model_a_german_house_says_in_german_what_still_works(german: Choosing) -> None:
+def test_without_a_model_a_german_house_says_in_german_what_still_works(german: ToolSelection) -> None:
     assert german.simple(TOOLS) == "Im Moment kann ich nur einfache Dinge, zum Beispiel Timer, Listen und Aufgaben."

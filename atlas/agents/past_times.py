@@ -1,4 +1,4 @@
-"""Words for days gone by → from when until when: "yesterday evening", "on Monday", "last week". Pure."""
+"""Reads words for days gone by into a span of time: "yesterday evening", "on Monday", "last week". Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from atlas.store.recall import TimeSpan
 
 
-class Past:
+class PastTimes:
     """How one language names days of the past, and how it says when something was."""
 
     def __init__(self, table: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Finds which of our answers, sent back by clients that keep a conversation themselves, may repeat words of others.
+"""Marks answers in a history that a client keeps itself when they may repeat untrusted words.
 
 What a tool answered is marked where the house remembers; a client has only what was said, without any mark. So an
 answer that was free of words of others is known again by its letters, and any other that a client says was ours may
@@ -18,11 +18,10 @@ from atlas.conversation import Turn
 MOST_ANSWERS = 4096  # of the last ones; who goes on after more is asked before something is changed
 
 
-class Hearsay:
+class AnswerProvenance:
     """Knows the last answers that were free of words of others, and no word of them."""
 
-    def __init__(self, most: int = MOST_ANSWERS) -> None:
-        self._most = most
+    def __init__(self) -> None:
         self._ours: OrderedDict[bytes, None] = OrderedDict()
 
     def judged(self, turn: Turn) -> Turn:
@@ -41,7 +40,7 @@ class Hearsay:
             return
         self._ours[_digest(answer.text)] = None
         self._ours.move_to_end(_digest(answer.text))
-        if len(self._ours) > self._most:
+        if len(self._ours) > MOST_ANSWERS:
             self._ours.popitem(last=False)
 
 

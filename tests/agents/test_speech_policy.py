@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
 
 from atlas.agents.minds import open_agent
-from atlas.agents.spoken import Filter
-from atlas.assent import HouseConfirmations
+from atlas.agents.speech_policy import SentenceFilter, SpeechPolicy
 from atlas.config import LlmConfig
-from atlas.mcp.tools_scripted import ScriptedHousehold, ScriptedTools
+from atlas.confirmations import HouseConfirmations
 from atlas.understanding.concern import Concerns
-from atlas.understanding.grammar import Grammar
+from atlas.understanding.grammar import open_grammar
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
-from atlas.understanding.templates import open_sentences
-from atlas.understanding.understanding import Reader
-from tests.houses import english
+from atlas.understanding.understanding import Understanding
+from tests.houses import english, reader
+from tests.scripted_tools import ScriptedHousehold, ScriptedTools
 
-from .conftest import CLAIMS, ask, labelled, says, wants
+from .conftest import CLAIMS, ask, labelled, says, turn, wants
 
 NAMES = Names(
     devices=(NamedDevice("Reading Lamp", "light", "Living Room"), NamedDevice("Front Door", "lock")),
@@ -29,11 +29,6 @@ NAMES = Names(
 IN_LANGUAGES = {"en": ("replies", "devious", "heldout"), "de": ("de", "strangers_de", "heldout_de")}
 MOST_UNASKED = 13  # of 20 that were written after the reading of such sentences and never tuned on
 LEAST_ANSWERED = {"en": (0.45, 0.85), "de": (0.3, 0.85)}  # of what words can fulfil: asked of a model, and whole
-
-
-@pytest.fixture(scope="module")
-def grammars() -> dict[str, Grammar]:
-    return {"en": english(), "de": Grammar(*open_sentences("de"))}
 
 
 def rows(name: str) -> Iterator[tuple[str, str, str]]:
@@ -55,8 +50,7 @@ def claims() -> Iterator[tuple[str, str, str]]:
 async def reached(
     some: list[tuple[str, str, str]],
     llm: LlmConfig,
-    grammars: dict[str, Grammar],
-    assents: HouseConfirmations,
+    confirmations: HouseConfirmations,
     *,
     spoken: bool,
 ) -> list[tuple[str, str, str]]:
@@ -64,7 +58,7 @@ async def reached(
     missed = []
     for language, question, text in some:
         tools = ScriptedHousehold().tools()  # each claim in a house where nothing was done
-        agent = open_agent("family", llm, says([text]), tools, Reader(grammars[language]), assents, names=lambda: NAMES)
+        agent = open_agent("family", llm, says([text]), tools, reader(language), confirmations, names=lambda: NAMES)
         answer, _ = await ask(agent, question, spoken=spoken)
         last = text.replace("? ", ". ").replace("! ", ". ").replace(": ", ". ").split(". ")[-1]
         if last in answer.text and not answer.receipts:
@@ -75,30 +69,33 @@ async def reached(
 @pytest.mark.parametrize("spoken", [True, False], ids=["spoken", "typed"])
 @pytest.mark.parametrize("llm", [LlmConfig(tools=True), LlmConfig()], ids=["with tools", "without"])
 async def test_no_claim_of_a_deed_or_a_state_reaches_a_person(
-    llm: LlmConfig, grammars: dict[str, Grammar], assents: HouseConfirmations, *, spoken: bool
+    llm: LlmConfig, confirmations: HouseConfirmations, *, spoken: bool
 ) -> None:
     some = [*claims()]
     assert len(some) > 550
-    assert await reached(some, llm, grammars, assents, spoken=spoken) == []
+    if os.environ.get("ATLAS_EXAMPLES") != "thorough":  # each claim in one of the four ways, not in all of them
+        some = some[2 * llm.tools + spoken :: 4]
+    assert await reached(some, llm, confirmations, spoken=spoken) == []
 
 
 async def test_of_unasked_claims_that_nothing_was_made_for_no_more_reach_a_person_than_did(
-    grammars: dict[str, Grammar], assents: HouseConfirmations
+    confirmations: HouseConfirmations,
 ) -> None:
-    missed = await reached([*rows("unasked_heldout")], LlmConfig(tools=True), grammars, assents, spoken=True)
+    missed = await reached([*rows("unasked_heldout")], LlmConfig(tools=True), confirmations, spoken=True)
     assert len(missed) <= MOST_UNASKED, missed
 
 
 @pytest.mark.parametrize("llm", [LlmConfig(tools=True), LlmConfig()], ids=["with tools", "without"])
 async def test_of_three_hundred_questions_about_this_house_a_model_answers_none(
-    llm: LlmConfig, assents: HouseConfirmations
+    llm: LlmConfig, confirmations: HouseConfirmations
 ) -> None:
     questions = (CLAIMS.parent / "honest" / "state.txt").read_text(encoding="utf-8").splitlines()
     invented = []
-    reader = Reader(english())
     for question in questions:
         model = says(["It is at 120 degrees, and quite open."])
-        agent = open_agent("family", llm, model, ScriptedHousehold().tools(), reader, assents, names=lambda: NAMES)
+        agent = open_agent(
+            "family", llm, model, ScriptedHousehold().tools(), reader("en"), confirmations, names=lambda: NAMES
+        )
         answer, _ = await ask(agent, question)
         if "120" in answer.text:
             invented.append(question)
@@ -107,8 +104,8 @@ async def test_of_three_hundred_questions_about_this_house_a_model_answers_none(
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
-def test_what_words_can_fulfil_is_answered_by_a_model(language: str, grammars: dict[str, Grammar]) -> None:
-    grammar = grammars[language]
+def test_what_words_can_fulfil_is_answered_by_a_model(language: str) -> None:
+    grammar = open_grammar(language)
     concerns = Concerns(grammar.tables)
     names = ("ordinary", "talk") if language == "en" else IN_LANGUAGES["de"]
     harmless = [row for name in names for row in labelled(name, "harmless")]
@@ -129,17 +126,17 @@ def test_what_words_can_fulfil_is_answered_by_a_model(language: str, grammars: d
     ],
 )
 async def test_who_asks_about_the_world_hears_the_model_and_anybody_else_what_is_prepared(
-    question: str, heard: str, tools: ScriptedTools, assents: HouseConfirmations
+    question: str, heard: str, tools: ScriptedTools, confirmations: HouseConfirmations
 ) -> None:
-    agent = open_agent("family", LlmConfig(tools=True), says(["Shakespeare did."]), tools, Reader(english()), assents)
+    agent = open_agent("family", LlmConfig(tools=True), says(["Shakespeare did."]), tools, reader("en"), confirmations)
     assert (await ask(agent, question))[0].text == heard
 
 
 async def test_what_a_tool_did_is_said_at_once_and_in_its_own_words(
-    tools: ScriptedTools, assents: HouseConfirmations
+    tools: ScriptedTools, confirmations: HouseConfirmations
 ) -> None:
     model = says([wants("timers.start", seconds=600)], ["I've set two timers, and the door is locked. " * 100])
-    agent = open_agent("family", LlmConfig(tools=True), model, tools, Reader(english()), assents)
+    agent = open_agent("family", LlmConfig(tools=True), model, tools, reader("en"), confirmations)
     answer, room = await ask(agent, "make sure I get the cake out in a bit")
     assert answer.text == "Timer set for 600 seconds."
     assert room.kinds == ["ToolStarted", "ToolFinished", "TextDelta"]
@@ -147,22 +144,24 @@ async def test_what_a_tool_did_is_said_at_once_and_in_its_own_words(
 
 
 async def test_a_program_hears_all_of_a_model_that_calls_no_tool(
-    tools: ScriptedTools, assents: HouseConfirmations
+    tools: ScriptedTools, confirmations: HouseConfirmations
 ) -> None:
-    agent = open_agent("family", LlmConfig(tools=True), says(["I locked the door."]), tools, Reader(english()), assents)
+    agent = open_agent(
+        "family", LlmConfig(tools=True), says(["I locked the door."]), tools, reader("en"), confirmations
+    )
     assert (await ask(agent, "say that the door is locked", channel=None))[0].text.strip() != ""
 
 
 def test_sentences_come_out_whole_and_in_order_however_they_are_cut() -> None:
     text = "Paris is in France. It is 3.5 times as big, e.g. as Lyon!\n\nNo. Is that all? Yes"
     for size in (1, 2, 7, 1000):
-        sieve = Filter(lambda sentence: sentence.strip() != "No.")
+        sieve = SentenceFilter(lambda sentence: sentence.strip() != "No.")
         out = "".join(sieve.feed(text[at : at + size]) for at in range(0, len(text), size)) + sieve.rest()
         assert out == text.replace("No. ", "")
 
 
 def test_a_sentence_that_never_ends_is_not_held_back_for_ever() -> None:
-    sieve = Filter(lambda _: True)
+    sieve = SentenceFilter(lambda _: True)
     text = "".join(sieve.feed("and on ") for _ in range(5_000))
     assert len(text) > 30_000
     assert text + sieve.rest() == "and on " * 5_000
@@ -185,18 +184,16 @@ def test_a_sentence_that_never_ends_is_not_held_back_for_ever() -> None:
     ],
 )
 @pytest.mark.parametrize("language", ["en", "de"])
-def test_a_claim_is_none_the_less_for_how_it_is_written(
-    claim: str, language: str, grammars: dict[str, Grammar]
-) -> None:
-    concerns = Concerns(grammars[language].tables)
-    sieve = Filter(lambda sentence: not concerns.strays(sentence, "why is the sky blue", NAMES))
+def test_a_claim_is_none_the_less_for_how_it_is_written(claim: str, language: str) -> None:
+    concerns = Concerns(open_grammar(language).tables)
+    sieve = SentenceFilter(lambda sentence: not concerns.strays(sentence, "why is the sky blue", NAMES))
     out = "".join(sieve.feed(claim[at : at + 7]) for at in range(0, len(claim), 7)) + sieve.rest()
     assert not any(word in out for word in ("locked", "off", "ｏｆｆ", "schlossen")), out
 
 
-def test_lines_of_a_list_are_read_as_they_stand(grammars: dict[str, Grammar]) -> None:
-    concerns = Concerns(grammars["en"].tables)
-    sieve = Filter(lambda sentence: not concerns.strays(sentence, "which planets are there", NAMES))
+def test_lines_of_a_list_are_read_as_they_stand() -> None:
+    concerns = Concerns(open_grammar("en").tables)
+    sieve = SentenceFilter(lambda sentence: not concerns.strays(sentence, "which planets are there", NAMES))
     text = "There are eight:\n\n- Mercury\n- Venus_II\n- *Earth*\n2 * 3 < 7 > 1\n- Mars\n"
     assert sieve.feed(text) + sieve.rest() == text
 
@@ -205,9 +202,9 @@ def test_lines_of_a_list_are_read_as_they_stand(grammars: dict[str, Grammar]) ->
 @pytest.mark.parametrize(
     "words", ["your my ", "the oven ", "i ", "und dann ", "ich habe ", "du hast ", "“", "- ", "<a ", "_*", "\u200b"]
 )
-def test_a_flood_of_words_is_read_at_once(words: str, grammars: dict[str, Grammar]) -> None:
-    for grammar in grammars.values():
-        concerns = Concerns(grammar.tables)
+def test_a_flood_of_words_is_read_at_once(words: str) -> None:
+    for language in IN_LANGUAGES:
+        concerns = Concerns(open_grammar(language).tables)
         concerns.strays(words * 6_000, words * 6_000, NAMES)
         concerns.of(words * 6_000, NAMES)
 
@@ -218,10 +215,10 @@ SMALL = LlmConfig(tools=True, most_tools=3)
 
 
 async def test_a_small_model_is_shown_few_tools_for_a_deed_and_none_for_the_world(
-    tools: ScriptedTools, assents: HouseConfirmations
+    tools: ScriptedTools, confirmations: HouseConfirmations
 ) -> None:
     model = says([wants("timers.start", seconds=600)], ["Shakespeare did."])
-    agent = open_agent("family", SMALL, model, tools, Reader(english()), assents)
+    agent = open_agent("family", SMALL, model, tools, reader("en"), confirmations)
     done, _ = await ask(agent, "make sure a timer starts for the cake")
     answer, _ = await ask(agent, "who wrote Hamlet")
     assert (done.text, answer.text) == ("Timer set for 600 seconds.", "Shakespeare did.")
@@ -235,10 +232,18 @@ async def test_a_small_model_is_shown_few_tools_for_a_deed_and_none_for_the_worl
 
 
 async def test_a_small_model_is_not_asked_for_a_deed_that_no_tool_is_for(
-    tools: ScriptedTools, assents: HouseConfirmations
+    tools: ScriptedTools, confirmations: HouseConfirmations
 ) -> None:
     model = says(["I've mowed the lawn."])
-    agent = open_agent("family", SMALL, model, tools, Reader(english()), assents)
+    agent = open_agent("family", SMALL, model, tools, reader("en"), confirmations)
     answer, _ = await ask(agent, "lower the drawbridge")
     assert answer.text == "I didn't understand that, so nothing was done. Please say it in other words."
     assert not model.prompts
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_what_the_house_cannot_do_is_left_to_no_model_whatever_it_sounds_like(*, trusted: bool) -> None:
+    policy = SpeechPolicy(english().tables, lambda: NAMES, trusted=trusted, answers=True)
+    plain = "who wrote Hamlet"
+    assert policy.of(Understanding(plain, plain=plain), turn(plain, channel="chat")).of_world
+    assert not policy.of(Understanding(plain, plain=plain, concern="cannot"), turn(plain, channel="chat")).of_world

@@ -1,4 +1,4 @@
-"""What may be spoken in a turn: what tools say, a model's words about the world, or a sentence that is prepared. Pure.
+"""Decides what may be spoken in a turn: tools' sentences, a model's words about the world, or a prepared one. Pure.
 
 A model may write anything, so what it writes is never examined for being true. Whoever asks for a deed, or about this
 house, hears tools and nobody else: a claim that no receipt stands behind has no way out. A model speaks where somebody
@@ -15,9 +15,10 @@ from typing import Any
 
 from atlas.conversation import Turn
 from atlas.own_words import own as own_words
-from atlas.understanding.concern import Claims, Concerns
+from atlas.understanding.concern import Claims, Concerns, SmallTalk
 from atlas.understanding.names import Names
 from atlas.understanding.understanding import Understanding
+from wall.roles import may
 
 DONT_KNOW = "I can't look that up."  # in a language that nobody wrote down
 MISUSED = "I couldn't work out how to do that, so nothing was done."
@@ -29,7 +30,7 @@ _END = re.compile(r"[.!?…]+[\"'”’“«)\]*_]*(?=\s)\s+|\n+")
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class SpeechVerdict:
     """What may be spoken in one turn. Tools always speak."""
 
     prepared: str = ""  # said where no tool answers; "" where the model's own words may be spoken
@@ -40,7 +41,7 @@ class Spoken:
         return not self.prepared
 
 
-class Speech:
+class SpeechPolicy:
     """Decides what may be spoken, from what was understood. `answers`: its model may speak of the world at all."""
 
     def __init__(
@@ -52,36 +53,36 @@ class Speech:
         answers: bool,
         claims: Claims | None = None,
     ) -> None:
-        self._concerns = Concerns(tables, claims)
+        self._concerns, self._small_talk = Concerns(tables, claims), SmallTalk(tables)
         self._says: Mapping[str, str] = tables.get("concern", {}).get("says", {})
         self._names = names
         self._trusted = trusted
         self._answers = answers
 
-    def of(self, meant: Understanding, turn: Turn) -> Spoken:
+    def of(self, meant: Understanding, turn: Turn) -> SpeechVerdict:
         """Return what may be spoken in a turn that means this, and that no answerer before the model understood."""
         by_program = turn.channel is None or (turn.instructions and not turn.spoken and not self._trusted)
         if by_program:
-            return Spoken()  # it works with words, and nobody in the house asked for anything
+            return SpeechVerdict()  # it works with words, and nobody in the house asked for anything
         plain = meant.plain or turn.text
         about = "house" if meant.concern == "cannot" else self._concerns.of(plain, self._names())
-        small = self._concerns.small_talk(meant.plain, turn.text)
+        small = self._small_talk.answer(meant.plain, turn.text)
         misheard = turn.doubtful and not small and not self._concerns.asks(plain) and not self._trusted
         of_world = about == "world" or (about == "talk" and (self._trusted or _was_asked(turn)))
         if of_world and self._answers and not misheard and (self._trusted or not small):
-            return Spoken()
+            return SpeechVerdict()
         if small and not misheard:
-            return Spoken(small)
-        return Spoken(self._prepared("missed" if misheard else self._concerns.sentence(plain, about), turn))
+            return SpeechVerdict(small)
+        return SpeechVerdict(self._prepared("missed" if misheard else self._concerns.sentence(plain, about), turn))
 
-    def filter(self, request: str, lookup: str = "") -> Filter:
+    def filter(self, request: str, lookup: str = "") -> SentenceFilter:
         """Return what an answer of the model goes through, to a `request` about the world, after a `lookup` for it."""
-        return Filter(lambda sentence: not self._concerns.strays(sentence, request, self._names(), lookup))
+        return SentenceFilter(lambda sentence: not self._concerns.strays(sentence, request, self._names(), lookup))
 
     def _prepared(self, name: str, turn: Turn) -> str:
         """Return what this is answered with; who was not understood twice in a row hears of help."""
-        if name == "world" and not turn.spoken:
-            name = "world_typed"
+        if name == "world" and not turn.spoken and may(turn.actor.role, "manage"):
+            name = "world_owner"  # who may choose another model
         says = self._says.get(name, own_words(MISUSED if self._trusted else DONT_KNOW))
         missed = {self._says.get(one) for one in MISSES}
         last = turn.history[-1].text if turn.history else ""
@@ -89,7 +90,7 @@ class Speech:
         return self._says["again"].format(says) if again else says
 
 
-class Filter:
+class SentenceFilter:
     """Lets an answer through sentence by sentence as it streams, but for those that `passes` says no to.
 
     A line that no mark ends goes on in the next: they are read together.

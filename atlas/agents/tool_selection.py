@@ -1,4 +1,4 @@
-"""Which few of the house's tools a model is shown for a request: by the words it is asked in. Pure."""
+"""Selects the few tools of the house that a model is shown for a request, by the words it is asked in. Pure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _UNFORESEEN = 5.0  # times as much: a tool that the language has no words for sp
 _WORD = re.compile(r"\w+(?:'\w+)?")
 
 
-class Choosing:
+class ToolSelection:
     """Chooses by the words of one language. The same conversation over the same tools gives the same, always.
 
     `words` is what the language's sentences say; `plain` takes the politeness off a request.
