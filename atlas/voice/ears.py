@@ -1,4 +1,4 @@
-"""Listen to one microphone: chunks of any size in, what was noticed and the utterance's sound out."""
+"""Listens to one microphone: chunks of any size in, what was noticed and the utterance's sound out."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ MAX_SAMPLES = int(MAX_UTTERANCE_SECONDS * HEARING_RATE)
 FRAME_SECONDS = FRAME_SAMPLES / HEARING_RATE
 _INPUT_OF = {
     EndpointDecision.SPEECH: Input.SPEECH,
+    EndpointDecision.LULL: Input.LULL,
     EndpointDecision.PAUSE: Input.PAUSE,
     EndpointDecision.ENDPOINT: Input.ENDPOINT,
     EndpointDecision.SILENCE: Input.SILENCE,
@@ -63,8 +64,13 @@ class Ears:
 
     @property
     def silence_seconds(self) -> float:
-        """How long nobody has spoken, since the last word of the utterance that has just ended."""
+        """How long nobody has spoken, since the last word of the utterance under way or the one before."""
         return max(0.0, (self.heard_samples - self._epoch) / HEARING_RATE - self._endpoint.ended_seconds)
+
+    @property
+    def began_sample(self) -> int:
+        """Where the speech of the utterance under way began, counted from the first sample ever heard."""
+        return self._epoch + round(self._endpoint.began_seconds * HEARING_RATE)
 
     @property
     def has_sound(self) -> bool:
@@ -82,8 +88,12 @@ class Ears:
         self._rest = sound.cut(sound.samples - sound.samples % FRAME_SAMPLES)
 
     def settle(self, seconds: float) -> None:
-        """Let the pause under way end the utterance after `seconds` of silence, if it would not end it sooner."""
+        """Let the silence under way end the utterance after `seconds`, if it would not end it sooner."""
         self._endpoint.settle(seconds)
+
+    def wait(self, seconds: float) -> None:
+        """Let the silence under way end the utterance after `seconds`, if it would not end it later."""
+        self._endpoint.wait(seconds)
 
     def watch(self) -> None:
         """Let patience begin anew, unless somebody is speaking."""
@@ -167,8 +177,7 @@ class Ears:
     def _position(self, heard: EndpointDecision) -> int:
         if heard is not EndpointDecision.SPEECH:
             return self.heard_samples
-        began = self._epoch + round(self._endpoint.began_seconds * HEARING_RATE)
-        return max(0, began - round(self.pre_roll_seconds * HEARING_RATE))
+        return max(0, self.began_sample - round(self.pre_roll_seconds * HEARING_RATE))
 
     def _trim(self, seconds: float) -> None:
         surplus = len(self._kept) - round(seconds * HEARING_RATE) * SAMPLE_BYTES

@@ -1,4 +1,4 @@
-"""Say a reply while it is still being made: words in, sound out at the pace of its playing; knows what was heard."""
+"""Says a reply while it is made: words in, sound out at the pace of its playing; knows what was heard."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from atlas import trace
 from atlas.audio import AudioChunk
 from atlas.errors import EngineError
 from atlas.events import Emit, SpeechOut
+from atlas.own_words import speaking
+from atlas.speech.normalize import spoken
+from atlas.speech.resample import Resampler
 from atlas.speech.sentences import Sentences
-from atlas.speech.spoken import spoken
 from atlas.speech.tts import Tts
 
 AHEAD_SECONDS = 0.3  # given out before it is played: bridges a network's hiccup, and is all that a barge-in wastes
@@ -30,6 +32,8 @@ class ReplyPiece:
 
     text: str
     aside: str = ""  # what is said instead of it, and is no part of the reply
+    recorded: AudioChunk | None = None  # its sound, where a person said it
+    language: str = ""
     start: float = math.inf  # seconds of the reply's sound before it; inf: not given out yet
     seconds: float = 0.0  # of its sound made so far
     whole: bool = False  # all of its sound has been made
@@ -52,11 +56,13 @@ class Mouth:
     why. Cancelling `run` is safe and leaves `played_seconds` at what had been heard.
     """
 
-    def __init__(self, tts: Tts, emit: Emit, speed: float = 1.0) -> None:
+    def __init__(self, tts: Tts, emit: Emit, speed: float = 1.0, ahead_seconds: float = AHEAD_SECONDS) -> None:
         self.trouble: EngineError | None = None
+        self.language = ""  # of the words to come; "" is the house's own
         self._tts = tts
         self._emit = emit
         self._speed = speed
+        self._ahead = ahead_seconds
         self._sentences = Sentences()
         self._pieces: list[ReplyPiece] = []
         # As many pieces as a reply has sentences: they are only text, and the model must not wait for the voice.
@@ -71,6 +77,11 @@ class Mouth:
     def aside(self, text: str) -> None:
         """Say a sentence that is no part of the reply, such as that it takes a moment."""
         self._put(ReplyPiece("", aside=text))
+
+    def play(self, text: str, recorded: AudioChunk) -> None:
+        """Take words whose sound is there already, after those before them."""
+        self._take(self._sentences.finish())
+        self._put(ReplyPiece(text, recorded=recorded))
 
     def finish(self) -> None:
         """Say that there are no more words."""
@@ -110,6 +121,7 @@ class Mouth:
             self._put(ReplyPiece(text))
 
     def _put(self, piece: ReplyPiece) -> None:
+        piece.language = self.language
         self._pieces.append(piece)
         with suppress(anyio.BrokenResourceError):  # cancelled, and the model's last words come too late to be said
             self._intake.send_nowait(piece)
@@ -129,14 +141,22 @@ class Mouth:
     async def _say(
         self, piece: ReplyPiece, sounds: MemoryObjectSendStream[tuple[ReplyPiece, AudioChunk | None]]
     ) -> None:
-        async with aclosing(self._tts.speak(spoken((piece.aside or piece.text).strip()), speed=self._speed)) as chunks:
-            while True:
-                with trace.current().stage("tts"):
-                    chunk = await anext(chunks, None)
-                if chunk is None:
-                    return
-                piece.seconds += chunk.seconds
-                await sounds.send((piece, chunk))
+        if piece.recorded:
+            resampler = Resampler(piece.recorded.rate, self._tts.rate)
+            sound = resampler.feed(piece.recorded) + resampler.flush()
+            piece.seconds = sound.seconds
+            await sounds.send((piece, sound))
+            return
+        with speaking(piece.language):
+            speakable = spoken((piece.aside or piece.text).strip())
+            async with aclosing(self._tts.speak(speakable, speed=self._speed)) as chunks:
+                while True:
+                    with trace.current().stage("tts"):
+                        chunk = await anext(chunks, None)
+                    if chunk is None:
+                        return
+                    piece.seconds += chunk.seconds
+                    await sounds.send((piece, chunk))
 
     async def _play(self, made: MemoryObjectReceiveStream[tuple[ReplyPiece, AudioChunk | None]]) -> None:
         async with made:
@@ -151,9 +171,9 @@ class Mouth:
                     await self._give(piece, chunk.cut(start, start + step))
 
     async def _give(self, piece: ReplyPiece, sound: AudioChunk) -> None:
-        """Give out a slice, not before the listener is within `AHEAD_SECONDS` of needing it."""
+        """Give out a slice, not before the listener is within so many seconds of needing it."""
         # One deadline for the whole reply, moved only when the voice was too slow: single sleeps' errors do not add up.
-        await anyio.sleep_until(self._silent_at + sound.seconds - AHEAD_SECONDS)
+        await anyio.sleep_until(self._silent_at + sound.seconds - self._ahead)
         first = math.isinf(piece.start)
         if first:
             piece.start = self._given

@@ -1,8 +1,8 @@
-"""One reply: spoken while it is made, over when its words and its sound are, ended honestly when it is cut short."""
+"""Runs one reply: it is spoken while it is made, and ended honestly when it is cut short."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import anyio
@@ -10,11 +10,24 @@ import anyio
 from atlas import trace
 from atlas.conversation import Turn
 from atlas.errors import AtlasError
-from atlas.events import Emit, End, Event, Hush, SpeechOut, TextDelta, TurnEnded, TurnStarted
+from atlas.events import (
+    Emit,
+    End,
+    Event,
+    Hush,
+    RecordedSpeech,
+    SpeechOut,
+    TextDelta,
+    ToolStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from atlas.own_words import language
 from atlas.speech.tts import Tts
 from atlas.trace import Trace
-from atlas.voice.mouth import Mouth
-from atlas.voice.wishes import ReplyOptions
+from atlas.understanding.spoken_tools import open_spoken_tools
+from atlas.voice.mouth import AHEAD_SECONDS, Mouth
+from atlas.voice.options import ReplyOptions
 
 WAITING_SECONDS = 2.0  # without a word; then a voice says that it takes a moment: longer, people ask again
 REMEMBERING_SECONDS = 5.0  # what a reply may take to be remembered, also when it was cancelled
@@ -34,9 +47,11 @@ class SpokenReply:
     mouth: Mouth | None = None
     text: str = ""
     started: bool = False  # `TurnStarted` was told
+    person: str = ""  # whom it answers, known by voice
     ended: TurnEnded | None = None  # as the house told it; told on when the sound is over too
     complete: bool = False  # made and heard to its end
     hushed: End | None = None
+    looked: bool = True  # no tool was used that may change something
     played_ms: int = 0  # when it was hushed
 
     def hush(self, why: End) -> None:
@@ -55,11 +70,13 @@ class SpokenReply:
         timed: Trace,
         tts: Tts | None = None,
         speed: float = 1.0,
-        waiting: str = "",
+        ahead_seconds: float = AHEAD_SECONDS,
+        waiting: Mapping[str, str] | None = None,
     ) -> None:
         """Let `work` answer `turn`, say it by `tts` meanwhile, and tell the end when both are over.
 
-        When `work` has no word yet after `WAITING_SECONDS`, the voice says `waiting`, which is no part of the reply.
+        When `work` has no word yet after `WAITING_SECONDS`, the voice says what `waiting` has for its language,
+        which is no part of the reply.
 
         Cancelling is safe: a turn that was told to have started is told to have ended, and `remember` is given the
         words that were heard.
@@ -76,16 +93,25 @@ class SpokenReply:
                     self.ended = event
                     return
                 case TurnStarted():
-                    self.started = True
+                    self.started, self.person = True, event.person
+                    if self.mouth is not None:
+                        self.mouth.language = event.language
+                case ToolStarted(call):
+                    self.looked = self.looked and open_spoken_tools().only_looks(call.name)
                 case TextDelta(text):
                     timed.mark("first_text")
                     self.text += text
                     if self.mouth is not None:
                         self.mouth.add(text)
+                case RecordedSpeech(text, audio):
+                    self.text += text
+                    if self.mouth is not None:
+                        self.mouth.play(text, audio)
+                    event = TextDelta(text)
             await emit(event)
 
         with trace.tracing(timed):
-            self.mouth = Mouth(tts, sound, speed) if tts is not None else None
+            self.mouth = Mouth(tts, sound, speed, ahead_seconds) if tts is not None else None
             try:
                 async with anyio.create_task_group() as tasks:
                     if self.mouth is not None:
@@ -101,10 +127,11 @@ class SpokenReply:
             finally:
                 await self._close(turn, emit, remember)
 
-    async def _wait_aloud(self, mouth: Mouth, waiting: str) -> None:
+    async def _wait_aloud(self, mouth: Mouth, waiting: Mapping[str, str]) -> None:
         await anyio.sleep(WAITING_SECONDS)
-        if not self.text:
-            mouth.aside(waiting)
+        words = waiting.get(mouth.language or language(), "")
+        if words and not self.text:
+            mouth.aside(words)
 
     async def _worked(self, turn: Turn, work: Answer, event: Emit) -> None:
         try:

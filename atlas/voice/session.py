@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from atlas.events import (
     Emit,
     End,
     Event,
+    RecordedSpeech,
     SpeechStarted,
     SpeechStopped,
     TextDelta,
@@ -28,24 +29,30 @@ from atlas.events import (
     TurnStarted,
     Woken,
 )
-from atlas.own_words import own
-from atlas.speech.stt import Stt
+from atlas.own_words import own, speaking
+from atlas.speech.normalize import spoken
+from atlas.speech.sentences import pieces
+from atlas.speech.stt import Judge, Stt
 from atlas.speech.tts import Tts
 from atlas.speech.vad import Vad
 from atlas.speech.wake import Wake
 from atlas.trace import Trace
-from atlas.voice.ahead import Prefill, Prepare
 from atlas.voice.ears import Ears, Notice
 from atlas.voice.mouth import Mouth
-from atlas.voice.recognising import CommittedUtterance, Guess, Pick, Recogniser
+from atlas.voice.options import ReplyOptions, SessionOptions
+from atlas.voice.prefill import Prefill, Prepare
+from atlas.voice.recognition import CommittedUtterance, Guess, Pick, Recogniser
 from atlas.voice.reply import Answer, Remember, SpokenReply
 from atlas.voice.turns import Input, TurnAction, TurnState, step
-from atlas.voice.wishes import ReplyOptions, SessionOptions
+from atlas.voice.voice_ahead import VoiceAhead
 
 WAITING_CHUNKS = 16  # sound that arrives faster than it is listened to waits at the door, not in memory
 STEP_SAMPLES = HEARING_RATE // 10  # a chunk is listened to in steps, so that a long one stops nobody else
-ANNOUNCING_SECONDS = 60.0  # no announcement is longer
+ANNOUNCING_SECONDS = 90.0  # no announcement is longer, a recorded message of a minute included
 MAX_UNANSWERED = 32  # utterances that wait for a client to ask for an answer; older ones are out of date
+LULL_SECONDS = 8.0  # of an utterance: what is longer is no command, and is read at a longer pause
+GOES_ON_SECONDS = 1.0  # of silence that is given to whoever stopped behind "and" or "the"
+ONE_BREATH_SECONDS = 0.8  # between two words of one sentence; who waits longer says another
 TRUNCATABLE = 16  # replies whose heard words can still be corrected
 
 
@@ -72,21 +79,29 @@ class Session:
         prepare: Prepare,
         remember: Remember,
         pick: Pick,
-        settle_seconds: Callable[[str], float | None],
+        settle_seconds: Callable[[str], float | None],  # of silence after a command; None after other words
+        foresee: Callable[[str], str] = lambda text: "",  # what will probably be said to a command; "" unknown
+        judge: Callable[[Turn], Awaitable[Judge | None]] | None = None,  # of what may answer a question of the house
+        goes_on: Callable[[str], bool],  # words behind which the speaker has more to say
         wants_silence: Callable[[str], bool],  # said over a reply, no answer is wanted
         emit: Emit,
-        waiting: str = "",  # what a voice says while nobody has a word yet
+        waiting: Mapping[str, str] | None = None,  # by language: what a voice says while nobody has a word yet
         options: SessionOptions | None = None,
         wish: ReplyOptions | None = None,
     ) -> None:
         self.options = options or SessionOptions()
         self.wish = wish or ReplyOptions()  # what holds for replies that nobody asked for in particular
         self.actor = actor
-        self._recogniser = Recogniser(stt, pick, actor.device)
-        self._tts = tts
+        self._recogniser = Recogniser(stt, pick, actor.device, self._judge)
+        self._tts = VoiceAhead(tts)
         self._house_replies = reply
         self._house_remembers = remember
         self._settle_seconds = settle_seconds
+        self._foresee = foresee
+        self._house_judges = judge
+        self._question_open = False  # the last reply ended with a question,
+        self._answered_person = ""  # and was to somebody known by voice
+        self._goes_on = goes_on
         self._wants_silence = wants_silence
         self._tell = emit
         self._waiting = waiting
@@ -110,8 +125,9 @@ class Session:
         self._wake_word = ""  # what woke the house; it holds until the house sleeps again
         self._unanswered: deque[CommittedUtterance] = deque(maxlen=MAX_UNANSWERED)
         self._reply: SpokenReply | None = None
-        self._announcement = ""
+        self._announcement: tuple[TextDelta | RecordedSpeech, ...] = ()
         self._announced: SpokenReply | None = None
+        self._answered_utterances: list[CommittedUtterance] = []  # by the last reply
         self._over = False
         self._said: OrderedDict[str, Mouth] = OrderedDict()
 
@@ -148,13 +164,15 @@ class Session:
 
     async def woken(self, phrase: str) -> None:
         """Take what follows as said after a wake word that the client heard itself; a reply under way is hushed."""
-        self._wake_word = phrase
+        self._wake_word, self._answered_utterances = phrase, []
         await self._emit(Woken(phrase))
         await self._happens(Input.WAKE)
 
     async def asleep(self) -> None:
-        """Forget the wake word and what was heard: the client listens for the wake word again."""
+        """Forget the wake word and what was heard: the client, or this session, listens for the wake word again."""
         await self.clear()
+        if self._patience:
+            await self._happens(Input.SILENCE)
         self._wake_word = ""
 
     async def commit(self) -> None:
@@ -191,8 +209,15 @@ class Session:
 
         Cancelling takes it back, until it has begun. Raises `EngineError` when the session ends first.
         """
+        await self.announce(TextDelta(text))
+
+    async def announce(self, *announcement: TextDelta | RecordedSpeech) -> None:
+        """Say words and recordings that nobody asked for, as `say` does.
+
+        Cancelling takes it back, until it has begun. Raises `EngineError` when the session ends first.
+        """
         async with self._announcing:
-            self._announcement, self._announced = text, None
+            self._announcement, self._announced = announcement, None
             while self._announced is None and not self._over:
                 changed = self._changed
                 if self._state in (TurnState.LISTENING, TurnState.ASLEEP):
@@ -233,7 +258,7 @@ class Session:
     async def _noticed(self, notice: Notice) -> None:
         happened = notice.what
         if happened is Input.WAKE:
-            self._wake_word = notice.phrase
+            self._wake_word, self._answered_utterances = notice.phrase, []
             await self._emit(Woken(notice.phrase))
         elif happened is Input.SPEECH:
             self._speech_at = notice.at_sample
@@ -273,7 +298,8 @@ class Session:
             case TurnAction.SPEECH_STOPPED:
                 await self._emit(SpeechStopped(self._utterance_id, self._ears.heard_samples))
             case TurnAction.GUESS:
-                self._begin_guess()
+                if happened is not Input.LULL or self._ears.sound().seconds <= LULL_SECONDS:
+                    self._begin_guess()
             case TurnAction.FORGET_GUESS:
                 self._forget_guess()
             case TurnAction.PREPARE:
@@ -318,9 +344,17 @@ class Session:
             self._guess = Guess()
             self._start(self._guess_words, self._guess, self._ears.sound())
 
+    async def _judge(self) -> Judge | None:
+        """Return what hears an answer, where the house has asked something; else `None`, and the ear's own is used."""
+        if not (self._question_open and self._house_judges):
+            return None
+        actor = replace(self.actor, person=self._answered_person or self.actor.person)
+        return await self._house_judges(replace(self._turn_of([], self.wish), actor=actor))
+
     def _forget_guess(self) -> None:
         if self._guess is not None:
             self._guess.scope.cancel()
+            self._guess.speaking.cancel()
             self._guess = None
         if self._ahead.is_for_words:
             self._ahead.stop()
@@ -328,23 +362,43 @@ class Session:
     async def _guess_words(self, guess: Guess, sound: AudioChunk) -> None:
         await self._recogniser.guess(guess, sound)
         if not guess.scope.cancelled_caught:
-            await self._happens(self._meaning(guess.words), guess=guess)
+            meaning = self._meaning(guess)
+            if meaning in (Input.NOTHING, Input.COMMAND) and guess.command and guess is self._guess:
+                self._start(self._begin_to_say, guess)
+            await self._happens(meaning, guess=guess)
 
-    def _meaning(self, words: Utterance | None) -> Input:
-        """Return what the guessed words are reason for; those that only could be complete shorten the pause."""
+    async def _begin_to_say(self, guess: Guess) -> None:
+        """Make the first sound of what will probably be said to a command, while silence and tool are waited for."""
+        assert guess.words is not None, "no command without words"
+        speak = self.options.speak if self.wish.speak is None else self.wish.speak
+        with guess.speaking, speaking(guess.words.language):
+            if speak and (foreseen := self._foresee(guess.words.text)):
+                await self._tts.begin(spoken(pieces(foreseen)[0].strip()), self.options.speed)
+
+    def _meaning(self, guess: Guess) -> Input:
+        """Return what the guessed words are reason for; they also say how long a silence must be after them."""
+        words = guess.words
         if words is None or not words.text:
             return Input.NOTHING
         over_reply = self._over_reply or self._state in (TurnState.REPLYING, TurnState.OVERTALKED, TurnState.ASIDE)
         if over_reply and self._wants_silence(words.text):
             return Input.STOP
-        settle = self._settle_seconds(words.text) if self.options.answer else None
-        if settle:
+        if not self.options.answer:
+            return Input.NOTHING
+        if self._goes_on(words.text):
+            self._ears.wait(GOES_ON_SECONDS)
+        elif (settle := self._settle_seconds(words.text)) is not None:
+            guess.command = True
+            speaking = self._state in (TurnState.HEARING, TurnState.PAUSED)
+            if settle <= (self._ears.silence_seconds if speaking else self.options.endpoint.pause_seconds):
+                return Input.COMMAND
             self._ears.settle(settle)
-        return Input.COMMAND if settle == 0 else Input.NOTHING
+            self._ears.wait(settle)  # what concerns a whole house is waited for longer than other words
+        return Input.NOTHING
 
     def _prepare(self) -> None:
         """Have the agent get ready for the words so far, while nobody waits for it."""
-        if not self.options.answer:
+        if not self.options.answer or (self._guess and (self._guess.command or not self._guess.known.is_set())):
             return
         guessed = self._guess.words if self._guess else None
         spoken = [one.words for one in self._unanswered if one.words.text] + ([guessed] if guessed else [])
@@ -359,14 +413,18 @@ class Session:
         heard = CommittedUtterance(self._utterance_id or fresh_id("utt"), Trace(), self._over_reply)
         heard.trace.began -= silence  # marks count from the last sound of speech
         heard.trace.stages["vad"] = silence
+        heard.ended_sample = self._ears.heard_samples - round(silence * HEARING_RATE)
         self._utterance_id, self._over_reply = "", False
+        for earlier in self._unanswered:
+            earlier.sound = None
+        heard.sound = sound
         self._unanswered.append(heard)
         await self._emit(Committed(heard.id, sound.seconds))
         self._start(self._recognise, heard, sound, guess)
 
     async def _recognise(self, heard: CommittedUtterance, sound: AudioChunk, guess: Guess | None) -> None:
         await self._recogniser.know(heard, sound, guess)
-        await self._emit(Transcribed(heard.id, heard.words.text, str(heard.trouble or "")))
+        await self._emit(Transcribed(heard.id, heard.words.text, str(heard.trouble or ""), heard.words.language))
         heard.known.set()
 
     # ── replying ───────────────────────────────────────────────────────────────────────────────────
@@ -382,6 +440,7 @@ class Session:
             with reply.scope:
                 await work(reply)
         finally:
+            self._question_open, self._answered_person = reply.text.rstrip().endswith("?"), reply.person
             reply.gone.set()
         await self._happens(Input.ENDED, reply=reply)
 
@@ -390,12 +449,29 @@ class Session:
         reply, self._reply = self._reply, None
         assert reply is not None, "nothing to hush"
         self._over_reply = why == "interrupted"
+        if self._over_reply and self._is_one_breath() and reply.looked:
+            self._take_up_again()
         reply.hush(why)
         await reply.gone.wait()
         if reply.by_request and not reply.started:  # whoever asked is told an end, even of what never began
             turn_id = reply.wish.turn_id or fresh_id("turn")
             await self._emit(TurnStarted(turn_id, "house", "cancelled before it began"))
             await self._emit(TurnEnded(turn_id, why, "", "command"))
+
+    def _is_one_breath(self) -> bool:
+        """Whether who speaks now goes on with the sentence that was answered."""
+        return (
+            bool(self._answered_utterances)
+            and not self._wants_silence(self._answered_utterances[-1].words.text)  # "stop" is all of it
+            and self._ears.began_sample - self._answered_utterances[-1].ended_sample < ONE_BREATH_SECONDS * HEARING_RATE
+        )
+
+    def _take_up_again(self) -> None:
+        """Answer what was answered too early, and changed nothing, together with what is said behind it."""
+        for one in self._answered_utterances:
+            one.words = replace(one.words, text=one.words.text.rstrip(" .,?!…"))
+        self._unanswered.extendleft(reversed(self._answered_utterances))
+        self._answered_utterances = []
 
     async def _answer(self, reply: SpokenReply) -> None:
         """Reply to everything that was said and not answered yet, once its words are known."""
@@ -404,6 +480,7 @@ class Session:
         for one in heard:  # when hushed here, nothing was done about these words yet: they belong to the next reply
             await one.known.wait()
         self._unanswered = deque((one for one in self._unanswered if one not in heard), MAX_UNANSWERED)
+        self._answered_utterances = heard
         spoken = [
             one.words
             for one in heard
@@ -413,14 +490,19 @@ class Session:
         self._ahead.stop()  # the answer reads on from where that came to
         trouble = next((one.trouble for one in heard if one.trouble), None)
         if spoken or wish.text or wish.prompt:
-            await self._give(reply, self._turn_of(spoken, wish), timed, self._house_replies)
+            turn = self._turn_of(spoken, wish)
+            if len(heard) == 1 and not wish.text:
+                turn = replace(turn, sound=heard[0].sound)
+            await self._give(reply, turn, timed, self._house_replies)
         elif trouble is not None:
-            await self._own_words(reply, wish, timed, trouble.spoken, "the recogniser failed", str(trouble))
+            await self._own_words(
+                reply, wish, timed, "the recogniser failed", TextDelta(trouble.spoken), error=str(trouble)
+            )
         elif reply.by_request:
-            await self._own_words(reply, wish, timed, own("I didn't hear anything."), "there were no words")
+            await self._own_words(reply, wish, timed, "there were no words", TextDelta(own("I didn't hear anything.")))
 
     async def _speak_announcement(self, reply: SpokenReply) -> None:
-        await self._own_words(reply, reply.wish, Trace(), self._announcement, "announcement")
+        await self._own_words(reply, reply.wish, Trace(), "announcement", *self._announcement)
 
     async def _announcement_is_over(self) -> None:
         reply = self._announced
@@ -432,13 +514,21 @@ class Session:
             raise EngineError(f"the speaker of {self.actor.device!r} is gone")
 
     async def _own_words(
-        self, reply: SpokenReply, wish: ReplyOptions, timed: Trace, text: str, reason: str, error: str = ""
+        self,
+        reply: SpokenReply,
+        wish: ReplyOptions,
+        timed: Trace,
+        reason: str,
+        *words: TextDelta | RecordedSpeech,
+        error: str = "",
     ) -> None:
         """Say what the session, not an agent, has to say."""
 
         async def say(turn: Turn, emit: Emit) -> None:
             await emit(TurnStarted(turn.id, "house", reason))
-            await emit(TextDelta(text))
+            for piece in words:
+                await emit(piece)
+            text = "".join(piece.text for piece in words)
             await emit(TurnEnded(turn.id, "failed" if error else "done", text, "command", error=error))
 
         await self._give(reply, self._turn_of([], replace(wish, remembered=False)), timed, say)
@@ -459,6 +549,7 @@ class Session:
             timed=timed,
             tts=self._tts if turn.spoken else None,
             speed=self.options.speed,
+            ahead_seconds=self.options.ahead_seconds,
             waiting=self._waiting,
         )
 
@@ -474,6 +565,7 @@ class Session:
             alternatives=only.alternatives if only else (),
             possible=only.possible if only else (),
             doubtful=bool(only and only.doubtful),
+            language=spoken[-1].language if spoken and not wish.text else "",
             agent=wish.agent or self.wish.agent,
             history=wish.history,
             max_tokens=wish.max_tokens or self.wish.max_tokens,

@@ -1,4 +1,39 @@
-"""Says whose turn it is, by a table: state and what happened in, next state and what to do out. Pure; no sound."""
+"""Says whose turn it is, by a table: state and what happened in, next state and what to do out. Pure; no sound.
+
+A conversation by voice is a question of who may speak now. Here it is a machine of seven states, and everything that
+can happen is one of the inputs below. Who may cause which:
+
+    the ears        WAKE, SPEECH, SUSTAINED, LULL, PAUSE, ENDPOINT, FULL, SILENCE   (sound alone, counted in samples)
+    a guess         COMMAND, STOP, NOTHING                                   (the words so far, once for a silence)
+    the reply       ENDED                                                    (it was heard to its end)
+    the house       ANNOUNCE                                                 (a timer, or somebody's announcement)
+    the client      COMMIT, CLEAR, RESPOND, CANCEL, and WAKE                 (its own ear, or buttons)
+
+The session makes UNHEEDED of SPEECH where nothing may interrupt a reply, and FULL of ENDPOINT where no answer is
+wanted: the table knows no options. It carries out one input after the other, each row whole: a row once begun is not
+cancelled. An input of a guess or a reply that has been dropped meanwhile is no input. A pair without a row changes
+nothing.
+
+One question and its answer, the short way, is
+
+    LISTENING ─SPEECH→ HEARING ─PAUSE→ PAUSED ─COMMAND or ENDPOINT→ REPLYING ─ENDED→ LISTENING ─SILENCE→ ASLEEP
+
+where more speech leads from PAUSED back to HEARING, and a room without a wake word never sleeps. The words are read at
+the first LULL, so that they are known by the time when the silence after them is long enough. Over a reply,
+OVERTALKED is the state of doubt: short sounds lead back to REPLYING, SUSTAINED speech or words that mean something stop
+the reply. ASIDE is its twin for a reply that may not be interrupted but by a "stop", or that a client asked for while
+somebody spoke: what is said is kept for later.
+
+What holds in every row:
+
+- a reply is alive in REPLYING, OVERTALKED and ASIDE and in no other state; so there are never two;
+- the door is told of the start and the end of speech in pairs: it knows of some in HEARING, PAUSED and ASIDE;
+- only committed words are answered: a row that answers commits them first, or RESPOND takes those that were before. A
+  guess can begin an answer so, stop one, or have the model read ahead, and no more.
+
+Nothing of this is durable: state, guesses and sound are gone with the connection. What was said and heard becomes the
+house's to remember when a reply ends or is hushed, and a deed that a tool has done by then stays done.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +60,14 @@ class Input(Enum):
     SPEECH = "speech"  # somebody began to speak, or went on after a pause
     UNHEEDED = "unheeded"  # the same, where speech may not interrupt a reply
     SUSTAINED = "sustained"  # that speech has lasted too long for a cough
+    LULL = "lull"  # the speaker is quiet, perhaps only between two words
     PAUSE = "pause"  # the speaker is quiet for a moment
     ENDPOINT = "endpoint"  # the speaker has finished
     FULL = "full"  # so has the place for sound, or nobody wants an answer: keep the words, answer nobody
     SILENCE = "silence"  # nobody has spoken for as long as patience lasts
-    COMMAND = "command"  # the words guessed at the pause are a whole command already
+    COMMAND = "command"  # the words guessed are a whole command already, and the silence is long enough for it
     STOP = "stop"  # the words guessed over the reply are "stop"
-    NOTHING = "nothing"  # the words guessed at the pause are no reason to act
+    NOTHING = "nothing"  # the words guessed are no reason to act now
     ENDED = "ended"  # the reply is over, heard to its end
     ANNOUNCE = "announce"  # the house has something to say by itself
     COMMIT = "commit"  # the client says that the utterance is complete
@@ -94,7 +130,10 @@ TABLE: dict[tuple[TurnState, Input], Move] = {
     # A pause may have begun before this state: while a reply went on, and the guess at it is still there.
     (S.HEARING, I.SPEECH):       Move(S.HEARING, (A.FORGET_GUESS,)),
     (S.HEARING, I.UNHEEDED):     Move(S.HEARING, (A.FORGET_GUESS,)),
-    (S.HEARING, I.PAUSE):        Move(S.PAUSED, (A.GUESS,)),
+    (S.HEARING, I.LULL):         Move(S.HEARING, (A.GUESS,)),
+    (S.HEARING, I.PAUSE):        Move(S.PAUSED, (A.GUESS, A.PREPARE)),
+    (S.HEARING, I.COMMAND):      Move(S.REPLYING, (A.SPEECH_STOPPED, A.COMMIT, A.ANSWER)),
+    (S.HEARING, I.STOP):         Move(S.LISTENING, (A.SPEECH_STOPPED, A.COMMIT, A.WATCH)),
     (S.HEARING, I.ENDPOINT):     Move(S.REPLYING, (A.SPEECH_STOPPED, A.COMMIT, A.ANSWER)),
     (S.HEARING, I.FULL):         Move(S.LISTENING, (A.SPEECH_STOPPED, A.COMMIT, A.WATCH)),
     (S.HEARING, I.COMMIT):       Move(S.LISTENING, (A.SPEECH_STOPPED, A.COMMIT, A.WATCH)),

@@ -9,7 +9,7 @@ import pytest
 from atlas.events import SpeechStarted, Transcribed, TurnStarted, Woken
 from atlas.speech.stt_scripted import ScriptedStt
 from atlas.speech.wake_scripted import ScriptedWake
-from atlas.voice.wishes import SessionOptions
+from atlas.voice.options import SessionOptions
 from tests.conftest import virtual_time
 from tests.voice.world import House, World, world
 

@@ -73,6 +73,7 @@ async def room(config: Config, models: Path) -> AsyncIterator[Room]:
             remember=house.remember,
             pick=lambda heard: heard,
             settle_seconds=lambda text: 0.0 if "time" in text.lower() else None,
+            goes_on=lambda text: False,
             wants_silence=lambda text: "stop" in text.lower(),
             emit=tell,
         )

@@ -76,8 +76,9 @@ def test_nothing_is_answered_without_a_commit_unless_a_client_asks(state: TurnSt
 @pytest.mark.parametrize("state", TurnState, ids=lambda value: value.name)
 def test_a_stop_is_kept_only_as_the_words_that_stopped_a_reply(state: TurnState) -> None:
     actions = step(state, Input.STOP).actions
-    if (
-        TurnAction.COMMIT in actions and state is not TurnState.PAUSED
+    if TurnAction.COMMIT in actions and state not in (
+        TurnState.HEARING,
+        TurnState.PAUSED,
     ):  # there the reply was stopped when the speech began
         assert TurnAction.HUSH in actions, "nothing was stopped, so the words would be answered with the next question"
 
@@ -98,7 +99,7 @@ def test_no_state_is_a_trap(state: TurnState) -> None:
     seen, todo = {state}, [state]
     while todo:
         here = todo.pop()
-        for happened in (Input.WAKE, Input.SPEECH, Input.PAUSE, Input.ENDPOINT, Input.ENDED, Input.NOTHING):
+        for happened in (Input.WAKE, Input.SPEECH, Input.LULL, Input.PAUSE, Input.ENDPOINT, Input.ENDED, Input.NOTHING):
             if (after := step(here, happened).state) not in seen:
                 seen.add(after)
                 todo.append(after)
@@ -148,7 +149,17 @@ def test_a_guess_never_outlives_the_words_it_was_made_of() -> None:
 
 def test_a_cough_over_the_reply_is_told_to_nobody() -> None:
     state, messages = TurnState.REPLYING, []
-    for happened in (Input.SPEECH, Input.PAUSE, Input.NOTHING):
+    for happened in (Input.SPEECH, Input.LULL, Input.PAUSE, Input.NOTHING):
         state, actions = step(state, happened)
         messages += [a for a in actions if a in (TurnAction.SPEECH_STARTED, TurnAction.HUSH, TurnAction.COMMIT)]
     assert (state, messages) == (TurnState.REPLYING, [])
+
+
+@pytest.mark.parametrize("state", list(TurnState), ids=lambda state: state.name)
+def test_a_stop_is_committed_where_the_door_hears_of_it_and_dropped_where_it_comes_too_late(state: TurnState) -> None:
+    _, actions = step(state, Input.STOP)
+    if state is TurnState.LISTENING:
+        assert actions == (TurnAction.DROP,), "it would open the next question"
+    elif actions:
+        assert TurnAction.COMMIT in actions
+        assert TurnAction.SPEECH_STOPPED in actions

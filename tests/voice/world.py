@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import anyio
@@ -22,21 +22,23 @@ from atlas.events import (
     TurnEnded,
     TurnStarted,
 )
+from atlas.own_words import language
+from atlas.speech.stt import Judge
 from atlas.speech.stt_scripted import ScriptedStt
 from atlas.speech.vad_scripted import ScriptedVad, voice
+from atlas.voice.options import ReplyOptions, SessionOptions
 from atlas.voice.session import Session
-from atlas.voice.wishes import ReplyOptions, SessionOptions
 
 FRAME = 512
 WORD_SECONDS = 0.4
-COMMANDS = {"set a timer": 0.0, "what time is it": 0.0, "set a timer for ten minutes": 0.35}
+COMMANDS = {"set a timer": 0.19, "what time is it": 0.19, "set a timer for ten minutes": 0.35}
 
 
 def pick(heard: Utterance) -> Utterance:
     """Put a reading first that is a command."""
     first = next((text for text in (heard.text, *heard.alternatives) if text in COMMANDS), heard.text)
     others = tuple(text for text in (heard.text, *heard.alternatives) if text != first)
-    return Utterance(first, heard.seconds, others)
+    return replace(heard, text=first, alternatives=others)
 
 
 class SteadyTts:
@@ -47,12 +49,14 @@ class SteadyTts:
 
     def __init__(self) -> None:
         self.texts: list[str] = []
+        self.languages: list[str] = []  # in which each of them was said
         self.broken = False
 
     async def speak(self, text: str, *, speed: float = 1.0) -> AsyncGenerator[AudioChunk, None]:
         if self.broken:
             raise EngineError("the voice is gone")
         self.texts.append(text)
+        self.languages.append(language())
         for _ in text.split():
             await anyio.sleep(0.01)
             yield AudioChunk(b"\1\0" * round(WORD_SECONDS * self.rate / speed), self.rate)
@@ -68,6 +72,7 @@ class House:
     answer: str = "It is noon now."
     turns: list[Turn] = field(default_factory=list)
     remembered: list[tuple[str, str]] = field(default_factory=list)
+    tool: str = "timers.start"
     tool_seconds: float = 0.0
     trouble: Exception | None = None
     stopped: int = 0  # replies that were cancelled in the house
@@ -76,10 +81,11 @@ class House:
     unprepared: int = 0  # of those, how many were cancelled on the way
     preparing: int = 0
     waiting: str = ""  # said while nothing else is
+    person: str = ""  # whose voice it knows
 
     async def reply(self, turn: Turn, emit: Emit) -> None:
         self.turns.append(turn)
-        await emit(TurnStarted(turn.id, "family", "nobody else was asked"))
+        await emit(TurnStarted(turn.id, "family", "nobody else was asked", turn.language, self.person))
         try:
             if self.tool_seconds:
                 await self._use_tool(emit)
@@ -94,7 +100,7 @@ class House:
         await emit(TurnEnded(turn.id, "done", self.answer, "command"))
 
     async def _use_tool(self, emit: Emit) -> None:
-        call = ToolCall("call_1", "timers.start", {"seconds": 60})
+        call = ToolCall("call_1", self.tool, {})
         await emit(ToolStarted(call))
         result = ToolResult(call.id, False, "That was stopped.", error="cancelled")
         try:
@@ -123,9 +129,18 @@ class House:
 class World:
     """A session with its person, its house, and what it told."""
 
-    def __init__(self, house: House, stt: ScriptedStt, tts: SteadyTts, options: SessionOptions, wake: Any) -> None:
+    def __init__(
+        self,
+        house: House,
+        stt: ScriptedStt,
+        tts: SteadyTts,
+        options: SessionOptions,
+        wake: Any,
+        foreseen: Mapping[str, str],
+    ) -> None:
         self.house, self.stt, self.tts = house, stt, tts
         self.event: list[Event] = []
+        self.judged: list[Turn] = []  # what answers were heard for
         self.times: list[float] = []
         self._news = anyio.Event()
         self.session = Session(
@@ -139,12 +154,20 @@ class World:
             remember=house.remember,
             pick=pick,
             settle_seconds=COMMANDS.get,
+            judge=self.judge,
+            foresee=lambda text: foreseen.get(text, ""),
+            goes_on=lambda text: text.endswith(" and"),
             wants_silence=lambda text: text in ("stop", "Stop.", "never mind"),
             emit=self._tell,
-            waiting=house.waiting,
+            waiting={"en": house.waiting},
             options=options,
             wish=ReplyOptions(),
         )
+
+    async def judge(self, turn: Turn) -> Judge:
+        """Hear everything as an answer."""
+        self.judged.append(turn)
+        return lambda hearing: Utterance(f"answer: {hearing.believed().text}", hearing.seconds)
 
     async def _tell(self, event: Event) -> None:
         self.event.append(event)
@@ -226,10 +249,11 @@ async def world(
     wake: Any = None,
     stt_seconds: float = 0.05,
     stt: ScriptedStt | None = None,
+    foreseen: Mapping[str, str] | None = None,
 ) -> AsyncIterator[World]:
     """A running session; at its end nothing of it is left."""
     recogniser = stt or ScriptedStt(script or ("what is new",), seconds=stt_seconds)
-    small = World(house or House(), recogniser, SteadyTts(), options or SessionOptions(), wake)
+    small = World(house or House(), recogniser, SteadyTts(), options or SessionOptions(), wake, foreseen or {})
     async with anyio.create_task_group() as tasks:
         await tasks.start(small.session.run)
         yield small

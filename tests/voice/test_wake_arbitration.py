@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from atlas.voice.nearest import LATE_SECONDS, WINDOW_SECONDS, Nearest
+from atlas.voice.wake_arbitration import LATE_SECONDS, WINDOW_SECONDS, WakeArbitration
 from tests.conftest import virtual_time
 
 Heard = tuple[str, float, float]  # room, after seconds, level in dB
@@ -23,7 +23,7 @@ async def answering(
     *heard: Heard, phrase: str = "okay nabu", rooms: tuple[str, ...] = ("kitchen", "hall", "attic")
 ) -> dict[str, float]:
     """Return which rooms answered, and after how many seconds."""
-    nearest, answered = Nearest(), {}
+    nearest, answered = WakeArbitration(), {}
 
     async def hear(room: str, after: float, level_db: float) -> None:
         await anyio.sleep(after)

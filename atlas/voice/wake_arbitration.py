@@ -1,4 +1,4 @@
-"""Which of several rooms that heard one wake word answers: that which heard it loudest; the others stay silent."""
+"""Decides which of several rooms that heard one wake word answers: the one that heard it loudest."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Round:
         return max(self.levels, key=lambda room: self.levels[room])  # of equals the first to tell
 
 
-class Nearest:
+class WakeArbitration:
     """Decides between the rooms of one house. A room is any object; nothing is waited for where there is but one."""
 
     def __init__(self) -> None:

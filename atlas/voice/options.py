@@ -1,4 +1,4 @@
-"""What a door may choose: how turns are taken, and what is special about one reply. Values."""
+"""The options that a door may set: how a session takes turns, and what is special about one reply. Values."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from atlas.conversation import ClientTools, Message
 from atlas.speech.endpoint import PRE_ROLL_SECONDS, EndpointOptions
+from atlas.voice.mouth import AHEAD_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,7 @@ class SessionOptions:
     follow_up_seconds: float = 8.0  # with a wake word: how long one need not say it again
     speak: bool = True  # replies are spoken; False: text only
     speed: float = 1.0
+    ahead_seconds: float = AHEAD_SECONDS  # of sound given out before it is played
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Read ahead: while somebody speaks, the agent gets ready for the words so far, for one set of them at a time."""
+"""Prefills the model's prompt while somebody speaks: with the words so far, one set of them at a time."""
 
 from __future__ import annotations
 

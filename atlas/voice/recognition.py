@@ -1,9 +1,9 @@
-"""From the sound of an utterance to its words: guessed while it may still go on, and known once it is committed."""
+"""Recognises an utterance: guesses its words while it may still go on, and knows them once it is committed."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
 import anyio
@@ -12,7 +12,7 @@ from atlas import trace
 from atlas.audio import AudioChunk
 from atlas.conversation import Utterance
 from atlas.errors import EngineError
-from atlas.speech.stt import Stt
+from atlas.speech.stt import Judge, Stt
 from atlas.trace import Trace
 
 Pick = Callable[[Utterance], Utterance]  # the same utterance, its likeliest reading first
@@ -23,8 +23,10 @@ class Guess:
     """Words of an utterance that may not be complete."""
 
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    speaking: anyio.CancelScope = field(default_factory=anyio.CancelScope)  # of what will probably be answered
     known: anyio.Event = field(default_factory=anyio.Event)
     words: Utterance | None = None
+    command: bool = False  # they are one, or may be
     seconds: float = 0.0  # what it took
 
 
@@ -35,18 +37,21 @@ class CommittedUtterance:
     id: str
     trace: Trace
     over_reply: bool
+    ended_sample: int = 0  # where its speech ended, counted from the first sample ever heard
     known: anyio.Event = field(default_factory=anyio.Event)
     words: Utterance = field(default_factory=lambda: Utterance("", 0.0))
     trouble: EngineError | None = None
+    sound: AudioChunk | None = None  # of the latest alone: it may be half a minute long
 
 
 class Recogniser:
     """Finds the words of utterances. Cancelling is safe; what the engine cannot do is noted, never raised."""
 
-    def __init__(self, stt: Stt, pick: Pick, device: str) -> None:
+    def __init__(self, stt: Stt, pick: Pick, device: str, judge: Callable[[], Awaitable[Judge | None]]) -> None:
         self._stt = stt
         self._pick = pick
         self._device = device
+        self._judge = judge
 
     async def guess(self, guess: Guess, sound: AudioChunk) -> None:
         """Fill in a guess, unless its scope is cancelled before. It is `known` in any case."""
@@ -76,4 +81,4 @@ class Recogniser:
         heard.trace.mark("words")
 
     async def _words(self, sound: AudioChunk) -> Utterance:
-        return self._pick(await self._stt.transcribe(sound))
+        return self._pick(await self._stt.transcribe(sound, await self._judge()))
