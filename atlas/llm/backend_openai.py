@@ -23,6 +23,7 @@ from atlas.errors import ConfigError, EngineError, LlmGone
 from atlas.llm.backend import Calls, Delta, Embeddings, Finish, Finished, Limits, Priority, TextPiece, ToolChoice
 from atlas.llm.calls import PartialCalls
 from atlas.llm.refusals import error_in, refusal
+from atlas.own_words import noted
 from atlas.strict_json import unbroken
 from atlas.thoughts import Thoughts
 
@@ -299,10 +300,10 @@ def _as_llm_gone(model: str) -> Iterator[None]:
         yield
     except (httpx2.TransportError, httpx2.DecodingError) as trouble:
         raise LlmGone(
-            f"{model} cannot be reached: {type(trouble).__name__} {trouble}", hint="is the LLM host running?"
+            f"{model} cannot be reached: {type(trouble).__name__} {trouble}", hint=noted("is the LLM host running?")
         ) from trouble
     except TimeoutError as trouble:
-        raise LlmGone(f"{model} said nothing for too long", hint="is the LLM host overloaded?") from trouble
+        raise LlmGone(f"{model} said nothing for too long", hint=noted("is the LLM host overloaded?")) from trouble
 
 
 async def _beginning(response: httpx2.Response, most_bytes: int) -> str:

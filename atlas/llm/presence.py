@@ -9,9 +9,29 @@ import anyio
 
 from atlas.conversation import Message, Tool
 from atlas.errors import LlmBusy, LlmGone
-from atlas.llm.backend import Backend, Delta, Embeddings, Limits, Priority, ToolChoice
+from atlas.llm.backend import Backend, Delta, Embeddings, Limits, Priority, TextPiece, ToolChoice
 
 LOOK_SECONDS = 2.0  # between two questions to a model that is away
+
+
+class SpeakingSpeed:
+    """How fast a model speaks: pieces of text, which are tokens, in the time between them; reading is not counted."""
+
+    def __init__(self) -> None:
+        self._pieces = 0
+        self._seconds = 0.0
+
+    def note(self, pause_seconds: float | None) -> None:
+        """Count a piece that came so long after the one before it; the first of an answer came after none."""
+        if pause_seconds is not None:
+            self._pieces += 1
+            self._seconds += pause_seconds
+
+    def take(self) -> float:
+        """Return pieces a second since this was asked last; 0 where nothing was said."""
+        speed = self._pieces / self._seconds if self._seconds > 0 else 0.0
+        self._pieces, self._seconds = 0, 0.0
+        return speed
 
 
 class Watched:
@@ -25,6 +45,7 @@ class Watched:
         self.away = False
         self._backend = backend
         self._missed = anyio.Event()
+        self.speed = SpeakingSpeed()
 
     async def watch(self) -> None:
         """Ask a model that was missed whether it is back, for ever; to be run as a task."""
@@ -55,7 +76,12 @@ class Watched:
         )
         with self._noticing():
             async with aclosing(stream) as deltas:
+                last = None
                 async for delta in deltas:
+                    if isinstance(delta, TextPiece):
+                        now = anyio.current_time()
+                        self.speed.note(now - last if last is not None else None)
+                        last = now
                     yield delta
         self.away = False
 

@@ -1,4 +1,4 @@
-"""Which key-value prefix goes on for which conversation. Bookkeeping only: the cells are in `weights.py`.
+"""Decides which key-value prefix goes on for which conversation. Bookkeeping only: `weights.py` has the cells.
 
 A conversation whose cells are given to another is put on the shelf, and taken from there when it goes on.
 """
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from atlas.llm_host.shelf import Stored
+from atlas.llm_host.prefix_files import Stored
 
 WORTH_COPYING_TOKENS = 8  # a shorter gain over the conversation's own prefix is not worth a copy
 # A shorter gain over what the cells offer is computed. Reading the state of 512 tokens back from a file, checked, took

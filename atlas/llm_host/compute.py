@@ -1,4 +1,4 @@
-"""The one thread that computes: work goes in, news comes out, and it is known how long the present step takes.
+"""Runs the one thread that computes: work goes in, news comes out, and how long a step has taken is known.
 
 The thread never waits for the event loop: while the one computes a token, the other sends the last. It is always the
 same thread, because OpenMP keeps a team of helpers for every thread that it is called from.

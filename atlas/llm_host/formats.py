@@ -1,6 +1,6 @@
 """How a model writes tool calls: the form as a value, the grammar that holds the model to it, and the way back.
 
-Which form a model has is read off its chat template by `learn.py`.
+Which form a model has is read off its chat template by `probe_template.py`.
 """
 
 from __future__ import annotations

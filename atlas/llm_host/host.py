@@ -29,12 +29,12 @@ from atlas.llm_host import prompt as prompts
 from atlas.llm_host.cache import Cache
 from atlas.llm_host.compute import Compute
 from atlas.llm_host.constrain import Constraint, check, schema_rule
-from atlas.llm_host.desks import Desks
 from atlas.llm_host.embed import Embedder
 from atlas.llm_host.generate import AnswerPart, AnswerSorter, GeneratedCall, Generation, PromptReading, Writing
 from atlas.llm_host.line import Line, LinePlace
+from atlas.llm_host.parse_pool import ParsePool
+from atlas.llm_host.prefix_files import Later, SequenceFiles, at_once, identity
 from atlas.llm_host.request import DEFAULT_MAX_TOKENS, ChatRequest, ContextExceeded
-from atlas.llm_host.shelf import Later, SequenceFiles, at_once, identity
 from atlas.llm_host.weights import Sampler, Weights
 
 MOST_UNWRITTEN_BYTES = 512 * 1024**2  # of states that wait for the disk; one alone may have more, as a 70B's has
@@ -108,7 +108,7 @@ class Host:
         self._loaded: Loaded | None = None
         self.line = Line()
         self.compute = Compute()
-        self.desks = Desks()
+        self.parsing = ParsePool()
         self.embedder = Embedder(options.embedder, options.threads, options.name)
         # What is to be done with files, in this order. It waits here for a disk, and computing does not.
         self._file, self._to_file = anyio.create_memory_object_stream[Filing](math.inf)
@@ -153,7 +153,7 @@ class Host:
                 code="model_not_found",
                 param="model",
             )
-        return await self.desks.work_out(ask.priority, partial(_job, loaded, ask))
+        return await self.parsing.work_out(ask.priority, partial(_job, loaded, ask))
 
     async def answer(self, job: Job, place: LinePlace, give: Callable[[AnswerPart], None]) -> None:
         """Give the parts of an answer; the last has `finish`. Cancelling stops it before the next token.

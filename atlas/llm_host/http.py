@@ -80,7 +80,7 @@ class AnswerStream(Response):
 
     async def _served(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve, or raise `RequestError` while it can still be refused with a status."""
-        self._ask = ask = await self._host.desks.read(parse, self._body)
+        self._ask = ask = await self._host.parsing.read(parse, self._body)
         self._body = b""  # it may wait for long now
         self._head["model"] = ask.model
         with self._line:

@@ -1,4 +1,30 @@
-"""Who is answered next: voice before chat before background, and within each the one who was served longest ago."""
+"""Decides who is answered next: voice, chat, background, and within each who was served longest ago.
+
+The model computes one thing at a time, so requests stand in line. Each is a `LinePlace`, in one of these states:
+
+    state     is reached by                                         what it means
+    -------   ---------------------------------------------------   ----------------------------------------------
+    present   `place`, when its priority has room                   it counts; its prompt may still be worked out
+    waiting   `called`, or `give_way` after it was answered a bit   it wants the model
+    called    `_call`, when nobody is called and it is the first    it has the model, and is the only one that has
+    left      the end of either block, cancelled or not             it counts no more, and the next one is called
+
+Whoever has the model keeps it until it lets go: nothing is taken away in the middle of a step. Between two steps the
+host asks `somebody_before`, and gives way when a *more urgent* one waits; an equal never interrupts an equal. What gave
+way waits again, first of its own rank, and goes on where it was.
+
+Rank comes first: the priority, and within it an answer before reading ahead (a prompt that is computed while its person
+still speaks). Of equal rank the one that gave way is first, then whoever was called longest ago, then who came first. A
+person is noted as served when called, and not by reading ahead: that must not cost them their turn.
+
+`ROOM` counts all that are present against the newcomer's own priority, so what is less urgent is turned away first.
+(Forgetting a conversation stands in line, too, and is never turned away.) Nothing grows more urgent by waiting: while
+voices keep coming, a chat waits as long as they do.
+
+Nothing here is durable, and nothing need be: a request lives as long as its connection, and one that is turned away or
+cut off is asked again by who wanted it. Everything runs on the event loop's thread but `somebody_before`, which the
+computing thread asks too: it reads a copy of the list, and a stale answer costs one step.
+"""
 
 from __future__ import annotations
 

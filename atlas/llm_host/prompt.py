@@ -1,7 +1,8 @@
 """Messages and tools → the prompt, as this model's own chat template has it.
 
-A model whose template knows a tool format is spoken to in that format; which it is, `learn` reads off the template.
-To any other the tools are described in the system message. The prompt of a turn begins with that of the turn before.
+A model whose template knows a tool format is spoken to in that format; `probe_template` reads off the template which
+it is. To any other the tools are described in the system message. The prompt of a turn begins with that of the turn
+before.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from atlas.errors import RequestError
 from atlas.llm_host.formats import GENERIC, ID_LETTERS, CallFormat, Vocabulary, Wire
-from atlas.llm_host.learn import UNFIT, TemplateTraits, learn
+from atlas.llm_host.probe_template import UNFIT, TemplateTraits, probe_template
 
 CHATML = (
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>\n' }}"
@@ -50,7 +51,7 @@ class PromptWriter:
         # Control tokens, and the words by which people could switch on thoughts where a template looks for them.
         self._marks = (*vocabulary.special_texts, *(word for word in SWITCHES if f'"{word}"' in source))
         self._plain, self._with_tools = _ChatTemplate(plain), _ChatTemplate(source)
-        learnt = learn(source, self._render, self._ends)
+        learnt = probe_template(source, self._render, self._ends)
         if learnt is None:
             log.warning("the model's chat template cannot be used; its messages are written as most models know them")
             self._plain = self._with_tools = _ChatTemplate(CHATML)

@@ -19,11 +19,11 @@ from pathlib import Path
 import anyio
 import uvicorn
 
-from atlas import logs
 from atlas.errors import AtlasError
 from atlas.llm_host.host import Host, HostOptions
 from atlas.llm_host.http import Closing, app
-from atlas.llm_host.listening import HostServer, ImpatientConnection, listen
+from atlas.llm_host.listener import HostServer, ImpatientConnection, listen
+from wall import logs
 
 SHUTDOWN_SECONDS = 1  # for answers that are being sent; who asked has them again from the next process
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of malloc.h

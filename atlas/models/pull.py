@@ -64,9 +64,9 @@ Tell = Callable[[PullProgress], None]
 Digest: TypeAlias = "hashlib._Hash"
 
 
-def client() -> httpx2.AsyncClient:
-    """Return a client that gives up a server which takes a question and says nothing."""
-    return httpx2.AsyncClient(timeout=httpx2.Timeout(STALL_SECONDS, connect=CONNECT_SECONDS))
+def client(way: httpx2.AsyncBaseTransport | None = None) -> httpx2.AsyncClient:
+    """Return a client that gives up a server which takes a question and says nothing; `way` is how it gets there."""
+    return httpx2.AsyncClient(transport=way, timeout=httpx2.Timeout(STALL_SECONDS, connect=CONNECT_SECONDS))
 
 
 class Puller:
@@ -186,13 +186,16 @@ class Puller:
         except (httpx2.HTTPError, KeyError, ValueError) as trouble:
             what = f"the server says nothing of {file.name}: {_why(trouble)}"
             raise EngineError(what, hint="try again later") from trouble
-        return len(whole), hashlib.sha256(whole).hexdigest()
+        return len(whole), (await anyio.to_thread.run_sync(hashlib.sha256, whole)).hexdigest()
 
     async def _head(self, address: str) -> httpx2.Response:
         """Ask what is at an address. Of redirects only those within the hub are followed: it knows the hash."""
         for _ in range(REDIRECTS):
             answer = await self._client.head(address, headers=AS_IT_IS)
-            target = httpx2.URL(address).join(answer.headers.get("location", ""))
+            try:
+                target = httpx2.URL(address).join(answer.headers.get("location", ""))
+            except httpx2.InvalidURL as strange:
+                raise httpx2.RemoteProtocolError("it redirects to what is no address") from strange
             if not answer.is_redirect or HASH_HEADER in answer.headers or target.host != httpx2.URL(address).host:
                 return answer
             address = str(target)
@@ -288,14 +291,13 @@ class Puller:
                     if size + len(block) > file.bytes:
                         out.truncate(0)
                         raise EngineError(f"{file.name} is longer than its {file.bytes} bytes", hint="report this")
-                    out.write(block)
-                    digest.update(block)
+                    await anyio.to_thread.run_sync(_append, out, digest, block)
                     size, unsynced = size + len(block), unsynced + len(block)
                     if unsynced >= SYNC_BYTES:
-                        _sync(out)
+                        await anyio.to_thread.run_sync(_sync, out)
                         unsynced = 0
                     self._done_of(file, size)
-            _sync(out)
+            await anyio.to_thread.run_sync(_sync, out)
         if size == file.bytes:
             self._judge(file, digest.hexdigest(), spoilt)
         return size
@@ -392,6 +394,11 @@ async def _blocks(file: Path) -> AsyncIterator[bytes]:
 
 def _size_of(file: Path) -> int:
     return file.stat().st_size if file.is_file() else 0
+
+
+def _append(out: BinaryIO, digest: Digest, block: bytes) -> None:
+    out.write(block)
+    digest.update(block)
 
 
 def _sync(out: BinaryIO) -> None:

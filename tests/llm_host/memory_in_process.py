@@ -11,7 +11,7 @@ from atlas.llm_host.host import MOST_UNWRITTEN_BYTES, Host, HostOptions
 from atlas.llm_host.weights import PREFILL_TOKENS, Sampler, Weights
 from atlas.models.fit import BATCH_TOKENS, MemoryPlace, cache_bytes, fit, shape_of
 from atlas.models.gguf import read_header
-from bench.shapes import FORMS, make, resident
+from atlas_bench.shapes import FORMS, make, resident
 
 pytestmark = pytest.mark.real
 

@@ -11,7 +11,7 @@ import pytest
 from atlas.errors import EngineError
 from atlas.llm_host.formats import GENERIC
 from atlas.llm_host.generate import STRIDE_SECONDS, AnswerSorter, GeneratedCall, Generation, Writing
-from atlas.llm_host.learn import HERMES
+from atlas.llm_host.probe_template import HERMES
 from atlas.llm_host.prompt import PromptWriter
 from tests.llm_host import templates
 from tests.llm_host.templates import Vocabulary

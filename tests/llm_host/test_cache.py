@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from atlas.llm_host.cache import WORTH_RESTORING_TOKENS, Cache, shared
-from atlas.llm_host.shelf import Stored
+from atlas.llm_host.prefix_files import Stored
 
 
 class Pool:

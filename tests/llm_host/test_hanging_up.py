@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from atlas.llm_host.listening import HostServer, ImpatientConnection, listen
+from atlas.llm_host.listener import HostServer, ImpatientConnection, listen
 
 MUCH = b"x" * 8 * 1024**2  # more than any socket takes by itself
 

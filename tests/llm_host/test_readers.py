@@ -9,10 +9,10 @@ import anyio
 import pytest
 
 from atlas.conversation import Usage
-from atlas.llm_host.desks import Desks
 from atlas.llm_host.generate import AnswerPart
 from atlas.llm_host.http import AnswerStream
 from atlas.llm_host.line import ROOM, Line, LinePlace
+from atlas.llm_host.parse_pool import ParsePool
 from atlas.llm_host.request import ChatRequest
 from tests.conftest import virtual_time
 
@@ -28,7 +28,7 @@ class Scripted:
     """A host whose model says two words, and is then done."""
 
     def __init__(self) -> None:
-        self.line, self.desks = Line(), Desks()
+        self.line, self.parsing = Line(), ParsePool()
 
     async def job(self, ask: ChatRequest) -> ChatRequest:
         return ask

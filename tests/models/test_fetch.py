@@ -272,7 +272,7 @@ def test_hashes_that_were_only_read_somewhere_are_marked_and_those_of_the_house_
 
 def test_every_role_of_a_house_has_models_and_every_size_of_whisper_is_there() -> None:
     models = load(CATALOGUE)
-    assert {"llm", "stt", "tts", "embedding", "understanding"} == {model.role for model in models}
+    assert {"llm", "stt", "tts", "embedding", "understanding", "voices"} == {model.role for model in models}
     for size in ("tiny", "base", "small", "medium", "large-v3", "large-v3-turbo"):
         assert any(model.name == f"whisper-{size}" for model in models)
 

@@ -177,3 +177,10 @@ def test_what_is_not_on_disk_cannot_be_measured_but_is_told_how(
     text = capsys.readouterr().err
     assert "48 GB of GPU memory" in text
     assert "atlas models pull llama-3.1-70b-instruct" in text
+
+
+def test_fit_says_which_recogniser_hears_what_and_why(house: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert models.main(["fit", "ears"]) == 0
+    rows = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
+    assert "first pass" in rows["whisper-tiny.en"]
+    assert "not used: " in rows["whisper-large-v3"]

@@ -7,13 +7,16 @@ import hashlib
 import json
 import os
 import resource
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import anyio
 import anyio.abc
+import anyio.lowlevel
 import httpx2
 import pytest
 
@@ -256,6 +259,58 @@ async def test_a_disk_that_fills_up_is_said_in_a_sentence_and_what_is_there_is_k
     assert not (tmp_path / "toy").exists()
     begun = (tmp_path / ".toy.part" / "weights.gguf").read_bytes()
     assert begun == CONTENT[: len(begun)]
+
+
+class Dawdle:
+    """A disk and a processor that do nothing before somebody else had a turn."""
+
+    def __init__(self) -> None:
+        self.turn = threading.Event()
+        self.held_up: list[str] = []
+
+    def wait(self, what: str) -> None:
+        self.turn.clear()
+        if not self.turn.wait(5):
+            self.held_up.append(what)
+
+    async def take_turns(self) -> None:
+        while True:
+            self.turn.set()
+            await anyio.lowlevel.checkpoint()
+
+
+@pytest.mark.parametrize("model", [MODEL, UNKNOWN], ids=["known", "unknown"])
+async def test_a_slow_disk_and_a_slow_hash_hold_up_nobody_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: Model
+) -> None:
+    dawdle, real_fsync = Dawdle(), os.fsync
+
+    class SlowHash:
+        def __init__(self, content: bytes = b"") -> None:
+            self.real = hashlib.sha256()
+            self.update(content)
+
+        def update(self, content: bytes) -> None:
+            if content:
+                dawdle.wait("the hash")
+            self.real.update(content)
+
+        def hexdigest(self) -> str:
+            return self.real.hexdigest()
+
+    def slow_fsync(file: int) -> None:
+        dawdle.wait("the disk")
+        real_fsync(file)
+
+    monkeypatch.setattr(pull, "hashlib", SimpleNamespace(sha256=SlowHash))
+    monkeypatch.setattr(pull, "os", SimpleNamespace(fsync=slow_fsync))
+    monkeypatch.setattr(pull, "SYNC_BYTES", len(CONTENT) // 2)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(dawdle.take_turns)
+        await bring(model, tmp_path, lambda *_: reply("200 OK", CONTENT))
+        tasks.cancel_scope.cancel()
+    assert dawdle.held_up == []
+    assert (tmp_path / "toy" / "weights.gguf").read_bytes() == CONTENT
 
 
 async def test_a_model_folder_that_is_a_link_is_replaced_and_what_it_leads_to_is_left(tmp_path: Path) -> None:

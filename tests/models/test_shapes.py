@@ -7,7 +7,7 @@ from pathlib import Path
 
 from atlas.models.fit import shape_of
 from atlas.models.gguf import read_header
-from bench.shapes import FORMS, make
+from atlas_bench.shapes import FORMS, make
 
 SMALL = {"layers": 2, "vocabulary": 512}
 
@@ -25,7 +25,7 @@ def test_a_shape_is_written_with_its_tensors_and_its_numbers(tmp_path: Path) -> 
 
 
 def test_a_shape_weighs_what_its_model_weighs() -> None:
-    from bench.shapes import _tensors
+    from atlas_bench.shapes import _tensors
 
     gigabytes = {"phi-3-mini": 2.39, "llama-3.1-8b": 4.92, "llama-3.1-70b": 42.5}  # Q4_K_M has some larger blocks
     for name, published in gigabytes.items():

@@ -14,10 +14,10 @@ import pytest
 
 from atlas.conversation import Usage
 from atlas.errors import RequestError
-from atlas.llm_host.desks import MOST_LARGE, SMALL_BYTES, Desks
 from atlas.llm_host.generate import AnswerPart
 from atlas.llm_host.http import AnswerStream
 from atlas.llm_host.line import ROOM, Line, LinePlace
+from atlas.llm_host.parse_pool import MOST_LARGE, SMALL_BYTES, ParsePool
 from atlas.llm_host.request import ChatRequest
 
 pytestmark = pytest.mark.timeout(10)
@@ -28,7 +28,7 @@ class Slow:
     """A host that works out no chat before it is let, and answers with two words."""
 
     def __init__(self) -> None:
-        self.line, self.desks = Line(), Desks()
+        self.line, self.parsing = Line(), ParsePool()
         self.let = threading.Event()
         self.worked_out: list[str] = []
 
@@ -39,7 +39,7 @@ class Slow:
             self.worked_out.append(ask.conversation)
             return ask
 
-        await self.desks.work_out(ask.priority, work)
+        await self.parsing.work_out(ask.priority, work)
         return None
 
     async def answer(self, _job: Any, place: LinePlace, give: Callable[[AnswerPart], None]) -> None:
@@ -108,14 +108,14 @@ async def test_who_hangs_up_before_it_is_worked_out_is_forgotten() -> None:
 
 
 async def test_a_small_body_is_read_while_large_ones_wait_and_of_them_only_so_many() -> None:
-    desks, let = Desks(), threading.Event()
+    pool, let = ParsePool(), threading.Event()
     async with anyio.create_task_group() as tasks:
         for _ in range(1 + MOST_LARGE):
-            tasks.start_soon(desks.read, lambda _body: let.wait(), LARGE)
+            tasks.start_soon(pool.read, lambda _body: let.wait(), LARGE)
         try:
-            await until(lambda: desks.large_waiting == MOST_LARGE)
+            await until(lambda: pool.large_waiting == MOST_LARGE)
             with pytest.raises(RequestError, match="are waiting already"):
-                await desks.read(len, LARGE)
-            assert await desks.read(bytes.decode, b"small") == "small"
+                await pool.read(len, LARGE)
+            assert await pool.read(bytes.decode, b"small") == "small"
         finally:
             let.set()

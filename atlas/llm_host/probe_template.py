@@ -1,4 +1,4 @@
-"""How a chat template wants to be spoken to, and how its model calls tools: read off by having it write some.
+"""Probes a chat template to learn how its model wants to be spoken to and how it writes calls of tools.
 
 A template is shown small conversations. What it writes around names, ids and arguments is the form in which its model
 learned to call, down to the spaces, so that a call in the history reads as the model wrote it and meets the cache.
@@ -90,7 +90,7 @@ WAYS = [
 THOUGHTS = (("<think>", "</think>"), ("[THINK]", "[/THINK]"))
 
 
-def learn(source: str, render: Render, ends: Sequence[str]) -> TemplateTraits | None:
+def probe_template(source: str, render: Render, ends: Sequence[str]) -> TemplateTraits | None:
     """Return how to speak to the template `source`; `ends` are the spellings of tokens that end an answer.
 
     `render` renders messages and tools by given manners, and raises what templates raise. This raises nothing: a

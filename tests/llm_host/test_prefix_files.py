@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from atlas.llm_host.shelf import HEAD_BYTES, SequenceFiles, identity
+from atlas.llm_host.prefix_files import HEAD_BYTES, SequenceFiles, identity
 
 STATE = bytes(range(256)) * 4
 
@@ -141,12 +141,12 @@ def test_a_disk_that_is_full_is_spoken_of_once_until_something_could_be_written_
     data: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shelf = SequenceFiles(data, "me")
-    monkeypatch.setattr("atlas.llm_host.shelf.SPARE_BYTES", 2**62)
+    monkeypatch.setattr("atlas.llm_host.prefix_files.SPARE_BYTES", 2**62)
     assert [shelf.has_room_for(10) for _ in range(3)] == [False] * 3
     assert caplog.text.count("could not be kept") == 1 and str(data) in caplog.text
-    monkeypatch.setattr("atlas.llm_host.shelf.SPARE_BYTES", 0)
+    monkeypatch.setattr("atlas.llm_host.prefix_files.SPARE_BYTES", 0)
     shelf.put("anna", [1], STATE)
-    monkeypatch.setattr("atlas.llm_host.shelf.SPARE_BYTES", 2**62)
+    monkeypatch.setattr("atlas.llm_host.prefix_files.SPARE_BYTES", 2**62)
     assert not shelf.has_room_for(10)
     assert caplog.text.count("could not be kept") == 2
 

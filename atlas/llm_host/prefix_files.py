@@ -1,4 +1,4 @@
-"""What was computed of a conversation, kept in files, so that it goes on after its cells were given away.
+"""Keeps computed prefixes of conversations in files, so that one goes on after its cells were given away.
 
 A file holds what people said, in tokens and in the model's own numbers: folder and files are for this user only, and
 their names do not tell whose they are. A file is believed only when it is whole, and was written by this model in these

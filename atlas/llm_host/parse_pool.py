@@ -1,4 +1,4 @@
-"""Where a request is read and worked out, before the model has anything to do with it: never a voice behind a chat."""
+"""Parses and prepares requests in threads before they wait for the model; a voice never waits behind a chat."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ MOST_LARGE = ROOM["chat"]  # large bodies that wait to be read: nobody knows yet
 T = TypeVar("T")
 
 
-class Desks:
-    """Threads for what takes long and computes nothing. The longest prompt takes fifty megabytes at its desk.
+class ParsePool:
+    """Threads for what takes long and computes nothing. The longest prompt takes fifty megabytes while it is prepared.
 
-    Whoever waits for a desk and is cancelled leaves no work behind; cancelling what is being worked out waits for its
+    Whoever waits for a thread and is cancelled leaves no work behind; cancelling what is being worked out waits for its
     end. What `work` refuses with a `RequestError` is raised.
     """
 
@@ -32,10 +32,10 @@ class Desks:
 
     async def read(self, work: Callable[[bytes], T], body: bytes) -> T:
         """Do `work` on a body; a small one waits for no large one. Raises `RequestError` too when many large wait."""
-        desk = self._small if len(body) <= SMALL_BYTES else self._large
-        if desk is self._large and self.large_waiting >= MOST_LARGE:
+        limiter = self._small if len(body) <= SMALL_BYTES else self._large
+        if limiter is self._large and self.large_waiting >= MOST_LARGE:
             raise RequestError(f"{self.large_waiting} large requests are waiting already", code="too_many_requests")
-        return await _aside(partial(work, body), desk)
+        return await _aside(partial(work, body), limiter)
 
     @property
     def large_waiting(self) -> int:
@@ -47,8 +47,8 @@ class Desks:
         return await _aside(work, self._by_priority[priority])
 
 
-async def _aside(work: Callable[[], T], desk: anyio.CapacityLimiter) -> T:
-    outcome = await anyio.to_thread.run_sync(_refusal_or, work, limiter=desk)
+async def _aside(work: Callable[[], T], limiter: anyio.CapacityLimiter) -> T:
+    outcome = await anyio.to_thread.run_sync(_refusal_or, work, limiter=limiter)
     if not isinstance(outcome, RequestError):
         return outcome
     try:

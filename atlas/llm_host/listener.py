@@ -1,4 +1,4 @@
-"""The host's socket: who can connect, and how long somebody who does not read is waited for."""
+"""The LLM host's socket: who can connect, and how long a client that does not read is waited for."""
 
 from __future__ import annotations
 
