@@ -7,7 +7,7 @@ import re
 import secrets
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,13 +17,14 @@ from atlas.conversation import Actor
 from atlas.errors import RequestError, StoreError
 from atlas.store.database import Database, open_database
 from atlas.store.migrations import Migrations
-from wall.roles import NOBODY, ROLES, Role
+from wall.roles import NOBODY, ROLES, Role, may
 
 FILE = "devices.db"  # in the data directory; `atlas token` writes it while the house runs
 TOKEN = re.compile(r"atlas_[A-Za-z0-9_-]{32}")  # 192 random bits: nobody guesses one
 NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,38}[A-Za-z0-9])?")
 ROOM = re.compile(r"[^\W_](?:[\w .'’-]{0,38}[\w.])?")
 PERSON = re.compile(r"[^\W\d_](?:[\w .'’-]{0,38}[\w.])?")
+TERMINAL = "owner"  # the device that the terminal is
 GUEST_HOURS = 72  # how long a guest may stay when nobody says
 MOST_HOURS = 24 * 366
 SLOW_CLOCK_SECONDS = 300.0  # how far a clock may be set back before tokens with an end are not believed any more
@@ -51,6 +52,29 @@ DEVICES: Migrations = (
             "UPDATE devices SET expires = unixepoch() + 72 * 3600 WHERE role = 'guest'",  # as long as a new one stays
         ),
     ),
+    (
+        "where a device is told that something waits",
+        (
+            # One a device, and it ends with the device's token, whoever takes that back and however.
+            """CREATE TABLE push_subscriptions (
+                device TEXT PRIMARY KEY COLLATE NOCASE,
+                endpoint TEXT NOT NULL,
+                public BLOB NOT NULL,
+                auth BLOB NOT NULL,
+                language TEXT NOT NULL,
+                created REAL NOT NULL  -- wall clock, seconds since 1970
+            ) STRICT, WITHOUT ROWID""",
+            """CREATE TRIGGER push_ends_with_its_token AFTER DELETE ON devices
+                BEGIN DELETE FROM push_subscriptions WHERE device = OLD.name; END""",
+        ),
+    ),
+    (
+        "who was ever known by name",  # and may have left words behind, though no device is theirs any more
+        (
+            "CREATE TABLE people (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID",
+            "INSERT OR IGNORE INTO people SELECT person FROM devices WHERE person != ''",
+        ),
+    ),
 )
 
 
@@ -67,6 +91,17 @@ class TokenDevice:
     expires: float | None = None  # None: until it is taken back. A guest's token always ends
 
 
+@dataclass(frozen=True, slots=True)
+class PushSubscription:
+    """Where a browser is told that something waits, and the keys by which only it can read that."""
+
+    endpoint: str
+    public: bytes
+    auth: bytes
+    language: str
+    created: float = 0.0
+
+
 class DeviceStore:
     """The devices that hold a token. Every verb raises `StoreError` when the file fails, and is safe to cancel."""
 
@@ -74,13 +109,24 @@ class DeviceStore:
         self._database = database
         self._now = now
 
-    async def create(self, name: str, role: str, person: str = "", room: str = "", hours: float | None = None) -> str:
+    async def create(
+        self,
+        name: str,
+        role: str,
+        person: str = "",
+        room: str = "",
+        hours: float | None = None,
+        *,
+        same_person: bool = False,
+    ) -> str:
         """Let a device in and return its token, which nobody can read again.
 
-        Whoever speaks through the device of a `person` is taken for them: what they ask to be remembered is theirs.
+        Whoever speaks through the device of a `person` is taken for them: what they ask to be remembered is theirs, and
+        so is what they ever said. Where the house has known somebody of this name before, it therefore has to be said
+        that it is the `same_person`.
         Its room is where it stands; no request says another. It ends after `hours`, a guest's after `GUEST_HOURS` when
-        nobody says. Raises `RequestError` for a name that is taken, for a
-        name, person or room that is odd, and for a role that there is none of.
+        nobody says. Raises `RequestError` for a name that is taken, for a person who is known already and not said to
+        be the same, for a name, person or room that is odd, and for a role that there is none of.
         """
         check_device(name, role, person, room)
         hours = GUEST_HOURS if role == NOBODY and hours is None else hours
@@ -91,28 +137,26 @@ class DeviceStore:
                 param="hours",
                 hint=f"use up to {MOST_HOURS} hours",
             )
-        alike = (d.person for d in await self.list() if d.person.casefold() == person.casefold())
         token = f"atlas_{secrets.token_urlsafe(24)}"
         now = self._now()
         expires = None if hours is None else now + hours * 3600
-        row = (name, role, _hash(token), now, next(alike, person), room, expires)  # Anna and anna are one
 
-        def insert(connection: sqlite3.Connection) -> bool:
-            cursor = connection.execute(
+        def insert(connection: sqlite3.Connection) -> None:
+            if connection.execute("SELECT 1 FROM devices WHERE name = ?", (name,)).fetchone():
+                raise RequestError(
+                    f"a device called {name!r} has a token already",
+                    code="name_taken",
+                    param="name",
+                    hint=f"choose another name, or take that token back first: atlas token revoke {name!r}",
+                )
+            row = (name, role, _hash(token), now, _person_of(connection, person, same_person), room, expires)
+            connection.execute(
                 "INSERT INTO devices (name, role, token_sha256, created, person, room, expires)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)"
-                " ON CONFLICT (name) DO NOTHING",
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
                 row,
             )
-            return cursor.rowcount == 1
 
-        if not await self._database.write(insert):
-            raise RequestError(
-                f"a device called {name!r} has a token already",
-                code="name_taken",
-                param="name",
-                hint=f"choose another name, or take that token back first: atlas token revoke {name!r}",
-            )
+        await self._database.write(insert)
         return token
 
     async def find(self, token: str) -> Actor | None:
@@ -162,23 +206,90 @@ class DeviceStore:
         )
         return tuple(TokenDevice(*row) for row in rows)
 
-    async def move(self, name: str, room: str) -> bool:
-        """Say that a device stands in `room`, "" for none, from its next connection on; False when there is none such.
+    async def residents(self) -> tuple[str, ...]:
+        """Return the people who have a device of their own, but for guests, in the order of their names."""
+        people = {one.person for one in await self.list() if one.person and may(one.role, "reside")}
+        return tuple(sorted(people))
 
-        Raises `RequestError` for an odd name of a room.
+    async def is_claimed(self) -> bool:
+        """Tell whether an owner has come in, besides the terminal of the house's own machine."""
+        return any(may(one.role, "manage") and one.name != TERMINAL for one in await self.list())
+
+    async def change(
+        self, name: str, *, room: str | None = None, person: str | None = None, same_person: bool = False
+    ) -> bool:
+        """Say in which room a device stands and whose alone it is, "" for none and nobody, from its next connection on.
+
+        What is `None` stays. False when there is none such. Raises `RequestError`, and then nothing is changed, for an
+        odd name of a room or a person, and for a person who is known already and not said to be the `same_person`:
+        what they ever said is then theirs who has this device.
         """
-        _check_room(room)
-        return await self._database.write(
-            lambda connection: (
-                connection.execute("UPDATE devices SET room = ? WHERE name = ?", (room, name)).rowcount == 1
-            )
-        )
+        _check_room(room or "")
+        _check_person(person or "")
+
+        def write(connection: sqlite3.Connection) -> bool:
+            row = connection.execute("SELECT person, room FROM devices WHERE name = ?", (name,)).fetchone()
+            if row is None:
+                return False
+            whose, where = row
+            if person is not None:
+                whose = _person_of(connection, person, same_person or whose.casefold() == person.casefold())
+            where = where if room is None else room
+            connection.execute("UPDATE devices SET person = ?, room = ? WHERE name = ?", (whose, where, name))
+            return True
+
+        return await self._database.write(write)
+
+    async def check_person(self, person: str, *, same_person: bool) -> None:
+        """Raise `RequestError` for a person who is known already and not said to be the same; for an invitation."""
+        names = await self._database.read(lambda connection: _known_names(connection, person))
+        if names and not same_person:
+            raise _known_already(names[0])
 
     async def revoke(self, name: str) -> bool:
         """Take a device's token back, at once; False when no device has this name."""
         return await self._database.write(
             lambda connection: connection.execute("DELETE FROM devices WHERE name = ?", (name,)).rowcount == 1
         )
+
+    async def subscribe(self, name: str, subscription: PushSubscription) -> bool:
+        """Store where a device is told that something waits, in place of what it had; False without such a device."""
+        row = (subscription.endpoint, subscription.public, subscription.auth, subscription.language, self._now(), name)
+        return await self._database.write(
+            lambda connection: (
+                connection.execute(
+                    "INSERT OR REPLACE INTO push_subscriptions (endpoint, public, auth, language, created, device)"
+                    " SELECT ?, ?, ?, ?, ?, name FROM devices WHERE name = ?",
+                    row,
+                ).rowcount
+                == 1
+            )
+        )
+
+    async def unsubscribe(self, name: str, endpoint: str = "") -> bool:
+        """Tell a device nothing any more, at all or at one address; False when there was nothing such."""
+        return await self._database.write(
+            lambda connection: (
+                connection.execute(
+                    "DELETE FROM push_subscriptions WHERE device = ? AND ? IN ('', endpoint)", (name, endpoint)
+                ).rowcount
+                == 1
+            )
+        )
+
+    async def subscriptions(self) -> Mapping[str, tuple[Actor, PushSubscription]]:
+        """Return who is told that something waits, and where, by device; nobody whose token has ended."""
+        rows = await self._database.read(
+            lambda connection: connection.execute(
+                "SELECT name, role, person, room, endpoint, public, auth, language, push_subscriptions.created"
+                " FROM push_subscriptions JOIN devices ON name = device WHERE expires IS NULL OR expires > ?",
+                (self._now(),),
+            ).fetchall()
+        )
+        return {
+            name: (Actor(person, device=name, role=role, room=room), PushSubscription(*rest))
+            for name, role, person, room, *rest in rows
+        }
 
 
 @asynccontextmanager
@@ -204,6 +315,38 @@ def check_device(name: str, role: str, person: str, room: str) -> None:
             param="role",
             hint=f"roles are {', '.join(ROLES)}",
         )
+    _check_person(person)
+    _check_room(room)
+
+
+def _known_names(connection: sqlite3.Connection, person: str) -> list[str]:
+    """Return how a person's name is written here already: Anna and anna are one."""
+    names = connection.execute("SELECT name FROM people").fetchall()
+    return [name for (name,) in names if name.casefold() == person.casefold()]
+
+
+def _person_of(connection: sqlite3.Connection, person: str, same_person: bool) -> str:
+    """Return a person's name as it is written here, from now on known. Raises `RequestError`."""
+    if not person:
+        return ""
+    if names := _known_names(connection, person):
+        if not same_person:
+            raise _known_already(names[0])
+        return names[0]
+    connection.execute("INSERT INTO people VALUES (?)", (person,))
+    return person
+
+
+def _known_already(person: str) -> RequestError:
+    return RequestError(
+        f"the house knows somebody called {person}, and this device would read all that they ever said to it",
+        code="person_known",
+        param="person",
+        hint=f"say that it is the same person (--same-person), or name another one, such as {person} B",
+    )
+
+
+def _check_person(person: str) -> None:
     if person and not PERSON.fullmatch(person):
         raise RequestError(
             f"{person!r} cannot be the name of a person",
@@ -211,7 +354,6 @@ def check_device(name: str, role: str, person: str, room: str) -> None:
             param="person",
             hint="use 1 to 40 letters, digits, spaces, dots, dashes or apostrophes, a letter first, as in Anna",
         )
-    _check_room(room)
 
 
 def _check_room(room: str) -> None:

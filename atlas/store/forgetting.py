@@ -1,4 +1,4 @@
-"""Forgetting: rows are deleted in one transaction, together with the errands that it takes to leave no trace."""
+"""Deletes rows in one transaction, together with the errands that it takes to leave no trace."""
 
 from __future__ import annotations
 
@@ -29,15 +29,17 @@ def forget(
     span: TimeSpan,
     last: int | None = None,
     busy: Iterable[Conversation] = (),
+    turn: str | None = None,
 ) -> Forgotten:
-    """Delete turns with all that was said and noted in them; only the `last` so many when that is given.
+    """Delete turns with all that was said and noted in them; only the `last` so many, or one `turn`, when given.
 
     `busy` conversations are being read by a model, or were read ahead: it has something to forget in any case.
     """
     chosen, values = of(whose, span)
     turns = connection.execute(
-        f"SELECT t.number, c.id, c.agent, c.person, c.room{chosen} ORDER BY t.number DESC LIMIT :last",
-        values | {"last": -1 if last is None else last},
+        f"SELECT t.number, c.id, c.agent, c.person, c.room{chosen} AND (:turn IS NULL OR t.id = :turn)"
+        " ORDER BY t.number DESC LIMIT :last",
+        values | {"last": -1 if last is None else last, "turn": turn},
     ).fetchall()
     numbers = [(number,) for number, *_ in turns]
     touched = {identity: Conversation(*key) for _, identity, *key in turns}

@@ -87,12 +87,13 @@ class Memory:
     async def keep(self, record: TurnRecord, messages: Sequence[Message] = (), within: UnderWay | None = None) -> None:
         """Put a turn on the disk, with its messages when it is `within` a conversation, or neither when it is outdated.
 
-        A turn that still knew what was forgotten meanwhile may have repeated it.
+        A turn that still knew what was forgotten meanwhile may have repeated it. Of one that is within no conversation
+        no word is kept.
         """
 
         def work(connection: sqlite3.Connection) -> None:
             if within is None:
-                turns.record(connection, record, None)
+                turns.record(connection, replace(record, readings=None, deeds=()), None)
             elif not within.outdated:
                 number = conversations.number_of(connection, within.conversation)
                 conversations.append(connection, turns.record(connection, record, number), messages)
@@ -148,9 +149,15 @@ class Memory:
         return await self._database.read(lambda c: recall.rooms(c, whose))
 
     async def forget(
-        self, whose: Whose, span: TimeSpan = ALWAYS, *, last: int | None = None, by_turn: str = ""
+        self,
+        whose: Whose,
+        span: TimeSpan = ALWAYS,
+        *,
+        last: int | None = None,
+        turn: str | None = None,
+        by_turn: str = "",
     ) -> Forgotten:
-        """Forget turns for good: rows, index, the bytes of the file and its log, and what the model has read of them.
+        """Forget turns, or the one `turn`, for good: rows, index, the bytes of the file, and what the model has read.
 
         All of it or none has been forgotten when this fails or the power does; rows that are gone stay gone, and what
         is left of their traces is removed at the next start at the latest. What the model's server or a blocked file
@@ -170,7 +177,7 @@ class Memory:
         self._read_ahead -= read
         drop = read.union(one.conversation for one in busy)
         try:
-            gone = await self._database.write(lambda c: forgetting.forget(c, whose, span, last, drop))
+            gone = await self._database.write(lambda c: forgetting.forget(c, whose, span, last, drop, turn))
             left = await self.tidy()
         finally:
             self._wake.set()

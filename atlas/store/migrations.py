@@ -90,4 +90,11 @@ MEMORY: Migrations = (
             ))""",
         ),
     ),
+    (
+        "how a turn was heard, and what its calls came to",
+        (
+            "ALTER TABLE turns ADD COLUMN readings TEXT NOT NULL DEFAULT ''",  # JSON; '' when it was typed
+            "ALTER TABLE turns ADD COLUMN deeds TEXT NOT NULL DEFAULT '[]'",  # JSON
+        ),
+    ),
 )

@@ -1,4 +1,4 @@
-"""What was said, found again: by words, by time, or all of it in order. Only ever somebody's own."""
+"""Finds what was said: by words, by time, or all of it in order. Only ever somebody's own."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from typing import Any, Literal
 from atlas.conversation import Actor, Author
 from atlas.events import End
 from atlas.store.conversations import Conversation, conversation_of
+from atlas.store.turns import SpeechReadings, TurnDeed, deeds_of, readings_of
+from wall.roles import ROOM
 
 MOST_WORDS = 16  # of a search; more would find nothing anyway
 Words = Literal["whole", "begun"]  # how a word of a search fits one that was said
@@ -41,10 +43,12 @@ class Whose:
 def belonging_to(agent: str, actor: Actor, *, here: bool = False) -> Whose:
     """Return what is `actor`'s to search and to forget: a person's own in every room, or only the one `here`.
 
-    Who is not known by name has this room's conversation, or this device's, and never another's.
+    Who is not known by name has this room's conversation, or this device's, and never another's; who is known by
+    voice alone has what they said in this room.
     """
     conversation = conversation_of(agent, actor)
-    return Whose(conversation.agent, conversation.person, None if actor.person and not here else conversation.room)
+    everywhere = actor.person and actor.role != ROOM and not here
+    return Whose(conversation.agent, conversation.person, None if everywhere else conversation.room)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,8 @@ class RememberedTurn:
     spoken: bool
     end: End
     messages: tuple[RememberedMessage, ...]
+    readings: SpeechReadings | None = None
+    deeds: tuple[TurnDeed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +187,7 @@ def rooms(connection: sqlite3.Connection, whose: Whose) -> tuple[RememberedRoom,
     return tuple(RememberedRoom(*row) for row in rows)
 
 
-_TURNS = "SELECT t.number, t.id, t.began, t.agent, c.person, c.room, t.device, t.spoken, t.end"
+_TURNS = "SELECT t.number, t.id, t.began, t.agent, c.person, c.room, t.device, t.spoken, t.end, t.readings, t.deeds"
 
 
 def _with_messages(connection: sqlite3.Connection, turns: str, values: Mapping[str, Any]) -> tuple[RememberedTurn, ...]:
@@ -194,14 +200,19 @@ def _with_messages(connection: sqlite3.Connection, turns: str, values: Mapping[s
 
 
 def _exchanges(rows: sqlite3.Cursor) -> Iterator[RememberedTurn]:
-    for turn, messages in groupby(rows, itemgetter(slice(9))):
-        number, identity, at, agent, person, room, device, spoken, end = turn
+    for turn, messages in groupby(rows, itemgetter(slice(11))):
+        number, identity, at, agent, person, room, device, spoken, end, readings, deeds = turn
         remembered_messages = tuple(
             RememberedMessage(author, text, tuple(call["name"] for call in json.loads(calls)))
             for *_, author, text, calls in messages
             if author in ("user", "assistant")
         )
-        yield RememberedTurn(number, identity, at, agent, person, room, device, bool(spoken), end, remembered_messages)
+        yield RememberedTurn(
+            *(number, identity, at, agent, person, room, device, bool(spoken), end),
+            remembered_messages,
+            readings_of(readings),
+            deeds_of(deeds),
+        )
 
 
 def _query(words: str, fit: Words) -> str | None:

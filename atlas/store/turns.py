@@ -6,11 +6,35 @@ import json
 import math
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
 
 from atlas.conversation import Usage
 from atlas.events import End, Route
+
+DeedState = Literal["done", "asks", "refused", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechReadings:
+    """What a recogniser made of an utterance, beside the words that were taken for it."""
+
+    others: tuple[str, ...] = ()  # other readings, best first
+    possible: tuple[str, ...] = ()  # commands that it may have been, which were asked about
+    doubtful: bool = False  # it hardly believed these words
+    voice: str = ""  # the person whose voice it was taken for
+
+
+@dataclass(frozen=True, slots=True)
+class TurnDeed:
+    """What one call of a tool came to, as a page shows it again."""
+
+    call: str
+    tool: str
+    arguments: Mapping[str, Any]
+    state: DeedState
+    sentence: str  # what changed, or what the tool answered
+    receipt: str = ""  # proves a change and takes it back
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +54,22 @@ class TurnRecord:
     timings: Mapping[str, int] = field(default_factory=dict)  # milliseconds: NAME_ms by stage, NAME_at_ms by mark
     usage: Usage = Usage()
     tainted: bool = False  # who answered had read words of others, so the answer may repeat them
+    readings: SpeechReadings | None = None  # None when it was typed, or nobody remembers it
+    deeds: tuple[TurnDeed, ...] = ()
 
 
 def record(connection: sqlite3.Connection, turn: TurnRecord, conversation: int | None) -> int:
     """Keep a turn and return its number; `conversation` is None when the client remembers for itself."""
     cursor = connection.execute(
         "INSERT INTO turns (id, conversation, agent, reason, path, device, spoken, began, ended, end, error, timings,"
-        " prompt_tokens, cached_tokens, completion_tokens, tainted)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " prompt_tokens, cached_tokens, completion_tokens, tainted, readings, deeds)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(turn.id, conversation, turn.agent, turn.reason, turn.path, turn.device, turn.spoken),
             *(turn.began, turn.ended, turn.end, turn.error, json.dumps(dict(turn.timings))),
             *(turn.usage.prompt, turn.usage.cached, turn.usage.completion, turn.tainted),
+            json.dumps(asdict(turn.readings)) if turn.readings else "",
+            json.dumps([asdict(deed) for deed in turn.deeds], ensure_ascii=False, default=str),
         ),
     )
     assert cursor.lastrowid is not None
@@ -79,3 +107,18 @@ def _turn(*row: Any) -> TurnRecord:
         usage=Usage(*tokens),
         tainted=bool(tainted),
     )
+
+
+def readings_of(stored: str) -> SpeechReadings | None:
+    """Return the readings that a row has; `None` when it has none."""
+    if not stored:
+        return None
+    values = json.loads(stored)
+    return SpeechReadings(
+        tuple(values["others"]), tuple(values["possible"]), values["doubtful"], values.get("voice", "")
+    )
+
+
+def deeds_of(stored: str) -> tuple[TurnDeed, ...]:
+    """Return the deeds that a row has."""
+    return tuple(TurnDeed(**values) for values in json.loads(stored))
