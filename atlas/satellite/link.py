@@ -7,6 +7,7 @@ import logging
 import random
 import ssl
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -28,6 +29,7 @@ CONNECT_SECONDS = 10.0
 MESSAGE_BYTES = 4 * 1024 * 1024
 WAITING_MESSAGES = 500  # twenty seconds of microphone; a line that is so far behind is given up
 DENIED = (401, 403)
+TRUST_HINT = "fetch HOUSE/ca/atlas-ca.crt and name that file by --certificate"
 log = logging.getLogger("atlas")
 
 
@@ -41,6 +43,22 @@ def address(settings: SatelliteSettings) -> str:
     return f"{scheme}://{parts.netloc}/v1/realtime" + (f"?{query}" if query else "")
 
 
+def _trust(certificate: Path | None) -> ssl.SSLContext:
+    """Return whom to believe: the world's authorities, or a house's own. Raises `ConfigError` for no certificate."""
+    if certificate is None:
+        return ssl.create_default_context()
+    try:
+        written = certificate.read_bytes()
+        # Houses give it away as phones want it, which is DER; files of other programs are PEM, which is text.
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.load_verify_locations(cadata=written.decode("ascii") if written.startswith(b"-----") else written)
+    except (OSError, ValueError, ssl.SSLError) as trouble:
+        raise ConfigError(
+            f"{certificate} is no certificate: {trouble}", hint="fetch it anew from HOUSE/ca/atlas-ca.crt"
+        ) from trouble
+    return context
+
+
 class Link:
     """Sends what is put into it while it is connected; what is put in while it is not goes nowhere."""
 
@@ -52,7 +70,7 @@ class Link:
     ) -> None:
         self._url = address(settings)
         self._headers = {"Authorization": f"Bearer {settings.token}", "User-Agent": f"atlas-satellite/{__version__}"}
-        self._tls = ssl.create_default_context(cafile=settings.certificate) if self._url.startswith("wss") else None
+        self._tls = _trust(settings.certificate) if self._url.startswith("wss") else None
         self._take = take
         self._connected = connected
         self._waits = 0
@@ -106,6 +124,8 @@ class Link:
                 return await self._serve(socket)
         except InvalidStatus as refused:
             return _refusal(refused)
+        except ssl.SSLCertVerificationError as unknown:
+            return f"its certificate is not one that this machine knows ({unknown.verify_message}): {TRUST_HINT}"
         except (OSError, TimeoutError, InvalidHandshake, WebSocketException) as trouble:
             return str(trouble) or type(trouble).__name__
 

@@ -8,12 +8,12 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
 import anyio
 
-from atlas import logs
 from atlas.audio import AudioChunk
 from atlas.config import ENGLISH_EARS, SpeechConfig
 from atlas.errors import AtlasError, ConfigError
@@ -24,11 +24,12 @@ from atlas.satellite.link import Link
 from atlas.satellite.player import Player
 from atlas.satellite.rings import Rings
 from atlas.satellite.room import SatelliteRoom
-from atlas.satellite.settings import HOOKS, SatelliteSettings, read_device, read_hooks
+from atlas.satellite.settings import HOOKS, SatelliteSettings, is_quiet, read_device, read_hooks, read_hours
 from atlas.satellite.sound_devices import Loudspeaker, Microphone, sound_system
-from atlas.satellite.waking import WakeListener
+from atlas.satellite.wake_listener import WakeListener
 from atlas.speech import wake_any
 from atlas.speech.wake_log import WakeLog
+from wall import logs
 
 STOP_WORDS = {"en": ("stop", "shut up", "never mind", "be quiet"), "de": ("stopp", "sei still", "ruhe", "genug")}
 log = logging.getLogger("atlas")
@@ -75,8 +76,11 @@ def read(arguments: Sequence[str]) -> SatelliteSettings:
     parser.add_argument("--models", type=Path, default=Path("models"), help="of wake words of your own: WORD/WORD.json")
     recogniser = "a folder of the models, by which phrases without a model are heard"
     parser.add_argument("--recogniser", default=ENGLISH_EARS, metavar="MODEL", help=recogniser)
-    parser.add_argument("--language", default="en", help="of the phrases")
+    parser.add_argument("--language", default="en", help="of the phrases; several with commas: en,de")
     parser.add_argument("--volume", type=float, default=1.0, help="0 to 4; 1 is as it comes")
+    quiet = "when it whispers, as 22:00-07:00 on this machine's clock; alarms ring as ever"
+    parser.add_argument("--quiet-hours", default="", metavar="FROM-UNTIL", help=quiet)
+    parser.add_argument("--quiet-volume", type=float, default=0.25, help="of the volume in those hours: 0 to 1")
     parser.add_argument("--no-echo-cancellation", action="store_true", help="the microphone does that itself")
     parser.add_argument("--no-earcons", action="store_true", help="no tones but those that ring")
     parser.add_argument("--certificate", type=Path, metavar="FILE", help="of a house that signs its own, for https")
@@ -94,13 +98,20 @@ def read(arguments: Sequence[str]) -> SatelliteSettings:
         near_misses=given.near_misses,
         models=given.models,
         recogniser=given.recogniser,
-        language=given.language,
+        languages=tuple(given.language.split(",")),
         volume=max(0.0, min(4.0, given.volume)),
+        quiet_hours=read_hours(given.quiet_hours),
+        quiet_volume=max(0.0, min(1.0, given.quiet_volume)),
         echo_cancellation=not given.no_echo_cancellation,
         earcons=not given.no_earcons,
         certificate=given.certificate,
         hooks=read_hooks(given.on),
     )
+
+
+def _stop_words(languages: Sequence[str]) -> tuple[str, ...]:
+    """Return what ends a ring without a wake word, in any of the languages that are spoken here."""
+    return tuple(word for one in languages for word in STOP_WORDS.get(one, ())) or STOP_WORDS["en"]
 
 
 async def run(settings: SatelliteSettings) -> None:
@@ -111,13 +122,14 @@ async def run(settings: SatelliteSettings) -> None:
             wake_words=settings.wake_words,
             models=settings.models,
             stt_model=settings.recogniser,
-            languages=(settings.language,),
+            languages=settings.languages,
         )
     )
     canceller = _canceller(settings)
     loudspeaker = Loudspeaker(settings.loudspeaker, system, RATE)
     player = Player(loudspeaker.open, canceller.played if canceller else lambda pcm: None)
     player.volume = settings.volume
+    player.hush_factor = partial(_hush_factor, settings)
     async with anyio.create_task_group() as tasks:
         link: Link
         hooks = Hooks(settings.hooks, tasks)
@@ -136,7 +148,7 @@ async def run(settings: SatelliteSettings) -> None:
             waking=waking,
             rings=Rings(),
             canceller=canceller,
-            stopping=wake_any.listen_for(wake, STOP_WORDS.get(settings.language, STOP_WORDS["en"])),
+            stopping=wake_any.listen_for(wake, _stop_words(settings.languages)),
             hook=hooks,
             earcons=settings.earcons,
         )
@@ -163,6 +175,12 @@ async def _signals(room: SatelliteRoom, everything: anyio.CancelScope) -> None:
                 room.press()
             else:
                 everything.cancel()
+
+
+def _hush_factor(settings: SatelliteSettings) -> float:
+    """Return how much softer than by day it speaks now."""
+    at = datetime.now()  # noqa: DTZ005  # the machine's own clock is that of its room
+    return settings.quiet_volume if is_quiet(settings.quiet_hours, at.hour * 60 + at.minute) else 1.0
 
 
 def _canceller(settings: SatelliteSettings) -> EchoCanceller | None:

@@ -37,6 +37,7 @@ class QueuedSound:
     """Speech or a ring, from its first sound to its last."""
 
     gain: float = 1.0
+    aloud: bool = False  # also in quiet hours
     waiting: bytearray = field(default_factory=bytearray)
     whole: bool = False  # nothing more will come
     bytes_played: int = 0
@@ -60,6 +61,7 @@ class Player:
         reference: Callable[[bytes], None] = lambda pcm: None,
     ) -> None:
         self.volume = 1.0
+        self.hush_factor: Callable[[], float] = lambda: 1.0  # of the volume, in quiet hours
         self._open = open_output
         self._reference = reference
         self._queue: deque[QueuedSound] = deque()
@@ -71,9 +73,9 @@ class Player:
         """Whether something is being played or waits for it."""
         return bool(self._queue or self._tones)
 
-    def begin(self, gain: float = 1.0) -> QueuedSound:
+    def begin(self, gain: float = 1.0, *, aloud: bool = False) -> QueuedSound:
         """Return a new stretch, to be played after those before it; `feed` it, then `finish`."""
-        stretch = QueuedSound(gain)
+        stretch = QueuedSound(gain, aloud)
         self._queue.append(stretch)
         return stretch
 
@@ -115,12 +117,13 @@ class Player:
         """Write slices at the pace of a clock, until there has been nothing to play for a while."""
         due, idle = anyio.current_time(), 0.0
         while idle <= IDLE_SECONDS:
+            volume = self.volume if self._queue and self._queue[0].aloud else self.volume * self.hush_factor()
             speech, tone = self._next()
             idle = 0.0 if speech or tone else idle + SLICE_SECONDS
             if speech:
-                self._reference(louder(speech.ljust(SLICE_BYTES, b"\0"), self.volume))
+                self._reference(louder(speech.ljust(SLICE_BYTES, b"\0"), volume))
             pcm = mixed(louder(speech, DUCKED), tone) if tone else speech
-            if not await output.write(louder(pcm.ljust(SLICE_BYTES, b"\0"), self.volume)):
+            if not await output.write(louder(pcm.ljust(SLICE_BYTES, b"\0"), volume)):
                 log.warning("the loudspeaker went away")
                 await anyio.sleep(AGAIN_SECONDS)
                 return

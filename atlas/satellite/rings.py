@@ -38,6 +38,7 @@ class Rings:
         self._now = 0.0
         self._expected: dict[str, _Due] = {}
         self._rang: list[str] = []  # here, and stopped here; the house does not know yet
+        self._rung_by_house: list[str] = []  # lately; until somebody stops it, the house tells that it rings on
         self._present: _Due | None = None
         self._next_at = 0.0
 
@@ -58,8 +59,8 @@ class Rings:
             self._present = None
 
     def rung_by_house(self, identity: str) -> None:
-        """Note that the house rings this one itself."""
-        self._expected.pop(identity, None)
+        """Note that the house rings this one itself; should it go away before somebody stops it, it rings on here."""
+        self._rung_by_house = [*self._rung_by_house, identity][-MOST_RINGS:]
         if self._present and self._present.ring.id == identity:
             self._present = None
 
@@ -86,11 +87,14 @@ class Rings:
         return True
 
     def stop(self) -> None:
-        """Note that somebody stopped it."""
+        """Note that somebody stopped what rings, here or by the house; the house is told when it is there again."""
         if self._present:
             self._rang.append(self._present.ring.id)
             self._expected.pop(self._present.ring.id, None)
             self._present = None
+        for identity in self._rung_by_house:
+            self._expected.pop(identity, None)
+        self._rung_by_house = []
 
     def rang(self) -> list[str]:
         """Return what rang and was stopped here, each once, for the house to know."""

@@ -17,7 +17,7 @@ from atlas.audio import HEARING_RATE, AudioChunk
 from atlas.satellite.earcons import MELODIES, RATE, earcon
 from atlas.satellite.player import Player, QueuedSound
 from atlas.satellite.rings import Ring, Rings
-from atlas.satellite.waking import WakeHeard, WakeListener
+from atlas.satellite.wake_listener import WakeHeard, WakeListener
 from atlas.speech.resample import Resampler
 from atlas.speech.wake import WakeStream
 
@@ -30,6 +30,7 @@ FOLLOW_UP_SECONDS = 8.0  # after a question of the house one need not say the wa
 STOP_SECONDS = 8.0  # after each ring "stop" needs no wake word
 BREATH_SECONDS = 0.3  # who speaks on within it needs no tone, which would only sound over the first words
 TAIL_SECONDS = 0.3  # what was written to the loudspeaker is heard so much later: it must not be heard as an answer
+THINKING_SECONDS = 0.7  # from the end of speech; who hears nothing for longer says it again
 LOUDER = 1.4  # each ring than the one before …
 LOUDEST = 3.0
 log = logging.getLogger("atlas")
@@ -96,6 +97,7 @@ class SatelliteRoom:
         self._over_at: float | None = None  # when the last of them was played to its end
         self._may_stay_silent = False  # the house has understood; what has no answer by its deadline needs none
         self._tone_at: float | None = None  # when the tone that it is awake is due
+        self._thinking_at: float | None = None  # when it is said by a tone that the answer takes a while
         self._next_ring: Json | None = None  # said by the house to be what its next response is about
 
     # ── the microphone ─────────────────────────────────────────────────────────────────────────────
@@ -150,6 +152,7 @@ class SatelliteRoom:
             self._fail("the house is away")
             return
         self._hush()
+        self._rings.stop()
         self._send("atlas.wake", phrase=woken.phrase, level_db=woken.level_db)
         self._uplink = Resampler(HEARING_RATE, RATE)
         self._become(State.LISTENING, SPEECH_SECONDS)
@@ -190,6 +193,7 @@ class SatelliteRoom:
             case "input_audio_buffer.committed" if self.state is State.HEARING:
                 self._tone("heard")
                 self._become(State.ANSWERING, ANSWER_SECONDS)
+                self._thinking_at = self.now + THINKING_SECONDS
             case "conversation.item.input_audio_transcription.completed":
                 self._understood(message["transcript"].strip())
             case "conversation.item.input_audio_transcription.failed":
@@ -225,11 +229,12 @@ class SatelliteRoom:
         if ring:
             self._rings.rung_by_house(ring["id"])
             gain = min(LOUDEST, LOUDER ** int(ring.get("times", 0)))
-            tone = self._player.begin(gain)
+            aloud = ring["tone"] == "alarm"  # it is to wake somebody
+            tone = self._player.begin(gain, aloud=aloud)
             self._player.feed(tone, earcon(_tone(ring["tone"])))
             self._player.finish(tone)
             self._hook("ringing", text=ring.get("text", ""))
-            self._replies.append(Reply(identity, self._player.begin(gain), ring=True))
+            self._replies.append(Reply(identity, self._player.begin(gain, aloud=aloud), ring=True))
         else:
             self._replies.append(Reply(identity, self._player.begin()))
         self._over_at = None
@@ -254,6 +259,10 @@ class SatelliteRoom:
         if self._tone_at is not None and self.now >= self._tone_at:
             self._tone_at = None
             self._tone("woken")
+        if self._thinking_at is not None and self.now >= self._thinking_at:
+            self._thinking_at = None
+            if self.state is State.ANSWERING and not self._player.busy:
+                self._tone("thinking")
         if self._rings.due(self.now, house_is_there=self.up):
             self._ring()
         if self._replies and all(reply.stretch.over.is_set() for reply in self._replies):
@@ -285,7 +294,8 @@ class SatelliteRoom:
 
     def _ring(self) -> None:
         """Ring without the house, which is away."""
-        stretch = self._player.begin(min(LOUDEST, LOUDER**self._rings.times))
+        aloud = self._rings.kind == "alarm"
+        stretch = self._player.begin(min(LOUDEST, LOUDER**self._rings.times), aloud=aloud)
         self._player.feed(stretch, earcon(self._rings.kind))
         self._player.finish(stretch)
         self._hook("ringing")
@@ -296,6 +306,8 @@ class SatelliteRoom:
         self.state, self._may_stay_silent = state, False
         if state is not State.LISTENING:
             self._tone_at = None
+        if state is not State.ANSWERING:
+            self._thinking_at = None
         if state is State.ASLEEP or state is State.HEARING:
             self._unasked = False
         self._deadline = None if seconds is None else self.now + seconds

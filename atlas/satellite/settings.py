@@ -15,6 +15,7 @@ HOOKS = (
     *("connected", "disconnected", "woken", "heard", "answering", "asleep", "failed"),
     *("ringing", "silent", "muted", "unmuted", "near_miss"),
 )
+_HOURS = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)-([01]?\d|2[0-3]):([0-5]\d)")
 _FORMAT = re.compile(r"(\d{4,6})x([1-8])")
 
 
@@ -42,12 +43,33 @@ class SatelliteSettings:
     near_misses: Path | None = None  # where what woke it and what nearly did is stored for a day
     models: Path = Path("models")  # of wake words that do not come with the library, and of the recogniser
     recogniser: str = ENGLISH_EARS  # a folder of those, by which phrases without a model are heard
-    language: str = "en"
+    languages: tuple[str, ...] = ("en",)
     volume: float = 1.0
+    quiet_hours: tuple[int, int] | None = None  # minutes of the day, from and until: then it whispers
+    quiet_volume: float = 0.25  # of the volume, in those hours
     echo_cancellation: bool = True
     earcons: bool = True
     certificate: Path | None = None  # of a house that signs its own
     hooks: Mapping[str, str] = field(default_factory=dict)  # by event: a command, run without a shell
+
+
+def read_hours(text: str) -> tuple[int, int] | None:
+    """Read `22:00-07:00` as minutes of the day. Raises `ConfigError`."""
+    if not text:
+        return None
+    matched = _HOURS.fullmatch(text)
+    if not matched:
+        raise ConfigError(f"{text!r} are no hours", hint="write them as 22:00-07:00")
+    start_hour, start_minute, end_hour, end_minute = map(int, matched.groups())
+    return start_hour * 60 + start_minute, end_hour * 60 + end_minute
+
+
+def is_quiet(hours: tuple[int, int] | None, minute: int) -> bool:
+    """Tell whether a minute of the day lies in some hours, which may go over midnight."""
+    if hours is None:
+        return False
+    start, end = hours
+    return start <= minute < end if start <= end else minute >= start or minute < end
 
 
 def read_device(text: str, form: str = "") -> SoundDevice:

@@ -15,7 +15,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 
 import anyio
-import numpy as np
 from anyio.abc import Process
 
 from atlas.audio import HEARING_RATE, SAMPLE_BYTES, AudioChunk, silence
@@ -148,13 +147,6 @@ class Loudspeaker:
             for end in (reading, writing):
                 if end >= 0:
                     os.close(end)
-
-
-def level_db(pcm: bytes) -> float:
-    """Return how loud sound is, in decibels below full scale: 0 is the loudest, -96 is silence."""
-    samples = np.frombuffer(pcm, "<i2").astype(np.float32)
-    power = float(np.mean(samples * samples)) if samples.size else 0.0
-    return round(10 * float(np.log10(max(power, 1.0) / 32768**2)) if power else -96.0, 1)
 
 
 @asynccontextmanager

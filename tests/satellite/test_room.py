@@ -10,11 +10,13 @@ import anyio
 import pytest
 
 from atlas.audio import HEARING_RATE, AudioChunk, silence
+from atlas.errors import ConfigError
 from atlas.satellite.earcons import MELODIES, RATE, earcon
 from atlas.satellite.player import Player
 from atlas.satellite.rings import Rings
 from atlas.satellite.room import SatelliteRoom, State
-from atlas.satellite.waking import WakeListener
+from atlas.satellite.settings import is_quiet, read_hours
+from atlas.satellite.wake_listener import WakeListener
 from atlas.speech.vad_scripted import voice
 from atlas.speech.wake_scripted import ScriptedWake
 from tests.conftest import virtual_time
@@ -309,9 +311,39 @@ async def test_while_the_house_is_there_it_rings_and_this_room_says_stop_without
         await here.hear(silence(2.5))
         assert earcon("timer")[2_000:2_200] in here.loudspeaker.played
         assert here.room.state is State.LISTENING
+        here.house("atlas.rings", rings=[])
         here.room.connected(False)
         await here.hear(silence(30.0))
-        assert here.hooks.count("ringing") == 1, "what the house has rung is not rung again"
+        assert here.hooks.count("ringing") == 1, "what somebody has stopped is not rung again"
+
+
+async def test_what_the_house_rang_rings_on_here_when_it_dies_before_somebody_stopped_it() -> None:
+    async with kitchen() as here:
+        here.house("atlas.rings", rings=[{"id": "timer_1", "tone": "timer", "in_seconds": 1}])
+        await here.hear(silence(2.0))
+        here.house("atlas.ring", id="timer_1", tone="timer", text="Your timer has ended.", times=0)
+        here.house("atlas.rings", rings=[{"id": "timer_1", "tone": "timer", "in_seconds": -1}])
+        here.room.connected(False)
+        await here.hear(silence(10.0))
+        assert here.hooks.count("ringing") > 1
+        here.room.press()
+        before = here.hooks.count("ringing")
+        await here.hear(silence(30.0))
+        assert here.hooks.count("ringing") == before
+        here.room.connected(True)
+        assert here.sent[-1] == {"type": "atlas.rang", "ids": ["timer_1"]}
+
+
+async def test_a_ring_that_was_stopped_while_the_house_was_there_is_not_taken_up_when_it_dies_at_once() -> None:
+    async with kitchen(stopping=True) as here:
+        here.house("atlas.rings", rings=[{"id": "timer_1", "tone": "timer", "in_seconds": 1}])
+        await here.hear(silence(2.0))
+        here.house("atlas.ring", id="timer_1", tone="timer", text="Your timer has ended.", times=0)
+        await here.answered("Your timer has ended.", seconds=4.0)
+        await here.hear(silence(1.0) + here.stop.call("stop"))
+        here.room.connected(False)
+        await here.hear(silence(30.0))
+        assert here.hooks.count("ringing") == 1
 
 
 def test_every_earcon_is_short_and_ends_in_silence() -> None:
@@ -347,3 +379,54 @@ async def test_stop_is_no_wake_word_where_nothing_speaks_by_itself() -> None:
         await here.answered("It is a long story.", seconds=9.0)
         await here.hear(silence(1.0) + here.stop.call("stop"))
         assert here.player.busy, "an answer is stopped by the house, which hears the room meanwhile"
+
+
+async def test_a_house_that_takes_a_while_is_heard_to_think_and_one_that_answers_at_once_is_not() -> None:
+    async with kitchen() as here:
+        await here.spoken_to()
+        await here.hear(silence(1.0))
+        assert earcon("thinking")[2_000:2_200] in here.loudspeaker.played
+    async with kitchen() as here:
+        await here.spoken_to()
+        await here.answered("It is noon.", seconds=3.0)
+        await here.hear(silence(2.0))
+        assert earcon("thinking")[2_000:2_200] not in here.loudspeaker.played
+
+
+async def test_in_quiet_hours_it_whispers_and_an_alarm_rings_as_ever() -> None:
+    async with kitchen() as here:
+        here.player.hush_factor = lambda: 0.25
+        await here.spoken_to()
+        loud = base64.b64encode(b"\x00\x40" * RATE).decode()
+        here.house("response.created", response={"id": "resp_1"})
+        here.house("response.output_audio.delta", response_id="resp_1", delta=loud)
+        await here.hear(silence(0.5))
+        assert b"\x00\x10" * 200 in here.loudspeaker.played
+        assert b"\x00\x40" * 200 not in here.loudspeaker.played
+    async with kitchen() as here:
+        here.player.hush_factor = lambda: 0.25
+        here.house("atlas.ring", id="alarm_1", tone="alarm", text="Good morning.", times=0)
+        await here.answered("Good morning.")
+        await here.hear(silence(2.5))
+        assert earcon("alarm")[2_000:2_200] in here.loudspeaker.played
+
+
+@pytest.mark.parametrize(
+    ("hours", "minute", "quiet"),
+    [
+        ("22:00-07:00", 23 * 60, True),
+        ("22:00-07:00", 6 * 60 + 59, True),
+        ("22:00-07:00", 7 * 60, False),
+        ("13:00-14:30", 13 * 60 + 10, True),
+        ("13:00-14:30", 14 * 60 + 30, False),
+        ("", 0, False),
+    ],
+)
+def test_quiet_hours_may_go_over_midnight(hours: str, minute: int, quiet: bool) -> None:
+    assert is_quiet(read_hours(hours), minute) == quiet
+
+
+def test_what_are_no_hours_is_refused() -> None:
+    for text in ("22-7", "24:00-07:00", "22:00", "late"):
+        with pytest.raises(ConfigError):
+            read_hours(text)

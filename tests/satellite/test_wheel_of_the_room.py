@@ -64,3 +64,8 @@ def test_it_asks_for_what_it_imports_and_for_nothing_else() -> None:
     optional = [name for names in TABLE["project"]["optional-dependencies"].values() for name in names]
     names = {one.split(">")[0] for one in [*TABLE["project"]["dependencies"], *optional]}
     assert {IMPORT_OF.get(name, name) for name in names} == everything()[1]
+
+
+def test_it_names_no_file_that_there_is_not() -> None:
+    included = TABLE["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    assert [source for source in included if not (ROOT / "satellite" / source).exists()] == []

@@ -1,4 +1,4 @@
-"""Listen for the wake word on this machine: nothing is sent before it is heard."""
+"""Listens for the wake word on this machine: nothing is sent before it is heard."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from atlas.audio import HEARING_RATE, SAMPLE_BYTES, AudioChunk
-from atlas.satellite.sound_devices import level_db
 from atlas.speech.wake import WakeStream
 from atlas.speech.wake_log import WakeLog
 
@@ -44,8 +43,8 @@ class WakeListener:
         self.note(phrase, self._stream.score, woke=True)
         after = round(self._stream.said_on_seconds * HEARING_RATE) * SAMPLE_BYTES
         word, pre_roll = self._last[: len(self._last) - after], self._last[len(self._last) - after :]
-        phrase_sound = word[-round(LEVEL_SECONDS * HEARING_RATE) * SAMPLE_BYTES :]
-        return WakeHeard(phrase, level_db(phrase_sound), AudioChunk(pre_roll))
+        phrase_sound = AudioChunk(word[-round(LEVEL_SECONDS * HEARING_RATE) * SAMPLE_BYTES :])
+        return WakeHeard(phrase, phrase_sound.level_db, AudioChunk(pre_roll))
 
     def note(self, phrase: str, score: float, *, woke: bool) -> None:
         """Store what was heard or nearly heard just now, where the room allows it."""
@@ -54,6 +53,8 @@ class WakeListener:
 
 
 def _dithered(chunk: AudioChunk) -> AudioChunk:
+    if chunk.pcm.count(0) < len(chunk.pcm) // 3:  # there is noise enough; most of the day there is
+        return chunk
     samples = np.frombuffer(chunk.pcm, "<i2").astype(np.int32)
     noise = np.resize(DITHER, samples.size)
     return AudioChunk(np.clip(samples + noise, -32768, 32767).astype("<i2").tobytes())
