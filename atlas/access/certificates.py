@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import ipaddress
-import os
 import plistlib
 import socket
 import ssl
@@ -37,6 +36,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from atlas import trace
 from atlas.errors import ConfigError
+from wall.files import write_whole
 
 CA_DAYS = 20 * 365
 LEAF_DAYS = 90  # clients refuse more than 398 to 825
@@ -80,6 +80,11 @@ def names_here(name: str) -> ServedNames:
     return ServedNames(tuple(names), tuple(sorted(filter(_only_a_house_has, addresses), key=str)))
 
 
+def is_of_house(address: str) -> bool:
+    """Tell whether a peer's address is one that only a house has: nobody comes in from the internet."""
+    return _only_a_house_has(ipaddress.ip_address(address.split("%")[0].removeprefix("::ffff:")))
+
+
 def _only_a_house_has(address: Address) -> bool:
     return any(address in network for network in HOUSE_NETWORKS if network.version == address.version)
 
@@ -114,6 +119,18 @@ class HouseCertificates:
     def der(self) -> bytes:
         """The authority's certificate, as Android, Windows and browsers install it."""
         return self.authority.public_bytes(Encoding.DER)
+
+    def host_for_others(self, family: socket.AddressFamily) -> str:
+        """Return by what other machines reach this one: its address, else its name, which somebody must announce.
+
+        `family` is what is listened on; for IPv6 that is IPv4 too.
+        """
+        assert self._shown
+        taken = (4,) if family == socket.AF_INET else (4, 6)
+        reached = [one for one in self._shown.addresses if not one.is_loopback and not one.is_link_local]
+        addresses = [one for one in reached if one.version in taken]
+        of_old = next((str(one) for one in addresses if one.version == 4), "")
+        return of_old or next((f"[{one}]" for one in addresses), self._shown.names[0])
 
     def profile(self) -> bytes:
         """Return the authority's certificate as a profile of iOS and macOS."""
@@ -177,7 +194,7 @@ class HouseCertificates:
             .sign(self._key, hashes.SHA256())
         )
         file = self._folder / "leaf.pem"
-        _write(file, _private(key) + leaf.public_bytes(Encoding.PEM))
+        write_whole(file, _private(key) + leaf.public_bytes(Encoding.PEM))
         self.context.load_cert_chain(file)
         self._shown = served
         return leaf
@@ -192,7 +209,7 @@ class HouseCertificates:
         file = self._folder / "ca.pem"
         if not file.exists():
             key = generate_private_key(SECP256R1())
-            _write(file, _private(key) + self._new_authority(key).public_bytes(Encoding.PEM))
+            write_whole(file, _private(key) + self._new_authority(key).public_bytes(Encoding.PEM))
         both = file.read_bytes()
         read = load_pem_private_key(both, None)
         if not isinstance(read, EllipticCurvePrivateKey):
@@ -235,37 +252,3 @@ def _named(common_name: str) -> x509.Name:
 
 def _private(key: EllipticCurvePrivateKey) -> bytes:
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-
-
-def _write(file: Path, content: bytes) -> None:
-    """Write a file that only its owner may ever read, whole or not at all."""
-    fresh = file.with_suffix(".new")
-    fresh.unlink(missing_ok=True)
-    with os.fdopen(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as writing:
-        writing.write(content)
-        writing.flush()
-        os.fsync(writing.fileno())
-    fresh.rename(file)
-
-
-STEPS = {
-    "Android": (
-        "Download the certificate.",
-        "Settings → Security → More security settings → Encryption & credentials → Install a certificate.",
-        "Choose CA certificate, then the file.",
-    ),
-    "iPhone and iPad": (
-        "Download the profile in Safari.",
-        "Settings → Profile Downloaded → Install.",
-        "Settings → General → About → Certificate Trust Settings: switch it on.",
-    ),
-    "macOS": ("Download the certificate and open it.", "In Keychain Access open it, and under Trust choose Always."),
-    "Windows": (
-        "Download the certificate and open it.",
-        "Install Certificate → Current User → Trusted Root Certification Authorities.",
-    ),
-    "Linux": (
-        "Chromium: Settings → Privacy and security → Security → Manage certificates → Import.",
-        "Firefox, on every system: Settings → Certificates → View Certificates → Authorities → Import.",
-    ),
-}

@@ -3,8 +3,9 @@
 Three kinds, by how their secret travels. A *link* carries 128 random bits and is good for five minutes. *Six digits*
 are typed, for screens and satellites: only one such invitation is open at a time, for two minutes, and is closed after
 five wrong tries, so that guessing succeeds five times in a million. The *setup code* stands on the console of a house
-that nobody has claimed; ten wrong tries close it until the next start. Role, person and room are fixed when the
-invitation is made, and no request says another. All of it is kept in memory alone, by a clock that nobody can set.
+that nobody has claimed; ten wrong tries close it until the next start, and any owner who comes in otherwise ends it.
+Role, person and room are fixed when the invitation is made, and no request says another; it ends with the token of the
+owner who made it. All of it is kept in memory alone, by a clock that nobody can set.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from atlas.conversation import Actor
 from atlas.errors import AtlasError, RequestError
-from wall.roles import Role
+from wall.roles import Role, may
 
 LINK_SECONDS, DIGITS_SECONDS = 300.0, 120.0
 DIGITS_TRIES, SETUP_TRIES = 5, 10
@@ -26,13 +28,29 @@ ALPHABET = "ABCDEFGHJKMNPQRSTVWXYZ23456789"  # nothing that is easily taken for 
 SETUP_CHARACTERS = 8  # 39 bits, and ten tries
 DIGITS = 6
 LONGEST_SECRET = 64
+NOT_OPEN = "invalid_pairing"  # the code of that error
 
 
-class Creates(Protocol):
-    """What lets a device in: `DeviceStore.create`."""
+class Doorkeeper(Protocol):
+    """Who lets devices in, and knows those that are in: `DeviceStore`."""
 
-    async def __call__(self, name: str, role: str, person: str, room: str, hours: float | None) -> str:
+    async def create(
+        self,
+        name: str,
+        role: str,
+        person: str = "",
+        room: str = "",
+        hours: float | None = None,
+        *,
+        same_person: bool = False,
+    ) -> str:
         """Return the device's token."""
+
+    async def find(self, token: str) -> Actor | None:
+        """Return who holds a token now."""
+
+    async def is_claimed(self) -> bool:
+        """Tell whether an owner has come in, besides the terminal."""
 
 
 @dataclass(slots=True)
@@ -44,9 +62,11 @@ class Invitation:
     person: str = ""
     room: str = ""
     hours: float | None = None  # how long it may stay
+    same_person: bool = False  # is it one whom the house knows already?
     secret: str = field(default="", repr=False)
     expires: float = float("inf")  # on the clock of `Pairings`
     tries: int = 0  # how many wrong ones are left; only what can be guessed counts them
+    inviter: str = field(default="", repr=False)  # the token of the owner who made it, without whom it ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +87,13 @@ def new_setup_code() -> str:
 class Pairings:
     """The invitations that are open."""
 
-    def __init__(self, create: Creates, setup_code: str = "", now: Callable[[], float] = time.monotonic) -> None:
-        self._create, self._now = create, now
+    def __init__(self, devices: Doorkeeper, setup_code: str = "", now: Callable[[], float] = time.monotonic) -> None:
+        self._devices, self._now = devices, now
         self._links: list[Invitation] = []
         self._digits: Invitation | None = None
         self._setup: Invitation | None = None
         if setup_code:
             self._setup = Invitation("first owner", "owner", secret=_plain(setup_code), tries=SETUP_TRIES)
-
-    @property
-    def unclaimed(self) -> bool:
-        """Whether the setup code still counts."""
-        return self._setup is not None
 
     def invite(self, wanted: Invitation, *, digits: bool) -> Invitation:
         """Open an invitation and return it with its secret; six digits take the place of the ones before.
@@ -112,19 +127,44 @@ class Pairings:
         """
         invitation = self._closed_by(secret)
         if invitation is None:
-            raise RequestError(
-                "this invitation is not open: it was used, it is over, or it was mistyped too often",
-                code="invalid_pairing",
-                hint="ask for a new one",
-            )
+            raise _not_open()
         try:
-            token = await self._create(
-                invitation.name, invitation.role, invitation.person, invitation.room, invitation.hours
+            if not await self._is_vouched_for(invitation):
+                raise _not_open()
+            token = await self._devices.create(
+                invitation.name,
+                invitation.role,
+                invitation.person,
+                invitation.room,
+                invitation.hours,
+                same_person=invitation.same_person,
             )
+        except RequestError as refused:
+            if refused.code != NOT_OPEN:
+                self._reopen(invitation)
+            raise
         except AtlasError:
             self._reopen(invitation)
             raise
         return PairedDevice(invitation.name, invitation.role, token)
+
+    def look(self, secret: str) -> Invitation:
+        """Return the invitation that a secret would take up, and leave it open.
+
+        A wrong secret costs a try, and raises `RequestError`, as `take_up` has it.
+        """
+        invitation = self._closed_by(secret)
+        if invitation is None:
+            raise _not_open()
+        self._reopen(invitation)
+        return invitation
+
+    async def _is_vouched_for(self, invitation: Invitation) -> bool:
+        """Tell whether who made it is an owner still; the setup code counts until the first owner has come in."""
+        if not invitation.inviter:
+            return not await self._devices.is_claimed()
+        inviter = await self._devices.find(invitation.inviter)
+        return inviter is not None and may(inviter.role, "manage")
 
     def _closed_by(self, secret: str) -> Invitation | None:
         self._forget_old()
@@ -156,6 +196,14 @@ class Pairings:
         self._links = [link for link in self._links if link.expires > now]
         if self._digits and self._digits.expires <= now:
             self._digits = None
+
+
+def _not_open() -> RequestError:
+    return RequestError(
+        "this invitation is not open: it was used, it is over, or it was mistyped too often",
+        code=NOT_OPEN,
+        hint="ask for a new one",
+    )
 
 
 def _tried(invitation: Invitation, typed: str) -> tuple[Invitation | None, Invitation | None]:

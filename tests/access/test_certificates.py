@@ -10,7 +10,7 @@ import shutil
 import socket
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,15 +22,18 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from playwright.async_api import async_playwright
 from websockets.asyncio.client import connect
 
+from atlas.access import certificates
 from atlas.access.certificates import HouseCertificates, ServedNames, names_here
 from atlas.cli.doctor import examine
 from atlas.config import GatewayConfig
 from atlas.errors import ConfigError
-from atlas.gateway import app
+from atlas.gateway import app, https
+from tests.conftest import ROOT
 from tests.gateway.small_house import SmallHouse, small_house
 
 HERE = ServedNames(("atlas.local", "localhost"), (ipaddress.ip_address("127.0.0.1"),))
 DAY = 86_400.0
+AXE = ROOT / "pwa" / "node_modules" / "axe-core" / "axe.min.js"
 
 
 @dataclass
@@ -53,12 +56,13 @@ class Secure:
 async def secured(config, data: Path) -> AsyncIterator[Secure]:
     with app.listen(GatewayConfig(port=0)) as plain, app.listen(GatewayConfig(port=0)) as listener:
         certificates = HouseCertificates(data / "tls", lambda: HERE)
-        config = replace(config, gateway=GatewayConfig(port=plain.getsockname()[1]))
+        config = replace(config, gateway=GatewayConfig(https_host="", port=plain.getsockname()[1]))
         async with small_house(config, data) as world, anyio.create_task_group() as tasks:
             ready = anyio.Event()
-            tasks.start_soon(app.serve, world.house, ready.set, plain, app.SecureListener(listener, certificates))
+            tasks.start_soon(app.serve, world.house, ready.set, plain, https.SecureListener(listener, certificates))
             with anyio.fail_after(20):
                 await ready.wait()
+            world.url = f"http://127.0.0.1:{config.gateway.port}"
             yield Secure(world, certificates, listener.getsockname()[1])
             tasks.cancel_scope.cancel()
 
@@ -91,8 +95,22 @@ async def test_the_guide_needs_no_token_and_gives_what_phones_install(config, da
         assert (await http.get("/ca/ca.pem")).status_code == 404
 
 
+@pytest.mark.parametrize(
+    ("accepted", "title"), [("de-DE,de;q=0.9", "Diesem Haus vertrauen"), ("fr", "Trust this house"), ("", "Trust this")]
+)
+async def test_the_guide_speaks_the_language_of_the_browser(config, data, accepted, title):
+    async with secured(config, data) as secure, secure.http() as http:
+        assert f"<h1>{title}" in (await http.get("/ca/", headers={"accept-language": accepted})).text
+
+
+async def test_a_browser_of_another_language_reads_the_guide_in_that_of_the_house(config, data):
+    german = replace(config, house=replace(config.house, language="de"))
+    async with secured(german, data) as secure, secure.http() as http:
+        assert "<h1>Diesem Haus" in (await http.get("/ca/", headers={"accept-language": "fr"})).text
+
+
 async def test_a_stranger_who_only_connects_is_closed_and_others_are_served(config, data, monkeypatch):
-    monkeypatch.setattr(app, "HANDSHAKE_SECONDS", 0.2)
+    monkeypatch.setattr(https, "HANDSHAKE_SECONDS", 0.2)
     async with secured(config, data) as secure, secure.http() as http:
         with socket.create_connection(("127.0.0.1", secure.port)) as silent:
             assert (await http.get("/ca/")).status_code == 200
@@ -100,6 +118,50 @@ async def test_a_stranger_who_only_connects_is_closed_and_others_are_served(conf
             with anyio.fail_after(10):
                 await anyio.wait_readable(silent)
             assert silent.recv(1) == b""
+
+
+async def test_nobody_comes_in_from_the_internet(config, data, monkeypatch):
+    async with secured(config, data) as secure, secure.http() as http:
+        monkeypatch.setattr(certificates, "HOUSE_NETWORKS", (ipaddress.ip_network("10.0.0.0/8"),))
+        with pytest.raises(httpx2.TransportError):
+            await http.get("/ca/")
+
+
+@pytest.mark.parametrize(
+    ("address", "of_house"),
+    [
+        *(("192.168.178.20", True), ("10.1.2.3", True), ("127.0.0.1", True), ("100.64.1.2", True)),
+        *(("fe80::1%eth0", True), ("fd00::7", True), ("::ffff:192.168.0.4", True), ("::1", True)),
+        *(("8.8.8.8", False), ("172.32.0.1", False), ("2001:db8::1", False), ("::ffff:8.8.8.8", False)),
+    ],
+)
+def test_addresses_of_a_house_are_told_from_those_of_the_internet(address, of_house):
+    assert certificates.is_of_house(address) is of_house
+
+
+def test_phones_are_sent_to_an_address_that_they_reach_or_to_the_name(data):
+    def host(*addresses: str, family: socket.AddressFamily = socket.AF_INET6) -> str:
+        served = ServedNames(("atlas.local",), tuple(map(ipaddress.ip_address, addresses)))
+        return HouseCertificates(data / "tls", lambda: served).host_for_others(family)
+
+    assert host("127.0.0.1", "169.254.3.4", "192.168.178.21", "fd00::7") == "192.168.178.21"
+    assert host("127.0.0.1", "fd00::7") == "[fd00::7]"
+    assert host("127.0.0.1", "::1", "fe80::1") == "atlas.local"
+    assert host("127.0.0.1", "fd00::7", family=socket.AF_INET) == "atlas.local", "nobody listens at the other"
+
+
+async def test_of_handshakes_that_nobody_goes_on_with_the_oldest_are_closed_and_others_are_served(
+    config, data, monkeypatch
+):
+    monkeypatch.setattr(https, "HANDSHAKES_OF_ADDRESS", 4)
+    async with secured(config, data) as secure, AsyncExitStack() as opened:
+        wires = [await opened.enter_async_context(await anyio.connect_tcp("127.0.0.1", secure.port)) for _ in range(12)]
+        async with secure.http() as http:
+            assert (await http.get("/ca/")).status_code == 200
+        with anyio.fail_after(2):  # long before a handshake is too slow
+            for wire in wires[:8]:
+                with pytest.raises((anyio.EndOfStream, anyio.BrokenResourceError)):
+                    await wire.receive()
 
 
 async def test_what_is_renewed_is_shown_to_new_connections_while_old_ones_go_on(config, data):
@@ -245,4 +307,27 @@ async def test_a_real_browser_that_trusts_the_house_finds_a_secure_page_with_a_m
         await page.goto(f"https://atlas.local:{secure.port}/ca/")
         assert await page.evaluate("isSecureContext && 'mediaDevices' in navigator")
         assert await page.locator("h1").inner_text() == "Trust this house"
+        await browser.close()
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("locale", ["en-GB", "de-DE"])
+async def test_axe_finds_nothing_in_the_guide_and_a_small_phone_holds_it(config, data, scheme, locale):
+    async with secured(config, data) as secure, async_playwright() as play:
+        browser = await play.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        context = await browser.new_context(
+            ignore_https_errors=True,
+            bypass_csp=True,  # for axe, which is no part of the page
+            color_scheme=scheme,
+            locale=locale,
+            viewport={"width": 320, "height": 640},
+        )
+        page = await context.new_page()
+        await page.goto(f"https://localhost:{secure.port}/ca/")
+        await page.locator("details").first.click()
+        await page.evaluate(AXE.read_text(encoding="utf-8"))
+        wrong = await page.evaluate("async () => (await window.axe.run()).violations.map(one => one.id)")
+        assert wrong == []
+        assert await page.evaluate("document.documentElement.scrollWidth") <= 320
         await browser.close()

@@ -18,12 +18,20 @@ from atlas.access.pairing import ALPHABET, Invitation, Pairings, new_setup_code
 from atlas.conversation import Actor
 from atlas.errors import RequestError, StoreError
 from atlas.gateway import auth
+from atlas.gateway.pairing_page import WORDS
 from atlas.store.devices import open_devices
 from tests.access.test_certificates import secured
 from tests.gateway.small_house import served
+from wall.roles import Role
 
 MIA = {"name": "mias phone", "role": "child", "person": "Mia"}
 SCREEN = {"name": "hall screen", "role": "satellite", "room": "hall", "digits": True}
+
+ANNAS = "atlas_" + "o" * 32  # the token of an owner
+
+
+def invited(name: str, role: Role) -> Invitation:
+    return Invitation(name, role, inviter=ANNAS)
 
 
 class Doors:
@@ -33,12 +41,28 @@ class Doors:
         self.let_in: list[tuple[str, str]] = []
         self.trouble: Exception | None = None
 
-    async def create(self, name: str, role: str, person: str, room: str, hours: float | None) -> str:
+    async def create(
+        self,
+        name: str,
+        role: str,
+        person: str = "",
+        room: str = "",
+        hours: float | None = None,
+        *,
+        same_person: bool = False,
+    ) -> str:
         await anyio.lowlevel.checkpoint()
         if self.trouble:
             raise self.trouble
         self.let_in.append((name, role))
         return "atlas_" + "a" * 32
+
+    async def find(self, token: str) -> Actor | None:
+        await anyio.lowlevel.checkpoint()
+        return Actor("Anna", "annas phone", "owner") if token == ANNAS else None
+
+    async def is_claimed(self) -> bool:
+        return any(role == "owner" for _, role in self.let_in)
 
 
 # ── the invitations themselves ─────────────────────────────────────────────────────────────────────
@@ -46,8 +70,8 @@ class Doors:
 
 async def test_a_link_lets_one_device_in_once() -> None:
     doors = Doors()
-    pairings = Pairings(doors.create)
-    link = pairings.invite(Invitation("phone", "adult"), digits=False)
+    pairings = Pairings(doors)
+    link = pairings.invite(invited("phone", "adult"), digits=False)
     assert len(link.secret) >= 22
     assert (await pairings.take_up(link.secret)).role == "adult"
     with pytest.raises(RequestError, match="not open"):
@@ -58,8 +82,8 @@ async def test_a_link_lets_one_device_in_once() -> None:
 @pytest.mark.parametrize("digits", [False, True])
 async def test_of_two_browsers_that_race_for_one_invitation_one_comes_in(digits: bool) -> None:
     doors = Doors()
-    pairings = Pairings(doors.create)
-    secret = pairings.invite(Invitation("phone", "adult"), digits=digits).secret
+    pairings = Pairings(doors)
+    secret = pairings.invite(invited("phone", "adult"), digits=digits).secret
     refused = []
 
     async def race() -> None:
@@ -76,9 +100,9 @@ async def test_of_two_browsers_that_race_for_one_invitation_one_comes_in(digits:
 
 async def test_links_are_over_after_five_minutes_and_digits_after_two() -> None:
     now = 0.0
-    pairings = Pairings(Doors().create, now=lambda: now)
-    link = pairings.invite(Invitation("phone", "adult"), digits=False).secret
-    digits = pairings.invite(Invitation("screen", "satellite"), digits=True).secret
+    pairings = Pairings(Doors(), now=lambda: now)
+    link = pairings.invite(invited("phone", "adult"), digits=False).secret
+    digits = pairings.invite(invited("screen", "satellite"), digits=True).secret
     now = 120.0
     with pytest.raises(RequestError):
         await pairings.take_up(digits)
@@ -88,8 +112,8 @@ async def test_links_are_over_after_five_minutes_and_digits_after_two() -> None:
 
 
 async def test_five_wrong_digits_close_them_whoever_typed_them() -> None:
-    pairings = Pairings(Doors().create)
-    right = pairings.invite(Invitation("screen", "satellite"), digits=True).secret
+    pairings = Pairings(Doors())
+    right = pairings.invite(invited("screen", "satellite"), digits=True).secret
     assert re.fullmatch(r"\d{6}", right)
     wrong = [f"{(int(right) + step) % 10**6:06}" for step in range(1, 6)]
     for guess in wrong:
@@ -100,9 +124,9 @@ async def test_five_wrong_digits_close_them_whoever_typed_them() -> None:
 
 
 async def test_new_digits_take_the_place_of_the_old() -> None:
-    pairings = Pairings(Doors().create)
-    pairings.invite(Invitation("screen", "satellite"), digits=True).secret = "000000"
-    new = pairings.invite(Invitation("other", "satellite"), digits=True).secret
+    pairings = Pairings(Doors())
+    pairings.invite(invited("screen", "satellite"), digits=True).secret = "000000"
+    new = pairings.invite(invited("other", "satellite"), digits=True).secret
     if new != "000000":
         with pytest.raises(RequestError):
             await pairings.take_up("000000")
@@ -112,16 +136,14 @@ async def test_new_digits_take_the_place_of_the_old() -> None:
 async def test_the_setup_code_claims_the_house_once_however_it_is_typed() -> None:
     code = new_setup_code()
     assert re.fullmatch(f"[{ALPHABET}]{{4}}-[{ALPHABET}]{{4}}", code)
-    pairings = Pairings(Doors().create, code)
-    assert pairings.unclaimed
+    pairings = Pairings(Doors(), code)
     assert (await pairings.take_up(f" {code.lower().replace('-', ' ')} ")).role == "owner"
-    assert not pairings.unclaimed
     with pytest.raises(RequestError):
         await pairings.take_up(code)
 
 
 async def test_ten_wrong_codes_close_the_claim_and_nothing_opens_a_house_without_a_code() -> None:
-    pairings = Pairings(Doors().create, "ABCD-2345")
+    pairings = Pairings(Doors(), "ABCD-2345")
     for _ in range(10):
         with pytest.raises(RequestError):
             await pairings.take_up("ABCD-2346")
@@ -129,12 +151,12 @@ async def test_ten_wrong_codes_close_the_claim_and_nothing_opens_a_house_without
         with pytest.raises(RequestError):
             await pairings.take_up(secret)
         with pytest.raises(RequestError):
-            await Pairings(Doors().create).take_up(secret)
+            await Pairings(Doors()).take_up(secret)
 
 
 async def test_wrong_codes_of_one_kind_cost_the_other_kinds_no_try() -> None:
-    pairings = Pairings(Doors().create, "ABCD-2345")
-    digits = pairings.invite(Invitation("screen", "satellite"), digits=True).secret
+    pairings = Pairings(Doors(), "ABCD-2345")
+    digits = pairings.invite(invited("screen", "satellite"), digits=True).secret
     for guess in ["x" * 22] * 20 + ["WXYZ-WXYZ"] * 9:
         with pytest.raises(RequestError):
             await pairings.take_up(guess)
@@ -145,9 +167,9 @@ async def test_wrong_codes_of_one_kind_cost_the_other_kinds_no_try() -> None:
 @pytest.mark.parametrize("kind", ["link", "digits", "setup"])
 async def test_a_full_disk_uses_no_invitation_up(kind: str) -> None:
     doors = Doors()
-    pairings = Pairings(doors.create, "ABCD-2345")
+    pairings = Pairings(doors, "ABCD-2345")
     secret = "ABCD-2345" if kind == "setup" else ""
-    secret = secret or pairings.invite(Invitation("phone", "adult"), digits=kind == "digits").secret
+    secret = secret or pairings.invite(invited("phone", "adult"), digits=kind == "digits").secret
     doors.trouble = StoreError("full")
     with pytest.raises(StoreError):
         await pairings.take_up(secret)
@@ -155,12 +177,49 @@ async def test_a_full_disk_uses_no_invitation_up(kind: str) -> None:
     assert (await pairings.take_up(secret)).token
 
 
+@pytest.mark.parametrize("digits", [False, True])
+async def test_an_invitation_ends_with_the_token_of_the_owner_who_made_it(data, digits: bool) -> None:
+    async with open_devices(data) as devices:
+        token = await devices.create("annas phone", "owner")
+        pairings = Pairings(devices)
+        secret = pairings.invite(Invitation("spare", "owner", inviter=token), digits=digits).secret
+        await devices.revoke("annas phone")
+        await devices.create("annas phone", "owner")  # of the same name, and another device
+        with pytest.raises(RequestError, match="not open"):
+            await pairings.take_up(secret)
+        assert "spare" not in [one.name for one in await devices.list()]
+
+
+async def test_the_setup_code_ends_when_an_owner_has_come_in_by_another_way(data) -> None:
+    async with open_devices(data) as devices:
+        terminal = await devices.create("owner", "owner")
+        pairings = Pairings(devices, "ABCD-2345")
+        link = pairings.invite(Invitation("annas phone", "owner", inviter=terminal), digits=False)
+        await pairings.take_up(link.secret)
+        with pytest.raises(RequestError, match="not open"):
+            await pairings.take_up("ABCD-2345")
+
+
+async def test_who_only_looks_at_an_invitation_leaves_it_open_and_guesses_no_oftener() -> None:
+    pairings = Pairings(Doors(), "ABCD-2345")
+    link = pairings.invite(invited("phone", "adult"), digits=False).secret
+    digits = pairings.invite(invited("screen", "satellite"), digits=True).secret
+    for secret, name in ((link, "phone"), (digits, "screen"), ("abcd 2345", "first owner")):
+        assert pairings.look(secret).name == pairings.look(secret).name == name
+    for _ in range(5):
+        with pytest.raises(RequestError):
+            pairings.look(f"{(int(digits) + 1) % 10**6:06}")
+    with pytest.raises(RequestError):
+        await pairings.take_up(digits)
+    assert (await pairings.take_up(link)).name == "phone"
+
+
 async def test_there_is_a_bound_to_links_and_to_what_is_read() -> None:
-    pairings = Pairings(Doors().create)
+    pairings = Pairings(Doors())
     for number in range(16):
-        pairings.invite(Invitation(f"phone {number}", "adult"), digits=False)
+        pairings.invite(invited(f"phone {number}", "adult"), digits=False)
     with pytest.raises(RequestError, match="open already"):
-        pairings.invite(Invitation("one more", "adult"), digits=False)
+        pairings.invite(invited("one more", "adult"), digits=False)
     for odd in ("x" * 65, "ä" * 22, "１２３４５６", "\0" * 6):
         with pytest.raises(RequestError, match="not open"):
             await pairings.take_up(odd)
@@ -181,6 +240,27 @@ async def test_an_owner_lets_a_child_in_who_is_what_the_invitation_says_and_can_
         assert paired.json() | {"token": ""} == {"device": "mias phone", "role": "child", "token": ""}
         assert await world.devices.find(paired.json()["token"]) == Actor("Mia", "mias phone", "child")
         assert (await phone.post("/pair", json={"secret": secret})).status_code == 403  # replayed
+
+
+async def test_an_invitation_has_a_link_that_other_devices_reach_and_a_picture_of_it(config, data):
+    async with secured(config, data) as secure, secure.http("owner") as owner, secure.world.http("owner") as plain:
+        house = f"https://atlas.local:{secure.port}"
+        invitation = (await plain.post("/api/pairing", json=MIA)).json()  # asked at http://127.0.0.1
+        assert invitation["link"]["address"] == f"{house}{invitation['path']}"
+        assert invitation["guide"]["address"] == f"{house}/ca/"
+        digits = (await owner.post("/api/pairing", json=SCREEN)).json()
+        assert digits["link"]["address"] == f"{house}/pair"
+        for picture in (invitation["link"]["qr"], invitation["guide"]["qr"]):
+            assert picture.startswith("data:image/svg+xml")
+            assert "http-equiv" not in picture
+            assert "script" not in picture
+
+
+async def test_a_house_without_https_invites_at_the_address_by_which_it_was_asked(config, data):
+    async with served(config, data) as world, world.http("owner") as owner:
+        invitation = (await owner.post("/api/pairing", json=MIA)).json()
+        assert invitation["link"]["address"] == f"{world.url}{invitation['path']}"
+        assert invitation["guide"] is None
 
 
 @pytest.mark.parametrize("role", ["adult", "teen", "child", "guest", "satellite"])
@@ -222,7 +302,9 @@ async def test_a_browser_gets_a_cookie_that_opens_the_house_from_its_own_pages_a
         held = {"cookie": cookie.split(";")[0]}
         ours, near = f"https://localhost:{secure.port}", {"sec-fetch-site": "same-origin"}
         talk = {"model": "atlas", "messages": [{"role": "user", "content": "hello"}]}
-        assert (await browser.get("/api/me", headers={**held, **near})).json()["device"] == "mias phone"
+        me = (await browser.get("/api/me", headers={**held, **near})).json()
+        assert (me["device"], me["by_cookie"]) == ("mias phone", True)
+        assert not (await owner.get("/api/me", headers={**held, **near})).json()["by_cookie"], "a token goes before it"
         said = await browser.post("/v1/chat/completions", json=talk, headers={**held, **near, "origin": ours})
         assert said.status_code == 200
         for elsewhere in (
@@ -244,6 +326,60 @@ async def test_a_browser_gets_a_cookie_that_opens_the_house_from_its_own_pages_a
             with pytest.raises(InvalidStatus) as refused_line:
                 await connect(wss, ssl=secure.trusting(), additional_headers=held, origin=origin)
             assert refused_line.value.response.status_code in (401, 403)
+
+
+async def test_an_invitation_for_a_new_person_lets_nobody_in_who_has_become_known_meanwhile(config, data):
+    async with secured(config, data) as secure, secure.http("owner") as owner, secure.http() as browser:
+        invitation = (await owner.post("/api/pairing", json=MIA)).json()
+        await secure.world.devices.create("another phone", "adult", "Mia")
+        refused = await browser.post("/pair", json={"secret": invitation["secret"]})
+        assert (refused.status_code, refused.json()["error"]["code"]) == (400, "person_known")
+        assert "set-cookie" not in refused.headers
+
+
+async def test_a_browser_that_is_a_device_already_is_asked_with_both_names_before_it_becomes_another(config, data):
+    async with secured(config, data) as secure, secure.http("owner") as owner, secure.http() as browser:
+        invite = {
+            name: (await owner.post("/api/pairing", json={**MIA, "name": name, "same_person": True})).json()
+            for name in ("one", "two")
+        }
+        held = (await browser.post("/pair", json={"secret": invite["one"]["secret"]})).headers["set-cookie"]
+        ours = {"cookie": held.split(";")[0], "origin": f"https://localhost:{secure.port}"}
+        asked = await browser.post("/pair", json={"secret": invite["two"]["secret"]}, headers=ours)
+        assert (asked.status_code, asked.json()) == (409, {"here": "one", "device": "two", "role": "child"})
+        assert "set-cookie" not in asked.headers
+        wish = {"secret": invite["two"]["secret"], "replaces": "one"}
+        replaced = await browser.post("/pair", json=wish, headers=ours)
+        assert replaced.json()["device"] == "two"
+
+
+async def test_a_browser_puts_its_token_into_the_cookie_over_https_alone_and_takes_it_out_again(config, data):
+    async with secured(config, data) as secure, secure.http("adult") as browser, secure.http() as nobody:
+        reply = await browser.post("/cookie")
+        held, ours = reply.headers["set-cookie"], f"https://localhost:{secure.port}"
+        assert reply.json() == {"device": "the adult"}
+        for mark in ("__Host-atlas=atlas_", "Secure", "HttpOnly", "SameSite=strict", "Path=/"):
+            assert mark in held
+        cookie = {"cookie": held.split(";")[0]}
+        assert (await nobody.get("/api/me", headers=cookie)).json()["device"] == "the adult"
+        assert (await nobody.delete("/cookie", headers={**cookie, "origin": "https://evil.example"})).status_code == 403
+        gone = await nobody.delete("/cookie", headers={**cookie, "origin": ours})
+        assert "Max-Age=0" in gone.headers["set-cookie"]
+        assert (await nobody.post("/cookie")).status_code == 401
+        async with secure.world.http("adult") as plain:
+            assert (await plain.post("/cookie")).status_code == 403
+
+
+async def test_a_cookie_whose_token_was_taken_back_is_taken_out_with_the_first_answer(config, data):
+    async with secured(config, data) as secure, secure.http() as browser:
+        cookie = {"cookie": f"__Host-atlas={secure.world.tokens['adult']}"}
+        assert "set-cookie" not in (await browser.get("/pair", headers=cookie)).headers
+        await secure.world.devices.revoke("the adult")
+        gone = (await browser.get("/pair", headers=cookie)).headers["set-cookie"]
+        assert gone.startswith('__Host-atlas=""')
+        assert "Max-Age=0" in gone
+        elsewhere = await browser.get("/pair", headers={**cookie, "sec-fetch-site": "cross-site"})
+        assert "set-cookie" not in elsewhere.headers
 
 
 def test_a_stolen_cookie_counts_for_nothing_over_a_wire_that_others_read():
@@ -271,6 +407,24 @@ async def test_the_announced_name_is_one_of_ours(config, data):
         assert (await http.get("/pair", headers={"host": f"atlas.local:{secure.port}"})).status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("accepted", "title"),
+    [("de-AT,de;q=0.9", "Hereinkommen"), ("en-GB", "Come in"), ("fr", "Come in"), ("", "Come in"), ('"><b', "Come in")],
+)
+async def test_the_page_speaks_the_browsers_language_where_the_app_does(config, data, accepted, title):
+    async with served(config, data) as world, world.http(None, **{"accept-language": accepted}) as http:
+        page = await http.get("/pair")
+        assert f"<h1>{title}</h1>" in page.text
+        assert "unsafe" not in page.headers["content-security-policy"]
+
+
+def test_every_language_of_the_page_has_every_word():
+    english, german = WORDS["en"], WORDS["de"]
+    assert english.keys() == german.keys()
+    for name in english:
+        assert re.findall(r"\{\w+\}", english[name]) == re.findall(r"\{\w+\}", german[name])
+
+
 async def test_headers_without_end_are_refused(config, data):
     async with secured(config, data) as secure, secure.http() as http:
         try:
@@ -282,7 +436,7 @@ async def test_headers_without_end_are_refused(config, data):
 
 async def test_a_house_is_claimed_with_the_code_of_its_console(config, data):
     async with open_devices(data) as devices:
-        pairings = Pairings(devices.create, "ABCD-2345")
+        pairings = Pairings(devices, "ABCD-2345")
         owner = await pairings.take_up("abcd2345")
         assert (await devices.find(owner.token)).role == "owner"
 
@@ -323,7 +477,11 @@ async def test_a_real_browser_keeps_the_cookie_on_loopback_and_shows_it_to_no_sc
             page = await (await browser.new_context()).new_page()
             await page.goto(f"{world.url.replace('127.0.0.1', host)}/pair")
             body = json.dumps(
-                {"secret": (await owner.post("/api/pairing", json={**MIA, "name": f"p{number}"})).json()["secret"]}
+                {
+                    "secret": (
+                        await owner.post("/api/pairing", json={**MIA, "name": f"p{number}", "same_person": True})
+                    ).json()["secret"]
+                }
             )
             asked = "(body) => fetch('/pair', {method: 'POST', body}).then((r) => r.status)"
             assert await page.evaluate(asked, body) == 200
